@@ -1,0 +1,15 @@
+// Runs before `npm start` and `npm test`: installs the dependencies when they are missing or older than the lockfile,
+// so that either command works on a fresh clone. Uses nothing but Node and npm.
+import { spawnSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const modified = file => statSync(root + file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+// npm writes node_modules/.package-lock.json at the end of an install that went well
+if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) {
+  console.log('Installing dependencies (npm ci) …')
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
+  process.exit(status ?? 1)
+}

@@ -1,0 +1,94 @@
+// Every error a person or a program can meet, once. Callers branch on `code`, never on text.
+// status: what an HTTP answer carries; advice: what to do next. Messages show the value that was wrong.
+
+/** @type {Record<string, {status: number, text: (d: Record<string, any>) => string, advice?: string}>} */
+export const catalogue = {
+  // what a person typed
+  BAD_LAYER: { status: 400, text: d => `bad layer name ${show(d.value)}`, advice: 'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not "layer" or "edition".' },
+  BAD_TILE: { status: 400, text: d => `no such tile ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A tile is z/x/y with 0 <= z <= 30 and 0 <= x, y < 2^z.' },
+  BAD_ID: { status: 400, text: d => `not a tile id ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Tile ids look like osm:10:300:412 or osm:10:300:412@2024-03-01T00:00:00Z.' },
+  BAD_TIME: { status: 400, text: d => `bad time ${show(d.value)}`, advice: 'Times are ISO 8601 in UTC: 2024, 2024-03, 2024-03-01, 2024-03-01T12:00:00Z.' },
+  BAD_DURATION: { status: 400, text: d => `bad duration ${show(d.value)}`, advice: 'Durations are a number and a unit: 90s, 15m, 12h, 7d, 4w, 1y.' },
+  BAD_BBOX: { status: 400, text: d => `bad bounding box ${show(d.value)}`, advice: 'A bounding box is west,south,east,north in degrees, with south <= north.' },
+  BAD_ZOOM: { status: 400, text: d => `bad zoom range ${show(d.value)}`, advice: 'Zooms are one number or a range such as 0-14, within 0 and 30.' },
+  BAD_OPTION: { status: 400, text: d => `bad value ${show(d.value)} for ${d.option}`, advice: 'See --help for what the option takes.' },
+  BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
+  BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream and retention.' },
+
+  // what a source holds
+  EMPTY_IMAGE: { status: 422, text: () => 'the tile has no bytes' },
+  UNKNOWN_IMAGE: { status: 422, text: d => `not a tile image: it starts ${show(d.value)}`, advice: 'Tiles are PNG, JPEG, WebP, AVIF or gzipped Mapbox vector tiles; the type is read from the bytes.' },
+  TRUNCATED_IMAGE: { status: 422, text: d => `truncated or damaged ${d.type}${d.why ? `: ${d.why}` : ''}`, advice: 'Fetch or render this tile again.' },
+  SOURCE_NOT_FOUND: { status: 404, text: d => `no such source ${show(d.value)}` },
+  SOURCE_UNREADABLE: { status: 422, text: d => `cannot read ${show(d.value)}: ${d.why}` },
+  SOURCE_UNKNOWN: { status: 422, text: d => `cannot tell what ${show(d.value)} is`, advice: 'Sources are a folder of z/x/y.ext tiles or an .mbtiles file.' },
+  SOURCE_EMPTY: { status: 422, text: d => `no tiles in ${show(d.value)}`, advice: 'A tile folder holds z/x/y.png; check the path, --zoom and --bbox.' },
+
+  // the store
+  VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'A stored version never changes. Load the correction with a later time.' },
+  CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again: it resumes.' },
+  REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message is from the validate_doc_update of the store.' },
+  LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'See `tilecouch layers` for what the store holds.' },
+  TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },
+  NOT_A_STORE: { status: 409, text: d => `${d.db} holds documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
+  DATABASE_NOT_FOUND: { status: 404, text: d => `no database ${d.db}`, advice: 'Create it with `tilecouch setup --fix`, or load into it: loading creates it.' },
+  BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
+  INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },
+
+  // the server
+  UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them in the URL, or as COUCHDB_USER and COUCHDB_PASSWORD.' },
+  FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'Writing needs an admin or the role tilecouch-writer.' },
+  UNREACHABLE: { status: 503, text: d => `cannot reach ${d.url}: ${d.why}`, advice: 'Is the server running, and is the address right?' },
+  DISK_FULL: { status: 507, text: d => `no space left where ${d.where} keeps its data`, advice: 'Free some space and run the command again: it resumes.' },
+  COUCHDB_ERROR: { status: 502, text: d => `${d.url} answered ${d.status}: ${d.reason}` },
+  BAD_ANSWER: { status: 502, text: d => `${d.url} sent an answer that is not what CouchDB sends: ${d.why}` },
+  EMBEDDED_LOCKED: { status: 409, text: d => `another process uses the embedded store in ${d.dir}`, advice: 'Stop it, or name the URL it printed with --db.' },
+  PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
+
+  // the couchapp
+  COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
+  ENV_NOT_FOUND: { status: 404, text: d => `no environment ${show(d.value)} in .couchapprc`, advice: 'Give a URL, or add it under "env".' },
+  CONFIG_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
+  PASSWORD_IN_FILE: { status: 400, text: d => `${d.file} holds a password`, advice: 'Remove it there, and give COUCHDB_USER and COUCHDB_PASSWORD in the environment or the URL on the command line.' },
+
+  ABORTED: { status: 499, text: () => 'stopped on request', advice: 'Run it again to resume.' },
+  INTERNAL: { status: 500, text: d => `${d.why ?? 'unexpected error'}` }
+}
+
+/** Text of a value for a message: quoted, cut, without anything that could be a password. */
+function show (value) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? String(value)
+  const clean = scrub(text)
+  return JSON.stringify(clean.length > 120 ? `${clean.slice(0, 117)}…` : clean)
+}
+
+/**
+ * Removes names and passwords from every URL in a text.
+ * @param {unknown} text
+ */
+export function scrub (text) {
+  return String(text).replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s"'<>]*@/gi, '$1')
+}
+
+/** An error with a stable code from the catalogue. Each is a new object: errors are never shared. */
+export class TilecouchError extends Error {
+  /**
+   * @param {string} code one of the catalogue
+   * @param {Record<string, any>} [details] values the message shows; kept on the error for programs
+   * @param {{cause?: unknown}} [options]
+   */
+  constructor (code, details = {}, options) {
+    const entry = catalogue[code] ?? catalogue.INTERNAL
+    super(scrub(entry.text(details)), options)
+    this.name = 'TilecouchError'
+    this.code = code
+    this.status = entry.status
+    this.advice = entry.advice
+    this.details = details
+  }
+
+  /** What an HTTP answer or `--json` shows. */
+  toJSON () {
+    return { error: this.code, reason: this.message, ...(this.advice && { advice: this.advice }) }
+  }
+}
