@@ -16,7 +16,7 @@ const designGlobals = Object.fromEntries(
     .map(name => [name, 'readonly']))
 
 export default [
-  { ignores: ['node_modules/', 'build/', 'data/', 'coverage/', 'bench/out/'] },
+  { ignores: ['views/**/reduce.js', 'node_modules/', 'build/', 'data/', 'coverage/', 'bench/out/'] },
   js.configs.recommended,
   {
     files: ['**/*.js'],

@@ -1,0 +1,15 @@
+// Redirects to the version as of a time: the one row of by_tile, newest first, limit 1.
+(function (head, req) {
+  var row = getRow()
+  // only ever upwards to this database: a link to anywhere else would be a trap
+  var db = /^(\.\.\/)+(db\/)?$/.test(req.query.db || '') ? req.query.db : '../../../../../'
+  if (!row || row.value.gone) {
+    start({ code: 404, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' } })
+    send(JSON.stringify({ error: 'TILE_NOT_FOUND', reason: row ? 'the tile was gone from ' + row.key[4] + ' on' : 'no version of this tile at or before that time' }) + '\n')
+    return
+  }
+  // a head may change before the client comes back for it: its revision is named
+  var location = db + row.id + '/tile' + (row.id.indexOf('@') < 0 ? '?rev=' + row.value.rev : '')
+  start({ code: 302, headers: { Location: location, 'Content-Type': 'application/json', 'Cache-Control': 'max-age=0, must-revalidate', 'X-Tilecouch-Time': row.key[4] } })
+  send(JSON.stringify({ location: location, time: row.key[4] }) + '\n') // an empty body would break the framing for keep-alive clients
+})

@@ -1,0 +1,125 @@
+// Tile URLs: /osm/10/300/412.png and its relatives (see docs/reference.md). The function sees the request only, so it
+// checks what can be checked from the URL, and sends the rest to an attachment, a list or a show.
+(function (req) {
+  var path = req.path.slice(4) // database, _design, tiles, _rewrite
+  var query = req.query || {}
+  var LAYER = /^([a-z0-9][a-z0-9_-]{0,62})(?:@(.+))?$/
+  var TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
+  var READS = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_find|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
+
+  function fail (code, error, reason) {
+    return { code: code, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }, body: JSON.stringify({ error: error, reason: reason }) + '\n' }
+  }
+
+  function reference (text) {
+    var match = LAYER.exec(text)
+    if (!match || match[1] === 'layer' || match[1] === 'edition') return { error: fail(400, 'BAD_LAYER', 'bad layer name "' + text + '"') }
+    if (match[2] === undefined) return { layer: match[1] }
+    var time = TIME.exec(match[2])
+    // 30 February rolls over into March: what comes out must be what went in
+    var date = time && new Date(Date.UTC(+time[1], +(time[2] || 1) - 1, +(time[3] || 1)))
+    if (!time || date.getUTCMonth() !== +(time[2] || 1) - 1 || date.getUTCDate() !== +(time[3] || 1)) {
+      return { error: fail(400, 'BAD_TIME', 'bad time "' + match[2] + '": use 2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z') }
+    }
+    return { layer: match[1], time: match[2].replace(/Z$/, '') }
+  }
+
+  function number (text) {
+    return /^(0|[1-9]\d{0,9})$/.test(text) ? +text : -1
+  }
+
+  // the deepest folder of the URL decides how far up the database is, seen from there
+  function tile (ref, parts, tms) {
+    var name = /^(\d+)\.([a-z0-9]{2,5})$/.exec(parts[2])
+    var z = number(parts[0])
+    var x = number(parts[1])
+    var y = name ? number(name[1]) : -1
+    var across = Math.pow(2, z)
+    if (z < 0 || z > 30 || x < 0 || y < 0 || x >= across || y >= across) {
+      return fail(400, 'BAD_TILE', 'no such tile ' + parts.join('/') + ': z is 0 to 30, x and y are 0 to 2^z - 1')
+    }
+    if (tms) y = across - 1 - y
+    var key = [ref.layer, z, x, y]
+    if (name[2] === 'json') {
+      return { path: '_list/versions/versions/by_tile', query: { reduce: 'false', startkey: JSON.stringify(key), endkey: JSON.stringify(key.concat([{}])) } }
+    }
+    if (ref.time === undefined) return { path: '../../' + key.join(':') + '/tile', query: {} }
+    return {
+      path: '_list/at/versions/by_tile',
+      query: {
+        reduce: 'false',
+        descending: 'true',
+        limit: '1',
+        startkey: JSON.stringify(key.concat([ref.time + '\ufff0'])),
+        endkey: JSON.stringify(key),
+        db: tms ? '../../../../../db/' : '../../../db/'
+      }
+    }
+  }
+
+  function times (ref) {
+    var bbox = (query.bbox || '').split(',').map(Number)
+    var z = query.z === undefined ? undefined : number(String(query.z))
+    if (z === -1 || z > 30) return fail(400, 'BAD_ZOOM', 'bad zoom "' + query.z + '"')
+    if (query.bbox === undefined) {
+      return {
+        path: '_list/times/versions/by_time',
+        query: { group_level: z === undefined ? '2' : '3', startkey: JSON.stringify([ref.layer]), endkey: JSON.stringify([ref.layer, {}]), layer: ref.layer, z: String(z === undefined ? '' : z) }
+      }
+    }
+    if (z === undefined) return fail(400, 'BAD_ZOOM', 'a bbox needs a zoom: times.json?bbox=w,s,e,n&z=10')
+    if (bbox.length !== 4 || !(bbox[1] <= bbox[3]) || !(Math.abs(bbox[0]) <= 180) || !(Math.abs(bbox[2]) <= 180)) {
+      return fail(400, 'BAD_BBOX', 'bad bounding box "' + query.bbox + '": use west,south,east,north')
+    }
+    var across = Math.pow(2, z)
+    function row (lat) {
+      var sin = Math.sin(Math.max(-85.0511287798066, Math.min(85.0511287798066, lat)) * Math.PI / 180)
+      return (0.5 - Math.log((1 + sin) / (1 - sin)) / (4 * Math.PI)) * across
+    }
+    function first (value) { return Math.max(0, Math.min(across - 1, Math.floor(value))) }
+    function last (value, from) { return Math.max(from, Math.min(across - 1, Math.ceil(value) - 1)) }
+    function column (lon) { return (lon + 180) / 360 * across }
+    var y0 = first(row(bbox[3]))
+    var y1 = last(row(bbox[1]), y0)
+    var x0 = first(column(bbox[0]))
+    var x1 = last(column(bbox[2]), bbox[0] <= bbox[2] ? x0 : 0)
+    var wraps = bbox[0] > bbox[2] // over the antimeridian: read all columns, and let the list leave out the middle
+    return {
+      path: '_list/times/versions/by_tile',
+      query: {
+        reduce: 'false',
+        startkey: JSON.stringify(wraps ? [ref.layer, z] : [ref.layer, z, x0, y0]),
+        endkey: JSON.stringify(wraps ? [ref.layer, z, {}] : [ref.layer, z, x1, y1, {}]),
+        layer: ref.layer,
+        z: String(z),
+        columns: x0 + '-' + x1,
+        rows: y0 + '-' + y1
+      }
+    }
+  }
+
+  function database (rest) {
+    if (rest.indexOf('..') >= 0 || rest.indexOf('.') >= 0) return fail(400, 'BAD_REQUEST', 'bad path')
+    var read = req.method === 'GET' || req.method === 'HEAD' || (req.method === 'POST' && READS.test(rest.join('/')))
+    if (!read) return fail(405, 'READ_ONLY', 'this address only reads; write to the database itself')
+    return { path: '../../' + rest.map(encodeURIComponent).join('/') }
+  }
+
+  if (path[0] === 'db') return database(path.slice(1))
+  if (req.method !== 'GET' && req.method !== 'HEAD') return fail(405, 'READ_ONLY', 'tiles are read with GET')
+  if (path.length === 0) {
+    // without the slash every relative link of the page would lead astray
+    if (!/\/(\?.*)?$/.test(req.raw_path)) return { code: 301, headers: { Location: '_rewrite/' }, body: 'moved to _rewrite/\n' }
+    return { path: 'index.html', query: {} }
+  }
+  var tms = path[0] === 'tms' && path[1] === '1.0.0' && path.length === 6
+  if (tms) path = path.slice(2)
+  var single = /^([^/]+)\.json$/.exec(path[0])
+  if (path.length === 1 && !single) return { path: encodeURIComponent(path[0]), query: {} } // a file of the viewer
+  var ref = reference(path.length === 1 ? single[1] : path[0])
+  if (ref.error) return ref.error
+  if (path.length === 1) return { path: '_show/tilejson/layer:' + ref.layer, query: { reference: single[1] } }
+  if (path.length === 2 && path[1] === 'times.json') return times(ref)
+  if (path.length === 4) return tile(ref, path.slice(1), tms)
+  return fail(404, 'NOT_FOUND', 'nothing here: tiles are at layer/z/x/y.png or layer@time/z/x/y.png')
+})

@@ -1,0 +1,20 @@
+// TileJSON 3.0 of a layer document. The tile address is relative to this document's, so that it holds behind any proxy
+// path; the same words as tileJson() in core/layers.js, which a test compares.
+(function (doc, req) {
+  var headers = { 'Content-Type': 'application/json', 'Cache-Control': 'max-age=0, must-revalidate' }
+  if (!doc || doc.type !== 'layer') {
+    headers['Cache-Control'] = 'no-store'
+    return { code: 404, headers: headers, body: JSON.stringify({ error: 'LAYER_NOT_FOUND', reason: 'no such layer' }) + '\n' }
+  }
+  var reference = req.query.reference || doc.layer
+  var time = reference.split('@')[1]
+  var format = doc.format || 'png'
+  var json = { tilejson: '3.0.0', name: doc.layer }
+  var inner = { _id: 1, _rev: 1, _revisions: 1, type: 1, layer: 1, upstream: 1, retention: 1, ttl: 1, format: 1 }
+  for (var field in doc) if (!inner[field]) json[field] = doc[field]
+  json.scheme = 'xyz'
+  json.tiles = [doc.layer + (time ? '@' + time : '') + '/{z}/{x}/{y}.' + format]
+  json.format = format
+  if (time) json.time = time
+  return { headers: headers, body: JSON.stringify(json) + '\n' }
+})

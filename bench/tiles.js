@@ -1,0 +1,42 @@
+// Seeded tiles for measurements: real PNGs that do not compress, so that bytes are bytes everywhere.
+import { crc32, deflateSync } from 'node:zlib'
+
+/** A small generator of random numbers: the same seed gives the same tiles on every machine. */
+export function random (seed) {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+function chunk (type, data) {
+  const body = Buffer.concat([Buffer.from(type), data])
+  const length = Buffer.alloc(4)
+  const check = Buffer.alloc(4)
+  length.writeUInt32BE(data.length)
+  check.writeUInt32BE(crc32(body))
+  return Buffer.concat([length, body, check])
+}
+
+/**
+ * A grey PNG of about so many bytes.
+ * @param {number} seed @param {number} [size] bytes
+ */
+export function noiseTile (seed, size = 10000) {
+  const width = Math.max(4, Math.round(Math.sqrt(size)))
+  const next = random(seed)
+  const pixels = Buffer.alloc(width * (width + 1))
+  for (let at = 0; at + 4 <= pixels.length; at += 4) pixels.writeUInt32LE((next() * 4294967296) >>> 0, at)
+  for (let row = 0; row < width; row++) pixels[row * (width + 1)] = 0 // no filter
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(width, 4)
+  header[8] = 8
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk('IHDR', header), chunk('IDAT', deflateSync(pixels, { level: 0 })), chunk('IEND', Buffer.alloc(0))
+  ])
+}

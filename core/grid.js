@@ -1,0 +1,155 @@
+// The Web Mercator grid in XYZ numbering: y grows southwards. Areas are counted and walked by columns, never tile by tile.
+import { TilecouchError } from './errors.js'
+
+export const MAX_ZOOM = 30
+
+/** Beyond this latitude there are no tiles: the projection cuts the world to a square. */
+export const MAX_LATITUDE = 85.0511287798066
+
+/** @typedef {[number, number, number, number]} Bbox west, south, east, north in degrees; west > east crosses the antimeridian */
+/** @typedef {{min: number, max: number}} Zooms */
+/** @typedef {{x0: number, x1: number, y0: number, y1: number}} TileRange inclusive */
+
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
+
+/**
+ * @param {number} z @param {number} x @param {number} y
+ */
+export function checkTile (z, x, y) {
+  const across = 2 ** z
+  if (!Number.isInteger(z) || z < 0 || z > MAX_ZOOM) throw new TilecouchError('BAD_TILE', { value: `${z}/${x}/${y}`, why: 'zoom outside 0 to 30' })
+  if (!Number.isInteger(x) || !Number.isInteger(y) || x < 0 || y < 0 || x >= across || y >= across) {
+    throw new TilecouchError('BAD_TILE', { value: `${z}/${x}/${y}`, why: `zoom ${z} has columns and rows 0 to ${across - 1}` })
+  }
+  return { z, x, y }
+}
+
+/** Column of a longitude, with its fraction. */
+export const lonToX = (lon, z) => (lon + 180) / 360 * 2 ** z
+
+/** Row of a latitude, with its fraction. */
+export function latToY (lat, z) {
+  const sin = Math.sin(clamp(lat, -MAX_LATITUDE, MAX_LATITUDE) * Math.PI / 180)
+  return clamp(0.5 - Math.log((1 + sin) / (1 - sin)) / (4 * Math.PI), 0, 1) * 2 ** z
+}
+
+export const xToLon = (x, z) => x / 2 ** z * 360 - 180
+
+export const yToLat = (y, z) => Math.atan(Math.sinh(Math.PI * (1 - 2 * y / 2 ** z))) * 180 / Math.PI
+
+/** The tile that a place lies in. */
+export function tileAt (lon, lat, z) {
+  const last = 2 ** z - 1
+  return { z, x: clamp(Math.floor(lonToX(lon, z)), 0, last), y: clamp(Math.floor(latToY(lat, z)), 0, last) }
+}
+
+/**
+ * @returns {Bbox}
+ */
+export const tileBounds = (z, x, y) => [xToLon(x, z), yToLat(y + 1, z), xToLon(x + 1, z), yToLat(y, z)]
+
+/** The row in the other scheme: TMS counts from the south. Its own inverse. */
+export const flipY = (z, y) => 2 ** z - 1 - y
+
+/** Bing's name of a tile: one digit a zoom. */
+export function quadkey (z, x, y) {
+  let key = ''
+  for (let bit = z - 1; bit >= 0; bit--) key += (Math.floor(x / 2 ** bit) % 2) + 2 * (Math.floor(y / 2 ** bit) % 2)
+  return key
+}
+
+/** @param {string} key */
+export function parseQuadkey (key) {
+  if (typeof key !== 'string' || key.length > MAX_ZOOM || !/^[0-3]*$/.test(key)) throw new TilecouchError('BAD_QUADKEY', { value: key })
+  let x = 0
+  let y = 0
+  for (const digit of key) {
+    x = x * 2 + (+digit & 1)
+    y = y * 2 + (+digit >> 1)
+  }
+  return { z: key.length, x, y }
+}
+
+/**
+ * `5.9,45.8,10.5,47.8` or an array of four numbers.
+ * @param {string | number[]} input
+ * @returns {Bbox}
+ */
+export function parseBbox (input) {
+  const parts = typeof input === 'string' ? input.split(',').map(part => part.trim() === '' ? NaN : Number(part)) : input
+  const valid = Array.isArray(parts) && parts.length === 4 && parts.every(Number.isFinite) &&
+    Math.abs(parts[0]) <= 180 && Math.abs(parts[2]) <= 180 && parts[1] >= -90 && parts[3] <= 90 && parts[1] <= parts[3]
+  if (!valid) throw new TilecouchError('BAD_BBOX', { value: input })
+  return /** @type {Bbox} */ (parts)
+}
+
+/**
+ * `7` or `0-14`.
+ * @param {string | number | Zooms} input
+ * @returns {Zooms}
+ */
+export function parseZooms (input) {
+  const match = /^(\d{1,2})(?:-(\d{1,2}))?$/.exec(typeof input === 'object' ? `${input?.min}-${input?.max}` : String(input))
+  const min = match ? +match[1] : NaN
+  const max = match ? +(match[2] ?? match[1]) : NaN
+  if (!(min <= max && max <= MAX_ZOOM)) throw new TilecouchError('BAD_ZOOM', { value: input })
+  return { min, max }
+}
+
+/**
+ * The tiles of one zoom that a box touches: one range, or two when it crosses the antimeridian. A box that only meets
+ * the edge of a tile from outside does not touch it.
+ * @param {Bbox} bbox @param {number} z
+ * @returns {TileRange[]}
+ */
+export function tileRanges ([west, south, east, north], z) {
+  const last = 2 ** z - 1
+  const first = value => clamp(Math.floor(value), 0, last)
+  const final = (value, from) => Math.max(from, clamp(Math.ceil(value) - 1, 0, last))
+  const y0 = first(latToY(north, z))
+  const y1 = final(latToY(south, z), y0)
+  const span = (from, to) => {
+    const x0 = first(lonToX(from, z))
+    return { x0, x1: final(lonToX(to, z), x0), y0, y1 }
+  }
+  if (west <= east) return [span(west, east)]
+  const [right, left] = [span(west, 180), span(-180, east)]
+  // a box that goes nearly all the way round meets itself at low zooms: no tile twice
+  return left.x1 >= right.x0 ? [{ x0: 0, x1: last, y0, y1 }] : [left, right]
+}
+
+/**
+ * One inclusive range of rows for each column a box touches: what a view keyed by [z, x, y] is asked with.
+ * @param {Bbox} bbox @param {number} z
+ * @returns {Generator<{z: number, x: number, y0: number, y1: number}>}
+ */
+export function * columnRanges (bbox, z) {
+  for (const { x0, x1, y0, y1 } of tileRanges(bbox, z)) {
+    for (let x = x0; x <= x1; x++) yield { z, x, y0, y1 }
+  }
+}
+
+/** Tiles in a box and a range of zooms, by arithmetic. Exact up to 2^53. */
+export function countTiles (bbox, zooms) {
+  let count = 0
+  for (let z = zooms.min; z <= zooms.max; z++) {
+    for (const { x0, x1, y0, y1 } of tileRanges(bbox, z)) count += (x1 - x0 + 1) * (y1 - y0 + 1)
+  }
+  return count
+}
+
+/**
+ * A test for tiles: which of them are in this box and these zooms. Either may be missing. Ranges are worked out once a zoom.
+ * @param {{bbox?: Bbox, zooms?: Zooms}} [selection]
+ * @returns {(z: number, x: number, y: number) => boolean}
+ */
+export function selector ({ bbox, zooms } = {}) {
+  /** @type {TileRange[][]} */
+  const ranges = []
+  return (z, x, y) => {
+    if (zooms && (z < zooms.min || z > zooms.max)) return false
+    if (!bbox) return true
+    ranges[z] ??= tileRanges(bbox, z)
+    return ranges[z].some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
+  }
+}

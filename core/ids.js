@@ -1,0 +1,110 @@
+// Names and document ids. Ids are short, natural and sort so that a tile's versions stand right after its head:
+//   osm:10:300:412  <  osm:10:300:412@2023-06-01T00:00:00Z
+import { TilecouchError } from './errors.js'
+import { MAX_ZOOM, checkTile } from './grid.js'
+import { isExactTime } from './times.js'
+
+const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
+const RESERVED = new Set(['layer', 'edition']) // they begin other documents' ids
+const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/
+const TILE_PATH = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/
+
+/** The document that marks a database as a tilecouch store. It has no colon, so no tile can have this id. */
+export const STORE_ID = 'tilecouch'
+
+/** The name of the attachment that holds a tile's bytes. */
+export const TILE_ATTACHMENT = 'tile'
+
+/** @typedef {{layer: string, z: number, x: number, y: number}} TileAddress */
+/** @typedef {TileAddress & {time?: string}} VersionAddress */
+
+/** @param {unknown} name */
+export const isLayer = name => typeof name === 'string' && LAYER.test(name) && !RESERVED.has(name)
+
+/**
+ * @param {unknown} name
+ * @returns {string}
+ */
+export function checkLayer (name) {
+  if (!isLayer(name)) throw new TilecouchError('BAD_LAYER', { value: name })
+  return /** @type {string} */ (name)
+}
+
+/** The id of a tile's head. */
+export const tileId = (layer, z, x, y) => `${layer}:${z}:${x}:${y}`
+
+/** The id of a past version. */
+export const versionId = (layer, z, x, y, time) => `${layer}:${z}:${x}:${y}@${time}`
+
+export const layerId = layer => `layer:${layer}`
+
+export const editionId = (layer, time) => `edition:${layer}@${time}`
+
+/** `osm` or `osm@2024-03-01`: how a layer at a time is written everywhere. */
+export const formatReference = (layer, time) => time ? `${layer}@${time}` : layer
+
+/**
+ * Takes an id of a head or a past version apart; throws BAD_ID for anything else.
+ * @param {string} id
+ * @returns {VersionAddress}
+ */
+export function parseTileId (id) {
+  const match = TILE_ID.exec(id)
+  if (!match) throw new TilecouchError('BAD_ID', { value: id })
+  const [, layer, z, x, y, time] = match
+  if (!isLayer(layer)) throw new TilecouchError('BAD_ID', { value: id, why: 'bad layer name' })
+  const tile = { layer, z: +z, x: +x, y: +y }
+  const across = 2 ** tile.z
+  if (tile.z > MAX_ZOOM || tile.x >= across || tile.y >= across) {
+    throw new TilecouchError('BAD_ID', { value: id, why: 'outside the pyramid' })
+  }
+  if (time === undefined) return tile
+  if (!isExactTime(time)) throw new TilecouchError('BAD_ID', { value: id, why: 'bad time' })
+  return { ...tile, time }
+}
+
+/** Whether this is the id of a tile document, head or past. */
+export function isTileId (id) {
+  try { return Boolean(parseTileId(id)) } catch { return false }
+}
+
+/**
+ * `osm@2024-03` -> { layer: 'osm', time: '2024-03' }. The time is as written, partial or not: the caller knows which end of it is meant.
+ * @param {string} text
+ * @returns {{layer: string, time?: string}}
+ */
+export function parseReference (text) {
+  const at = String(text).indexOf('@')
+  if (at < 0) return { layer: checkLayer(text) }
+  const time = text.slice(at + 1)
+  if (!time) throw new TilecouchError('BAD_TIME', { value: time })
+  return { layer: checkLayer(text.slice(0, at)), time }
+}
+
+/**
+ * `10/300/412` -> { z, x, y }
+ * @param {string} text
+ */
+export function parseTilePath (text) {
+  const match = TILE_PATH.exec(String(text))
+  if (!match) throw new TilecouchError('BAD_TILE', { value: text })
+  return checkTile(+match[1], +match[2], +match[3])
+}
+
+/** Byte order, as in CouchDB's primary index: ids are ASCII, so the order of code units is the order of bytes. */
+export const compareIds = (a, b) => a < b ? -1 : a > b ? 1 : 0
+
+/**
+ * Order of zooms or columns among themselves in ids. They are followed by a colon there, which sorts after every
+ * digit, so 10 comes before 1, and 2 after both.
+ */
+export const compareInner = (a, b) => compareIds(`${a}:`, `${b}:`)
+
+/** Order of rows among themselves in ids: they end the id, so 1 comes before 10. */
+export const compareRows = (a, b) => compareIds(`${a}`, `${b}`)
+
+/** Every document of a layer's tiles lies in this range of ids. */
+export const layerRange = layer => ({ startkey: `${layer}:`, endkey: `${layer};` })
+
+/** The past versions of one tile lie in this range of ids; its head, whose id is shorter, stands before it. */
+export const pastRange = id => ({ startkey: `${id}@`, endkey: `${id}@~` })

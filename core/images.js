@@ -1,0 +1,144 @@
+// What a tile's bytes are: read from the bytes, never believed from a name. A file that was cut off is refused here,
+// before it can become a version. Every format says how long it is or how it ends, so nothing is decoded.
+import { TilecouchError } from './errors.js'
+
+/** Types by name: content type and the usual extension. */
+export const formats = {
+  png: { type: 'image/png', ext: 'png' },
+  jpeg: { type: 'image/jpeg', ext: 'jpg' },
+  webp: { type: 'image/webp', ext: 'webp' },
+  avif: { type: 'image/avif', ext: 'avif' },
+  mvt: { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf' }
+}
+
+const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+const SMALLEST_GZIP = 20 // 10 bytes of header, 2 of data, 8 of check sum and length
+
+const u16 = (bytes, at) => bytes[at] << 8 | bytes[at + 1]
+const u32 = (bytes, at) => (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0
+const u32le = (bytes, at) => (bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24) >>> 0
+const ascii = (bytes, at, length) => String.fromCharCode(...bytes.subarray(at, at + length))
+const startsWith = (bytes, signature) => signature.every((byte, index) => bytes[index] === byte)
+
+/**
+ * The format of a tile, or an error that says why it cannot be one.
+ * @param {Uint8Array} bytes
+ * @param {{gunzip?: (bytes: Uint8Array) => Uint8Array}} [tools] each platform has its own gunzip; without it a vector tile's inside is not checked
+ * @returns {{type: string, ext: string}}
+ */
+export function inspectTile (bytes, { gunzip } = {}) {
+  if (!bytes || bytes.length === 0) throw new TilecouchError('EMPTY_IMAGE')
+  const name = formatOf(bytes)
+  if (!name) throw new TilecouchError('UNKNOWN_IMAGE', { value: printable(bytes) })
+  const why = name === 'mvt' ? checkVectorTile(bytes, gunzip) : checks[name](bytes)
+  if (why) throw new TilecouchError('TRUNCATED_IMAGE', { type: formats[name].type, why })
+  return formats[name]
+}
+
+function formatOf (bytes) {
+  if (startsWith(bytes, PNG_SIGNATURE)) return 'png'
+  if (startsWith(bytes, [0xff, 0xd8, 0xff])) return 'jpeg'
+  if (ascii(bytes, 0, 4) === 'RIFF' && ascii(bytes, 8, 4) === 'WEBP') return 'webp'
+  if (ascii(bytes, 4, 4) === 'ftyp' && /avi[fs]/.test(ascii(bytes, 8, Math.min(u32(bytes, 0), 64) - 8))) return 'avif'
+  if (startsWith(bytes, [0x1f, 0x8b])) return 'mvt'
+  return null
+}
+
+/** Each answers what is wrong, or nothing. */
+const checks = {
+  // chunks follow one another up to IEND; bytes after it are ignored, as decoders do
+  png (bytes) {
+    let data = false
+    for (let at = 8; at + 12 <= bytes.length;) {
+      const length = u32(bytes, at)
+      const type = ascii(bytes, at + 4, 4)
+      if (!/^[A-Za-z]{4}$/.test(type)) return `no chunk at byte ${at}`
+      if (at === 8 && (type !== 'IHDR' || length !== 13)) return 'no IHDR'
+      if (at + 12 + length > bytes.length) return `${type} needs ${at + 12 + length} bytes, there are ${bytes.length}`
+      if (type === 'IDAT') data = true
+      if (type === 'IEND') return data ? undefined : 'no image data'
+      at += 12 + length
+    }
+    return 'no IEND'
+  },
+
+  // segments up to the start of scan, then entropy-coded data up to the end marker
+  jpeg (bytes) {
+    for (let at = 2; at + 4 <= bytes.length;) {
+      if (bytes[at] !== 0xff) return `no marker at byte ${at}`
+      const marker = bytes[at + 1]
+      if (marker === 0xff) { at++; continue } // fill byte
+      if (marker === 0xda) return endsJpeg(bytes) ? undefined : 'no end of image'
+      if (marker === 0xd9) return 'no image data'
+      at += 2 + u16(bytes, at + 2)
+    }
+    return 'no scan'
+  },
+
+  webp (bytes) {
+    const length = 8 + u32le(bytes, 4)
+    if (length > bytes.length) return `needs ${length} bytes, there are ${bytes.length}`
+    if (!/^VP8[ LX]$/.test(ascii(bytes, 12, 4))) return 'no VP8 data'
+  },
+
+  // boxes tile the file exactly; the pixels are in mdat
+  avif (bytes) {
+    let pixels = false
+    for (let at = 0; at < bytes.length;) {
+      if (at + 8 > bytes.length) return `box cut off at byte ${at}`
+      const type = ascii(bytes, at + 4, 4)
+      const length = boxLength(bytes, at)
+      if (length < 8 || at + length > bytes.length) return `${type} needs ${at + length} bytes, there are ${bytes.length}`
+      if (type === 'mdat') pixels = true
+      at += length
+    }
+    if (!pixels) return 'no image data'
+  }
+}
+
+function boxLength (bytes, at) {
+  const length = u32(bytes, at)
+  if (length === 0) return bytes.length - at // up to the end of the file
+  return length === 1 && at + 16 <= bytes.length ? u32(bytes, at + 8) * 2 ** 32 + u32(bytes, at + 12) : length
+}
+
+// some writers pad behind the end marker
+function endsJpeg (bytes) {
+  let end = bytes.length
+  while (end > 2 && bytes[end - 1] === 0) end--
+  return bytes[end - 2] === 0xff && bytes[end - 1] === 0xd9
+}
+
+function checkVectorTile (bytes, gunzip) {
+  if (bytes.length < SMALLEST_GZIP || bytes[2] !== 8) return 'not gzip'
+  if (!gunzip) return
+  try {
+    return checkProtobuf(gunzip(bytes))
+  } catch (error) {
+    return error.message
+  }
+}
+
+// A vector tile is a protobuf message of layers: field 3, length-delimited. Anything gzipped that is not is refused.
+function checkProtobuf (bytes) {
+  for (let at = 0; at < bytes.length;) {
+    if (bytes[at++] !== 0x1a) return 'not a vector tile'
+    let length = 0
+    let shift = 0
+    do {
+      if (at >= bytes.length || shift > 28) return 'not a vector tile'
+      length += (bytes[at] & 0x7f) * 2 ** shift
+      shift += 7
+    } while (bytes[at++] & 0x80)
+    at += length
+    if (at > bytes.length) return 'not a vector tile'
+  }
+}
+
+/** The first bytes for a message: text where it is text (an HTML error page), else hexadecimal. */
+function printable (bytes) {
+  const head = bytes.subarray(0, 24)
+  return head.every(byte => byte === 9 || byte === 10 || byte === 13 || (byte >= 32 && byte < 127))
+    ? ascii(head, 0, head.length).trim()
+    : Array.from(head.subarray(0, 8), byte => byte.toString(16).padStart(2, '0')).join(' ')
+}

@@ -1,0 +1,105 @@
+// Times are UTC, ISO 8601, whole seconds, with a Z, so that they sort as strings: 2024-03-01T00:00:00Z.
+// People may write less (2024, 2024-03, 2024-03-01, …): a partial time is a period.
+import { TilecouchError } from './errors.js'
+
+const EXACT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
+const WRITTEN = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?$/i
+
+const UNITS = { s: 1, m: 60, h: 3600, d: 86400, w: 604800, y: 31536000 }
+
+/** Sorts after every time with the given beginning, in CouchDB's collation as in JavaScript's. */
+export const AFTER = '\ufff0'
+
+const format = date => date.toISOString().slice(0, 19) + 'Z'
+
+/** Now, in the form every document uses. */
+export const now = () => format(new Date())
+
+/**
+ * Whether a text is a time as documents hold it: complete, normal and on the calendar.
+ * @param {unknown} text
+ */
+export function isExactTime (text) {
+  if (typeof text !== 'string' || !EXACT.test(text)) return false
+  const date = new Date(text)
+  return !isNaN(date.getTime()) && format(date) === text
+}
+
+/**
+ * Takes a written time apart into the period it names.
+ * @param {string | Date} input
+ * @returns {{start: string, end: string, exact: boolean}} first and last second of the period
+ */
+export function parsePeriod (input) {
+  if (input instanceof Date && !isNaN(input.getTime())) input = input.toISOString()
+  if (isExactTime(input)) return { start: /** @type {string} */ (input), end: /** @type {string} */ (input), exact: true }
+  const match = typeof input === 'string' && WRITTEN.exec(input)
+  if (!match) throw new TilecouchError('BAD_TIME', { value: input })
+  const [, year, month, day, hour, minute, second, zone] = match
+  const start = new Date(`${year}-${month ?? '01'}-${day ?? '01'}T${hour ?? '00'}:${minute ?? '00'}:${second ?? '00'}Z`)
+  // Date rolls 30 February over into March: what comes out must be what was written
+  if (isNaN(start.getTime()) || !format(start).startsWith([year, month, day].filter(Boolean).join('-'))) throw new TilecouchError('BAD_TIME', { value: input })
+  const end = new Date(start)
+  if (!month) end.setUTCFullYear(end.getUTCFullYear() + 1)
+  else if (!day) end.setUTCMonth(end.getUTCMonth() + 1)
+  else end.setTime(end.getTime() + 1000 * (!hour ? 86400 : !minute ? 3600 : !second ? 60 : 1))
+  const shift = offset(zone, input)
+  return {
+    start: inRange(start.getTime() - shift, input),
+    end: inRange(end.getTime() - shift - 1000, input),
+    exact: Boolean(second)
+  }
+}
+
+function inRange (milliseconds, input) {
+  const text = format(new Date(milliseconds))
+  if (!isExactTime(text)) throw new TilecouchError('BAD_TIME', { value: input })
+  return text
+}
+
+function offset (zone, input) {
+  if (!zone || /^z$/i.test(zone)) return 0
+  const [, sign, hours, minutes] = /** @type {string[]} */ (/** @type {unknown} */ (/([+-])(\d\d):?(\d\d)/.exec(zone)))
+  if (+hours > 14 || +minutes > 59) throw new TilecouchError('BAD_TIME', { value: input })
+  return (sign === '-' ? -1 : 1) * (+hours * 60 + +minutes) * 60000
+}
+
+/**
+ * The time from which something written is valid: the start of the period. `2024-03-01` -> `2024-03-01T00:00:00Z`
+ * @param {string | Date} input
+ */
+export const startOf = input => parsePeriod(input).start
+
+/**
+ * The time as of which something written asks: the end of the period. `2024` -> `2024-12-31T23:59:59Z`
+ * @param {string | Date} input
+ */
+export const endOf = input => parsePeriod(input).end
+
+/** Seconds since 1970, for reduces, which want numbers. */
+export const toSeconds = time => Date.parse(time) / 1000
+
+export const fromSeconds = seconds => format(new Date(seconds * 1000))
+
+/** @param {string} time @param {number} seconds */
+export const addSeconds = (time, seconds) => fromSeconds(toSeconds(time) + seconds)
+
+/**
+ * `7d` -> 604800. A bare number is seconds.
+ * @param {string | number} text
+ */
+export function parseDuration (text) {
+  const match = /^(\d{1,9}(?:\.\d+)?)\s*([smhdwy]?)$/i.exec(String(text).trim())
+  if (!match) throw new TilecouchError('BAD_DURATION', { value: text })
+  return Math.round(+match[1] * UNITS[match[2].toLowerCase() || 's'])
+}
+
+/**
+ * When a tile expires: its own `expires`, else the layer's `ttl` counted from when the store learnt it, else never (null).
+ * @param {{expires?: string, stored?: string}} tile
+ * @param {{ttl?: number}} [layer]
+ */
+export function expiryOf (tile, layer) {
+  if (tile.expires) return tile.expires
+  return layer?.ttl && tile.stored ? addSeconds(tile.stored, layer.ttl) : null
+}

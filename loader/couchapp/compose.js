@@ -1,0 +1,156 @@
+// Joins _design/<name>/**, views/<name>/** and attachments/** into design documents, by name. Stricter than the couchapp
+// tools: what it does not understand it refuses, since a file that is silently left out shows only in production.
+import { createHash } from 'node:crypto'
+import { lstat, readFile, readdir } from 'node:fs/promises'
+import path from 'node:path'
+import vm from 'node:vm'
+import { fileURLToPath } from 'node:url'
+import { TilecouchError } from '../../core/index.js'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The design document that the viewer belongs to. */
+export const VIEWER = 'tiles'
+
+/** Files of other packages that the viewer needs: attachment name -> module. */
+const vendored = {
+  'leaflet.js': 'leaflet/dist/leaflet.js',
+  'leaflet.css': 'leaflet/dist/leaflet.css'
+}
+
+const contentTypes = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8'
+}
+
+/** @typedef {{_id: string, language: string, views?: Record<string, {map: string, reduce?: string}>, _attachments?: Record<string, {content_type: string, data: string}>, couchapp: {signatures: Record<string, string>}, [field: string]: any}} DesignDocument */
+
+/**
+ * The design documents of a couchapp, those with views first: what reads an index comes after it.
+ * @param {string} [folder] holds _design/, views/ and attachments/
+ * @returns {Promise<DesignDocument[]>}
+ */
+export async function compose (folder = root) {
+  const designs = await readTree(path.join(folder, '_design'), { wanted: true })
+  const views = await readTree(path.join(folder, 'views'))
+  const names = new Set([...Object.keys(designs), ...Object.keys(views)])
+  const attachments = await readAttachments(path.join(folder, 'attachments'), folder === root ? vendored : {})
+  const docs = []
+  for (const name of names) {
+    const where = `_design/${name}`
+    if (!/^[a-z][a-z0-9_-]*$/.test(name) || typeof (designs[name] ?? {}) !== 'object') fail(where, 'a design document is a folder with a lower case name')
+    const fields = /** @type {Record<string, any>} */ (designs[name] ?? {})
+    if (fields.views && views[name]) fail(where, `views stand in _design/${name}/views as well as in views/${name}`)
+    if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
+    const own = views[name] ?? fields.views
+    for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (own ?? {}))) {
+      if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
+    }
+    const held = name === VIEWER ? attachments : {}
+    docs.push({
+      _id: `_design/${name}`,
+      language: 'javascript',
+      ...fields,
+      ...(own && { views: own }),
+      ...(Object.keys(held).length && { _attachments: inline(held) }),
+      couchapp: { signatures: signatures(held) }
+    })
+  }
+  return docs.sort((a, b) => Number(!a.views) - Number(!b.views) || (a._id < b._id ? -1 : 1))
+}
+
+/** A folder as an object: folders nest, file names without extension are keys. */
+async function readTree (folder, { wanted = false } = {}) {
+  const tree = {}
+  for (const { name, file, stat } of await entries(folder, wanted)) {
+    const extension = path.extname(name)
+    const key = stat.isDirectory() ? name : name.slice(0, name.length - extension.length)
+    if (Object.hasOwn(tree, key)) fail(file, `two sources for "${key}"`)
+    tree[key] = stat.isDirectory() ? await readTree(file) : parseFile(file, extension, await readFile(file, 'utf8'))
+  }
+  return tree
+}
+
+function parseFile (file, extension, text) {
+  if (extension === '.json') {
+    try {
+      return JSON.parse(text)
+    } catch (error) {
+      return fail(file, `bad JSON: ${error.message}`)
+    }
+  }
+  if (extension === '') return text.trim()
+  if (extension !== '.js') return fail(file, 'only .js, .json and files without extension belong here')
+  const source = withoutComments(text)
+  if (path.basename(file) === 'reduce.js' && /^_[a-z_]+$/.test(source)) return source
+  try {
+    new vm.Script(source, { filename: file })
+  } catch (error) {
+    fail(file, error.message)
+  }
+  if (!/^\(function\s*\(/.test(source) || !source.endsWith('})')) fail(file, 'a design function is one anonymous function in parentheses')
+  return source
+}
+
+// Query servers put "return" or a parenthesis before the text: a comment there would swallow or end the expression
+const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')
+
+async function readAttachments (folder, modules) {
+  const files = {}
+  const walk = async (directory, prefix) => {
+    for (const { name, file, stat } of await entries(directory)) {
+      if (stat.isDirectory()) await walk(file, `${prefix}${name}/`)
+      else add(prefix + name, file, await readFile(file))
+    }
+  }
+  const add = (name, file, bytes) => {
+    const type = contentTypes[path.extname(name)]
+    if (!type) fail(file, 'unknown content type')
+    if (Object.hasOwn(files, name)) fail(file, `two sources for "${name}"`)
+    files[name] = { type, bytes }
+  }
+  await walk(folder, '')
+  for (const [name, module] of Object.entries(modules)) {
+    const file = fileURLToPath(import.meta.resolve(module))
+    add(name, file, await readFile(file))
+  }
+  return Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1))
+}
+
+async function entries (folder, wanted = false) {
+  let names
+  try {
+    names = await readdir(folder)
+  } catch (error) {
+    if (error.code === 'ENOENT' && !wanted) return []
+    return fail(folder, error.code === 'ENOENT' ? 'no such folder' : error.message)
+  }
+  const found = []
+  for (const name of names.filter(entry => !entry.startsWith('.')).sort()) {
+    const file = path.join(folder, name)
+    const stat = await lstat(file)
+    if (!stat.isDirectory() && !stat.isFile()) fail(file, 'symbolic links and special files are not followed')
+    found.push({ name, file, stat })
+  }
+  return found
+}
+
+const inline = files => Object.fromEntries(Object.entries(files).map(([name, { type, bytes }]) =>
+  [name, { content_type: type, data: bytes.toString('base64') }]))
+
+// As couchapp does: CouchDB compresses text attachments, so that its digests cannot be compared with files
+const signatures = files => Object.fromEntries(Object.entries(files).map(([name, { bytes }]) =>
+  [name, createHash('md5').update(bytes).digest('hex')]))
+
+/** @returns {never} */
+function fail (file, why) {
+  throw new TilecouchError('COUCHAPP_INVALID', { file: path.relative(process.cwd(), file) || file, why })
+}

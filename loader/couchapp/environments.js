@@ -1,0 +1,76 @@
+// Where a command goes: an environment of .couchapprc, a URL, or the name of a database on this machine, as in couchapp.
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { TilecouchError } from '../../core/index.js'
+import { parseDatabaseUrl } from '../store/couch.js'
+
+const LOCAL = 'http://127.0.0.1:5984/'
+
+/** The database a bare server URL means. */
+export const DEFAULT_DATABASE = 'tiles'
+
+/**
+ * @param {string} [target] what --db says
+ * @param {{cwd?: string, home?: string, env?: NodeJS.ProcessEnv}} [options]
+ * @returns {Promise<string | null>} the URL of a database; null: the embedded store
+ */
+export async function resolveDatabase (target, { cwd = process.cwd(), home = homedir(), env = process.env } = {}) {
+  if (target && /^https?:\/\//.test(target)) return withDatabase(target)
+  const environments = { ...await userEnvironments(home), ...await projectEnvironments(cwd) }
+  const entry = Object.hasOwn(environments, target ?? 'default') ? environments[target ?? 'default'] : undefined
+  if (entry) {
+    if (typeof entry.db !== 'string') throw new TilecouchError('ENV_NOT_FOUND', { value: target ?? 'default' })
+    return resolveDatabase(/^https?:/.test(entry.db) ? entry.db : LOCAL + entry.db)
+  }
+  if (target) {
+    const url = LOCAL + target
+    parseDatabaseUrl(url)
+    return url
+  }
+  return env.COUCHDB_URL ? withDatabase(env.COUCHDB_URL) : null
+}
+
+/** COUCHDB_URL and the like may name a server only. */
+export function withDatabase (url) {
+  let parsed
+  try {
+    parsed = new URL(url)
+  } catch {
+    throw new TilecouchError('BAD_DATABASE', { value: url })
+  }
+  if (parsed.pathname === '/' || parsed.pathname === '') parsed.pathname = `/${DEFAULT_DATABASE}`
+  return parsed.href
+}
+
+/** The nearest .couchapprc from here upwards. It belongs to the project and is committed: it holds no password. */
+async function projectEnvironments (folder) {
+  const file = path.join(folder, '.couchapprc')
+  const environments = await readEnvironments(file)
+  if (environments) {
+    for (const { db } of Object.values(environments)) {
+      if (/^https?:\/\/[^/]*@/.test(db)) throw new TilecouchError('PASSWORD_IN_FILE', { file })
+    }
+    return environments
+  }
+  const parent = path.dirname(folder)
+  return parent === folder ? {} : projectEnvironments(parent)
+}
+
+/** ~/.couchapp.conf is the user's own and may hold passwords, as couchapp has it. */
+const userEnvironments = async home => await readEnvironments(path.join(home, '.couchapp.conf')) ?? {}
+
+async function readEnvironments (file) {
+  let text
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw new TilecouchError('CONFIG_INVALID', { file, why: error.message })
+  }
+  try {
+    return JSON.parse(text).env ?? {}
+  } catch (error) {
+    throw new TilecouchError('CONFIG_INVALID', { file, why: `bad JSON: ${error.message}` })
+  }
+}

@@ -1,0 +1,98 @@
+// Deploys design documents without ever blocking readers: an index is built under a staging name first, then the
+// document is swapped. CouchDB names an index after its functions, so the finished one is simply found again.
+import { isDeepStrictEqual } from 'node:util'
+import { TilecouchError } from '../../core/index.js'
+import { encodeId } from '../store/couch.js'
+
+const STAGING = '-staging'
+const PATIENCE = 60_000 // milliseconds one request waits for an index before the progress is looked at
+
+/**
+ * @typedef {object} Pushed
+ * @property {string} id
+ * @property {'new' | 'changed' | 'unchanged'} action
+ * @property {string[]} fields that differ
+ */
+
+/**
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {import('./compose.js').DesignDocument[]} docs
+ * @param {{dryRun?: boolean, signal?: AbortSignal, onProgress?: (event: {id: string, step: 'index' | 'swap', done?: number}) => void}} [options]
+ * @returns {Promise<Pushed[]>}
+ */
+export async function push (couch, docs, { dryRun = false, signal, onProgress } = {}) {
+  const pushed = []
+  for (const doc of docs) {
+    const fields = difference(await couch.get(doc._id), doc)
+    const action = !fields ? 'new' : fields.length ? 'changed' : 'unchanged'
+    pushed.push({ id: doc._id, action, fields: fields ?? [] })
+    if (action === 'unchanged' || dryRun) continue
+    // a new index is built beside the old one; an unchanged one is already there
+    const staged = doc.views && (!fields || fields.some(field => field === 'views' || field === 'language'))
+    if (staged) await buildIndex(couch, doc, signal, onProgress)
+    onProgress?.({ id: doc._id, step: 'swap' })
+    await couch.update(doc._id, stored => difference(stored, doc)?.length === 0 ? undefined : doc)
+    if (staged) await removeStaging(couch, doc)
+  }
+  if (!dryRun && pushed.some(({ fields }) => fields.includes('views'))) await couch.request({ method: 'POST', path: '_view_cleanup', body: {} })
+  return /** @type {Pushed[]} */ (pushed)
+}
+
+/** Fields that differ from what is stored; nothing when nothing is stored. */
+function difference (stored, doc) {
+  if (!stored) return null
+  const names = new Set([...Object.keys(stored), ...Object.keys(doc)])
+  names.delete('_rev')
+  return [...names].filter(name => name === '_attachments'
+    ? !isDeepStrictEqual(outline(stored._attachments), outline(doc._attachments))
+    : !isDeepStrictEqual(stored[name], doc[name]))
+}
+
+// the bytes are compared by couchapp.signatures; here only what is attached under which type
+const outline = (attachments = {}) => Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type }]) => [name, type]))
+
+async function buildIndex (couch, doc, signal, onProgress) {
+  const { views, language, options } = doc
+  // views alone: a staged validation function would already be in force
+  await couch.update(doc._id + STAGING, () => ({ language, views, ...(options && { options }) }))
+  await warm(couch, doc._id + STAGING, Object.keys(/** @type {object} */ (views))[0], {
+    signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done })
+  })
+}
+
+/**
+ * Waits until an index is up to date, however long it takes.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} id of the design document
+ * @param {string} view any of its views: they are built together
+ * @param {{signal?: AbortSignal, onProgress?: (percent?: number) => void}} [options]
+ */
+export async function warm (couch, id, view, { signal, onProgress } = {}) {
+  for (;;) {
+    const wait = AbortSignal.any([AbortSignal.timeout(PATIENCE), ...(signal ? [signal] : [])])
+    try {
+      await couch.request({ path: `${encodeId(id)}/_view/${view}`, qs: { limit: 0, reduce: false }, signal: wait })
+      return
+    } catch (error) {
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
+      if (!wait.aborted) throw error
+      onProgress?.(await indexingProgress(couch, id))
+    }
+  }
+}
+
+// the tasks of a server are for its admins; others wait without a figure
+async function indexingProgress (couch, id) {
+  try {
+    const tasks = await couch.request({ path: '_active_tasks', server: true, retries: 0 })
+    const own = tasks.filter(task => task.type === 'indexer' && task.design_document === id)
+    return own.length ? Math.round(own.reduce((sum, task) => sum + task.progress, 0) / own.length) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function removeStaging (couch, doc) {
+  const staged = await couch.get(doc._id + STAGING)
+  if (staged) await couch.request({ method: 'DELETE', path: encodeId(doc._id + STAGING), qs: { rev: staged._rev } })
+}

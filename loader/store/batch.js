@@ -1,0 +1,202 @@
+// Stores one batch of versions: reads what the heads are, decides, writes. Every step may be repeated, and whatever is
+// killed between two of them, no version is lost:
+//
+//   1. new heads, back-fills, and copies of the heads that will be overwritten go out together: none of them destroys anything
+//   2. only heads whose copy stands are overwritten, at the revision that was copied
+//   3. whatever met a conflict is read again and decided again
+import { TilecouchError, compareIds, decide, pastRange } from '../../core/index.js'
+import { pastOf, tileDocument, versionOf } from './tile.js'
+
+/** @typedef {import('./tile.js').Tile} Tile */
+/** @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome */
+/** @typedef {{tile: Tile, action: string, head?: any, before?: any, removed?: boolean}} Step */
+
+export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as contended
+
+export class Batch {
+  /**
+   * @param {import('./couch.js').Couch} couch
+   * @param {{stored: string, signal?: AbortSignal, report: (tile: Tile, outcome: Outcome | TilecouchError) => void}} options
+   */
+  constructor (couch, { stored, signal, report }) {
+    this.couch = couch
+    this.stored = stored
+    this.signal = signal
+    this.report = report
+    this.newGround = true // whether the last tiles looked at were all new to the store
+  }
+
+  /** @param {Tile[]} tiles */
+  async store (tiles) {
+    let pending = [...tiles].sort((a, b) => compareIds(a.id, b.id) || compareIds(a.time, b.time))
+    for (let attempt = 1; pending.length; attempt++) {
+      const { first, later } = firstOfEach(pending)
+      const again = await this.#round(first)
+      if (attempt >= ATTEMPTS) {
+        for (const tile of again.splice(0)) this.report(tile, new TilecouchError('CONTENDED', { id: tile.id, attempts: attempt }))
+      }
+      // several versions of one tile in one batch go round by round; that is no conflict
+      if (later.length) attempt = 0
+      pending = [...again, ...later]
+    }
+  }
+
+  /**
+   * One decision and one write for each tile. Answers those that must be decided again.
+   * @param {Tile[]} tiles
+   */
+  async #round (tiles) {
+    const steps = await this.#decide(tiles)
+    const work = []
+    for (const step of steps) {
+      if (step.action === 'taken') this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: step.tile.time }))
+      // "unchanged" because an earlier try of ours got through although its answer did not
+      else if (step.action === 'unchanged') this.report(step.tile, (this.#isOurs(step) && step.tile.tried) || 'unchanged')
+      else work.push(step)
+    }
+    const { copies, again } = await this.#copies(work.filter(step => step.action === 'advance' && step.head.rev))
+    const safe = await this.#writeFirst(work, copies, again)
+    await this.#writeHeads(safe, again)
+    return again
+  }
+
+  /** @param {Step} step */
+  #isOurs ({ tile, head, before }) {
+    return tile.time === head?.time || tile.time === before?.time
+  }
+
+  /** @param {Tile[]} tiles */
+  async #decide (tiles) {
+    if (this.newGround && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: decide(tile, null) }))
+    const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
+    /** @type {Step[]} */
+    const steps = rows.map((row, index) => {
+      const head = row.doc ? versionOf(row.doc) : null
+      return { tile: tiles[index], head, action: decide(tiles[index], head), removed: row.deleted }
+    })
+    this.newGround = steps.every(step => !step.head && !step.removed)
+    await this.#findNewestPast(steps.filter(step => step.removed))
+    await this.#findBefore(steps.filter(step => step.action === 'ask'))
+    return steps
+  }
+
+  // Loads walk new ground in order of ids: one look at the range tells that there is nothing to compare with. Should
+  // somebody else write there meanwhile, the conflict leads back here.
+  async #isEmptyRange (tiles) {
+    if (tiles[0].tried) return false
+    const { rows } = await this.couch.request({
+      path: '_all_docs', qs: { startkey: tiles[0].id, endkey: `${tiles.at(-1).id}@~`, limit: 1 }, signal: this.signal
+    })
+    return rows.length === 0
+  }
+
+  // A head that somebody deleted leaves its past behind: the newest past version then stands for the head
+  async #findNewestPast (steps) {
+    const found = await this.couch.queries('_all_docs', steps.map(({ tile }) => {
+      const { startkey, endkey } = pastRange(tile.id)
+      return { startkey: endkey, endkey: startkey, descending: true, limit: 1, include_docs: true }
+    }), this.signal)
+    steps.forEach((step, index) => {
+      const doc = found[index][0]?.doc
+      if (!doc) return
+      step.head = { ...versionOf(doc), rev: undefined }
+      step.action = decide(step.tile, step.head)
+      if (step.action === 'unchanged' && step.tile.time >= step.head.time && step.tile.digest !== null) step.action = 'create'
+    })
+  }
+
+  // An older time: only the version before it tells whether anything changed then
+  async #findBefore (steps) {
+    const found = await this.couch.queries('_all_docs', steps.map(({ tile }) => (
+      { startkey: `${tile.id}@${tile.time}`, endkey: `${tile.id}@`, descending: true, limit: 1, include_docs: true }
+    )), this.signal)
+    steps.forEach((step, index) => {
+      const doc = found[index][0]?.doc
+      step.before = doc ? versionOf(doc) : null
+      step.action = decide(step.tile, step.head, step.before)
+    })
+  }
+
+  // The heads to be overwritten, with their bytes, at the very revision the decision was made on
+  async #copies (steps) {
+    const copies = new Map()
+    const again = []
+    if (!steps.length) return { copies, again }
+    const rows = await this.couch.docs(steps.map(step => step.tile.id), { attachments: true, signal: this.signal })
+    steps.forEach((step, index) => {
+      const doc = rows[index]?.doc
+      if (doc?._rev === step.head.rev) copies.set(step, pastOf(doc))
+      else again.push(step.tile)
+    })
+    return { copies, again }
+  }
+
+  /** Step 1: everything that destroys nothing. Answers the advances whose copy stands. */
+  async #writeFirst (work, copies, again) {
+    const writes = []
+    const safe = []
+    for (const step of work) {
+      if (copies.has(step)) writes.push({ step, doc: copies.get(step) })
+      else if (step.action === 'advance' && step.head.rev) continue // changed while it was copied: in `again`
+      else if (step.action === 'advance') safe.push(step) // the newest past stands already, there is no head to copy
+      else writes.push({ step, doc: tileDocument(step.tile, { current: step.action === 'create', stored: this.stored }) })
+    }
+    const standing = []
+    await this.#write(writes, ({ step, doc }, result) => {
+      const copy = copies.has(step)
+      if (result.ok) copy ? safe.push(step) : this.report(step.tile, step.action)
+      else if (result.error !== 'conflict') this.#refused(step.tile, result, again)
+      else if (copy) standing.push({ step, doc })
+      else again.push(step.tile)
+    })
+    await this.#compareStanding(standing, safe)
+    return safe
+  }
+
+  // A copy that is there already: an earlier try made it, or it holds something else and the head must stay
+  async #compareStanding (standing, safe) {
+    if (!standing.length) return
+    const rows = await this.couch.docs(standing.map(({ doc }) => doc._id), { signal: this.signal })
+    standing.forEach(({ step, doc }, index) => {
+      const stands = rows[index]?.doc
+      if (stands && versionOf(stands).digest === step.head.digest) safe.push(step)
+      else this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: doc.time }))
+    })
+  }
+
+  /** Step 2: the heads. */
+  async #writeHeads (steps, again) {
+    const writes = steps.map(step => ({
+      step, doc: { ...tileDocument(step.tile, { current: true, stored: this.stored }), ...(step.head.rev && { _rev: step.head.rev }) }
+    }))
+    await this.#write(writes, ({ step }, result) => {
+      if (result.ok) this.report(step.tile, 'advance')
+      else if (result.error === 'conflict') again.push(step.tile)
+      else this.#refused(step.tile, result, again)
+    })
+  }
+
+  async #write (writes, handle) {
+    if (!writes.length) return
+    writes.sort((a, b) => compareIds(a.doc._id, b.doc._id))
+    for (const { step } of writes) step.tile.tried = step.action
+    const results = await this.couch.bulk(JSON.stringify({ docs: writes.map(write => write.doc) }), this.signal)
+    if (results.length !== writes.length) throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why: 'results are missing' })
+    // CouchDB answers in the order of the request, but does not promise it
+    const byId = new Map(results.map(result => [result.id, result]))
+    for (const write of writes) handle(write, byId.get(write.doc._id) ?? { error: 'no answer', reason: 'no answer' })
+  }
+
+  #refused (tile, { error, reason }, again) {
+    if (error === 'forbidden' || error === 'unauthorized' || error === 'doc_validation') {
+      this.report(tile, new TilecouchError('REFUSED', { id: tile.id, reason: reason || error }))
+    } else again.push(tile) // a shard in trouble: the same as a conflict, read again
+  }
+}
+
+function firstOfEach (tiles) {
+  const first = []
+  const later = []
+  for (const tile of tiles) (first.at(-1)?.id === tile.id ? later : first).push(tile)
+  return { first, later }
+}

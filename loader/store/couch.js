@@ -1,0 +1,267 @@
+// One CouchDB database over nano: requests with retries, and every failure as an error of the catalogue.
+// nano's own errors carry the request with its body and answer '' for JSON that was cut off; neither leaves this module.
+import nano from 'nano'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TilecouchError, scrub } from '../../core/index.js'
+import { parseBulkGet } from './multipart.js'
+
+export const retryDefaults = {
+  retries: 8, // times a request is repeated after 429, 5xx or a lost connection
+  firstDelay: 100, // milliseconds before the first repetition, doubled each time
+  longestDelay: 5000 // milliseconds between two repetitions at most
+}
+
+/**
+ * @typedef {object} CouchRequest
+ * @property {string} [method]
+ * @property {string} [path] below the database, already encoded
+ * @property {Record<string, any>} [qs]
+ * @property {any} [body] an object, or a string that is JSON already
+ * @property {boolean} [raw] the answer as bytes
+ * @property {(bytes: Buffer) => any} [parse] what becomes of a raw answer; when it throws, the request is made again
+ * @property {string} [accept] media types, when not JSON
+ * @property {boolean} [server] the path is the server's, not the database's
+ * @property {AbortSignal} [signal]
+ * @property {number} [retries]
+ */
+
+export class Couch {
+  /**
+   * @param {string} url of a database, may hold a name and password
+   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void}} [options]
+   */
+  constructor (url, options = {}) {
+    const parsed = parseDatabaseUrl(url)
+    this.db = parsed.db
+    this.url = parsed.url
+    this.serverUrl = parsed.serverUrl
+    this.options = { ...retryDefaults, ...options }
+    this.nano = /** @type {any} */ (nano)({ url: parsed.authorised, parseUrl: false }) // nano's types lack parseUrl and dontStringify
+  }
+
+  /**
+   * @param {CouchRequest} request
+   * @returns {Promise<any>}
+   */
+  async request (request) {
+    const { retries, firstDelay, longestDelay, onRetry } = this.options
+    for (let attempt = 0; ; attempt++) {
+      request.signal?.throwIfAborted()
+      try {
+        return await this.#once(request)
+      } catch (error) {
+        const failure = this.#explain(error, request)
+        if (!failure.retryable || attempt >= (request.retries ?? retries)) throw failure.error
+        onRetry?.(failure.error)
+        const delay = Math.min(firstDelay * 2 ** attempt, longestDelay)
+        await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: request.signal })
+      }
+    }
+  }
+
+  /** @param {CouchRequest} request */
+  async #once ({ method = 'GET', path = '', qs, body, raw, parse, accept, server, signal }) {
+    const answer = await this.nano.request({
+      method,
+      db: server ? undefined : this.db,
+      path,
+      qs,
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+      dontStringify: true,
+      dontParse: Boolean(raw),
+      accept,
+      signal
+    })
+    if (parse) return parse(answer)
+    // an answer that ended early parses as nothing: a server that was killed while it spoke
+    if (!raw && method !== 'HEAD' && (typeof answer !== 'object' || answer === null || Buffer.isBuffer(answer))) {
+      throw Object.assign(new Error('not JSON, or cut off'), { badAnswer: true })
+    }
+    return answer
+  }
+
+  /** Sorts an error from nano into the catalogue, and into those that may pass and those that will not. */
+  #explain (error, request) {
+    if (error instanceof TilecouchError) return { error, retryable: error.code === 'BAD_ANSWER' }
+    if (error.name === 'AbortError' || request.signal?.aborted) return { error: new TilecouchError('ABORTED'), retryable: false }
+    const url = request.server ? this.serverUrl : this.url
+    const status = error.statusCode
+    const reason = scrub(error.reason ?? error.message)
+    const make = (code, details = {}) => new TilecouchError(code, { url, status, reason, db: this.db, ...details })
+    if (error.badAnswer) return { error: make('BAD_ANSWER', { why: reason }), retryable: true }
+    if (!status) return { error: make('UNREACHABLE', { why: reason.replace(/^error happened in your connection\. Reason: /, '') }), retryable: true }
+    if (status === 507 || /no space left|enospc/i.test(reason)) return { error: make('DISK_FULL', { where: url }), retryable: false }
+    if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return { error: make('UNAUTHORIZED'), retryable: false }
+    if (status === 401 || status === 403) return { error: make('FORBIDDEN'), retryable: false }
+    if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return { error: make('DATABASE_NOT_FOUND'), retryable: false }
+    return { error: make('COUCHDB_ERROR'), retryable: status === 429 || status >= 500 }
+  }
+
+  /** As request, with undefined for what is not there. */
+  async find (request) {
+    try {
+      return await this.request(request)
+    } catch (error) {
+      if (error.details?.status === 404 && error.code !== 'DATABASE_NOT_FOUND') return undefined
+      throw error
+    }
+  }
+
+  /** @param {string} id */
+  get (id) {
+    return this.find({ path: encodeId(id) })
+  }
+
+  /** Writes one document; a conflict is COUCHDB_ERROR with status 409. */
+  put (doc) {
+    return this.request({ method: 'PUT', path: encodeId(doc._id), body: doc })
+  }
+
+  /**
+   * The document as `change` makes it of what is stored, written again until nobody else wrote in between.
+   * @param {string} id
+   * @param {(stored: any) => any} change answers the new document, or nothing to leave it alone
+   */
+  async update (id, change) {
+    for (let attempt = 1; ; attempt++) {
+      const stored = await this.get(id)
+      const doc = change(stored)
+      if (!doc) return stored
+      try {
+        const { rev } = await this.put({ ...doc, _id: id, _rev: stored?._rev })
+        return { ...doc, _id: id, _rev: rev }
+      } catch (error) {
+        if (error.details?.status !== 409) throw error
+        if (attempt >= 10) throw new TilecouchError('CONTENDED', { id, attempts: attempt })
+      }
+    }
+  }
+
+  /**
+   * Documents named by id, in their order: the winner of each, or the fact that there is none. By _bulk_get, which is
+   * four times as fast as _all_docs with keys.
+   * @param {string[]} ids
+   * @param {{attachments?: boolean, signal?: AbortSignal}} [options] attachments: with their bytes, as buffers
+   * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>}
+   */
+  async docs (ids, { attachments, signal } = {}) {
+    if (!ids.length) return []
+    const leaves = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
+    for (const leaf of await this.#bulkGet(ids, { attachments, signal })) leaves.get(leaf._id)?.push(leaf)
+    return ids.map(id => {
+      const winner = winnerOf(leaves.get(id))
+      return winner && !winner._deleted ? { id, doc: winner, deleted: false } : { id, deleted: Boolean(winner) }
+    })
+  }
+
+  async #bulkGet (ids, { attachments, signal }) {
+    const answer = await this.request({
+      method: 'POST',
+      path: '_bulk_get',
+      qs: attachments ? { attachments: true } : {},
+      accept: attachments ? 'multipart/mixed, application/json;q=0.5' : undefined,
+      raw: attachments,
+      parse: attachments ? parseBulkGetAnswer : undefined,
+      body: { docs: ids.map(id => ({ id })) },
+      signal
+    })
+    return Array.isArray(answer) ? answer : leavesOf(answer)
+  }
+
+  /**
+   * Several ranges of the primary index or of a view in one request.
+   * @param {string} path `_all_docs` or `_design/d/_view/v`
+   * @param {object[]} queries
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<any[][]>} the rows of each
+   */
+  async queries (path, queries, signal) {
+    if (!queries.length) return []
+    try {
+      const { results } = await this.request({ method: 'POST', path: `${path}/queries`, body: { queries }, signal })
+      return results.map(result => result.rows)
+    } catch (error) {
+      if (error.details?.status === 404 && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
+      throw error
+    }
+  }
+
+  /** One range of a view. */
+  async view (path, qs, signal) {
+    const [rows] = await this.queries(path, [qs], signal)
+    return rows
+  }
+
+  /**
+   * @param {string} body JSON of { docs }
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>}
+   */
+  async bulk (body, signal) {
+    const answer = await this.request({ method: 'POST', path: '_bulk_docs', body, signal })
+    if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
+    return answer
+  }
+}
+
+// the embedded store answers JSON whatever is asked for
+const parseBulkGetAnswer = bytes => bytes[0] === 0x7b ? leavesOf(parseJson(bytes)).map(withBuffers) : parseBulkGet(bytes)
+
+function parseJson (bytes) {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })
+  }
+}
+
+const leavesOf = answer => answer.results.flatMap(({ docs }) => docs.filter(({ ok }) => ok).map(({ ok }) => ok))
+
+function withBuffers (doc) {
+  for (const attachment of Object.values(doc._attachments ?? {})) {
+    if (typeof attachment.data === 'string') attachment.data = Buffer.from(attachment.data, 'base64')
+  }
+  return doc
+}
+
+/** The leaf that CouchDB shows: not deleted, the longest history, then the greater revision. */
+export function winnerOf (leaves = []) {
+  const rank = leaf => [leaf._deleted ? 0 : 1, parseInt(leaf._rev), leaf._rev]
+  return leaves.reduce((best, leaf) => {
+    if (!best) return leaf
+    const [a, b] = [rank(leaf), rank(best)]
+    const first = [0, 1, 2].find(index => a[index] !== b[index])
+    return first !== undefined && a[first] > b[first] ? leaf : best
+  }, undefined)
+}
+
+/** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
+export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/g, (match, special) => special ? match : encodeURIComponent(match))
+
+const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
+
+/**
+ * Takes a database URL apart. What is shown (`url`) never holds a password.
+ * @param {string} url
+ */
+export function parseDatabaseUrl (url) {
+  let parsed
+  try {
+    parsed = new URL(url)
+  } catch {
+    throw new TilecouchError('BAD_DATABASE', { value: url })
+  }
+  const at = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
+  const db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(at + 1))
+  if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
+  const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
+  const user = parsed.username || process.env.COUCHDB_USER
+  const password = parsed.username ? parsed.password : encodeURIComponent(process.env.COUCHDB_PASSWORD ?? '')
+  const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
+  return {
+    db,
+    url: `${parsed.protocol}//${parsed.host}${base}/${encodeURIComponent(db)}`,
+    serverUrl: `${parsed.protocol}//${parsed.host}${base}`,
+    authorised: `${parsed.protocol}//${auth}${parsed.host}${base}`
+  }
+}

@@ -1,0 +1,125 @@
+// The store: one database of tiles that remember. Everything the project does with a database goes through here.
+import { STORE_ID, TilecouchError, isTileId, now } from '../../core/index.js'
+import { Couch } from './couch.js'
+import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
+import { readAt, readHead, readTimes, readVersions, readVersionsIn } from './reader.js'
+import { layerStats } from './stats.js'
+import { listHeads } from './heads.js'
+import { writeVersions } from './writer.js'
+
+export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
+
+export const WRITER_ROLE = 'tilecouch-writer'
+
+/** Who may do what: everybody reads; admins and, by validate_doc_update, the writer role write. */
+export const PUBLIC_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: [] } }
+
+/** As CouchDB 3 makes a database: nobody but admins. A store is filled like this at first, before there is a validation function. */
+export const PRIVATE_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } }
+
+/** @typedef {ConstructorParameters<typeof Couch>[1]} CouchOptions */
+
+export class Store {
+  /** @param {Couch} couch */
+  constructor (couch) {
+    this.couch = couch
+    /** Whether opening it made the database. */
+    this.isNew = false
+  }
+
+  /**
+   * Opens a store that is there.
+   * @param {string} url of the database
+   * @param {CouchOptions} [options]
+   */
+  static async open (url, options) {
+    const store = new Store(new Couch(url, options))
+    await store.#recognise()
+    return store
+  }
+
+  /**
+   * Opens a store, and makes the database first if it is not there.
+   * @param {string} url
+   * @param {CouchOptions & {q?: number, n?: number, public?: boolean}} [options] q: shards; n: copies in a cluster; public: may everybody read from the start
+   */
+  static async create (url, { q, n, public: open = true, ...options } = {}) {
+    const store = new Store(new Couch(url, options))
+    try {
+      await store.couch.request({ method: 'PUT', qs: { ...(q && { q }), ...(n && { n }) } })
+      store.isNew = true
+    } catch (error) {
+      if (error.details?.status !== 412) throw error
+    }
+    if (store.isNew) await store.secure(open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
+    else await store.#recognise()
+    await store.couch.update(STORE_ID, doc => doc ? undefined : { type: 'store', schema: SCHEMA, created: now() })
+    return store
+  }
+
+  /** Refuses a database of somebody else's documents, before anything is written into it. */
+  async #recognise () {
+    const info = await this.info()
+    if (info.doc_count === 0) return
+    const marker = await this.couch.get(STORE_ID)
+    if (marker?.type === 'store') {
+      if (marker.schema > SCHEMA) throw new TilecouchError('CONFIG_INVALID', { file: this.url, why: `the store has schema ${marker.schema}, this tilecouch knows ${SCHEMA}: upgrade it` })
+      return
+    }
+    // made by another program that writes our documents (MapProxy), or by replication of a part
+    const { rows } = await this.couch.request({ path: '_all_docs', qs: { limit: 20 } })
+    const foreign = rows.map(row => row.id).find(id => !/^(_design\/|layer:|edition:)/.test(id) && !isTileId(id))
+    if (foreign) throw new TilecouchError('NOT_A_STORE', { db: this.url, value: foreign })
+  }
+
+  /** URL of the database, without any password. */
+  get url () {
+    return this.couch.url
+  }
+
+  /** What CouchDB says of the database: documents, sizes, shards. */
+  info () {
+    return this.couch.request({ path: '' })
+  }
+
+  security () {
+    return this.couch.request({ path: '_security' })
+  }
+
+  secure (security) {
+    return this.couch.request({ method: 'PUT', path: '_security', body: security })
+  }
+
+  async destroy () {
+    await this.couch.request({ method: 'DELETE' })
+  }
+
+  // layers and editions
+  /** @param {string} layer @param {Record<string, any>} [fields] */
+  defineLayer (layer, fields) { return defineLayer(this.couch, layer, fields) }
+  layers () { return layers(this.couch) }
+  /** @param {string} layer */
+  layer (layer) { return getLayer(this.couch, layer) }
+  /** @param {string} layer */
+  editions (layer) { return editions(this.couch, layer) }
+  edition (layer, time) { return getEdition(this.couch, layer, time) }
+  putEdition (layer, time, fields) { return putEdition(this.couch, layer, time, fields) }
+
+  // writing
+  /**
+   * @param {Parameters<typeof writeVersions>[1]} versions
+   * @param {Parameters<typeof writeVersions>[2]} [options]
+   */
+  write (versions, options) { return writeVersions(this.couch, versions, options) }
+
+  // reading
+  head (layer, z, x, y) { return readHead(this.couch, layer, z, x, y) }
+  at (layer, z, x, y, time) { return readAt(this.couch, layer, z, x, y, time) }
+  versions (layer, z, x, y) { return readVersions(this.couch, layer, z, x, y) }
+  /** @param {string} layer @param {{bbox: import('../../core/grid.js').Bbox, z: number, signal?: AbortSignal}} view */
+  versionsIn (layer, view) { return readVersionsIn(this.couch, layer, view) }
+  /** @param {string} layer @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] */
+  times (layer, view) { return readTimes(this.couch, layer, view) }
+  stats (layer) { return layerStats(this.couch, layer) }
+  heads (layer, options) { return listHeads(this.couch, layer, options) }
+}

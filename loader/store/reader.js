@@ -1,0 +1,148 @@
+// Reading tiles and their past. One tile is read from the primary index, which is never behind; views of the map from the time index.
+import {
+  AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkTile, columnRanges, endOf, parseTileId, pastRange, tileId, timeline
+} from '../../core/index.js'
+
+export const BY_TILE = '_design/versions/_view/by_tile'
+export const BY_TIME = '_design/versions/_view/by_time'
+
+/**
+ * @typedef {object} StoredVersion
+ * @property {string} layer
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y
+ * @property {string} time
+ * @property {string} stored
+ * @property {boolean} current
+ * @property {boolean} gone
+ * @property {string} [expires]
+ * @property {Record<string, any>} [origin]
+ * @property {string} [type] content type
+ * @property {string} [digest]
+ * @property {number} size bytes
+ * @property {string} id
+ * @property {string} rev
+ * @property {Buffer} [bytes] when asked for
+ */
+
+/** @returns {StoredVersion} */
+function describe (doc) {
+  const { _id, _rev, layer, z, x, y, time, stored, current, expires, origin } = doc
+  const attachment = doc._attachments?.[TILE_ATTACHMENT]
+  return {
+    id: _id,
+    rev: _rev,
+    layer,
+    z,
+    x,
+    y,
+    time,
+    stored,
+    current: Boolean(current),
+    gone: !attachment,
+    ...(expires && { expires }),
+    ...(origin && { origin }),
+    ...(attachment && { type: attachment.content_type, digest: attachment.digest }),
+    size: attachment?.length ?? 0
+  }
+}
+
+const withBytes = doc => {
+  const bytes = doc._attachments?.[TILE_ATTACHMENT]?.data
+  return { ...describe(doc), ...(bytes && { bytes, size: bytes.length }) }
+}
+
+const addressed = (layer, z, x, y) => {
+  checkLayer(layer)
+  checkTile(z, x, y)
+  return tileId(layer, z, x, y)
+}
+
+/**
+ * The newest version of a tile, with its bytes.
+ * @param {import('./couch.js').Couch} couch
+ */
+export async function readHead (couch, layer, z, x, y) {
+  const id = addressed(layer, z, x, y)
+  const [row] = await couch.docs([id], { attachments: true })
+  if (!row?.doc || row.doc.gone) throw new TilecouchError('TILE_NOT_FOUND', { id })
+  return withBytes(row.doc)
+}
+
+/**
+ * The version of a tile as of a time, with its bytes. A partial time is the end of its period.
+ * @param {import('./couch.js').Couch} couch
+ */
+export async function readAt (couch, layer, z, x, y, time) {
+  const id = addressed(layer, z, x, y)
+  const when = endOf(time)
+  const [[head], [past]] = await couch.queries('_all_docs', [
+    { keys: [id], include_docs: true },
+    { startkey: `${id}@${when}`, endkey: `${id}@`, descending: true, limit: 1, include_docs: true }
+  ])
+  const doc = head?.doc && head.doc.time <= when ? head.doc : past?.doc
+  if (!doc || doc.gone) throw new TilecouchError('TILE_NOT_FOUND', { id, time })
+  const [row] = await couch.docs([doc._id], { attachments: true })
+  // the head moved to the past between the two requests: its copy stands there
+  if (row?.doc?.time !== doc.time) return readAt(couch, layer, z, x, y, time)
+  return withBytes(row.doc)
+}
+
+/**
+ * Every version of one tile, oldest first, without bytes.
+ * @param {import('./couch.js').Couch} couch
+ * @returns {Promise<StoredVersion[]>}
+ */
+export async function readVersions (couch, layer, z, x, y) {
+  const id = addressed(layer, z, x, y)
+  const [heads, past] = await couch.queries('_all_docs', [
+    { keys: [id], include_docs: true },
+    { ...pastRange(id), include_docs: true }
+  ])
+  return timeline([...past, ...heads].filter(row => row.doc).map(row => describe(row.doc)))
+}
+
+/**
+ * The versions of every tile in a view of the map, in one request.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {{bbox: import('../../core/grid.js').Bbox, z: number, signal?: AbortSignal}} view
+ * @returns {Promise<{z: number, x: number, y: number, time: string, current: boolean, rev: string, bytes: number, expires: string | null, gone: boolean}[]>}
+ */
+export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
+  checkLayer(layer)
+  const queries = Array.from(columnRanges(bbox, z), ({ x, y0, y1 }) => (
+    { startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], reduce: false }
+  ))
+  const columns = await couch.queries(BY_TILE, queries, signal)
+  return columns.flatMap(rows => rows.map(({ id, key, value }) => {
+    return { z, x: key[2], y: key[3], time: key[4], current: parseTileId(id).time === undefined, ...value }
+  }))
+}
+
+/**
+ * The times at which anything changed, oldest first: in a view of the map, or in the whole layer.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] a box needs a zoom
+ * @returns {Promise<{time: string, tiles: number, bytes: number}[]>}
+ */
+export async function readTimes (couch, layer, { bbox, z } = {}) {
+  checkLayer(layer)
+  if (bbox && z === undefined) throw new TilecouchError('BAD_OPTION', { option: 'z', value: z })
+  if (!bbox) {
+    const rows = await couch.view(BY_TIME, { startkey: [layer], endkey: [layer, AFTER], group_level: z === undefined ? 2 : 3 })
+    return rows.filter(({ key }) => z === undefined || key[2] === z)
+      .map(({ key, value }) => ({ time: key[1], tiles: value.count, bytes: value.sum }))
+  }
+  const versions = await readVersionsIn(couch, layer, { bbox, z: /** @type {number} */ (z) })
+  const times = new Map()
+  for (const { time, bytes } of versions) {
+    const entry = times.get(time) ?? { time, tiles: 0, bytes: 0 }
+    entry.tiles++
+    entry.bytes += bytes
+    times.set(time, entry)
+  }
+  return [...times.values()].sort((a, b) => a.time < b.time ? -1 : 1)
+}

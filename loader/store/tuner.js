@@ -1,0 +1,137 @@
+// Finds the batch size and the number of batches in flight while a load runs: it climbs on throughput and steps back on trouble.
+//
+// One setting is tried per window. A neighbour that is clearly faster becomes the new best; when no neighbour is, the
+// best is kept and tried against its neighbours again now and then, since a server's mood changes over hours.
+
+export const tunerDefaults = {
+  batchBytes: 2e6, // bytes of tiles in a batch to start with
+  maxBatchBytes: 8e6, // bytes of tiles in a batch at most: bounds memory, and what is sent again after a lost connection
+  startBatch: 200, // documents in a batch to start with
+  minBatch: 20, // documents
+  maxBatch: 4000, // documents
+  startConcurrency: 4, // batches in flight to start with
+  maxConcurrency: 8, // batches in flight
+  margin: 0.04, // a setting must be this much faster to win: windows are noisy
+  windowBatches: 6, // batches a window holds at least
+  windowTime: 600, // milliseconds a window lasts at least
+  rest: 25 // windows between two rounds of trials once settled
+}
+
+export class Tuner {
+  #trials = []
+  #best
+  #window = { count: 0, batches: 0, start: 0 }
+  #resting = 0
+  #settleFirst = true
+
+  /**
+   * @param {Partial<typeof tunerDefaults> & {batch?: number, concurrency?: number, clock?: () => number}} [options]
+   * batch and concurrency fix what they name
+   */
+  constructor ({ batch, concurrency, clock = () => performance.now(), ...options } = {}) {
+    this.options = { ...tunerDefaults, ...options }
+    this.fixed = { batch, concurrency }
+    this.clock = clock
+    this.batch = batch ?? this.options.startBatch
+    this.concurrency = concurrency ?? this.options.startConcurrency
+    this.#best = { batch: this.batch, concurrency: this.concurrency, rate: 0 }
+  }
+
+  /** Whether a batch of so many tiles and bytes should be sent. */
+  isFull (tiles, bytes) {
+    return tiles >= this.batch || bytes >= this.options.maxBatchBytes
+  }
+
+  /** Small tiles want larger batches: the first tiles say how large. */
+  seed (averageBytes) {
+    if (this.fixed.batch || this.#best.rate) return
+    this.batch = this.#clampBatch(Math.min(this.options.batchBytes / averageBytes, 5 * this.options.startBatch))
+    this.#best.batch = this.batch
+  }
+
+  /** Tells that a batch has been stored. */
+  record (tiles) {
+    if (this.fixed.batch && this.fixed.concurrency) return
+    const time = this.clock()
+    const window = this.#window
+    if (!window.start) return this.#open(time)
+    window.count += tiles
+    window.batches++
+    const long = Math.max(this.options.windowBatches, 2 * this.concurrency)
+    if (window.batches < long || time - window.start < this.options.windowTime) return
+    const rate = window.count / (time - window.start)
+    // the first window holds connections being opened and files being found: it is no measure
+    if (this.#settleFirst) this.#settleFirst = false
+    else this.#judge(rate)
+    this.#open(time)
+  }
+
+  /** Tells that the server was in trouble (429, 5xx, lost connections): half as many batches in flight. */
+  trouble () {
+    if (!this.fixed.concurrency) this.concurrency = Math.max(1, this.concurrency >> 1)
+    this.#best = { ...this.#best, concurrency: this.concurrency, rate: 0 }
+    this.#trials = []
+    this.#open(this.clock())
+  }
+
+  #open (time) {
+    this.#window = { count: 0, batches: 0, start: time }
+  }
+
+  #judge (rate) {
+    const current = { batch: this.batch, concurrency: this.concurrency, rate }
+    if (same(current, this.#best)) {
+      // a fresh figure for the best; halfway, so that one lucky window does not rule
+      this.#best.rate = this.#best.rate ? (this.#best.rate + rate) / 2 : rate
+    } else if (rate > this.#best.rate * (1 + this.options.margin)) {
+      this.#trials = [this.#onward(this.#best, current)]
+      this.#best = current
+    }
+    this.#next()
+  }
+
+  #next () {
+    let trial
+    while (this.#trials.length && !trial) {
+      const next = this.#trials.shift()
+      if (!same(next, this.#best)) trial = next
+    }
+    if (!trial && this.#resting-- <= 0) {
+      this.#trials = this.#neighbours()
+      this.#resting = this.options.rest
+      trial = this.#trials.shift()
+    }
+    Object.assign(this, pick(trial ?? this.#best))
+  }
+
+  // the step that has just paid, once more
+  #onward (from, to) {
+    return {
+      batch: this.#clampBatch(to.batch * to.batch / from.batch),
+      concurrency: this.#clampConcurrency(2 * to.concurrency - from.concurrency)
+    }
+  }
+
+  #neighbours () {
+    const { batch, concurrency } = this.#best
+    return [
+      { batch, concurrency: concurrency + 1 },
+      { batch, concurrency: concurrency - 1 },
+      { batch: batch * 1.6, concurrency },
+      { batch: batch / 1.6, concurrency }
+    ].map(trial => ({ batch: this.#clampBatch(trial.batch), concurrency: this.#clampConcurrency(trial.concurrency) }))
+      .filter(trial => !same(trial, this.#best))
+  }
+
+  #clampBatch (value) {
+    return this.fixed.batch ?? Math.round(Math.min(Math.max(value, this.options.minBatch), this.options.maxBatch))
+  }
+
+  #clampConcurrency (value) {
+    return this.fixed.concurrency ?? Math.min(Math.max(value, 1), this.options.maxConcurrency)
+  }
+}
+
+const same = (a, b) => a.batch === b.batch && a.concurrency === b.concurrency
+
+const pick = ({ batch, concurrency }) => ({ batch, concurrency })

@@ -1,0 +1,124 @@
+// The way into the store: an async iterable of versions becomes batches, a few in flight. Memory is bounded by the
+// batches, whatever the number of tiles; one bad tile never costs the others.
+import { pMapIterable } from 'p-map'
+import { TilecouchError, now } from '../../core/index.js'
+import { Batch } from './batch.js'
+import { prepareTile } from './tile.js'
+import { Tuner } from './tuner.js'
+
+export const writeDefaults = {
+  readAhead: 32, // tiles read and checked at once
+  maxFailures: 1000 // failures kept for the summary; all are counted, and given to onFailure
+}
+
+/** Failures that concern the whole store: going on would fail for every tile. */
+const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 'DATABASE_NOT_FOUND', 'ABORTED', 'BAD_ANSWER', 'COUCHDB_ERROR'])
+
+/**
+ * What a write did. `tiles` = created + advanced + backfilled + unchanged + failed.
+ * @typedef {object} WriteSummary
+ * @property {number} tiles looked at
+ * @property {number} created heads of tiles that were not there
+ * @property {number} advanced heads that were overwritten after their content went to the past
+ * @property {number} backfilled versions that went straight to the past
+ * @property {number} unchanged
+ * @property {number} failed
+ * @property {number} gone versions among the written that say "no tile here any more"
+ * @property {number} bytes of the tiles written
+ * @property {{id: string, code: string, reason: string}[]} failures the first of them
+ */
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {AsyncIterable<import('./tile.js').NewVersion> | Iterable<import('./tile.js').NewVersion>} versions in ascending order of ids for the best speed
+ * @param {object} [options]
+ * @param {number} [options.batch] documents in a batch; tunes itself unless given
+ * @param {number} [options.concurrency] batches in flight; tunes itself unless given
+ * @param {string} [options.stored] when the store learnt it; now unless given
+ * @param {AbortSignal} [options.signal] stops after the batches in flight
+ * @param {(summary: WriteSummary, tuner: Tuner) => void} [options.onProgress] after every batch
+ * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
+ * @param {Tuner} [options.tuner]
+ * @returns {Promise<WriteSummary>}
+ */
+export async function writeVersions (couch, versions, {
+  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency })
+} = {}) {
+  /** @type {WriteSummary} */
+  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 0, failures: [] }
+  const counted = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
+
+  const report = (tile, outcome) => {
+    summary.tiles++
+    if (outcome instanceof Error) return fail(tile, outcome)
+    summary[counted[outcome]]++
+    if (outcome === 'unchanged') return
+    summary.bytes += tile.bytes?.length ?? 0
+    if (tile.digest === null) summary.gone++
+  }
+  const fail = (tile, error) => {
+    const failure = { id: tile.id ?? `${tile.layer}:${tile.z}:${tile.x}:${tile.y}`, code: error.code ?? 'INTERNAL', reason: error.message }
+    summary.failed++
+    if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push(failure)
+    onFailure?.(failure)
+  }
+
+  // the batches of this write share their retries' consequences: trouble for one slows all
+  const inFlight = new Set()
+  const stop = new AbortController() // stops the other batches when one has failed for good
+  const batches = new Batch(couch, { stored, report, signal: stop.signal })
+  let fatal
+  const send = tiles => {
+    const done = batches.store(tiles)
+      .then(() => tuner.record(tiles.length))
+      .catch(error => {
+        fatal ??= FATAL.has(error.code) ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
+        stop.abort()
+      })
+      .finally(() => {
+        inFlight.delete(done)
+        onProgress?.(summary, tuner)
+      })
+    inFlight.add(done)
+  }
+
+  const onRetry = couch.options.onRetry
+  couch.options.onRetry = error => { tuner.trouble(); onRetry?.(error) }
+  try {
+    let tiles = []
+    let bytes = 0
+    for await (const { tile, error } of prepared(versions)) {
+      if (signal?.aborted || fatal) break
+      if (error) { report(tile, error); continue }
+      tiles.push(tile)
+      bytes += tile.bytes?.length ?? 100
+      if (tiles.length === 50) tuner.seed(bytes / 50)
+      if (!tuner.isFull(tiles.length, bytes)) continue
+      while (inFlight.size >= tuner.concurrency) await Promise.race(inFlight)
+      send(tiles)
+      tiles = []
+      bytes = 0
+    }
+    if (tiles.length && !fatal && !signal?.aborted) send(tiles)
+  } finally {
+    await Promise.all(inFlight)
+    couch.options.onRetry = onRetry
+  }
+  if (fatal) throw Object.assign(fatal, { summary })
+  if (signal?.aborted) throw Object.assign(new TilecouchError('ABORTED'), { summary })
+  return summary
+}
+
+/** Tiles read and checked, a few ahead, in order; with what was wrong where it was. */
+function prepared (versions) {
+  return pMapIterable(versions, async version => {
+    try {
+      return { tile: await prepareTile(version) }
+    } catch (error) {
+      return { tile: version, error: error instanceof TilecouchError ? error : unreadable(version, error) }
+    }
+  }, { concurrency: writeDefaults.readAhead })
+}
+
+const unreadable = (version, error) =>
+  new TilecouchError('SOURCE_UNREADABLE', { value: `${version.z}/${version.x}/${version.y}`, why: error.message }, { cause: error })
