@@ -1,0 +1,208 @@
+// The databases of a server: a folder each, opened on first use. A folder holds the documents (PouchDB over
+// LevelDB), the view indexes and _security, so that deleting a database is deleting its folder.
+import { EventEmitter } from 'node:events'
+import { mkdir, readFile, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { HttpError, diskFull, noDatabase } from './errors.js'
+import { guardedLevel } from './level.js'
+import { ViewIndexes } from './views/indexes.js'
+import { DesignCache } from './design/cache.js'
+
+const require = createRequire(import.meta.url)
+const PouchDB = require('pouchdb-node')
+
+const ROOM_TO_REOPEN = 8 * 1024 * 1024 // bytes free before a full store is opened again: LevelDB rewrites its 4 MB log then
+const DRAIN = 2000 // ms a store that closes waits for the requests that still read it
+
+const adminsOnly = () => ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
+
+export class Database extends EventEmitter {
+  /** @param {string} name @param {string} dir */
+  constructor (name, dir) {
+    super()
+    this.setMaxListeners(0) // one listener for every open _changes feed
+    this.name = name
+    this.dir = dir
+    this.security = adminsOnly()
+    this.started = Math.floor(Date.now() / 1000).toString()
+    this.revsLimit = 1000
+    /** @type {any} the PouchDB while it is open */
+    this.pouch = null
+    this.users = 0 // requests that use the store now
+    this.failed = false // a write failed: reopen before the next
+    this.deleted = false
+    /** @type {Promise<any> | null} */
+    this.opening = null
+    /** @type {Promise<any> | null} */
+    this.compacting = null
+    this.views = new ViewIndexes(this)
+    this.designs = new DesignCache(this)
+  }
+
+  /** Runs a task with the store open, and keeps it open meanwhile. */
+  async use (task) {
+    await this.open()
+    this.users++
+    try {
+      return await task()
+    } finally {
+      this.users--
+    }
+  }
+
+  async open () {
+    if (this.deleted) throw noDatabase()
+    if (this.pouch && !this.opening) return
+    this.opening ??= this.#open().finally(() => { this.opening = null })
+    await this.opening
+  }
+
+  async #open () {
+    const load = (name, otherwise) => readFile(join(this.dir, name), 'utf8').then(JSON.parse, () => otherwise)
+    this.security = await load('security.json', adminsOnly())
+    this.revsLimit = await load('revs_limit.json', 1000)
+    this.pouch = await openPouch(join(this.dir, 'docs'), this.revsLimit, () => { this.failed = true })
+    this.failed = false
+  }
+
+  /** Removes the bodies of old revisions, in the background as CouchDB does. */
+  compact () {
+    this.compacting ??= this.use(() => this.pouch.compact()).catch(() => {}).finally(() => { this.compacting = null })
+  }
+
+  /** Called before every write: after a failed one the store is closed and opened again as soon as there is room. */
+  async writable () {
+    if (!this.failed) return
+    if (await freeSpace(this.dir) < ROOM_TO_REOPEN) throw diskFull()
+    await this.#reopen()
+  }
+
+  /** Closes and opens the store. Called by its users, who do not count as such while they wait for it. */
+  async #reopen () {
+    this.users--
+    try {
+      this.opening ??= this.#close().then(() => this.#open()).finally(() => { this.opening = null })
+      await this.opening
+    } finally {
+      this.users++
+    }
+  }
+
+  async #close () {
+    await this.#drained()
+    await this.views.close()
+    const pouch = this.pouch
+    this.pouch = null
+    await pouch?.close().catch(() => {}) // closing twice is no error here
+  }
+
+  async #drained () {
+    const deadline = Date.now() + DRAIN
+    while (this.users > 0 && Date.now() < deadline) await new Promise(resolve => setTimeout(resolve, 5))
+  }
+
+  async close () {
+    this.emit('closing')
+    await this.opening?.catch(() => {})
+    await this.#close()
+  }
+
+  async setSecurity (security) {
+    await this.#save('security.json', security)
+    this.security = security
+  }
+
+  /** PouchDB takes the limit when it opens, so this opens it again. */
+  async setRevsLimit (limit) {
+    await this.#save('revs_limit.json', limit)
+    await this.#reopen()
+  }
+
+  async #save (name, value) {
+    const file = join(this.dir, name)
+    await writeFile(`${file}.new`, JSON.stringify(value))
+    await rename(`${file}.new`, file)
+  }
+
+  /** Told by whoever wrote documents. */
+  changed () {
+    this.emit('changed')
+  }
+}
+
+const freeSpace = async dir => {
+  const { bavail, bsize } = await statfs(dir)
+  return bavail * bsize
+}
+
+async function openPouch (path, revsLimit, onFailure) {
+  const pouch = new PouchDB(path, { adapter: 'leveldb', db: guardedLevel(onFailure), revs_limit: revsLimit })
+  pouch.on('error', () => {}) // PouchDB also emits what it already rejects with
+  await pouch.info()
+  return pouch
+}
+
+export class Databases {
+  /** @param {string} dir */
+  constructor (dir) {
+    this.dir = dir
+    /** @type {Map<string, Database>} */
+    this.all = new Map()
+  }
+
+  async load () {
+    await mkdir(this.dir, { recursive: true })
+    for (const folder of await readdir(this.dir)) {
+      if (folder.startsWith('.')) await rm(join(this.dir, folder), { recursive: true, force: true }) // a deletion that was cut short
+      else this.#add(decodeURIComponent(folder))
+    }
+  }
+
+  #add (name) {
+    const database = new Database(name, join(this.dir, encodeURIComponent(name)))
+    this.all.set(name, database)
+    return database
+  }
+
+  names () {
+    return [...this.all.keys()].sort()
+  }
+
+  get (name) {
+    const database = this.all.get(name)
+    if (!database) throw noDatabase()
+    return database
+  }
+
+  async create (name) {
+    if (!/^[a-z][a-z0-9_$()+/-]{0,199}$/.test(name)) {
+      throw new HttpError(400, 'illegal_database_name', `Name: '${name}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.`)
+    }
+    if (this.all.has(name)) throw new HttpError(412, 'file_exists', 'The database could not be created, the file already exists.')
+    const database = this.#add(name)
+    try {
+      await mkdir(database.dir, { recursive: true })
+      await database.open()
+    } catch (error) {
+      this.all.delete(name)
+      await rm(database.dir, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  async remove (name) {
+    const database = this.get(name)
+    database.deleted = true
+    this.all.delete(name)
+    await database.close()
+    const doomed = join(this.dir, `.${randomUUID()}`)
+    await rename(database.dir, doomed)
+    await rm(doomed, { recursive: true, force: true })
+  }
+
+  async close () {
+    await Promise.all([...this.all.values()].map(database => database.close()))
+  }
+}

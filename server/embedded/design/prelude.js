@@ -1,0 +1,155 @@
+// Runs inside the sandbox of a design document, never in the server: what CouchDB's own query server offers to
+// design functions. The server hands in JSON and gets JSON back, so no object of the server is within reach.
+(() => {
+  const ddoc = JSON.parse(globalThis.__input)
+  const compiled = new Map()
+  const modules = new Map()
+  let emitted, chunks, start, rows, provided, types, bestType
+
+  function define (name, value) {
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
+  }
+
+  function compile (source) {
+    if (!compiled.has(source)) {
+      const value = (0, eval)(`(${source.replace(/;\s*$/, '')}\n)`)
+      if (typeof value !== 'function') throw ['error', 'compilation_error', 'Expression does not eval to a function. (' + source + ')']
+      compiled.set(source, value)
+    }
+    return compiled.get(source)
+  }
+
+  // CommonJS modules kept in the design document itself
+  function requireFrom (base) {
+    return function (path) {
+      const parts = /^\.\.?\//.test(path) ? base.slice(0, -1) : []
+      for (const part of path.split('/')) {
+        if (part === '..') parts.pop()
+        else if (part !== '.' && part !== '') parts.push(part)
+      }
+      const source = parts.reduce((node, part) => node && typeof node === 'object' ? node[part] : undefined, ddoc)
+      const id = parts.join('/')
+      if (typeof source !== 'string') throw ['error', 'invalid_require_path', 'Object has no property ' + JSON.stringify(id)]
+      if (!modules.has(id)) {
+        const module = { id, exports: {} }
+        modules.set(id, module)
+        ;(0, eval)(`(function (module, exports, require) {${source}\n})`)(module, module.exports, requireFrom(parts))
+      }
+      return modules.get(id).exports
+    }
+  }
+
+  define('require', requireFrom([]))
+  define('emit', (key, value) => { emitted.push([key === undefined ? null : key, value === undefined ? null : value]) })
+  define('sum', values => values.reduce((total, value) => total + value, 0))
+  define('log', () => {})
+  define('isArray', Array.isArray)
+  define('toJSON', JSON.stringify)
+  define('start', response => { start = response || {} })
+  define('send', chunk => { chunks.push(String(chunk)) })
+  define('getRow', () => rows.length ? rows.pop() : null)
+  define('provides', (type, handler) => { provided.push([type, handler]) })
+  define('registerType', (type, ...mimes) => { types[type] = mimes })
+
+  function reset () {
+    chunks = []
+    start = null
+    rows = []
+    provided = []
+    bestType = null
+    types = { all: ['*/*'], text: ['text/plain; charset=utf-8', 'txt'], html: ['text/html; charset=utf-8'], xhtml: ['application/xhtml+xml', 'xhtml'], xml: ['application/xml', 'text/xml', 'application/x-xml'], js: ['text/javascript', 'application/javascript', 'application/x-javascript'], css: ['text/css'], ics: ['text/calendar'], csv: ['text/csv'], rss: ['application/rss+xml'], atom: ['application/atom+xml'], yaml: ['application/x-yaml', 'text/yaml'], multipart_form: ['multipart/form-data'], url_encoded_form: ['application/x-www-form-urlencoded'], json: ['application/json', 'text/x-json'] }
+  }
+
+  function accepts (range, mime) {
+    const [type, subtype] = mime.split(';')[0].split('/')
+    const [wantedType, wantedSubtype] = range.split(';')[0].trim().split('/')
+    return (wantedType === '*' || wantedType === type || type === '*') && (wantedSubtype === '*' || wantedSubtype === subtype || subtype === '*')
+  }
+
+  function runProvided (req) {
+    const wanted = req.query && req.query.format
+    const chosen = wanted
+      ? provided.find(([type]) => type === wanted)
+      : String(req.headers.Accept || '*/*').split(',').reduce((found, range) => found || provided.find(([type]) => (types[type] || []).some(mime => accepts(range, mime))), undefined)
+    if (!chosen) throw wanted ? ['error', 'render_error', "the format option is set to '" + wanted + "', but there's no provider registered for that format."] : ['error', 'not_acceptable', 'Content-Type ' + req.headers.Accept + ' not supported']
+    bestType = (types[chosen[0]] || [])[0]
+    return chosen[1].call(ddoc)
+  }
+
+  const wrap = value => typeof value === 'string' ? { body: value } : value
+
+  function render (value, req) {
+    let response = wrap(value === undefined || value === null ? {} : value)
+    if (provided.length) response = wrap(runProvided(req) || {})
+    if (typeof response !== 'object') throw ['error', 'render_error', 'undefined response from show function']
+    if (chunks.length || start) response = { ...start, ...response, headers: { ...(start && start.headers), ...response.headers }, body: chunks.join('') + (response.body || '') }
+    if (bestType) response.headers = { 'Content-Type': bestType, ...response.headers }
+    return response
+  }
+
+  const calls = {
+    compile: ({ source }) => { compile(source) },
+    map: ({ sources, docs }) => {
+      const functions = sources.map(compile)
+      return docs.map(doc => functions.map(map => {
+        emitted = []
+        try {
+          map.call(ddoc, doc)
+        } catch (error) { // CouchDB logs it and leaves the document out of this view
+          emitted = []
+        }
+        return emitted
+      }))
+    },
+    reduce: ({ source, keys, values }) => compile(source)(keys, values, false),
+    validate: ({ source, jobs, userCtx, secObj }) => jobs.map(({ newDoc, oldDoc }) => {
+      try {
+        compile(source).call(ddoc, newDoc, oldDoc, userCtx, secObj)
+        return null
+      } catch (error) {
+        return describe(error)
+      }
+    }),
+    filter: ({ source, docs, req }) => docs.map(doc => Boolean(compile(source).call(ddoc, doc, req))),
+    filterView: ({ source, docs }) => docs.map(doc => { emitted = []; compile(source).call(ddoc, doc); return emitted.length > 0 }),
+    show: ({ source, doc, req }) => {
+      reset()
+      return render(compile(source).call(ddoc, doc, req), req)
+    },
+    update: ({ source, doc, req }) => {
+      reset()
+      const result = compile(source).call(ddoc, doc, req)
+      if (!Array.isArray(result)) throw ['error', 'render_error', 'update functions return [doc, response]']
+      return { doc: result[0], response: wrap(result[1]) || {} }
+    },
+    list: ({ source, head, rows: all, req }) => {
+      reset()
+      rows = all.reverse()
+      let tail = compile(source).call(ddoc, head, req)
+      if (provided.length) tail = runProvided(req)
+      if (tail !== undefined && tail !== null) chunks.push(String(tail))
+      return { code: start && start.code, headers: { ...(bestType && { 'Content-Type': bestType }), ...(start && start.headers) }, body: chunks.join('') }
+    },
+    rewrite: ({ source, req }) => ({ value: compile(source).call(ddoc, req) })
+  }
+
+  function describe (error) {
+    if (Array.isArray(error)) return { tuple: error.map(String) }
+    if (error instanceof Error) return { name: error.name, message: error.message, text: String(error), stack: String(error.stack).split('\n').slice(1, 3).join(' ').trim() }
+    if (typeof error === 'object' && error !== null) return { object: error, text: String(error) }
+    return { text: String(error) }
+  }
+
+  define('__dispatch', input => {
+    const { kind, payload } = JSON.parse(input)
+    try {
+      return JSON.stringify({ ok: calls[kind](payload) })
+    } catch (error) {
+      try {
+        return JSON.stringify({ error: describe(error) })
+      } catch {
+        return '{"error":{"text":"an error that cannot be shown"}}'
+      }
+    }
+  })
+})()

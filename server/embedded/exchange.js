@@ -1,0 +1,157 @@
+// One request and its answer. A rewrite makes a second exchange on the same answer, so method, target, headers and
+// body are values here and not read from node's request.
+import { HttpError, badRequest } from './errors.js'
+
+const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
+
+/** Decodes a path segment or a query value as mochiweb does: also + to a space. */
+export function decode (text) {
+  if (/%(?![0-9a-f]{2})/i.test(text)) throw badRequest('invalid_url_encoding')
+  const plain = text.replace(/\+/g, ' ')
+  if (!plain.includes('%')) return plain
+  const bytes = plain.replace(/[^%]+|%([0-9a-f]{2})/gi, (part, hex) => hex ? String.fromCharCode(parseInt(hex, 16)) : Buffer.from(part).toString('latin1'))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
+}
+
+/** @param {string} search without the question mark */
+export function parseQuery (search) {
+  /** @type {Record<string, string>} */
+  const query = Object.create(null)
+  for (const pair of search.split('&')) {
+    if (!pair) continue
+    const at = pair.indexOf('=')
+    const name = decode(at < 0 ? pair : pair.slice(0, at))
+    if (!(name in query)) query[name] = at < 0 ? '' : decode(pair.slice(at + 1))
+  }
+  return query
+}
+
+export class Exchange {
+  /**
+   * @param {{method: string, target: string, headers: Record<string, any>, req: import('node:http').IncomingMessage,
+   *   res: import('node:http').ServerResponse, body?: Promise<Buffer>, rewrites?: number, signal: AbortSignal}} parts
+   */
+  constructor ({ method, target, headers, req, res, body, rewrites = 0, signal }) {
+    this.method = method
+    this.target = target
+    this.headers = headers
+    this.req = req
+    this.res = res
+    this.rewrites = rewrites
+    this.signal = signal
+    this.bodyPromise = body
+    const mark = target.indexOf('?')
+    this.path = mark < 0 ? target : target.slice(0, mark)
+    this.search = mark < 0 ? '' : target.slice(mark + 1)
+    this.segments = this.path.split('/').filter(part => part !== '').map(decode)
+    this.query = parseQuery(this.search)
+    /** @type {any} the user, set by auth */
+    this.userCtx = null
+    /** @type {any} the database, set by the router */
+    this.db = null
+  }
+
+  /** The same exchange for another target. */
+  rewritten ({ method = this.method, target, headers = this.headers, body = this.bytes() }) {
+    body.catch(() => {}) // read later or never: a failed upload is reported where it is read
+    return new Exchange({ method, target, headers, body, req: this.req, res: this.res, rewrites: this.rewrites + 1, signal: this.signal })
+  }
+
+  /** @returns {Promise<Buffer>} */
+  bytes () {
+    this.bodyPromise ??= readBody(this.req)
+    return this.bodyPromise
+  }
+
+  async json () {
+    const bytes = await this.bytes()
+    try {
+      return JSON.parse(bytes.toString('utf8'))
+    } catch {
+      throw badRequest('invalid UTF-8 JSON')
+    }
+  }
+
+  /** A JSON object from a POST, as CouchDB insists on it. @returns {Promise<any>} */
+  async jsonObject () {
+    this.requireJson()
+    const body = await this.json()
+    if (!isObject(body)) throw badRequest('Request body must be a JSON object')
+    return body
+  }
+
+  requireJson () {
+    if (!/^application\/json\b/i.test(this.headers['content-type'] ?? '')) throw new HttpError(415, 'bad_content_type', 'Content-Type must be application/json')
+  }
+
+  /** A true/false parameter. */
+  flag (name, otherwise = false) {
+    const value = this.query[name]
+    if (value === undefined) return otherwise
+    if (value === 'true') return true
+    if (value === 'false') return false
+    throw new HttpError(400, 'query_parse_error', `Invalid boolean parameter: ${JSON.stringify(value)}`)
+  }
+
+  origin () {
+    return `http://${this.headers.host ?? `127.0.0.1:${this.req.socket.localPort}`}`
+  }
+
+  send (status, body, headers = {}) {
+    if (this.res.headersSent) return this.res.destroy()
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(String(body))
+    this.res.writeHead(status, { ...headers, 'Content-Length': bytes.length })
+    this.res.end(this.method === 'HEAD' ? undefined : bytes)
+  }
+
+  sendJson (status, body, headers = {}) {
+    this.send(status, `${JSON.stringify(body)}\n`, { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate', ...headers })
+  }
+
+  /** Answers 304 when the client has this version already. */
+  unchanged (etag) {
+    const known = this.headers['if-none-match']
+    if (known === undefined || !['GET', 'HEAD'].includes(this.method)) return false
+    if (known !== '*' && !known.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)) return false
+    this.res.writeHead(304, { ETag: etag, 'Cache-Control': 'must-revalidate' })
+    this.res.end()
+    return true
+  }
+
+  startStream (headers = {}) {
+    this.res.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate', ...headers })
+  }
+
+  /** Writes a piece, waiting while the client is slow. Throws when it has left. */
+  async write (text) {
+    this.signal.throwIfAborted()
+    if (this.method === 'HEAD' || this.res.write(text)) return
+    await new Promise((resolve, reject) => {
+      const drained = () => { this.signal.removeEventListener('abort', left); resolve(undefined) }
+      const left = () => { this.res.off('drain', drained); reject(this.signal.reason) }
+      this.res.once('drain', drained)
+      this.signal.addEventListener('abort', left, { once: true })
+    })
+  }
+}
+
+export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** @param {import('node:http').IncomingMessage} req @returns {Promise<Buffer>} */
+function readBody (req) {
+  return new Promise((resolve, reject) => {
+    /** @type {Buffer[]} */
+    const chunks = []
+    let length = 0
+    req.on('data', chunk => {
+      length += chunk.length
+      if (length > MAX_BODY) {
+        reject(new HttpError(413, 'too_large', 'the request entity is too large', { Connection: 'close' }))
+        req.pause()
+      } else chunks.push(chunk)
+    })
+    req.on('end', () => resolve(Buffer.concat(chunks)))
+    req.on('error', reject)
+    req.on('close', () => reject(new Error('the client left')))
+  })
+}

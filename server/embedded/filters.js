@@ -1,0 +1,79 @@
+// Filters of the changes feed: the built-in ones, and the functions of design documents.
+import { createRequire } from 'node:module'
+import { badRequest, notFound, toHttpError } from './errors.js'
+import { isObject } from './exchange.js'
+import { functionOf } from './design/cache.js'
+import { requestObject } from './design/request.js'
+
+const require = createRequire(import.meta.url)
+const { matchesSelector } = require('pouchdb-selector-core')
+
+const everything = { needsDocs: false, pass: changes => changes }
+
+function docIdsOf (ex, body) {
+  let ids = body.doc_ids
+  if (ids === undefined && ex.query.doc_ids !== undefined) {
+    try {
+      ids = JSON.parse(ex.query.doc_ids)
+    } catch {
+      throw badRequest('invalid UTF-8 JSON')
+    }
+  }
+  if (!Array.isArray(ids)) throw badRequest('`doc_ids` filter parameter is not a list of doc ids.')
+  return ids
+}
+
+const builtIn = {
+  _doc_ids: (ex, body) => ({ needsDocs: false, docIds: docIdsOf(ex, body), pass: changes => changes }),
+  _design: () => ({ needsDocs: false, pass: changes => changes.filter(({ id }) => id.startsWith('_design/')) }),
+  _selector (ex, body) {
+    if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
+    if (!isObject(body.selector)) throw badRequest('Selector error: expected a JSON object')
+    matches({ _id: 'probe' }, body.selector)
+    return { needsDocs: true, pass: changes => changes.filter(({ doc }) => matches(doc, body.selector)) }
+  },
+  async _view (ex) {
+    if (ex.query.view === undefined) throw badRequest('`view` filter parameter is not provided.')
+    const [ddocName, name, ...rest] = ex.query.view.split('/')
+    if (!name || rest.length) throw badRequest('`view` must be of the form `designname/viewname`')
+    const runtime = await ex.db.designs.get(ddocName)
+    const { views = {} } = runtime.ddoc
+    if (typeof (Object.hasOwn(views, name) ? views[name]?.map : undefined) !== 'string') throw notFound(`missing json key: ${name}`)
+    return byFunction(runtime, 'filterView', { source: views[name].map })
+  }
+}
+
+function matches (doc, selector) {
+  try {
+    return matchesSelector(doc, selector)
+  } catch (error) {
+    throw badRequest(`Selector error: ${toHttpError(error).reason}`)
+  }
+}
+
+const byFunction = (runtime, kind, payload) => ({
+  needsDocs: true,
+  pass (changes) {
+    if (!changes.length) return changes
+    const verdicts = runtime.call(kind, { ...payload, docs: changes.map(({ doc }) => doc) })
+    return changes.filter((change, i) => verdicts[i])
+  }
+})
+
+/**
+ * @param {import('./exchange.js').Exchange} ex
+ * @param {any} body
+ * @returns {Promise<{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[]}>}
+ */
+export async function changeFilter (ex, body) {
+  const { filter } = ex.query
+  if (filter === undefined || filter === '') return everything
+  if (filter.startsWith('_')) {
+    if (!Object.hasOwn(builtIn, filter)) throw badRequest('unknown builtin filter name')
+    return builtIn[filter](ex, body)
+  }
+  const [ddocName, name, ...rest] = filter.split('/')
+  if (!name || rest.length) throw badRequest('`filter` must be of the form `designname/filtername`')
+  const runtime = await ex.db.designs.get(ddocName)
+  return byFunction(runtime, 'filter', { source: functionOf(runtime.ddoc, 'filters', name), req: await requestObject(ex, null) })
+}

@@ -1,0 +1,108 @@
+// The embedded store: a CouchDB-compatible server over PouchDB and LevelDB, for people who have no CouchDB and for
+// tests. It is right where it answers as CouchDB 3 does; test/embedded runs one suite against both.
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { TilecouchError } from '../../core/errors.js'
+import { createAuth } from './auth.js'
+import { Databases } from './databases.js'
+import { toHttpError } from './errors.js'
+import { Exchange } from './exchange.js'
+import { lockFolder } from './lock.js'
+import { createMango } from './routes/mango.js'
+import { route } from './router.js'
+
+export { findEmbedded } from './lock.js'
+
+/**
+ * Starts a server on a folder.
+ * @param {object} options
+ * @param {string} options.dir where the data is kept; created
+ * @param {number} [options.port] 0: any free one
+ * @param {string} [options.host]
+ * @param {Record<string, string>} [options.admins] passwords by name; without any, everybody who can connect is admin
+ * @param {Record<string, {password: string, roles?: string[]}>} [options.users] who are not admins
+ * @param {(line: string) => void} [options.log] told of failures of the server's own
+ * @returns {Promise<{url: string, port: number, dir: string, close: () => Promise<void>}>}
+ */
+export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins, users, log = () => {} }) {
+  mkdirSync(dir, { recursive: true })
+  const lock = await lockFolder(dir)
+  try {
+    const databases = new Databases(join(dir, 'databases'))
+    await databases.load()
+    let mango
+    const server = {
+      databases,
+      authenticate: createAuth(admins, users),
+      uuid: randomUUID().replaceAll('-', ''),
+      mango: () => (mango ??= createMango(databases)), // on first use: it costs half of the start
+      log
+    }
+    const listener = createListener(server)
+    await listen(listener, port, host)
+    const { port: actual } = /** @type {import('node:net').AddressInfo} */ (listener.address())
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`
+    lock.announce(url, server.uuid)
+    let closing
+    const close = () => (closing ??= stop(listener, databases, lock))
+    return { url, port: actual, dir, close }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+async function stop (listener, databases, lock) {
+  const closed = new Promise(resolve => listener.close(resolve))
+  await databases.close() // ends the feeds and lets requests under way finish
+  listener.closeAllConnections()
+  await closed
+  await lock.release()
+}
+
+/** @returns {Promise<void>} */
+function listen (listener, port, host) {
+  return new Promise((resolve, reject) => {
+    listener.once('error', error => reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }, { cause: error }) : error))
+    listener.listen(port, host, () => {
+      listener.removeAllListeners('error')
+      resolve()
+    })
+  })
+}
+
+function createListener (server) {
+  const listener = createServer({ keepAliveTimeout: 30000 }, (req, res) => { serve(req, res, server) })
+  listener.on('clientError', (error, socket) => {
+    if (!socket.writable) return socket.destroy()
+    const status = /** @type {any} */ (error).code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  })
+  return listener
+}
+
+/** One request. Nothing it does may reject: whatever goes wrong becomes its answer. */
+async function serve (req, res, server) {
+  const gone = new AbortController()
+  res.on('close', () => { if (!res.writableFinished) gone.abort(new Error('the client left')) })
+  res.on('error', () => {}) // the client left; close follows
+  let ex
+  try {
+    ex = new Exchange({ method: req.method, target: req.url, headers: req.headers, req, res, signal: gone.signal })
+    await route(ex, server)
+  } catch (error) {
+    fail(res, toHttpError(error), error, gone.signal, server)
+  }
+}
+
+function fail (res, { status, error, reason, headers }, cause, signal, server) {
+  if (signal.aborted || res.destroyed) return
+  if (status === 500 && cause?.status === undefined) server.log(`embedded store: ${cause?.stack ?? cause}`)
+  if (res.headersSent) return res.destroy() // half an answer must not look whole
+  const body = Buffer.from(`${JSON.stringify({ error, reason })}\n`)
+  if (!res.req.complete) headers = { ...headers, Connection: 'close' } // the rest of the body was not read
+  res.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate', 'Content-Length': body.length })
+  res.end(body)
+}

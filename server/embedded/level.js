@@ -1,0 +1,93 @@
+// LevelDB as this server needs it: promises for the view indexes, and one rule PouchDB does not know. After a
+// failed write (a full disk) LevelDB's log ends in half a record, and records appended after it can be lost when
+// the log is next read. So each store writes one batch at a time and refuses further writes after the first that
+// failed, until it has been closed and opened again. Reading goes on meanwhile.
+import { createRequire } from 'node:module'
+import { quietOldPackages } from './quiet.js'
+
+quietOldPackages()
+const require = createRequire(import.meta.url)
+const leveldown = require('leveldown')
+
+/** @param {unknown} error */
+export const isDiskFull = error => /ENOSPC|No space left on device/i.test(`${/** @type {any} */ (error)?.code} ${/** @type {any} */ (error)?.message ?? error}`)
+
+/**
+ * A LevelDB that stops writing after a failed write. PouchDB takes it as its `db` option.
+ * @param {(error: Error) => void} onFailure told once, of the write that failed
+ */
+export function guardedLevel (onFailure) {
+  function guarded (location) {
+    const db = leveldown(location)
+    const write = db._batch.bind(db)
+    /** @type {Error | null} */
+    let failure = null
+    let last = Promise.resolve()
+    db._batch = (operations, options, callback) => {
+      last = last.then(() => new Promise(resolve => {
+        if (failure) {
+          callback(failure)
+          return resolve()
+        }
+        write(operations, options, error => {
+          if (error) {
+            failure = error
+            onFailure(error)
+          }
+          resolve()
+          callback(error)
+        })
+      }))
+    }
+    db._put = (key, value, options, callback) => db._batch([{ type: 'put', key, value }], options, callback)
+    db._del = (key, options, callback) => db._batch([{ type: 'del', key }], options, callback)
+    return db
+  }
+  guarded.destroy = leveldown.destroy
+  return guarded
+}
+
+/** A guarded LevelDB with promises. */
+export class Level {
+  /** @param {string} location @param {(error: Error) => void} [onFailure] */
+  constructor (location, onFailure = () => {}) {
+    this.db = guardedLevel(onFailure)(location)
+  }
+
+  open (options = {}) {
+    return new Promise((resolve, reject) => this.db.open(options, error => error ? reject(error) : resolve(this)))
+  }
+
+  close () {
+    return new Promise(resolve => this.db.close(() => resolve(undefined)))
+  }
+
+  /** @returns {Promise<string | undefined>} */
+  get (key) {
+    return new Promise((resolve, reject) => this.db.get(key, { asBuffer: false }, (error, value) => {
+      if (!error) return resolve(value)
+      if (/notfound/i.test(error.message)) return resolve(undefined)
+      reject(error)
+    }))
+  }
+
+  batch (operations) {
+    return new Promise((resolve, reject) => this.db.batch(operations, error => error ? reject(error) : resolve(undefined)))
+  }
+
+  /**
+   * Values of a range, in key order.
+   * @param {{gte?: any, lt?: any, reverse?: boolean, limit?: number}} range
+   */
+  async * values (range) {
+    const iterator = this.db.iterator({ ...range, keys: false, keyAsBuffer: true, valueAsBuffer: false })
+    const next = () => new Promise((resolve, reject) => iterator.next((error, key, value) => error ? reject(error) : resolve(value)))
+    try {
+      for (let value = await next(); value !== undefined; value = await next()) yield value
+    } finally {
+      await new Promise(resolve => iterator.end(resolve))
+    }
+  }
+}
+
+export const destroyLevel = location => new Promise((resolve, reject) => leveldown.destroy(location, error => error ? reject(error) : resolve(undefined)))

@@ -1,0 +1,78 @@
+// From a path to what answers it, with the checks that come first: the user, the database, membership.
+import { requireMember } from './auth.js'
+import { notAllowed, notFound } from './errors.js'
+import { allDocs, localDocs } from './routes/all-docs.js'
+import { attachmentRoute } from './routes/attachments.js'
+import { bulkDocs, bulkGet, revsDiff } from './routes/bulk.js'
+import { changes } from './routes/changes.js'
+import { createDatabase, databaseRoot, databaseRoutes, deleteDatabase } from './routes/database.js'
+import { listRoute, showRoute, updateRoute } from './routes/design.js'
+import { documentRoute } from './routes/documents.js'
+import { mangoRoute } from './routes/mango.js'
+import { rewrite } from './routes/rewrite.js'
+import { serverRoutes } from './routes/server.js'
+import { infoRoute, viewRoute } from './routes/views.js'
+
+const inDatabase = {
+  ...databaseRoutes,
+  _all_docs: allDocs,
+  _design_docs: allDocs,
+  _local_docs: localDocs,
+  _bulk_docs: bulkDocs,
+  _bulk_get: bulkGet,
+  _revs_diff: revsDiff,
+  _find: mangoRoute,
+  _explain: mangoRoute,
+  _index: mangoRoute
+}
+
+const inDesign = { _view: viewRoute, _show: showRoute, _list: listRoute, _update: updateRoute, _info: infoRoute }
+
+/** Answers an exchange. @param {import('./exchange.js').Exchange} ex @param {any} server */
+export async function route (ex, server) {
+  ex.userCtx = server.authenticate(ex.headers)
+  const [first = '', ...rest] = ex.segments
+  if (rest.length === 0 && Object.hasOwn(serverRoutes, first)) return serverRoutes[first](ex, server)
+  if (rest.length === 0 && ex.method === 'PUT') return createDatabase(ex, server, first)
+  if (rest.length === 0 && ex.method === 'DELETE') return deleteDatabase(ex, server, first)
+  ex.db = server.databases.get(first)
+  const next = rest[0] === '_changes'
+    ? await feed(ex)
+    : await ex.db.use(() => answer(ex, server, rest))
+  if (next) await route(next, server)
+}
+
+/** A feed lasts as long as its client: it takes the database for each read only. */
+async function feed (ex) {
+  await ex.db.open()
+  requireMember(ex.userCtx, ex.db.security)
+  await changes(ex)
+}
+
+/** @returns {Promise<import('./exchange.js').Exchange | null | void>} a rewritten exchange, to be routed again */
+async function answer (ex, server, rest) {
+  requireMember(ex.userCtx, ex.db.security)
+  const [name] = rest
+  if (name === undefined) return databaseRoot(ex)
+  if (Object.hasOwn(inDatabase, name)) return inDatabase[name](ex, server)
+  if (name === '_design') return inDesignDocument(ex, rest)
+  if (name === '_local') return documentRoute(ex, localId(rest))
+  if (/^_(design|local)\/./.test(name)) return withId(ex, name, rest.slice(1)) // the slash of the id was encoded
+  if (name.startsWith('_') && !['PUT', 'DELETE'].includes(ex.method)) throw ['GET', 'HEAD', 'POST'].includes(ex.method) ? notFound() : notAllowed(['GET', 'HEAD'])
+  return withId(ex, name, rest.slice(1))
+}
+
+function localId ([, ...parts]) {
+  if (!parts.length) throw notFound()
+  return `_local/${parts.join('/')}`
+}
+
+async function inDesignDocument (ex, [, name, special, ...rest]) {
+  if (name === undefined) throw notFound()
+  if (special === '_rewrite') return rewrite(ex, name)
+  if (Object.hasOwn(inDesign, special ?? '')) return inDesign[special](ex, name)
+  if (special?.startsWith('_')) throw notFound()
+  return withId(ex, `_design/${name}`, special === undefined ? [] : [special, ...rest])
+}
+
+const withId = (ex, id, attachment) => attachment.length ? attachmentRoute(ex, id, attachment.join('/')) : documentRoute(ex, id)

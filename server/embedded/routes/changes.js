@@ -1,0 +1,156 @@
+// The changes feed. Each step reads a batch from PouchDB and filters it here; a waiting feed sleeps until a write
+// wakes it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
+import { HttpError, badRequest } from '../errors.js'
+import { isObject } from '../exchange.js'
+import { changeFilter } from '../filters.js'
+import { seqText } from './database.js'
+import { only } from './server.js'
+
+const BATCH = 100 // changes a read
+const TIMEOUT = 60000 // ms without a change before a waiting feed ends, as in CouchDB
+const HEARTBEAT = 60000 // ms between newlines for heartbeat=true
+
+const feeds = { normal: 'normal', longpoll: 'longpoll', continuous: 'continuous', live: 'continuous', eventsource: 'eventsource' }
+
+function integer (text, name) {
+  if (!/^\d{1,9}$/.test(text)) throw badRequest(`invalid_integer: ${name}`)
+  return Number(text)
+}
+
+function sinceOf (text, now) {
+  if (text === undefined) return 0
+  const plain = text.replace(/^"(.*)"$/, '$1')
+  if (plain === 'now') return now
+  const [, number] = /^(\d{1,15})(-.*)?$/.exec(plain) ?? []
+  if (number === undefined) throw badRequest("Malformed sequence supplied in 'since' parameter.")
+  return Number(number)
+}
+
+function heartbeatOf (text) {
+  if (text === undefined || text === 'false') return 0
+  return text === 'true' ? HEARTBEAT : Math.max(integer(text, 'heartbeat'), 10)
+}
+
+async function parse (ex) {
+  const { query } = ex
+  const body = ex.method === 'POST' ? await postBody(ex) : {}
+  const feed = feeds[query.feed ?? 'normal']
+  if (!Object.hasOwn(feeds, query.feed ?? 'normal')) throw badRequest('Supported `feed` types: normal, continuous, live, longpoll, eventsource')
+  const { update_seq: now } = await ex.db.pouch.info()
+  return {
+    feed,
+    since: sinceOf(query.since ?? ex.headers['last-event-id'], now),
+    limit: query.limit === undefined ? Infinity : integer(query.limit, 'limit'),
+    descending: ex.flag('descending'),
+    includeDocs: ex.flag('include_docs'),
+    read: { conflicts: ex.flag('conflicts'), attachments: ex.flag('attachments') },
+    style: query.style === 'all_docs' ? 'all_docs' : 'main_only',
+    timeout: query.timeout === undefined ? TIMEOUT : integer(query.timeout, 'timeout'),
+    heartbeat: heartbeatOf(query.heartbeat),
+    filter: await changeFilter(ex, body)
+  }
+}
+
+async function postBody (ex) {
+  const bytes = await ex.bytes()
+  if (!bytes.length) return {}
+  ex.requireJson()
+  const body = await ex.json()
+  if (!isObject(body)) throw badRequest('Request body must be a JSON object')
+  return body
+}
+
+/** One read: the changes that pass, and how far it got. */
+async function readBatch (ex, options, since, limit) {
+  const { filter, includeDocs, read, style, descending } = options
+  const withDocs = includeDocs || filter.needsDocs
+  return ex.db.use(async () => {
+    const { results, last_seq: last } = await ex.db.pouch.changes({
+      since, style, descending, limit: descending ? undefined : Math.min(BATCH, limit), return_docs: true, include_docs: withDocs, conflicts: read.conflicts, attachments: includeDocs && read.attachments, ...(filter.docIds && { doc_ids: filter.docIds })
+    })
+    const passed = filter.pass(results)
+    const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => ({ seq: seqText(seq), id, changes: revs, ...(deleted && { deleted }), ...(includeDocs && { doc }) }))
+    const complete = descending || results.length < Math.min(BATCH, limit)
+    const { update_seq: now } = complete || filter.docIds ? await ex.db.pouch.info() : { update_seq: last }
+    // results.length 0 with doc_ids says nothing about how far PouchDB read: it read to the end
+    return { changes: shown, last: results.length && !complete ? last : Math.max(last, complete && !descending ? since : last), complete, now }
+  })
+}
+
+/** Resolves when something was written, the client left, the database closed or the time is over. */
+function woken (ex, ms) {
+  return new Promise(resolve => {
+    const { db, signal } = ex
+    const done = reason => () => {
+      clearTimeout(timer)
+      db.off('changed', changed)
+      db.off('closing', closing)
+      signal.removeEventListener('abort', left)
+      resolve(reason)
+    }
+    const changed = done('changed')
+    const closing = done('closing')
+    const left = done('left')
+    const timer = setTimeout(done('timeout'), Math.min(ms, 2 ** 31 - 1))
+    db.once('changed', changed)
+    db.once('closing', closing)
+    signal.addEventListener('abort', left, { once: true })
+    if (signal.aborted) left()
+  })
+}
+
+const shapes = {
+  normal: { open: '{"results":[\n', line: (text, first) => `${first ? '' : ',\n'}${text}`, close: (seq, pending) => `\n],\n"last_seq":${JSON.stringify(seq)},"pending":${pending}}\n` },
+  continuous: { open: '', line: text => `${text}\n`, close: (seq, pending) => `${JSON.stringify({ last_seq: seq, pending })}\n` },
+  eventsource: { open: '', line: (text, first, seq) => `data: ${text}\nid: ${JSON.stringify(seq)}\n\n`, close: () => '' }
+}
+
+export async function changes (ex) {
+  only(ex, 'GET', 'HEAD', 'POST')
+  const options = await parse(ex)
+  const shape = shapes[options.feed] ?? shapes.normal
+  const headers = options.feed === 'eventsource' ? { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' } : {}
+  // the first batch is read before the headers go out, so that a broken filter is still an error answer
+  const first = options.limit > 0 ? await readBatch(ex, options, options.since, options.limit) : { changes: [], last: options.since, complete: true, now: options.since }
+  ex.startStream(headers)
+  await ex.write(shape.open)
+  const beat = options.heartbeat ? setInterval(() => ex.res.write('\n'), options.heartbeat) : undefined
+  try {
+    const { seq, pending } = await feedChanges(ex, options, shape, first)
+    await ex.write(shape.close(seq, pending))
+    ex.res.end()
+  } finally {
+    clearInterval(beat)
+  }
+}
+
+async function feedChanges (ex, options, shape, batch) {
+  const waits = options.feed !== 'normal'
+  let { since, limit } = options
+  let sent = 0
+  for (;;) {
+    for (const change of batch.changes.slice(0, limit)) {
+      await ex.write(shape.line(JSON.stringify(change), sent === 0, change.seq))
+      sent++
+      since = Number.parseInt(change.seq, 10)
+    }
+    const full = batch.changes.length >= limit
+    limit -= batch.changes.length
+    if (!full) since = options.descending ? since : Math.max(since, batch.complete ? batch.now : batch.last)
+    if (full || options.descending) break
+    if (batch.complete && (!waits || (options.feed === 'longpoll' && sent))) break
+    if (batch.complete && !await waitForMore(ex, options, since)) break
+    batch = await readBatch(ex, options, since, limit)
+  }
+  const { update_seq: now } = ex.db.deleted ? { update_seq: since } : await ex.db.use(() => ex.db.pouch.info())
+  return { seq: seqText(since), pending: Math.max(0, now - since) }
+}
+
+/** @returns {Promise<boolean>} whether to read on */
+async function waitForMore (ex, { timeout, heartbeat }, since) {
+  const { update_seq: now } = await ex.db.use(() => ex.db.pouch.info())
+  if (now > since) return true
+  const reason = await woken(ex, heartbeat ? Infinity : timeout)
+  if (reason === 'left') throw new HttpError(499, 'closed', 'the client left')
+  return reason === 'changed'
+}

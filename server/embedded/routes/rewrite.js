@@ -1,0 +1,70 @@
+// _rewrite: rules in an array, or a function. Both give a new target below the design document, which is then
+// answered as if it had been asked for: paths stay encoded until then, so ids are decoded once and not twice.
+import { HttpError, badRequest } from '../errors.js'
+import { renderError } from '../design/runtime.js'
+import { rewriteRequest } from '../design/request.js'
+import { isObject } from '../exchange.js'
+import { applyRules } from '../rewrite-rules.js'
+import { sendDesignAnswer } from './design.js'
+
+const LIMIT = 100 // rewrites of one request, as in CouchDB
+
+const rewriteError = (status, reason) => new HttpError(status, 'rewrite_error', reason)
+
+/** /db/_design/d/../../x -> /db/x, on encoded paths. */
+export function normalizePath (path) {
+  const parts = []
+  for (const part of path.split('/')) {
+    if (part === '..') parts.pop()
+    else if (part !== '.' && part !== '') parts.push(part)
+  }
+  return `/${parts.join('/')}`
+}
+
+function queryText (query) {
+  return Object.entries(query).map(([name, value]) => {
+    if (typeof value !== 'string') throw rewriteError(500, `object key/value must be strings ${JSON.stringify(name)}=${JSON.stringify(value)}`)
+    return `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
+  }).join('&')
+}
+
+function checkedHeaders (ex, headers) {
+  if (headers === undefined) return ex.headers
+  if (!isObject(headers)) throw rewriteError(500, 'bad rewrite')
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
+  return { ...ex.headers, ...lower }
+}
+
+/** The exchange a rewrite function asks for, or null when it gave the answer itself. */
+function fromFunction (ex, prefix, value) {
+  if (value === undefined || value === null) throw rewriteError(404, 'Invalid path.')
+  if (typeof value === 'string') return ex.rewritten({ target: normalizePath(`${prefix}/${value}`) + (ex.search && `?${ex.search}`) })
+  if (!isObject(value)) throw rewriteError(500, 'bad rewrite')
+  if (value.code !== undefined) {
+    sendDesignAnswer(ex, { code: value.code, headers: value.headers, body: value.body ?? '' })
+    return null
+  }
+  const { path, query, method, headers, body } = value
+  if (typeof path !== 'string' || (query !== undefined && !isObject(query)) || (method !== undefined && typeof method !== 'string')) throw rewriteError(500, 'bad rewrite')
+  const search = query === undefined ? ex.search : queryText(query)
+  const at = path.indexOf('?')
+  const target = at < 0 ? normalizePath(`${prefix}/${path}`) : normalizePath(`${prefix}/${path.slice(0, at)}`) + path.slice(at)
+  return ex.rewritten({
+    method: method?.toUpperCase(),
+    target: target + (search && `?${search}`),
+    headers: checkedHeaders(ex, headers),
+    ...(body !== undefined && { body: Promise.resolve(Buffer.from(String(body))) })
+  })
+}
+
+/** @returns {Promise<import('../exchange.js').Exchange | null>} where to go on */
+export async function rewrite (ex, ddocName) {
+  if (ex.rewrites >= LIMIT) throw badRequest('Exceeded rewrite recursion limit')
+  const runtime = await ex.db.designs.get(ddocName)
+  const { rewrites } = runtime.ddoc
+  const prefix = `/${encodeURIComponent(ex.db.name)}/_design/${encodeURIComponent(ddocName)}`
+  if (Array.isArray(rewrites)) return ex.rewritten({ target: applyRules(rewrites, ex, prefix) })
+  if (typeof rewrites !== 'string') throw rewriteError(404, 'Invalid path.')
+  const { value } = runtime.call('rewrite', { source: rewrites, req: await rewriteRequest(ex) }, error => renderError(error, 'rewrite_error'))
+  return fromFunction(ex, prefix, value)
+}

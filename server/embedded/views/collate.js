@@ -1,0 +1,89 @@
+// View keys as bytes that sort as CouchDB sorts keys: null, false, true, numbers, strings, arrays, objects.
+// CouchDB compares strings with ICU, where "l_b" < "l-b" < "l9" < "lB": punctuation before digits before letters,
+// case last. ASCII is ranked by node's own ICU; other characters follow in code point order, which differs from
+// ICU for accented letters and agrees for the high sentinels such as \ufff0.
+
+const END = 0
+const NULL = 1
+const FALSE = 2
+const TRUE = 3
+const NUMBER = 4
+const STRING = 5
+const ARRAY = 6
+const OBJECT = 7
+
+const collator = new Intl.Collator('en', { sensitivity: 'variant', ignorePunctuation: false })
+const letterless = new Intl.Collator('en', { sensitivity: 'base', ignorePunctuation: false })
+
+/** Rank of each printable ASCII character without regard to case, from 2 on; 0 ends a string, 1 is for controls. */
+const ranks = rankAscii()
+
+function rankAscii () {
+  const table = new Uint8Array(128).fill(1)
+  const characters = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).sort(collator.compare)
+  let rank = 1
+  characters.forEach((character, i) => {
+    if (i === 0 || letterless.compare(characters[i - 1], character) !== 0) rank++
+    table[character.charCodeAt(0)] = rank
+  })
+  return table
+}
+
+const BEYOND_ASCII = 0xfe // above every rank; the code point follows
+
+function pushString (out, text) {
+  let cased = false
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 128) {
+      out.push(ranks[code])
+      cased ||= code >= 65 && code <= 90
+    } else out.push(BEYOND_ASCII, code >> 8, code & 0xff)
+  }
+  out.push(END)
+  // strings that differ in case only: small letters first
+  if (cased) for (let i = 0; i < text.length; i++) out.push(text.charCodeAt(i) >= 65 && text.charCodeAt(i) <= 90 ? 2 : 1)
+  out.push(END)
+}
+
+const scratch = Buffer.alloc(8)
+
+function pushNumber (out, number) {
+  scratch.writeDoubleBE(number === 0 ? 0 : number) // no -0
+  // negative numbers: all bits turned, so that smaller sorts first; others: the sign bit set
+  const negative = scratch[0] & 0x80
+  for (const byte of scratch) out.push(negative ? byte ^ 0xff : byte)
+  if (!negative) out[out.length - 8] |= 0x80
+}
+
+function push (out, value) {
+  if (value === null || value === undefined) out.push(NULL)
+  else if (value === false) out.push(FALSE)
+  else if (value === true) out.push(TRUE)
+  else if (typeof value === 'number') {
+    out.push(NUMBER)
+    pushNumber(out, value)
+  } else if (typeof value === 'string') {
+    out.push(STRING)
+    pushString(out, value)
+  } else if (Array.isArray(value)) {
+    out.push(ARRAY)
+    for (const item of value) push(out, item)
+    out.push(END)
+  } else {
+    out.push(OBJECT)
+    for (const [name, item] of Object.entries(value)) {
+      push(out, name)
+      push(out, item)
+    }
+    out.push(END)
+  }
+}
+
+/** @param {unknown} key @returns {Buffer} */
+export function encodeKey (key) {
+  /** @type {number[]} */
+  const out = []
+  push(out, key)
+  return Buffer.from(out)
+}

@@ -1,0 +1,148 @@
+// Every write goes through here: shape checks as CouchDB makes them, who may write, validate_doc_update, and only
+// then PouchDB. Checking first matters: PouchDB throws outside its callback for some bad documents, and the
+// request would never be answered.
+import { isDatabaseAdmin, notDatabaseAdmin } from './auth.js'
+import { findDocument } from './documents.js'
+import { HttpError, badRequest, toHttpError } from './errors.js'
+import { isObject } from './exchange.js'
+import { checkDesign } from './design/check.js'
+import { validate } from './validate.js'
+import { isRev } from './documents.js'
+
+const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
+const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+export function checkId (id) {
+  if (typeof id !== 'string') throw new HttpError(400, 'illegal_docid', 'Document id must be a string')
+  if (id === '') throw new HttpError(400, 'illegal_docid', 'Document id must not be empty')
+  if (id.length > 7168) throw new HttpError(400, 'illegal_docid', 'Document id is too long')
+  if (id.startsWith('_') && !/^_(design|local)\/./.test(id)) throw new HttpError(400, 'illegal_docid', 'Only reserved document ids may start with underscore.')
+}
+
+/** A copy of a document as it may be stored, or the error CouchDB answers. */
+export function checkDocument (doc) {
+  if (!isObject(doc)) throw badRequest('Document must be a JSON object')
+  const clean = {}
+  for (const [name, value] of Object.entries(doc)) {
+    if (name === '__proto__' || dropped.has(name)) continue
+    if (name.startsWith('_') && !kept.has(name)) throw new HttpError(400, 'doc_validation', `Bad special document member: ${name}`)
+    clean[name] = value
+  }
+  checkId(clean._id)
+  if (clean._rev === undefined || clean._rev === null) delete clean._rev
+  else if (!isRev(clean._rev)) throw badRequest('Invalid rev format')
+  if (clean._deleted !== undefined && typeof clean._deleted !== 'boolean') throw new HttpError(400, 'doc_validation', 'Bad special document member: _deleted')
+  if (clean._revisions !== undefined) checkRevisions(clean._revisions)
+  if (clean._attachments !== undefined) clean._attachments = checkAttachments(clean._attachments)
+  return clean
+}
+
+function checkRevisions ({ start, ids } = /** @type {any} */ ({})) {
+  const bad = reason => new HttpError(400, 'doc_validation', reason)
+  if (!Number.isInteger(start) || start < 1) throw bad("_revisions.start isn't an integer.")
+  if (!Array.isArray(ids) || !ids.length || ids.length > start || !ids.every(id => typeof id === 'string' && isRev(`1-${id}`))) throw bad("_revisions.ids isn't an array.")
+}
+
+function checkAttachments (attachments) {
+  if (!isObject(attachments)) throw new HttpError(400, 'doc_validation', 'Bad special document member: _attachments')
+  const clean = {}
+  for (const [name, attachment] of Object.entries(attachments)) {
+    if (name === '__proto__' || name === '') throw badRequest(`Invalid attachment name ${name}`)
+    if (name.startsWith('_')) throw badRequest(`Attachment name '${name}' starts with prohibited character '_'`)
+    if (!isObject(attachment)) throw badRequest(`Invalid attachment data for ${name}`)
+    clean[name] = checkAttachment(name, attachment)
+  }
+  return clean
+}
+
+function checkAttachment (name, { content_type: type = 'application/octet-stream', data, stub, digest, length, revpos }) {
+  if (typeof type !== 'string' || /[\r\n]/.test(type)) throw badRequest(`Invalid content type for ${name}`)
+  if (stub === true) return { content_type: type, stub, digest, length, revpos }
+  if (typeof data !== 'string') throw badRequest(`Invalid attachment data for ${name}`)
+  if (BASE64.test(data)) return { content_type: type, data }
+  const plain = data.replace(/\s+/g, '')
+  if (!BASE64.test(plain)) throw badRequest(`Invalid attachment data for ${name}`)
+  return { content_type: type, data: plain }
+}
+
+/** Stubs are filled in from the revision they continue; one that names nothing is CouchDB's 412. */
+async function resolveStubs (database, doc, old) {
+  for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
+    if (!attachment.stub) continue
+    const known = old?._attachments?.[name]
+    if (known) doc._attachments[name] = { ...known, stub: true }
+    else throw new HttpError(412, 'missing_stub', `Invalid attachment stub in ${doc._id} for ${name}`)
+  }
+}
+
+const hasStubs = doc => Object.values(doc._attachments ?? {}).some(({ stub }) => stub)
+
+/** The revision a document continues, which validation sees as the old document. */
+async function ancestor (database, doc, newEdits) {
+  if (newEdits) return doc._rev ? findDocument(database, doc._id, { rev: doc._rev, revs: true }) : findDocument(database, doc._id, { revs: true })
+  const { start, ids } = doc._revisions ?? { start: 0, ids: [] }
+  for (let i = 1; i < ids.length; i++) {
+    const old = await findDocument(database, doc._id, { rev: `${start - i}-${ids[i]}`, revs: true })
+    if (old) return old
+  }
+  return null
+}
+
+/**
+ * Stores documents. Each gets {ok, id, rev} or an HttpError, in order.
+ * @param {import('./databases.js').Database} database
+ * @param {any[]} docs checked by checkDocument
+ * @param {{userCtx: any, newEdits?: boolean}} options
+ * @returns {Promise<any[]>}
+ */
+export async function writeDocuments (database, docs, { userCtx, newEdits = true }) {
+  await database.writable()
+  /** @type {any[]} */
+  const answers = new Array(docs.length)
+  const validators = await database.designs.validators()
+  const olds = await Promise.all(docs.map(doc => validators.length || hasStubs(doc) ? ancestor(database, doc, newEdits) : null))
+  for (const [i, doc] of docs.entries()) await resolveStubs(database, doc, olds[i])
+  docs.forEach((doc, i) => {
+    if (!doc._id.startsWith('_design/')) return
+    if (!isDatabaseAdmin(userCtx, database.security)) answers[i] = notDatabaseAdmin(userCtx)
+    else if (!doc._deleted) answers[i] = attempt(() => checkDesign(doc))
+  })
+  validate(validators, docs, olds, { userCtx, database, answers })
+  await store(database, docs, answers, newEdits)
+  return answers
+}
+
+const attempt = task => {
+  try {
+    task()
+  } catch (error) {
+    return toHttpError(error)
+  }
+}
+
+async function store (database, docs, answers, newEdits) {
+  const places = docs.map((doc, i) => i).filter(i => !answers[i] && !docs[i]._id.startsWith('_local/'))
+  for (const [i, doc] of docs.entries()) if (doc._id.startsWith('_local/')) answers[i] = await writeLocal(database, doc)
+  if (!places.length) return
+  const results = await database.pouch.bulkDocs({ docs: places.map(i => docs[i]) }, { new_edits: newEdits })
+  if (newEdits) results.forEach((result, n) => { answers[places[n]] = result.ok ? { ok: true, id: result.id, rev: result.rev } : toHttpError(result) })
+  if (places.some(i => docs[i]._id.startsWith('_design/'))) database.designs.invalidate()
+  database.changed()
+}
+
+/** Local documents have no conflicts: CouchDB overwrites, whatever revision is given. */
+export async function writeLocal (database, doc) {
+  const old = await findDocument(database, doc._id)
+  const { _attachments, _revisions, ...plain } = doc
+  const { rev } = await database.pouch.put({ ...plain, _rev: old?._rev })
+  return { ok: true, id: doc._id, rev: doc._deleted ? '0-0' : rev }
+}
+
+/** Stores one document, throwing what is wrong with it. */
+export async function writeDocument (database, doc, options) {
+  const [answer] = await writeDocuments(database, [checkDocument(doc)], options)
+  if (answer instanceof HttpError) throw answer
+  return answer ?? { ok: true, id: doc._id, rev: doc._rev }
+}
