@@ -45,16 +45,31 @@ export class Store {
    */
   static async create (url, { q, n, public: open = true, ...options } = {}) {
     const store = new Store(new Couch(url, options))
-    try {
-      await store.couch.request({ method: 'PUT', qs: { ...(q && { q }), ...(n && { n }) } })
-      store.isNew = true
-    } catch (error) {
-      if (error.details?.status !== 412) throw error
-    }
-    if (store.isNew) await store.secure(open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
-    else await store.#recognise()
+    // looked for first: a writer who is no admin may not even try to make a database
+    if (!await store.#exists()) await store.#make({ q, n }, open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
+    if (!store.isNew) await store.#recognise()
     await store.couch.update(STORE_ID, doc => doc ? undefined : { type: 'store', schema: SCHEMA, created: now() })
     return store
+  }
+
+  async #exists () {
+    try {
+      return Boolean(await this.info())
+    } catch (error) {
+      if (error.code === 'DATABASE_NOT_FOUND') return false
+      throw error
+    }
+  }
+
+  async #make ({ q, n }, security) {
+    try {
+      await this.couch.request({ method: 'PUT', qs: { ...(q && { q }), ...(n && { n }) } })
+    } catch (error) {
+      if (error.details?.status === 412) return // somebody else was quicker
+      throw error
+    }
+    this.isNew = true
+    await this.secure(security)
   }
 
   /** Refuses a database of somebody else's documents, before anything is written into it. */

@@ -25,6 +25,7 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
  * @property {number} failed
  * @property {number} gone versions among the written that say "no tile here any more"
  * @property {number} bytes of the tiles written
+ * @property {Record<string, number>} types tiles by content type, the unchanged included
  * @property {{id: string, code: string, reason: string}[]} failures the first of them
  */
 
@@ -45,13 +46,14 @@ export async function writeVersions (couch, versions, {
   batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency })
 } = {}) {
   /** @type {WriteSummary} */
-  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 0, failures: [] }
+  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 0, types: {}, failures: [] }
   const counted = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
   const report = (tile, outcome) => {
     summary.tiles++
     if (outcome instanceof Error) return fail(tile, outcome)
     summary[counted[outcome]]++
+    if (tile.type) summary.types[tile.type] = (summary.types[tile.type] ?? 0) + 1
     if (outcome === 'unchanged') return
     summary.bytes += tile.bytes?.length ?? 0
     if (tile.digest === null) summary.gone++

@@ -1,0 +1,90 @@
+// tilecouch push, setup, build
+import { TilecouchError } from '../../core/index.js'
+import { build } from '../couchapp/build.js'
+import { compose } from '../couchapp/compose.js'
+import { resolveDatabase } from '../couchapp/environments.js'
+import { push } from '../couchapp/push.js'
+import { publish } from '../publish.js'
+import { setup } from '../setup.js'
+import { Couch } from '../store/couch.js'
+import { Store } from '../store/index.js'
+import { withDatabase } from './connect.js'
+
+/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
+export function addDeployCommands (program, run) {
+  program.command('push')
+    .description('compose the design documents and deploy them: index first, then swap')
+    .argument('[env]', 'environment of .couchapprc, URL, or name of a database on this machine')
+    .option('-n, --dry-run', 'say what would change, and change nothing')
+    .option('--app <folder>', 'a couchapp of your own: holds _design/, views/ and attachments/')
+    .addHelpText('after', '\nExamples:\n  tilecouch push\n  tilecouch push production --dry-run')
+    .action(run(pushCommand))
+
+  program.command('setup')
+    .description('check what a CouchDB needs to serve maps, and with --fix set it')
+    .option('--fix', 'create and set what is missing')
+    .option('--cors <origins>', 'origins whose pages may read tiles', '*')
+    .option('-q, --shards <n>', 'shards of a new database')
+    .option('-N, --copies <n>', 'copies of each shard in a cluster')
+    .addHelpText('after', '\nExamples:\n  tilecouch setup --db http://admin:PASSWORD@localhost:5984/tiles\n  tilecouch setup --fix')
+    .action(run(setupCommand))
+
+  program.command('build')
+    .description('write classic couchapp folders, for couchapp, erica and couchdb-push')
+    .argument('[folder]', 'where to', 'build/couchapp')
+    .action(run(async ({ output }, options, folder) => {
+      const folders = await build(folder)
+      output.result(folders, folders)
+    }))
+}
+
+async function pushCommand (context, options, target) {
+  const { output, signal } = context
+  const docs = await compose(options.app)
+  return withDatabase(context, { ...options, db: target ?? options.db }, async url => {
+    /** @param {{id: string, step: string, done?: number}} event */
+    const onProgress = ({ id, step, done }) => output.note(step === 'index' ? `${id}: building the index${done === undefined ? '' : ` (${done} %)`} …` : `${id}: swapping`)
+    const { pushed, opened } = options.dryRun
+      ? { pushed: await dryRun(url, docs), opened: false }
+      : await publish(await Store.create(url, { public: false }), { docs, signal, onProgress })
+    const { url: where } = new Couch(url)
+    output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
+      ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),
+      ...(opened ? ['The store is open: everybody reads, admins and the role tilecouch-writer write.'] : []),
+      options.dryRun ? 'Nothing was changed.' : `Deployed to ${where}`
+    ])
+  })
+}
+
+async function dryRun (url, docs) {
+  try {
+    return await push(new Couch(url, { retries: 2 }), docs, { dryRun: true })
+  } catch (error) {
+    if (error.code !== 'DATABASE_NOT_FOUND') throw error
+    return docs.map(({ _id }) => ({ id: _id, action: 'new', fields: [] }))
+  }
+}
+
+const shards = (option, value) => {
+  if (value === undefined) return undefined
+  if (!/^[1-9]\d{0,3}$/.test(value)) throw new TilecouchError('BAD_OPTION', { option, value })
+  return +value
+}
+
+const MARK = { ok: 'ok     ', fixed: 'fixed  ', missing: 'MISSING', skipped: 'skipped' }
+
+async function setupCommand (context, options) {
+  const { output } = context
+  const named = options.db ?? await resolveDatabase()
+  return withDatabase(context, { ...options, db: named ?? undefined }, async url => {
+    const result = await setup(url, { fix: options.fix, cors: options.cors, q: shards('--shards', options.shards), n: shards('--copies', options.copies) })
+    const missing = result.findings.filter(({ state }) => state === 'missing')
+    output.result(result, [
+      `${result.server} at ${result.url}`,
+      ...result.findings.map(({ check, state, found, wanted, note }) =>
+        `${MARK[state]}  ${check}: ${found}${state === 'missing' ? ` (wanted: ${wanted})` : ''}${note ? `\n           ${note}` : ''}`),
+      missing.length && !options.fix ? `${missing.length} to do. \`tilecouch setup --fix\` does it.` : missing.length ? `${missing.length} could not be mended.` : 'Ready.'
+    ])
+    return missing.length ? 1 : 0
+  })
+}

@@ -1,0 +1,68 @@
+// What a command says: lines and tables for people, one JSON object for programs. Results go to standard output,
+// progress and errors to standard error.
+
+export class Output {
+  /** @param {{json: boolean, stdout: NodeJS.WritableStream, stderr: NodeJS.WritableStream}} options */
+  constructor ({ json, stdout, stderr }) {
+    this.json = json
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+
+  get isTerminal () {
+    return Boolean(/** @type {any} */ (this.stderr).isTTY)
+  }
+
+  /**
+   * The result of a command.
+   * @param {unknown} value what --json prints
+   * @param {string[]} lines what people read
+   */
+  result (value, lines) {
+    this.stdout.write(this.json ? JSON.stringify(value, null, 2) + '\n' : lines.map(line => line + '\n').join(''))
+  }
+
+  note (text) {
+    if (!this.json) this.stderr.write(text + '\n')
+  }
+
+  error (error, cause) {
+    if (this.json) this.stderr.write(JSON.stringify(error.toJSON()) + '\n')
+    else this.stderr.write(`tilecouch: ${error.message} [${error.code}]\n${error.advice ? `  ${error.advice}\n` : ''}`)
+    if (cause) this.stderr.write(cause.stack + '\n')
+  }
+}
+
+export const count = number => Number(number).toLocaleString('en-US')
+
+export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
+
+export function bytes (number) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let value = number
+  let unit = 0
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${unit && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
+}
+
+export function duration (seconds) {
+  const total = Math.max(0, Math.round(seconds))
+  const [h, m, s] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60]
+  return h ? `${h}:${String(m).padStart(2, '0')}:${String(s).padStart(2, '0')}` : `${m}:${String(s).padStart(2, '0')}`
+}
+
+/**
+ * Columns, aligned; numbers to the right.
+ * @param {string[]} head
+ * @param {any[][]} rows
+ */
+export function table (head, rows) {
+  const cells = rows.map(row => row.map(cell => typeof cell === 'number' ? count(cell) : String(cell ?? '')))
+  const right = head.map((_, column) => rows.some(row => typeof row[column] === 'number'))
+  const widths = head.map((title, column) => Math.max(title.length, ...cells.map(row => row[column].length)))
+  const line = row => row.map((cell, column) => right[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column])).join('  ').trimEnd()
+  return [line(head), ...cells.map(line)]
+}

@@ -1,0 +1,89 @@
+// The command line: it parses and prints. Each command is one library function that returns a value.
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError, Option } from 'commander'
+import { TilecouchError } from '../../core/index.js'
+import { addDeployCommands } from './deploy.js'
+import { addLoadCommand } from './load.js'
+import { addReadCommands } from './read.js'
+import { Output } from './output.js'
+
+const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+/** Exit codes. Anything but 0 means that something asked for was not done. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
+
+/**
+ * What a command is given besides its arguments.
+ * @typedef {object} Context
+ * @property {Output} output
+ * @property {(dir: string) => Promise<{url: string, close: () => Promise<void>}>} openEmbedded
+ * @property {AbortSignal} signal aborted by Ctrl-C
+ */
+
+/**
+ * @param {object} environment
+ * @param {Context['openEmbedded']} environment.openEmbedded the embedded store lives in server/, which this folder does not import
+ * @param {(program: Command, run: Run) => void} [environment.extend] adds commands of server/
+ * @param {{stdout?: NodeJS.WritableStream, stderr?: NodeJS.WritableStream}} [environment.streams]
+ */
+export function createProgram ({ openEmbedded, extend, streams = {} }) {
+  const stdout = streams.stdout ?? process.stdout
+  const stderr = streams.stderr ?? process.stderr
+  const program = new Command('tilecouch')
+    .description(description)
+    .version(version)
+    .showHelpAfterError('(see --help)')
+    .exitOverride()
+    .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
+  const state = { exitCode: EXIT.ok }
+
+  /** Wraps an action: context in, errors out as text or JSON, exit code kept. */
+  const run = action => async (...args) => {
+    const command = args.at(-1)
+    const options = command.optsWithGlobals()
+    const output = new Output({ json: Boolean(options.json), stdout, stderr })
+    const interrupt = new AbortController()
+    const onSignal = () => interrupt.abort()
+    process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+    try {
+      state.exitCode = await action({ output, openEmbedded, signal: interrupt.signal }, options, ...args.slice(0, -2)) ?? EXIT.ok
+    } catch (error) {
+      const known = error instanceof TilecouchError ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
+      output.error(known, process.env.TILECOUCH_DEBUG ? error : undefined)
+      state.exitCode = known.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
+    } finally {
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    }
+  }
+
+  addLoadCommand(program, run)
+  addReadCommands(program, run)
+  addDeployCommands(program, run)
+  extend?.(program, run)
+  for (const command of program.commands) addCommonOptions(command)
+
+  return {
+    program,
+    /** @param {string[]} argv without node and script */
+    async run (argv) {
+      try {
+        await program.parseAsync(argv, { from: 'user' })
+      } catch (error) {
+        if (!(error instanceof CommanderError)) throw error
+        return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+      }
+      return state.exitCode
+    }
+  }
+}
+
+/** @typedef {(action: (context: Context, options: any, ...args: any[]) => Promise<number | void>) => (...args: any[]) => Promise<void>} Run */
+
+function addCommonOptions (command) {
+  const has = long => command.options.some(option => option.long === long)
+  if (!has('--json')) command.option('--json', 'print one JSON object, for programs')
+  if (command.name() !== 'build' && !has('--db')) {
+    command.addOption(new Option('--db <env|url>', 'database: an environment of .couchapprc, a URL, or a name on this machine (default: the environment "default", else COUCHDB_URL, else the embedded store)'))
+    command.addOption(new Option('--data <folder>', 'where the embedded store keeps its data').default('./data'))
+  }
+}

@@ -1,0 +1,102 @@
+// tilecouch layers, info, history, get
+import { writeFile } from 'node:fs/promises'
+import { TilecouchError, expiryOf, parseReference, parseTilePath } from '../../core/index.js'
+import { withStore } from './connect.js'
+import { bytes, count, plural, table } from './output.js'
+
+/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
+export function addReadCommands (program, run) {
+  program.command('layers')
+    .description('list the layers of a store')
+    .addHelpText('after', '\nExample:\n  tilecouch layers --db production')
+    .action(run((context, options) => withStore(context, options, store => listLayers(store, context.output))))
+
+  program.command('info')
+    .description('tiles, versions, bytes and times of a layer, zoom by zoom, and its editions')
+    .argument('<layer>')
+    .addHelpText('after', '\nExample:\n  tilecouch info osm')
+    .action(run((context, options, layer) => withStore(context, options, store => showLayer(store, layer, context.output))))
+
+  program.command('history')
+    .description('every version of one tile')
+    .argument('<layer>')
+    .argument('<z/x/y>')
+    .addHelpText('after', '\nExample:\n  tilecouch history osm 10/300/412')
+    .action(run((context, options, layer, tile) => withStore(context, options, store => showHistory(store, layer, tile, context.output))))
+
+  program.command('get')
+    .description('fetch one tile, as it is or as it was')
+    .argument('<layer[@time]>')
+    .argument('<z/x/y>')
+    .requiredOption('-o, --output <file>', 'where to write it; - for standard output')
+    .addHelpText('after', '\nExample:\n  tilecouch get osm@2023 10/300/412 -o then.png')
+    .action(run((context, options, reference, tile) => withStore(context, options, store => getTile(store, reference, tile, options.output, context.output))))
+}
+
+async function listLayers (store, output) {
+  const layers = await store.layers()
+  const described = await Promise.all(layers.map(async layer => ({ ...layer, stats: await statsOf(store, layer.layer) })))
+  output.result(described, described.length
+    ? table(['layer', 'name', 'tiles', 'versions', 'size', 'first', 'last'], described.map(({ layer, name, stats }) =>
+      [layer, name, ...(stats ? [stats.tiles, stats.versions, bytes(stats.bytes), stats.first, stats.last] : ['', '', '', '', ''])]))
+    : ['No layers yet. Load one with: tilecouch load FOLDER --layer NAME'])
+}
+
+// a store without design documents can still list its layers
+async function statsOf (store, layer) {
+  try {
+    return await store.stats(layer)
+  } catch (error) {
+    if (error.code === 'INDEX_MISSING') return null
+    throw error
+  }
+}
+
+async function showLayer (store, layer, output) {
+  const [doc, stats, editions] = await Promise.all([store.layer(layer), store.stats(layer), store.editions(layer)])
+  const lines = [
+    `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
+    ...(stats.bounds ? [`bounds ${stats.bounds.map(value => +value.toFixed(4)).join(', ')}`] : []),
+    ...(doc.ttl ? [`expires after ${count(doc.ttl)} s`] : []),
+    '',
+    ...table(['zoom', 'tiles', 'versions', 'now', 'all', 'first', 'last'], stats.zooms.map(zoom =>
+      [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last]))
+  ]
+  if (editions.length) {
+    lines.push('', ...table(['edition', 'title', 'written', 'unchanged', 'gone', 'state'], editions.map(edition => [
+      edition.time, edition.title, (edition.created ?? 0) + (edition.advanced ?? 0) + (edition.backfilled ?? 0), edition.unchanged ?? 0, edition.gone ?? 0, stateOf(edition)
+    ])))
+  }
+  output.result({ ...doc, stats, editions }, lines)
+}
+
+const stateOf = ({ finished, failed, complete }) => !finished ? 'unfinished' : failed ? `${count(failed)} failed` : complete ? 'complete' : 'loaded'
+
+async function showHistory (store, layer, tile, output) {
+  const { z, x, y } = parseTilePath(tile)
+  const [doc, versions] = await Promise.all([store.layer(layer), store.versions(layer, z, x, y)])
+  if (!versions.length) throw new TilecouchError('TILE_NOT_FOUND', { id: `${layer} ${tile}` })
+  output.result(versions.map(version => ({ ...version, expires: version.current ? expiryOf(version, doc) : version.expires ?? null })), table(
+    ['time', 'stored', 'expires', 'type', 'size', ''],
+    versions.map(version => [
+      version.time, version.stored, version.current ? expiryOf(version, doc) ?? 'never' : version.expires,
+      version.gone ? 'gone' : version.type, version.gone ? '' : bytes(version.size), version.current ? 'current' : ''
+    ])))
+}
+
+async function getTile (store, reference, tile, file, output) {
+  const { layer, time } = parseReference(reference)
+  const { z, x, y } = parseTilePath(tile)
+  const found = time ? await store.at(layer, z, x, y, time) : await store.head(layer, z, x, y)
+  if (file === '-') {
+    output.stdout.write(found.bytes)
+    return
+  }
+  try {
+    await writeFile(file, found.bytes)
+  } catch (error) {
+    throw new TilecouchError('BAD_OPTION', { option: '--output', value: `${file}: ${error.message}` }, { cause: error })
+  }
+  const { bytes: content, ...facts } = found
+  output.result({ ...facts, file }, [`${file}: ${found.type}, ${bytes(content.length)}, as of ${found.time}`])
+}

@@ -1,0 +1,11 @@
+// The library for Node: everything the command line does, as functions that return values.
+export * from '../core/index.js'
+export { Store, WRITER_ROLE, PUBLIC_SECURITY, PRIVATE_SECURITY } from './store/index.js'
+export { openSource } from './sources/index.js'
+export { load } from './load.js'
+export { publish, warmIndexes } from './publish.js'
+export { compose } from './couchapp/compose.js'
+export { push } from './couchapp/push.js'
+export { build } from './couchapp/build.js'
+export { resolveDatabase } from './couchapp/environments.js'
+export { setup } from './setup.js'

@@ -1,0 +1,71 @@
+// A folder of z/x/y.ext files, as gdal2tiles, mbutil and most tile tools write it.
+import { readFile, readdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { TilecouchError, compareInner, compareRows, flipY, selector } from '../../core/index.js'
+import { layerFieldsOf } from './metadata.js'
+
+const NUMBER = /^(0|[1-9]\d{0,9})$/
+// other files lie about in tile folders too: .kml, .xml, .json, thumbnails
+const TILE_FILE = /^(0|[1-9]\d{0,9})\.(png|jpg|jpeg|webp|avif|pbf|mvt)$/i
+
+export const recognises = (name, stats) => stats.isDirectory()
+
+/**
+ * @param {string} folder
+ * @param {import('./index.js').Selection & {scheme?: string}} options
+ * @returns {Promise<import('./index.js').Source>}
+ */
+export async function open (folder, { bbox, zooms, scheme }) {
+  const selected = selector({ bbox, zooms })
+  const tms = scheme === 'tms'
+
+  async function * tiles () {
+    for (const z of await numbers(folder, compareInner)) {
+      if (zooms && (z < zooms.min || z > zooms.max)) continue
+      for (const x of await numbers(path.join(folder, `${z}`), compareInner)) {
+        yield * column(z, x)
+      }
+    }
+  }
+
+  async function * column (z, x) {
+    const directory = path.join(folder, `${z}`, `${x}`)
+    const files = []
+    for (const name of await list(directory)) {
+      const match = TILE_FILE.exec(name)
+      if (match) files.push({ y: tms ? flipY(z, +match[1]) : +match[1], name })
+    }
+    files.sort((a, b) => compareRows(a.y, b.y) || (a.name < b.name ? -1 : 1))
+    for (const { y, name } of files) {
+      if (selected(z, x, y)) yield { z, x, y, read: () => readFile(path.join(directory, name)) }
+    }
+  }
+
+  return { name: path.basename(path.resolve(folder)), fields: await readMetadata(folder), tiles, close () {} }
+}
+
+/** Folders whose names are numbers, in order. */
+async function numbers (directory, compare) {
+  const found = []
+  for (const name of await list(directory)) {
+    if (NUMBER.test(name) && (await stat(path.join(directory, name))).isDirectory()) found.push(+name)
+  }
+  return found.sort(compare)
+}
+
+async function list (directory) {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: directory, why: error.message })
+  }
+}
+
+/** mbutil and tippecanoe leave a metadata.json beside the tiles. */
+async function readMetadata (folder) {
+  try {
+    return layerFieldsOf(JSON.parse(await readFile(path.join(folder, 'metadata.json'), 'utf8')))
+  } catch {
+    return {} // it is a courtesy: a folder without one, or with another program's, is as good
+  }
+}
