@@ -128,7 +128,8 @@
       let tail = compile(source).call(ddoc, head, req)
       if (provided.length) tail = runProvided(req)
       if (tail !== undefined && tail !== null) chunks.push(String(tail))
-      return { code: start && start.code, headers: { ...(bestType && { 'Content-Type': bestType }), ...(start && start.headers) }, body: chunks.join('') }
+      const { code, headers } = start || {}
+      return { code, headers: { ...(bestType && { 'Content-Type': bestType }), ...headers }, body: chunks.join('') }
     },
     rewrite: ({ source, req }) => ({ value: compile(source).call(ddoc, req) })
   }

@@ -1,7 +1,7 @@
 // Many documents in one request: _bulk_docs, _bulk_get, _revs_diff.
 import { HttpError, badRequest } from '../errors.js'
 import { isObject } from '../exchange.js'
-import { isRev, openRevisions } from '../documents.js'
+import { generation, isRev, openRevisions } from '../documents.js'
 import { checkDocument, writeDocuments } from '../writer.js'
 import { newId, only } from './server.js'
 
@@ -50,5 +50,12 @@ export async function revsDiff (ex) {
   only(ex, 'POST')
   const body = await ex.jsonObject()
   if (!isRevLists(body)) throw badRequest('revisions must be lists of revision ids by document id')
-  ex.sendJson(200, await ex.db.pouch.revsDiff(body))
+  const missing = await ex.db.pouch.revsDiff(body)
+  for (const [id, answer] of Object.entries(missing)) {
+    const newest = Math.max(...answer.missing.map(generation))
+    const leaves = (await openRevisions(ex.db, id, 'all', {})).map(({ ok }) => ok._rev)
+    const ancestors = leaves.filter(rev => generation(rev) < newest)
+    if (ancestors.length) answer.possible_ancestors = ancestors
+  }
+  ex.sendJson(200, missing)
 }

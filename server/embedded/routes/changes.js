@@ -1,6 +1,7 @@
 // The changes feed. Each step reads a batch from PouchDB and filters it here; a waiting feed sleeps until a write
 // wakes it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
 import { HttpError, badRequest } from '../errors.js'
+import { generation } from '../documents.js'
 import { isObject } from '../exchange.js'
 import { changeFilter } from '../filters.js'
 import { seqText } from './database.js'
@@ -60,6 +61,9 @@ async function postBody (ex) {
   return body
 }
 
+/** CouchDB names the winning leaf first. */
+const winnerFirst = revs => revs.length < 2 ? revs : [...revs].sort((a, b) => generation(b.rev) - generation(a.rev) || (a.rev < b.rev ? 1 : -1))
+
 /** One read: the changes that pass, and how far it got. */
 async function readBatch (ex, options, since, limit) {
   const { filter, includeDocs, read, style, descending } = options
@@ -69,7 +73,7 @@ async function readBatch (ex, options, since, limit) {
       since, style, descending, limit: descending ? undefined : Math.min(BATCH, limit), return_docs: true, include_docs: withDocs, conflicts: read.conflicts, attachments: includeDocs && read.attachments, ...(filter.docIds && { doc_ids: filter.docIds })
     })
     const passed = filter.pass(results)
-    const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => ({ seq: seqText(seq), id, changes: revs, ...(deleted && { deleted }), ...(includeDocs && { doc }) }))
+    const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => ({ seq: seqText(seq), id, changes: winnerFirst(revs), ...(deleted && { deleted }), ...(includeDocs && { doc }) }))
     const complete = descending || results.length < Math.min(BATCH, limit)
     const { update_seq: now } = complete || filter.docIds ? await ex.db.pouch.info() : { update_seq: last }
     // results.length 0 with doc_ids says nothing about how far PouchDB read: it read to the end
