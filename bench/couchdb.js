@@ -1,0 +1,97 @@
+// A CouchDB of a test or benchmark's own: started from COUCHDB_BIN or a `couchdb` on the PATH, on a free port, with a throw-away
+// data folder. It can be killed and started again on the same data.
+import { spawn } from 'node:child_process'
+import { accessSync, constants, realpathSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { freePort, until } from './wait.js'
+
+const ADMIN = { name: 'admin', password: 'test' }
+
+/** The couchdb executable, or nothing. */
+export function findCouchDb (env = process.env) {
+  const candidates = [env.COUCHDB_BIN, ...(env.PATH ?? '').split(path.delimiter).map(folder => path.join(folder, 'couchdb'))]
+  return candidates.find(file => {
+    try {
+      if (!file) return false
+      accessSync(file, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/**
+ * @param {string} [bin]
+ * @param {{settings?: string}} [options] more lines for its ini file
+ */
+export async function startCouchDb (bin = findCouchDb(), { settings = '' } = {}) {
+  const home = path.dirname(path.dirname(realpathSync(bin)))
+  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-couchdb-'))
+  const port = await freePort()
+  const distribution = await freePort()
+  await mkdir(path.join(dir, 'data'))
+  await writeFile(path.join(dir, 'own.ini'), `[couchdb]
+single_node = true
+uuid = ${Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')}
+database_dir = ${dir}/data
+view_index_dir = ${dir}/data
+[chttpd]
+port = ${port}
+bind_address = 127.0.0.1
+[admins]
+${ADMIN.name} = ${ADMIN.password}
+[log]
+writer = file
+file = ${dir}/couchdb.log
+level = warning
+${settings}
+`)
+  // a node name and a distribution port of its own, and no name server left running behind the test
+  await writeFile(path.join(dir, 'vm.args'), `-name tilecouch${port}@127.0.0.1
+-kernel inet_dist_use_interface {127,0,0,1}
+-start_epmd false
+-erl_epmd_port ${distribution}
+-kernel error_logger silent
+-sasl sasl_error_logger false
++SDio 16
++Bd -noinput
+`)
+  const url = `http://${ADMIN.name}:${ADMIN.password}@127.0.0.1:${port}`
+  let child
+
+  async function start () {
+    child = spawn(bin, [], {
+      env: { ...process.env, COUCHDB_INI_FILES: `${home}/etc/default.ini ${dir}/own.ini`, COUCHDB_ARGS_FILE: `${dir}/vm.args` },
+      stdio: 'ignore'
+    })
+    const own = child
+    await until(async () => {
+      if (own.exitCode !== null) throw new Error(`couchdb ended with ${own.exitCode}`)
+      const answer = await fetch(`http://127.0.0.1:${port}/_up`).catch(() => null)
+      // the system databases are made a moment after it answers
+      return answer?.ok && (await fetch(`${url.replace(/\/\/.*@/, '//')}/_users`, { headers: { authorization: `Basic ${btoa(`${ADMIN.name}:${ADMIN.password}`)}` } })).ok
+    }, { timeout: 30000, what: 'couchdb to answer' })
+  }
+
+  async function end (signal) {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise(resolve => { child.once('exit', resolve) })
+    child.kill(signal)
+    await ended
+  }
+
+  await start()
+  return {
+    url,
+    port,
+    start,
+    kill: () => end('SIGKILL'),
+    async close () {
+      await end('SIGTERM')
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+    }
+  }
+}

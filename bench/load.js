@@ -1,0 +1,143 @@
+// How fast tiles get in: the loader beside the raw ceiling of _bulk_docs for the same documents, beside one PUT a tile,
+// and a second edition beside the ceiling of what it must write. The first three budgets of DESIGN.md 7, and the size of
+// the database.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { publish } from '../loader/publish.js'
+import { Store } from '../loader/store/index.js'
+import { pastOf, prepareTile, tileDocument } from '../loader/store/tile.js'
+import { budget, interleave, median } from './measure.js'
+import { noiseTile } from './tiles.js'
+
+const SIZE = 10_000 // bytes of a tile
+const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
+const FIXED = [[100, 4], [200, 2], [200, 4], [200, 6], [400, 2], [400, 4], [800, 4]] // batch, concurrency
+
+/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
+export async function run ({ server, quick, log }) {
+  const tiles = quick ? 4000 : 20000
+  const rounds = quick ? 2 : 3
+  const versions = edition(tiles, T1, index => index)
+  const changed = edition(tiles, T2, index => index % 10 < 3 ? index + tiles : index)
+  const prepared = await Promise.all(versions.map(prepareTile))
+  const documents = (list, current) => list.map(tile => () => tileDocument(tile, { current, stored: tile.time }))
+  const url = `${server}/bench_load`
+  const fresh = async () => {
+    await (await Store.create(url)).destroy()
+    return Store.create(url, { public: false })
+  }
+  const loaded = async () => {
+    const store = await fresh()
+    await store.write(versions, { batch: 200, concurrency: 4 })
+    return store
+  }
+  const published = async () => {
+    const store = await fresh()
+    await publish(store)
+    return store
+  }
+  const loading = options => async store => (await store.write(versions, options)).created
+  const settled = []
+
+  log(`${tiles} tiles of ${SIZE} bytes, ${rounds} rounds\n\nThe first load`)
+  const first = await interleave([
+    { name: 'raw _bulk_docs 200x4', before: fresh, run: store => bulk(store, documents(prepared, true), 200, 4) },
+    { name: 'raw _bulk_docs 400x4', before: fresh, run: store => bulk(store, documents(prepared, true), 400, 4) },
+    { name: 'load, tuning itself', before: fresh, run: async store => (await store.write(versions, { onProgress: remember(settled) })).created },
+    ...FIXED.map(([batch, concurrency]) => ({ name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) })),
+    { name: 'one PUT a tile, 1 at a time', before: fresh, run: store => puts(store, prepared.slice(0, tiles / 20), 1) },
+    { name: 'one PUT a tile, 64 at a time', before: fresh, run: store => puts(store, prepared.slice(0, tiles / 10), 64) },
+    { name: 'raw _bulk_docs 200x4, store published', before: published, run: store => bulk(store, documents(prepared.slice(0, tiles / 4), true), 200, 4) },
+    { name: 'load, store published', before: published, run: async store => (await store.write(versions.slice(0, tiles / 4))).created }
+  ], rounds, log)
+
+  log('\nThe second edition')
+  const advancing = await Promise.all(changed.filter((_, index) => index % 10 < 3).map(prepareTile))
+  const second = await interleave([
+    { name: 'nothing changed', before: loaded, run: async store => (await store.write(versions.map(version => ({ ...version, time: T2 })))).unchanged },
+    { name: '30 % changed, documents written', before: loaded, run: async store => 2 * (await store.write(changed)).advanced },
+    { name: 'raw _bulk_docs 200x4 of those documents', before: () => withHeads(loaded, advancing), run: ({ store, docs }) => bulk(store, docs, 200, 4) }
+  ], rounds, log)
+
+  const size = await databaseSize(await loaded(), prepared)
+  await (await Store.open(url)).destroy()
+
+  const rate = (results, name) => results[name].median
+  // beside each other in one round, so that the machine's drift cancels out
+  const ratio = (a, b) => median(a.rates.map((value, index) => value / b.rates[index]))
+  const raw = best(first, name => name.startsWith('raw') && !name.includes('published'))
+  const fixed = best(first, name => name.startsWith('load, fixed'))
+  const self = first['load, tuning itself']
+  const budgets = [
+    budget('load / raw _bulk_docs ceiling', 0.9, ratio(self, first[raw])),
+    budget('load / one PUT a tile, 1 at a time', 8, ratio(self, first['one PUT a tile, 1 at a time']), 'x'),
+    budget('load, tuning itself / best fixed setting', 0.95, ratio(self, first[fixed])),
+    budget('second edition, nothing changed / first load', 3, rate(second, 'nothing changed') / self.median, 'x'),
+    budget('second edition, 30 % changed / raw ceiling', 0.6, ratio(second['30 % changed, documents written'], second['raw _bulk_docs 200x4 of those documents'])),
+    { what: 'database after compaction / image bytes', target: '<= 1.06', figure: size.compacted.toFixed(3), met: size.compacted <= 1.06 }
+  ]
+  log(`\nbest raw: ${raw}; best fixed: ${fixed}; settled at ${settled.join(', ')}\n`)
+  log(`database: ${size.loaded.toFixed(3)}x the image bytes when loaded, ${size.compacted.toFixed(3)}x after compaction\n`)
+  for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
+  return { tiles, bytes: SIZE, rounds, first, second, size, settled, budgets }
+}
+
+/** A block of tiles in the order of their ids. */
+function edition (count, time, seedOf) {
+  const side = Math.ceil(Math.sqrt(count))
+  return Array.from({ length: count }, (_, index) => ({
+    layer: 'bench', z: 14, x: 1000 + Math.floor(index / side), y: 1000 + index % side, time, bytes: noiseTile(seedOf(index), SIZE)
+  }))
+}
+
+async function bulk (store, docs, batch, concurrency) {
+  let next = 0
+  await Promise.all(Array.from({ length: concurrency }, async () => {
+    while (next < docs.length) {
+      const part = docs.slice(next, next += batch)
+      const results = await store.couch.bulk(JSON.stringify({ docs: part.map(make => make()) }))
+      const failed = results.find(result => result.error)
+      if (failed) throw new Error(`raw write failed: ${JSON.stringify(failed)}`)
+    }
+  }))
+  return docs.length
+}
+
+async function puts (store, tiles, concurrency) {
+  let next = 0
+  await Promise.all(Array.from({ length: concurrency }, async () => {
+    while (next < tiles.length) await store.couch.put(tileDocument(tiles[next++], { current: true, stored: T1 }))
+  }))
+  return tiles.length
+}
+
+async function withHeads (loaded, advancing) {
+  const store = await loaded()
+  const heads = []
+  for (let at = 0; at < advancing.length; at += 500) heads.push(...await store.couch.docs(advancing.slice(at, at + 500).map(tile => tile.id), { attachments: true }))
+  const docs = advancing.flatMap((tile, index) => [
+    () => pastOf(heads[index].doc),
+    () => ({ ...tileDocument(tile, { current: true, stored: T2 }), _rev: heads[index].doc._rev })
+  ])
+  return { store, docs }
+}
+
+async function databaseSize (store, prepared) {
+  const image = prepared.reduce((sum, tile) => sum + tile.bytes.length, 0)
+  const file = async () => (await store.info()).sizes.file
+  const before = await file()
+  await store.couch.request({ method: 'POST', path: '_compact', body: {} })
+  while ((await store.info()).compact_running) await sleep(100)
+  return { loaded: before / image, compacted: await file() / image }
+}
+
+const best = (results, wanted) => Object.keys(results).filter(wanted).reduce((a, b) => results[b].median > results[a].median ? b : a)
+
+function remember (settled) {
+  let last
+  return (_, tuner) => {
+    const setting = `${tuner.batch}x${tuner.concurrency}`
+    if (last === undefined) settled.push(setting)
+    else settled[settled.length - 1] = setting
+    last = setting
+  }
+}

@@ -1,0 +1,41 @@
+// Is the memory of a load flat? Tiles are made one by one while they are loaded, and the process is watched.
+import { Store } from '../loader/store/index.js'
+import { noiseTile } from './tiles.js'
+
+const LIMIT = 300 // MB, DESIGN.md 7
+
+/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
+export async function run ({ server, quick, log }) {
+  const tiles = quick ? 20_000 : 100_000
+  const url = `${server}/bench_memory`
+  await (await Store.create(url)).destroy()
+  const store = await Store.create(url, { public: false })
+  const samples = []
+  let peak = 0
+  const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss / 1e6) }, 50)
+  const start = performance.now()
+  try {
+    const summary = await store.write(made(tiles), {
+      onProgress: ({ tiles: done }) => {
+        if (done < (samples.length + 1) * tiles / 10) return
+        samples.push({ tiles: done, rss: Math.round(process.memoryUsage().rss / 1e6) })
+        log(`  ${String(done).padStart(7)} tiles  ${samples.at(-1).rss} MB`)
+      }
+    })
+    const seconds = (performance.now() - start) / 1000
+    log(`\n${summary.created} tiles in ${seconds.toFixed(1)} s (${Math.round(tiles / seconds)}/s, making them included), peak ${Math.round(peak)} MB`)
+    const met = peak <= LIMIT && summary.created === tiles
+    log(`${met ? 'pass' : 'FALLS SHORT'}  memory of a load: ${Math.round(peak)} MB (target <= ${LIMIT} MB)`)
+    return { tiles, seconds, peak: Math.round(peak), samples, budgets: [{ what: 'memory of a load', target: `<= ${LIMIT} MB`, figure: `${Math.round(peak)} MB`, met }] }
+  } finally {
+    clearInterval(watch)
+    await store.destroy()
+  }
+}
+
+function * made (tiles) {
+  const side = Math.ceil(Math.sqrt(tiles))
+  for (let index = 0; index < tiles; index++) {
+    yield { layer: 'bench', z: 14, x: 1000 + Math.floor(index / side), y: 1000 + index % side, time: '2024-01-01T00:00:00Z', bytes: noiseTile(index) }
+  }
+}

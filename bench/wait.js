@@ -1,0 +1,29 @@
+// Waiting for conditions, never for time.
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * @template T
+ * @param {() => Promise<T> | T} condition
+ * @param {{timeout?: number, every?: number, what?: string}} [options] milliseconds
+ * @returns {Promise<T>}
+ */
+export async function until (condition, { timeout = 10000, every = 25, what = 'a condition' } = {}) {
+  const end = performance.now() + timeout
+  for (;;) {
+    const value = await condition()
+    if (value) return value
+    if (performance.now() > end) throw new Error(`waited ${timeout} ms for ${what}`)
+    await sleep(every)
+  }
+}
+
+/** A port nobody listens on. */
+export function freePort () {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
+      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+      server.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,116 @@
+// Whatever is killed when: the loader or the database, at a random moment of a first or a second edition. After the load
+// is run again every invariant holds and every version has its bytes. TILECOUCH_KILL_ROUNDS makes it a long run.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { random } from '../../bench/tiles.js'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { json } from '../support/backends.js'
+import { startEmbeddedProcess } from '../support/embedded-process.js'
+import { checkInvariants, checkLoaded } from '../support/invariants.js'
+import { square } from '../support/tiles.js'
+import { until } from '../../bench/wait.js'
+
+const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
+const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SIDE = 24
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+
+const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
+const editions = [
+  square({ layer: 'osm', time: T1, side: SIDE, seed: (x, y) => x * SIDE + y }),
+  // a third changed, some gone, the rest the same
+  square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => (x + y) % 11 === 0 ? null : (x * y) % 3 ? x * SIDE + y : 1000 + x * SIDE + y })
+]
+
+const kinds = {
+  embedded: startEmbeddedProcess,
+  CouchDB: findCouchDb() && startCouchDb
+}
+
+for (const [kind, start] of Object.entries(kinds)) {
+  const suite = start ? describe : describe.skip
+  suite(`killing in the middle on ${kind} (seed ${SEED})`, () => {
+    let server, folder
+    const next = random(SEED)
+    before(async function () {
+      this.timeout(60000)
+      server = await start()
+      folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-kill-'))
+      for (const edition of editions) await writeFolder(path.join(folder, edition[0].time.slice(0, 4)), edition)
+    })
+    after(async () => {
+      await server.close()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    for (let round = 1; round <= ROUNDS; round++) {
+      for (const victim of ['loader', 'database']) {
+        it(`loses nothing when the ${victim} is killed, round ${round}`, async function () {
+          this.timeout(120000)
+          const url = `${server.url}/kill_${kind.toLowerCase()}_${victim}_${round}`
+          for (const [index, edition] of editions.entries()) {
+            await loadAndKill(url, edition[0].time, victim)
+            await checkInvariants(url, { settled: false })
+            assert.equal(await runLoad(url, edition[0].time).ended, 0, 'the load run again')
+            await checkLoaded(url, editions.slice(0, index + 1).flat())
+          }
+          const tiles = await checkInvariants(url)
+          assert.equal(tiles.size, SIDE * SIDE)
+          await fetch(url.replace(/\/\/.*@/, '//'), { method: 'DELETE' })
+        })
+      }
+    }
+
+    async function loadAndKill (url, time, victim) {
+      const before = await documents(url)
+      const expected = time === T1 ? SIDE * SIDE : SIDE * SIDE / 2
+      const threshold = before + Math.floor(next() * expected)
+      const load = runLoad(url, time)
+      await until(async () => load.child.exitCode !== null || await documents(url) > threshold, { timeout: 60000, every: 2, what: `${threshold} documents` })
+      if (victim === 'loader') {
+        load.child.kill('SIGKILL')
+        await load.ended
+      } else {
+        await server.kill()
+        await server.start()
+        assert.equal(await load.ended, 0, 'the loader waits for the database to come back')
+      }
+    }
+
+    function runLoad (url, time) {
+      const child = spawn(process.execPath, [
+        bin, 'load', path.join(folder, time.slice(0, 4)), '--layer', 'osm', '--time', time, '--complete', '--batch', '20', '--concurrency', '2', '--db', url, '--json'
+      ], { stdio: ['ignore', 'ignore', 'pipe'] })
+      let errors = ''
+      child.stderr.on('data', text => { errors += text })
+      const ended = new Promise(resolve => {
+        child.once('close', code => {
+          if (code) console.error(errors)
+          resolve(code)
+        })
+      })
+      return { child, ended }
+    }
+  })
+}
+
+async function documents (url) {
+  try {
+    return (await json(url)).doc_count ?? 0
+  } catch {
+    return 0
+  }
+}
+
+async function writeFolder (folder, edition) {
+  for (const { z, x, y, bytes } of edition) {
+    if (!bytes) continue
+    const directory = path.join(folder, `${z}`, `${x}`)
+    await mkdir(directory, { recursive: true })
+    await writeFile(path.join(directory, `${y}.png`), bytes)
+  }
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { asOf } from '../../core/index.js'
+import { publish } from '../../loader/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { onEachStore } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
+const WORLD = [-180, -85, 180, 85]
+
+onEachStore('reading', backend => {
+  /** @type {Store} */
+  let store
+  const editions = [
+    square({ layer: 'osm', time: T1, z: 3, seed: (x, y) => x * 8 + y }),
+    square({ layer: 'osm', time: T2, z: 3, seed: (x, y) => x < 2 ? 100 + x * 8 + y : undefined }),
+    square({ layer: 'osm', time: T3, z: 3, seed: x => x === 0 ? null : undefined }),
+    square({ layer: 'osm', time: T1, z: 2, side: 4, seed: (x, y) => x * 4 + y }),
+    square({ layer: 'osm-2', time: T1, z: 3, side: 1, seed: () => 7 })
+  ]
+  before(async function () {
+    this.timeout(60000)
+    store = await Store.create(await backend.database())
+    await store.defineLayer('osm', { name: 'Test' })
+    for (const edition of editions) await store.write(edition)
+    await publish(store)
+  })
+  after(() => store.destroy())
+
+  it('gives the version of a tile as of any time', async () => {
+    const at = async time => (await store.at('osm', 3, 1, 0, time)).bytes
+    assert.deepEqual(await at('2021-06-01'), png(8))
+    assert.deepEqual(await at('2022-05'), png(8))
+    assert.deepEqual(await at('2022'), png(108))
+    assert.deepEqual(await at(T3), png(108))
+    await assert.rejects(store.at('osm', 3, 1, 0, '2021-05'), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(store.at('osm', 3, 0, 0, '2024'), { code: 'TILE_NOT_FOUND' }, 'gone')
+    assert.equal((await store.at('osm', 3, 0, 0, '2023-06-01T12:29')).time, T2, 'not yet gone')
+  })
+
+  it('lists the versions of one tile, oldest first, and of no other', async () => {
+    const versions = await store.versions('osm', 3, 0, 1)
+    assert.deepEqual(versions.map(({ time, current, gone, size }) => [time, current, gone, size]), [
+      [T1, false, false, png(1).length], [T2, false, false, png(101).length], [T3, true, true, 0]
+    ])
+    assert.deepEqual(await store.versions('osm', 9, 9, 9), [])
+  })
+
+  it('lists the versions in a view of the map, so that any time of it can be told', async () => {
+    const versions = await store.versionsIn('osm', { bbox: [-180, 0, -90.1, 85], z: 3 })
+    assert.deepEqual([...new Set(versions.map(({ x, y }) => `${x}/${y}`))], ['0/0', '0/1', '0/2', '0/3', '1/0', '1/1', '1/2', '1/3'])
+    const ofOne = versions.filter(({ x, y }) => x === 0 && y === 2)
+    assert.deepEqual(ofOne.map(({ time, gone, current }) => [time, gone, current]), [[T1, false, false], [T2, false, false], [T3, true, true]])
+    assert.equal(asOf(ofOne, '2022-12-31T23:59:59Z').time, T2)
+    assert.equal(ofOne[0].bytes, png(2).length)
+    assert.match(ofOne[0].rev, /^\d+-/)
+  })
+
+  it('tells when anything changed, in the layer and in a view', async () => {
+    assert.deepEqual((await store.times('osm')).map(({ time, tiles }) => [time, tiles]), [[T1, 80], [T2, 16], [T3, 8]])
+    assert.deepEqual((await store.times('osm', { z: 2 })).map(({ time, tiles }) => [time, tiles]), [[T1, 16]])
+    assert.deepEqual((await store.times('osm', { z: 3, bbox: [-135, 0, -0.1, 85] })).map(({ time, tiles }) => [time, tiles]), [[T1, 12], [T2, 4]])
+    await assert.rejects(store.times('osm', { bbox: WORLD }), { code: 'BAD_OPTION' })
+  })
+
+  it('sums tiles, versions, bytes, times and bounds from reduces', async () => {
+    const stats = await store.stats('osm')
+    const size = seeds => seeds.reduce((sum, seed) => sum + png(seed).length, 0)
+    const range = (from, to) => Array.from({ length: to - from }, (_, index) => from + index)
+    assert.deepEqual([stats.tiles, stats.versions, stats.first, stats.last], [72, 104, T1, T3])
+    const z3 = stats.zooms.find(({ z }) => z === 3)
+    assert.deepEqual([z3.tiles, z3.versions], [56, 88])
+    assert.equal(z3.bytes, size([...range(0, 64), ...range(100, 116)]))
+    assert.equal(z3.currentBytes, size([...range(108, 116), ...range(16, 64)]))
+    assert.deepEqual(z3.bounds.map(Math.round), [-135, -85, 180, 85], 'column 0 is gone')
+    assert.equal((await store.stats('osm-2')).tiles, 1)
+    await assert.rejects(store.stats('nope'), { code: 'LAYER_NOT_FOUND' })
+  })
+
+  it('walks the heads of one layer in the order of their ids', async () => {
+    const ids = []
+    for await (const { id } of store.heads('osm')) ids.push(id)
+    assert.equal(ids.length, 80)
+    assert.deepEqual(ids, [...ids].sort())
+  })
+
+  it('lists and describes layers and editions', async () => {
+    assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['osm'])
+    await store.defineLayer('osm', { ttl: 60, attribution: 'me' })
+    assert.deepEqual(await store.layer('osm'), { layer: 'osm', name: 'Test', attribution: 'me', ttl: 60 })
+    await store.defineLayer('osm', { ttl: null })
+    assert.equal((await store.layer('osm')).ttl, undefined)
+    await store.putEdition('osm', T2, { title: 'two' })
+    await store.putEdition('osm', T1, { title: 'one' })
+    await store.putEdition('osm', T2, { tiles: 5 })
+    assert.deepEqual((await store.editions('osm')).map(({ time, title, tiles }) => [time, title, tiles]), [[T1, 'one', undefined], [T2, 'two', 5]])
+    await assert.rejects(store.layer('nope'), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(store.defineLayer('osm', { minzoom: 99 }), { code: 'BAD_LAYER_FIELD' })
+    await assert.rejects(store.defineLayer('layer'), { code: 'BAD_LAYER' })
+  })
+})

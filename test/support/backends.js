@@ -1,0 +1,95 @@
+// The stores every contract is tried on: the embedded one always, a real CouchDB when one can be found. One server of
+// each kind serves the whole run; every suite has databases of its own, removed at the end.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { startEmbedded } from '../../server/embedded/index.js'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+
+let counter = 0
+
+class Backend {
+  #start
+  #server
+  #made = new Set()
+
+  constructor (name, start, supports) {
+    this.name = name
+    this.#start = start
+    this.supports = supports
+  }
+
+  /** URL of the server, with an admin's name and password where it has one. */
+  async url () {
+    this.#server ??= this.#start()
+    return (await this.#server).url
+  }
+
+  /** URL of a database that is not there yet. */
+  async database () {
+    const name = `test_${process.pid}_${Date.now().toString(36)}_${counter++}`
+    this.#made.add(name)
+    return `${await this.url()}/${name}`
+  }
+
+  async close () {
+    if (!this.#server) return
+    const { url, close } = await this.#server
+    for (const name of this.#made) await request(`${url}/${name}`, { method: 'DELETE' })
+    await close?.()
+  }
+}
+
+/** fetch with the name and password of the URL. */
+export function request (url, { headers, ...options } = {}) {
+  const parsed = new URL(url)
+  const auth = parsed.username && { authorization: `Basic ${btoa(`${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`)}` }
+  parsed.username = parsed.password = ''
+  return fetch(parsed, { headers: { ...auth, ...headers }, ...options })
+}
+
+export const json = async (url, options) => (await request(url, options)).json()
+
+/** The same URL as somebody else, or as nobody. */
+export function as (url, name, password) {
+  const parsed = new URL(url)
+  parsed.username = name ?? ''
+  parsed.password = password ?? ''
+  return parsed.href
+}
+
+async function startThrowAwayEmbedded () {
+  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-embedded-'))
+  const server = await startEmbedded({ dir })
+  return {
+    url: server.url,
+    async close () {
+      await server.close()
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+    }
+  }
+}
+
+const embedded = new Backend('embedded', startThrowAwayEmbedded, { users: false })
+
+const couchDb = process.env.COUCHDB_URL
+  ? new Backend('CouchDB', async () => ({ url: process.env.COUCHDB_URL.replace(/\/$/, '') }), { users: true })
+  : findCouchDb() && new Backend('CouchDB', () => startCouchDb(), { users: true })
+
+export const backends = couchDb ? [embedded, couchDb] : [embedded]
+
+/**
+ * A suite for each store.
+ * @param {string} title
+ * @param {(backend: Backend) => void} body
+ */
+export function onEachStore (title, body) {
+  for (const backend of backends) describe(`${title} on ${backend.name}`, () => body(backend))
+}
+
+export const mochaHooks = {
+  async afterAll () {
+    this.timeout(30000)
+    for (const backend of backends) await backend.close()
+  }
+}

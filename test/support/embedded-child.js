@@ -1,0 +1,6 @@
+// node embedded-child.js FOLDER PORT
+import { startEmbedded } from '../../server/embedded/index.js'
+
+const [dir, port] = process.argv.slice(2)
+const server = await startEmbedded({ dir, port: +port })
+process.once('SIGTERM', () => server.close().then(() => process.exit(0)))

@@ -1,0 +1,43 @@
+// The embedded store in a process of its own, which a test can kill and start again on the same data.
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort, until } from '../../bench/wait.js'
+
+const script = fileURLToPath(new URL('./embedded-child.js', import.meta.url))
+
+export async function startEmbeddedProcess () {
+  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-embedded-'))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  let child
+
+  async function start () {
+    child = spawn(process.execPath, [script, dir, `${port}`], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const own = child
+    await until(async () => {
+      if (own.exitCode !== null) throw new Error(`the embedded store ended with ${own.exitCode}`)
+      return (await fetch(url).catch(() => null))?.ok
+    }, { timeout: 20000, what: 'the embedded store to answer' })
+  }
+
+  async function end (signal) {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise(resolve => { child.once('exit', resolve) })
+    child.kill(signal)
+    await ended
+  }
+
+  await start()
+  return {
+    url,
+    start,
+    kill: () => end('SIGKILL'),
+    async close () {
+      await end('SIGTERM')
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// Tiles for tests: small real PNGs, told apart by a number.
+import { noiseTile } from '../../bench/tiles.js'
+
+const made = new Map()
+
+/** @param {number} seed */
+export function png (seed) {
+  if (!made.has(seed)) made.set(seed, noiseTile(seed, 300))
+  return made.get(seed)
+}
+
+/**
+ * Versions of a square of tiles.
+ * @param {object} options
+ * @param {string} options.layer
+ * @param {string} options.time
+ * @param {number} [options.z]
+ * @param {number} [options.side] tiles
+ * @param {(x: number, y: number) => number | null | undefined} options.seed null: gone; undefined: leave it out
+ */
+export function square ({ layer, time, z = 5, side = 8, seed }) {
+  const versions = []
+  for (let x = 0; x < side; x++) {
+    for (let y = 0; y < side; y++) {
+      const value = seed(x, y)
+      if (value !== undefined) versions.push({ layer, z, x, y, time, ...(value === null ? { gone: true } : { bytes: png(value) }) })
+    }
+  }
+  return versions
+}
