@@ -1,0 +1,80 @@
+// The demo: two small layers of real data, loaded once, so that there is something to look at and a past to look back to.
+import { STORE_ID, addSeconds, now } from '../../core/index.js'
+import { load } from '../../loader/index.js'
+import { ZOOMS, forgetBasemap } from './basemap.js'
+import { daylightSource, forgetTiles, landSource } from './tiles.js'
+
+export const DAY = '2024-06-20T00:00:00Z' // the northern summer solstice of 2024: no night in the north, none but night in the south
+
+const HOURS = 24
+const world = { bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [10, 25, 2], minzoom: ZOOMS.min, maxzoom: ZOOMS.max }
+const attribution = 'Natural Earth, public domain'
+
+export const layers = {
+  land: { name: 'Land and borders', description: 'Land, ice and country borders of the world.', attribution, ...world },
+  daylight: { name: 'Daylight', description: 'Day, twilight and night on 20 June 2024, hour by hour.', attribution, ...world }
+}
+
+/** When Natural Earth 4.1, which world-atlas 2 is made from, was published. */
+const SURVEYED = '2018-05-21T00:00:00Z'
+
+/**
+ * The editions of the demo, in the order they are loaded.
+ * @param {{zooms?: import('../../core/grid.js').Zooms, hours?: number}} [size]
+ */
+export function demoEditions ({ zooms = ZOOMS, hours = HOURS } = {}) {
+  return [
+    { layer: 'land', time: SURVEYED, title: 'Natural Earth 4.1', open: () => landSource(zooms) },
+    ...Array.from({ length: hours }, (_, hour) => {
+      const time = addSeconds(DAY, hour * 3600)
+      const before = hour ? addSeconds(time, -3600) : undefined
+      return { layer: 'daylight', time, title: `${time.slice(11, 16)} UTC`, open: () => daylightSource(time, before, zooms) }
+    })
+  ]
+}
+
+/**
+ * Whether the demo belongs into a store: it is empty, or a load of the demo was stopped there. Layers of somebody
+ * else's with the same names are left alone, and a demo that was removed does not come back.
+ * @param {import('../../loader/index.js').Store} store
+ */
+export async function isDemoWanted (store) {
+  const [marker, stored] = await Promise.all([store.couch.get(STORE_ID), store.layers()])
+  if (marker?.demo) return false
+  const isOurs = doc => Object.hasOwn(layers, doc.layer) && doc.description === layers[doc.layer].description
+  const named = stored.filter(({ layer }) => Object.hasOwn(layers, layer))
+  return named.length ? named.every(isOurs) : stored.length === 0
+}
+
+/**
+ * Loads the demo, or the rest of it.
+ * @param {import('../../loader/index.js').Store} store
+ * @param {object} [options]
+ * @param {import('../../core/grid.js').Zooms} [options.zooms]
+ * @param {number} [options.hours]
+ * @param {AbortSignal} [options.signal]
+ * @param {(event: {layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}) => void} [options.onProgress] after every batch; tiles and bytes so far
+ * @returns {Promise<{tiles: number, bytes: number, editions: number}>} what was written now
+ */
+export async function loadDemo (store, { zooms, hours, signal, onProgress } = {}) {
+  const editions = demoEditions({ zooms, hours })
+  const total = { tiles: 0, bytes: 0, editions: 0 }
+  const stored = await Promise.all(Object.keys(layers).map(layer => store.editions(layer)))
+  const finished = new Set(stored.flat().filter(edition => edition.finished).map(({ layer, time }) => `${layer}@${time}`))
+  try {
+    for (const [done, { layer, time, title, open }] of editions.entries()) {
+      if (finished.has(`${layer}@${time}`)) continue
+      const tell = ({ tiles, bytes }) => onProgress?.({ layer, title, done, editions: editions.length, tiles: total.tiles + tiles, bytes: total.bytes + bytes })
+      tell({ tiles: 0, bytes: 0 })
+      const summary = await load(store, open(), { layer, time, title, fields: layers[layer], signal, onProgress: tell })
+      total.tiles += summary.tiles
+      total.bytes += summary.bytes
+      total.editions++
+    }
+  } finally {
+    forgetTiles()
+    forgetBasemap()
+  }
+  await store.couch.update(STORE_ID, doc => ({ ...doc, demo: now() }))
+  return total
+}
