@@ -36,6 +36,7 @@ export function checkDocument (doc) {
   if (clean._deleted !== undefined && typeof clean._deleted !== 'boolean') throw new HttpError(400, 'doc_validation', 'Bad special document member: _deleted')
   if (clean._revisions !== undefined) checkRevisions(clean._revisions)
   if (clean._attachments !== undefined) clean._attachments = checkAttachments(clean._attachments)
+  if (Object.keys(clean._attachments ?? {}).length === 0) delete clean._attachments
   return clean
 }
 

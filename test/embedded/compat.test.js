@@ -1,0 +1,24 @@
+// One contract, two servers: what the project asks of CouchDB, asked of the embedded store and of a real CouchDB
+// (COUCHDB_URL). Where they differ, CouchDB is right and the embedded store wrong.
+import { targets } from './harness.js'
+import { attachments } from './compat/attachments.js'
+import { bulk } from './compat/bulk.js'
+import { changes } from './compat/changes.js'
+import { databases } from './compat/databases.js'
+import { designs } from './compat/designs.js'
+import { documents } from './compat/documents.js'
+import { mango } from './compat/mango.js'
+import { rewrites } from './compat/rewrites.js'
+import { security } from './compat/security.js'
+import { validation } from './compat/validation.js'
+import { views } from './compat/views.js'
+
+for (const { name, start } of targets) {
+  describe(`the CouchDB contract on ${name}`, function () {
+    this.timeout(20000)
+    let target
+    before(async () => { target = await start() })
+    after(() => target.stop())
+    for (const suite of [databases, documents, attachments, bulk, views, changes, mango, designs, rewrites, validation, security]) suite(() => target)
+  })
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { freshDatabase, png } from '../harness.js'
+
+const md5 = bytes => createHash('md5').update(bytes).digest('base64')
+
+export const attachments = target => describe('attachments', () => {
+  const db = freshDatabase(target)
+  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const bytes = png(0, 255, 10, 13, 128)
+
+  it('come in base64 and go out as bytes', async () => {
+    const made = await admin('PUT', '/osm:1:0:1', { n: 1, _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } })
+    assert.equal(made.status, 201)
+    const read = await admin('GET', '/osm:1:0:1/tile')
+    assert.equal(read.status, 200)
+    assert.deepEqual(read.bytes, bytes)
+    assert.equal(read.headers['content-type'], 'image/png')
+    assert.equal(read.headers['content-length'], String(bytes.length))
+    assert.equal(read.headers.etag, `"${md5(bytes)}"`)
+    assert.equal(read.headers['cache-control'], 'must-revalidate')
+  })
+
+  it('are stubs in their document, and data when asked', async () => {
+    const { _attachments: { tile } } = (await admin('GET', '/osm:1:0:1')).json
+    assert.deepEqual(tile, { content_type: 'image/png', revpos: 1, digest: `md5-${md5(bytes)}`, length: bytes.length, stub: true })
+    const { _attachments: { tile: full } } = (await admin('GET', '/osm:1:0:1?attachments=true')).json
+    assert.deepEqual(full, { content_type: 'image/png', revpos: 1, digest: `md5-${md5(bytes)}`, data: bytes.toString('base64') })
+    assert.equal((await admin('GET', '/osm:1:0:1?att_encoding_info=true')).status, 200)
+  })
+
+  it('answer HEAD and If-None-Match', async () => {
+    const head = await admin('HEAD', '/osm:1:0:1/tile')
+    assert.equal(head.status, 200)
+    assert.equal(head.headers['content-length'], String(bytes.length))
+    assert.equal(head.headers.etag, `"${md5(bytes)}"`)
+    assert.equal((await admin('GET', '/osm:1:0:1/tile', undefined, { 'If-None-Match': head.headers.etag })).status, 304)
+    assert.equal((await admin('GET', '/osm:1:0:1/tile', undefined, { 'If-None-Match': '"other"' })).status, 200)
+  })
+
+  it('stay when the document is written with stubs', async () => {
+    const doc = (await admin('GET', '/osm:1:0:1')).json
+    const { json } = await admin('PUT', '/osm:1:0:1', { ...doc, n: 2 })
+    const after = (await admin('GET', '/osm:1:0:1')).json
+    assert.equal(after._attachments.tile.revpos, 1)
+    assert.deepEqual((await admin('GET', `/osm:1:0:1/tile?rev=${json.rev}`)).bytes, bytes)
+    assert.equal((await admin('PUT', '/osm:1:0:1', { _rev: json.rev })).status, 201)
+    const gone = await admin('GET', '/osm:1:0:1/tile')
+    assert.equal(gone.status, 404)
+    assert.deepEqual(gone.json, { error: 'not_found', reason: 'Document is missing attachment' })
+    assert.deepEqual((await admin('GET', `/osm:1:0:1/tile?rev=${json.rev}`)).bytes, bytes)
+  })
+
+  it('are put alone, on new documents and old', async () => {
+    const made = await admin('PUT', '/solo@1/tile', bytes, { 'Content-Type': 'image/png' })
+    assert.equal(made.status, 201)
+    assert.deepEqual(Object.keys(made.json).sort(), ['id', 'ok', 'rev'])
+    assert.equal((await admin('PUT', '/solo@1/tile', bytes, { 'Content-Type': 'image/png' })).status, 409)
+    assert.equal((await admin('PUT', `/solo@1/more?rev=${made.json.rev}`, 'hello', { 'Content-Type': 'image/webp' })).status, 201)
+    const doc = (await admin('GET', '/solo@1')).json
+    assert.deepEqual(Object.keys(doc._attachments).sort(), ['more', 'tile'])
+    assert.equal((await admin('DELETE', `/solo@1/more?rev=${doc._rev}`)).status, 200)
+    assert.deepEqual(Object.keys((await admin('GET', '/solo@1')).json._attachments), ['tile'])
+  })
+
+  it('may be empty', async () => {
+    await admin('PUT', '/empty', { _attachments: { nothing: { content_type: 'image/png', data: '' } } })
+    const read = await admin('GET', '/empty/nothing')
+    assert.equal(read.status, 200)
+    assert.equal(read.headers['content-length'], '0')
+  })
+
+  it('belong to design documents too, with nested names', async () => {
+    const made = await admin('PUT', '/_design/app/img/deep/a%20b.png', bytes, { 'Content-Type': 'image/png' })
+    assert.equal(made.status, 201)
+    assert.equal(made.json.id, '_design/app')
+    for (const path of ['img/deep/a%20b.png', 'img%2Fdeep%2Fa%20b.png']) {
+      const read = await admin('GET', `/_design/app/${path}`)
+      assert.deepEqual(read.bytes, bytes)
+      assert.equal(read.headers['content-type'], 'image/png')
+    }
+    assert.deepEqual(Object.keys((await admin('GET', '/_design/app')).json._attachments), ['img/deep/a b.png'])
+  })
+
+  it('are refused when they are none', async () => {
+    const refused = async (attachment, status, error) => {
+      const answer = await admin('PUT', '/refused', { _attachments: { t: attachment } })
+      assert.equal(answer.status, status, answer.text)
+      assert.equal(answer.json.error, error)
+    }
+    await refused({ content_type: 'image/png', data: '@@@' }, 400, 'bad_request')
+    await refused({ data: 5 }, 400, 'bad_request')
+    await refused({ stub: true }, 412, 'missing_stub')
+    assert.equal((await admin('GET', '/nothing/here')).json.reason, 'missing')
+  })
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { freshDatabase, until } from '../harness.js'
+
+export const changes = target => describe('changes', () => {
+  const db = freshDatabase(target)
+  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const feed = async (query = '', body) => {
+    const { status, text, json } = await admin(body ? 'POST' : 'GET', `/_changes${encodeURI(query)}`, body)
+    assert.equal(status, 200, text)
+    return json
+  }
+  const ids = async (query, body) => (await feed(query, body)).results.map(({ id }) => id).sort()
+
+  before(async () => {
+    await admin('PUT', '/_design/f', {
+      filters: { k: '(function (doc, req) { return doc.k === req.query.k })', bad: '(function () { throw "x" })' },
+      views: { v: { map: '(function (doc) { if (doc.k) emit(doc.k) })' } }
+    })
+    await admin('POST', '/_bulk_docs', { docs: [{ _id: 'a', k: 'x' }, { _id: 'b', k: 'y' }, { _id: 'c' }] })
+    await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'r', _rev: '2-b' }, { _id: 'r', _rev: '2-c' }] })
+  })
+
+  it('list every document once', async () => {
+    assert.deepEqual(await ids(), ['_design/f', 'a', 'b', 'c', 'r'])
+    const { results: [first], last_seq: last, pending } = await feed('?limit=1')
+    assert.equal(typeof first.seq, 'string')
+    assert.equal(first.seq, last)
+    assert.ok(pending > 0)
+    assert.equal(first.changes.length, 1)
+  })
+
+  it('go on from a sequence', async () => {
+    const { last_seq: last } = await feed()
+    assert.deepEqual(await ids(`?since=${last}`), [])
+    assert.deepEqual(await ids('?since=now'), [])
+    const made = (await admin('PUT', '/d', {})).json
+    const { results } = await feed(`?since=${last}`)
+    assert.deepEqual(results.map(({ id, changes: [{ rev }] }) => [id, rev]), [['d', made.rev]])
+    await admin('DELETE', `/d?rev=${made.rev}`)
+    assert.equal((await feed(`?since=${last}`)).results[0].deleted, true)
+    assert.equal((await admin('GET', '/_changes?since=abc')).status, 400)
+  })
+
+  it('page through without loss', async () => {
+    const seen = new Set()
+    let since = '0'
+    for (;;) {
+      const { results, last_seq: last } = await feed(`?limit=2&since=${since}`)
+      if (!results.length) break
+      for (const { id } of results) seen.add(id)
+      since = last
+    }
+    assert.deepEqual([...seen].sort(), ['_design/f', 'a', 'b', 'c', 'd', 'r'])
+  })
+
+  it('bring documents, leaves and conflicts', async () => {
+    const { results: [row] } = await feed('?filter=_doc_ids&doc_ids=["r"]&include_docs=true&conflicts=true&style=all_docs')
+    assert.deepEqual(row.changes, [{ rev: '2-c' }, { rev: '2-b' }])
+    assert.deepEqual(row.doc, { _id: 'r', _rev: '2-c', _conflicts: ['2-b'] })
+    await admin('PUT', '/t/tile', 'abc', { 'Content-Type': 'image/png' })
+    const { results: [tile] } = await feed('?filter=_doc_ids&doc_ids=["t"]&include_docs=true&attachments=true')
+    assert.equal(tile.doc._attachments.tile.data, 'YWJj')
+  })
+
+  it('filter', async () => {
+    assert.deepEqual(await ids('?filter=f/k&k=x'), ['a'])
+    assert.deepEqual(await ids('?filter=_view&view=f/v'), ['a', 'b'])
+    assert.deepEqual(await ids('?filter=_design'), ['_design/f'])
+    assert.deepEqual(await ids('?filter=_doc_ids', { doc_ids: ['a', 'zz'] }), ['a'])
+    assert.deepEqual(await ids('?filter=_selector', { selector: { k: 'y' } }), ['b'])
+    assert.deepEqual(await ids('?filter=_selector', { selector: { k: { $in: ['x', 'y'] } } }), ['a', 'b'])
+  })
+
+  it('refuse unknown filters and live on', async () => {
+    const status = async query => (await admin('GET', `/_changes${query}`)).status
+    assert.equal(await status('?filter=nope/nope'), 404)
+    assert.equal(await status('?filter=f/nope'), 404)
+    assert.equal(await status('?filter=nope'), 400)
+    assert.equal(await status('?filter=_nope'), 400)
+    assert.equal(await status('?filter=_view'), 400)
+    assert.equal(await status('?filter=_selector'), 400)
+    assert.equal(await status('?filter=f/bad'), 500)
+    assert.equal(await status('?feed=nope'), 400)
+    assert.equal((await admin('GET', '/a')).status, 200)
+  })
+
+  it('descend', async () => {
+    const { results } = await feed('?descending=true')
+    assert.equal(results.length, 7)
+  })
+
+  it('poll until something happens', async () => {
+    const waiting = feed('?feed=longpoll&since=now&timeout=10000')
+    const writes = (async () => { for (let i = 0; i < 50; i++) { await admin('PUT', `/poll${i}`, {}); if (await Promise.race([waiting.then(() => true), null])) return } })()
+    const { results } = await waiting
+    assert.match(results[0].id, /^poll/)
+    await writes
+  })
+
+  it('stop polling at the timeout', async () => {
+    const { results } = await feed('?feed=longpoll&since=now&timeout=50')
+    assert.deepEqual(results, [])
+  })
+
+  const live = query => {
+    const { hostname, port, username, password } = new URL(target().admin.base)
+    const req = http.get({ hostname, port, path: `${db.path}/_changes?${query}`, auth: `${username}:${password}` })
+    const heard = { text: '', req, ended: false }
+    req.on('response', res => {
+      res.on('data', chunk => { heard.text += chunk })
+      res.on('end', () => { heard.ended = true })
+    })
+    req.on('error', () => {})
+    return heard
+  }
+
+  it('are continuous, with a heartbeat', async () => {
+    const heard = live('feed=continuous&since=now&heartbeat=50')
+    await until(() => heard.text.includes('\n'))
+    await admin('PUT', '/live1', {})
+    await admin('PUT', '/live2', {})
+    await until(() => heard.text.includes('live2'))
+    const lines = heard.text.split('\n').filter(Boolean).map(line => JSON.parse(line).id)
+    assert.deepEqual(lines, ['live1', 'live2'])
+    heard.req.destroy()
+    assert.equal((await admin('GET', '/a')).status, 200)
+  })
+
+  it('end a continuous feed at its limit or timeout', async () => {
+    const { text } = await admin('GET', '/_changes?feed=continuous&limit=2&timeout=50')
+    const lines = text.split('\n').filter(Boolean).map(line => JSON.parse(line))
+    assert.equal(lines.length, 3)
+    assert.equal(lines[2].last_seq, lines[1].seq)
+    const all = await admin('GET', '/_changes?feed=continuous&timeout=50&since=now')
+    assert.equal(all.text.split('\n').filter(Boolean).length, 1)
+  })
+
+  it('are events', async () => {
+    const heard = live('feed=eventsource&limit=1')
+    await until(() => heard.text.includes('data: {'))
+    heard.req.destroy()
+  })
+})

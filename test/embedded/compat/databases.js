@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { freshDatabase } from '../harness.js'
+
+export const databases = target => describe('server and databases', () => {
+  const db = freshDatabase(target)
+  const admin = (...args) => target().admin(...args)
+
+  it('says welcome', async () => {
+    const { status, json } = await admin('GET', '/')
+    assert.equal(status, 200)
+    assert.equal(json.couchdb, 'Welcome')
+    assert.match(json.version, /^3\.\d+\.\d+/)
+    assert.equal(typeof json.vendor.name, 'string')
+  })
+
+  it('is up, and gives uuids', async () => {
+    assert.equal((await admin('GET', '/_up')).json.status, 'ok')
+    assert.equal((await admin('GET', '/_uuids?count=3')).json.uuids.length, 3)
+    assert.match((await admin('GET', '/_uuids')).json.uuids[0], /^[0-9a-f]{32}$/)
+    assert.equal((await admin('GET', '/_uuids?count=x')).status, 400)
+  })
+
+  it('lists databases', async () => assert.ok((await admin('GET', '/_all_dbs')).json.includes(db.path.slice(1))))
+
+  it('describes a database', async () => {
+    const { status, json } = await admin('GET', db.path)
+    assert.equal(status, 200)
+    assert.equal(json.db_name, db.path.slice(1))
+    assert.equal(json.doc_count, 0)
+    assert.equal(typeof json.update_seq, 'string')
+    assert.equal((await admin('HEAD', db.path)).status, 200)
+  })
+
+  it('creates with ?q= and refuses to create twice', async () => {
+    const path = `/${target().unique()}`
+    assert.equal((await admin('PUT', `${path}?q=1`)).status, 201)
+    const { status, json } = await admin('PUT', path)
+    assert.equal(status, 412)
+    assert.equal(json.error, 'file_exists')
+    assert.deepEqual((await admin('DELETE', path)).json, { ok: true })
+    assert.deepEqual((await admin('GET', path)).json, { error: 'not_found', reason: 'Database does not exist.' })
+    assert.equal((await admin('DELETE', path)).status, 404)
+  })
+
+  it('refuses bad names', async () => {
+    const { status, json } = await admin('PUT', '/Bad')
+    assert.equal(status, 400)
+    assert.equal(json.error, 'illegal_database_name')
+  })
+
+  it('takes names with a slash', async () => {
+    const path = `/${target().unique()}%2Fsub`
+    assert.equal((await admin('PUT', path)).status, 201)
+    assert.equal((await admin('GET', path)).json.db_name, decodeURIComponent(path.slice(1)))
+    assert.equal((await admin('PUT', `${path}/a`, { b: 1 })).status, 201)
+    assert.equal((await admin('GET', `${path}/a`)).json.b, 1)
+    assert.equal((await admin('DELETE', path)).status, 200)
+  })
+
+  it('does not take a deletion with ?rev= for a document’s', async () => assert.equal((await admin('DELETE', `${db.path}?rev=1-a`)).status, 400))
+
+  it('keeps _revs_limit', async () => {
+    assert.equal((await admin('GET', `${db.path}/_revs_limit`)).json, 1000)
+    assert.equal((await admin('PUT', `${db.path}/_revs_limit`, '50')).status, 200)
+    assert.equal((await admin('GET', `${db.path}/_revs_limit`)).json, 50)
+  })
+
+  it('does maintenance', async () => {
+    assert.equal((await admin('POST', `${db.path}/_compact`)).status, 202)
+    assert.equal((await admin('POST', `${db.path}/_view_cleanup`)).status, 202)
+    assert.equal((await admin('POST', `${db.path}/_ensure_full_commit`)).status, 201)
+  })
+
+  it('insists on JSON for POST', async () => {
+    const { status, json } = await admin('POST', `${db.path}/_bulk_docs`, '{"docs":[]}', { 'Content-Type': 'text/plain' })
+    assert.equal(status, 415)
+    assert.equal(json.error, 'bad_content_type')
+  })
+
+  it('names the methods it takes', async () => {
+    const { status, headers, json } = await admin('PUT', `${db.path}/_all_docs`, '{}')
+    assert.equal(status, 405)
+    assert.equal(headers.allow, 'GET,HEAD,POST')
+    assert.equal(json.error, 'method_not_allowed')
+  })
+
+  it('answers 404 for unknown special paths', async () => {
+    assert.deepEqual((await admin('GET', `${db.path}/_nope`)).json, { error: 'not_found', reason: 'missing' })
+    assert.equal((await admin('GET', '/_nope')).status, 404)
+    assert.equal((await admin('GET', `${db.path}/%zz`)).status, 400)
+  })
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { freshDatabase } from '../harness.js'
+
+const ddoc = {
+  shows: {
+    all: '(function (doc, req) { return { code: 200, headers: { "X-Own": "b", "Content-Type": "application/json" }, body: JSON.stringify({ doc: doc, req: req }) } })',
+    json: '(function (doc, req) { return { json: { id: req.id, doc: doc } } })',
+    text: '(function () { return "hi" })',
+    moved: '(function () { return { code: 302, headers: { Location: "../x" }, body: "moved" } })',
+    image: '(function () { return { base64: "YWJj", headers: { "Content-Type": "image/png" } } })',
+    refused: '(function () { throw ["error", "not_found", "no such tile"] })',
+    custom: '(function () { throw { error: "mine", reason: "because" } })',
+    boom: '(function () { throw "boom" })',
+    broken: '(function (',
+    number: '(function () { return 5 })',
+    shared: '(function () { return require("lib/words").hello + require("lib/deep/more") })',
+    provided: '(function () { provides("html", function () { return "<b>" }); provides("text", function () { return "plain" }) })'
+  },
+  lib: { words: 'exports.hello = "hello"', deep: { more: 'module.exports = " " + require("../other").world' }, other: 'exports.world = "world"' },
+  views: { v: { map: '(function (doc) { if (doc.n) emit(doc.n, doc._id) })', reduce: '_count' } },
+  lists: {
+    all: '(function (head, req) { start({ code: 201, headers: { "X-Own": "1", "Content-Type": "application/json" } }); send("["); var row, n = 0; while (row = getRow()) send((n++ ? "," : "") + JSON.stringify(row)); return (n ? "," : "") + JSON.stringify({ head: head, query: req.query, path: req.path }) + "]" })',
+    redirect: '(function (head, req) { var row = getRow(); start({ code: 302, headers: { Location: "../../../" + (row ? row.id : "none") + "/tile" } }); return "see there" })',
+    notFound: '(function () { start({ code: 404, headers: { "Content-Type": "application/json" } }); send("{}") })',
+    boom: '(function () { throw "x" })'
+  },
+  updates: { put: '(function (doc, req) { return [{ _id: req.id, was: doc ? doc.n : null, body: req.body }, "ok"] })' }
+}
+
+export const designs = target => describe('shows, lists and updates', () => {
+  const db = freshDatabase(target)
+  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const show = (path, ...rest) => admin('GET', `/_design/d/_show/${path}`, ...rest)
+  const list = path => admin('GET', `/_design/d/_list/${path}`)
+
+  before(async () => {
+    assert.equal((await admin('PUT', '/_design/d', ddoc)).status, 201)
+    await admin('POST', '/_bulk_docs', { docs: [{ _id: 'osm:1:0:0@x', n: 1 }, { _id: 'b', n: 2 }, { _id: 'c', n: 3 }] })
+  })
+
+  it('show a document', async () => {
+    for (const id of ['osm:1:0:0@x', 'osm%3A1%3A0%3A0%40x']) assert.equal((await show(`json/${id}`)).json.doc.n, 1)
+    assert.deepEqual((await show('json/nope')).json, { id: 'nope', doc: null })
+    assert.deepEqual((await show('json')).json, { id: null, doc: null })
+    assert.equal((await show('json/_design/d')).json.doc._id, '_design/d')
+    const { headers, json: { req } } = await show('all/b?x=1&y=a%20b')
+    assert.equal(headers['x-own'], 'b')
+    assert.equal(headers['transfer-encoding'] !== undefined && headers['content-length'] !== undefined, false)
+    assert.deepEqual(req.query, { x: '1', y: 'a b' })
+    assert.deepEqual(req.path, [db.path.slice(1), '_design', 'd', '_show', 'all', 'b'])
+    assert.equal(req.id, 'b')
+    assert.equal(req.method, 'GET')
+    assert.deepEqual(req.userCtx, { db: db.path.slice(1), name: 'admin', roles: ['_admin'] })
+  })
+
+  it('answer what the function says', async () => {
+    const text = await show('text')
+    assert.equal(text.text, 'hi')
+    assert.equal(text.headers['content-type'], 'text/html; charset=utf-8')
+    assert.equal((await show('json')).headers['content-type'], 'application/json')
+    const moved = await show('moved')
+    assert.equal(moved.status, 302)
+    assert.equal(moved.headers.location, '../x')
+    const image = await show('image')
+    assert.equal(image.text, 'abc')
+    assert.equal(image.headers['content-type'], 'image/png')
+    assert.equal((await show('shared')).text, 'hello world')
+    assert.equal((await show('provided', undefined, { Accept: 'text/plain' })).text, 'plain')
+    assert.equal((await show('provided', undefined, { Accept: 'text/html' })).text, '<b>')
+  })
+
+  it('name what a function threw', async () => {
+    const failed = async (name, status, error) => {
+      const answer = await show(name)
+      assert.equal(answer.status, status, answer.text)
+      assert.equal(answer.json.error, error)
+    }
+    await failed('refused', 404, 'not_found')
+    await failed('custom', 500, 'mine')
+    await failed('boom', 500, 'render_error')
+    await failed('broken', 500, 'compilation_error')
+    await failed('number', 500, 'render_error')
+    assert.deepEqual((await show('nope')).json, { error: 'not_found', reason: 'missing json key: nope' })
+    assert.equal((await admin('GET', '/_design/nope/_show/x')).status, 404)
+  })
+
+  it('list a view', async () => {
+    const { status, headers, json } = await list('all/v?reduce=false&limit=2&x=1')
+    assert.equal(status, 201)
+    assert.equal(headers['x-own'], '1')
+    assert.equal(headers['transfer-encoding'] !== undefined && headers['content-length'] !== undefined, false)
+    assert.deepEqual(json.slice(0, 2).map(({ id }) => id), ['osm:1:0:0@x', 'b'])
+    assert.deepEqual(json[2].query, { reduce: 'false', limit: '2', x: '1' })
+    assert.deepEqual((await list('all/v')).json[0], { key: null, value: 3 })
+    assert.equal((await list('all/v?reduce=false&key=2')).json[0].id, 'b')
+    assert.equal((await list('all/v?reduce=false&descending=true&limit=1')).json[0].id, 'c')
+  })
+
+  it('list a view of another design document', async () => {
+    await admin('PUT', '/_design/other', { views: { w: { map: '(function (doc) { emit(doc._id) })' } } })
+    const { json } = await list('all/other/w?limit=1')
+    assert.equal(json[0].id, 'b')
+  })
+
+  it('redirect from a list', async () => {
+    const { status, headers, text } = await list('redirect/v?reduce=false&limit=1')
+    assert.equal(status, 302)
+    assert.equal(headers.location, '../../../osm:1:0:0@x/tile')
+    assert.equal(text, 'see there')
+    for (let i = 0; i < 3; i++) assert.equal((await list('redirect/v?reduce=false&key=99')).headers.location, '../../../none/tile') // over one connection
+    assert.equal((await list('notFound/v')).status, 404)
+  })
+
+  it('fail a list that throws or is not there', async () => {
+    assert.equal((await list('boom/v')).json.error, 'render_error')
+    assert.deepEqual((await list('nope/v')).json, { error: 'not_found', reason: 'missing json key: nope' })
+    assert.deepEqual((await list('all/nope')).json, { error: 'not_found', reason: 'missing_named_view' })
+  })
+
+  it('update', async () => {
+    const { status, text } = await admin('PUT', '/_design/d/_update/put/made', 'hello')
+    assert.equal(status, 201)
+    assert.equal(text, 'ok')
+    assert.equal((await admin('GET', '/made')).json.body, 'hello')
+  })
+
+  it('refuse design documents that are none', async () => {
+    const refused = async (body, error) => {
+      const { status, json } = await admin('PUT', '/_design/bad', body)
+      assert.equal(status, 400)
+      assert.equal(json.error, error)
+    }
+    await refused({ views: 5 }, 'invalid_design_doc')
+    await refused({ views: { x: { map: 5 } } }, 'invalid_design_doc')
+    await refused({ rewrites: 5 }, 'invalid_design_doc')
+    await refused({ views: { x: { map: '(function (doc) { emit(' } } }, 'compilation_error')
+  })
+})

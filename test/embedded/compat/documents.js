@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { freshDatabase } from '../harness.js'
+
+export const documents = target => describe('documents', () => {
+  const db = freshDatabase(target)
+  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+
+  it('are written, read and updated', async () => {
+    const made = await admin('PUT', '/one', { a: 1 })
+    assert.equal(made.status, 201)
+    assert.match(made.json.rev, /^1-/)
+    assert.equal(made.headers.etag, `"${made.json.rev}"`)
+    const read = await admin('GET', '/one')
+    assert.deepEqual(read.json, { _id: 'one', _rev: made.json.rev, a: 1 })
+    assert.equal(read.headers.etag, `"${made.json.rev}"`)
+    assert.match((await admin('PUT', '/one', { ...read.json, a: 2 })).json.rev, /^2-/)
+    const { status, json } = await admin('PUT', '/one', { a: 3 })
+    assert.equal(status, 409)
+    assert.deepEqual(json, { error: 'conflict', reason: 'Document update conflict.' })
+  })
+
+  it('answer HEAD and If-None-Match', async () => {
+    const { headers } = await admin('GET', '/one')
+    const head = await admin('HEAD', '/one')
+    assert.equal(head.status, 200)
+    assert.equal(head.headers.etag, headers.etag)
+    assert.equal(head.text, '')
+    const again = await admin('GET', '/one', undefined, { 'If-None-Match': headers.etag })
+    assert.equal(again.status, 304)
+    assert.equal(again.text, '')
+  })
+
+  it('take : and @ in ids, raw and encoded', async () => {
+    assert.equal((await admin('PUT', '/osm:10:300:412@2024-03-01T00:00:00Z', { n: 1 })).status, 201)
+    for (const id of ['osm:10:300:412@2024-03-01T00:00:00Z', 'osm%3A10%3A300%3A412%402024-03-01T00%3A00%3A00Z']) {
+      assert.equal((await admin('GET', `/${id}`)).json.n, 1)
+    }
+  })
+
+  it('take slashes, spaces and other scripts in ids', async () => {
+    for (const id of ['a/b', 'a b', 'Straße', '地図']) {
+      assert.equal((await admin('PUT', `/${encodeURIComponent(id)}`, { id })).status, 201)
+      assert.equal((await admin('GET', `/${encodeURIComponent(id)}`)).json._id, id)
+    }
+  })
+
+  it('are missing or deleted, and say which', async () => {
+    assert.deepEqual((await admin('GET', '/nope')).json, { error: 'not_found', reason: 'missing' })
+    const { rev } = (await admin('PUT', '/doomed', {})).json
+    assert.equal((await admin('DELETE', '/doomed')).status, 409)
+    const gone = await admin('DELETE', `/doomed?rev=${rev}`)
+    assert.equal(gone.status, 200)
+    assert.match(gone.json.rev, /^2-/)
+    const read = await admin('GET', '/doomed')
+    assert.equal(read.status, 404)
+    assert.deepEqual(read.json, { error: 'not_found', reason: 'deleted' })
+    assert.equal((await admin('GET', `/doomed?rev=${gone.json.rev}`)).json._deleted, true)
+    assert.match((await admin('PUT', '/doomed', { back: true })).json.rev, /^3-/)
+    assert.equal((await admin('DELETE', '/nope')).status, 404)
+    assert.equal((await admin('DELETE', '/nope?rev=1-a')).status, 404)
+  })
+
+  it('are read at a revision', async () => {
+    const first = (await admin('PUT', '/old', { n: 1 })).json.rev
+    await admin('PUT', '/old', { n: 2, _rev: first })
+    assert.equal((await admin('GET', `/old?rev=${first}`)).json.n, 1)
+    assert.equal((await admin('GET', '/old?rev=1-abc')).status, 404)
+    const bad = await admin('GET', '/old?rev=zzz')
+    assert.equal(bad.status, 400)
+    assert.equal(bad.json.reason, 'Invalid rev format')
+    const { _revisions: revisions } = (await admin('GET', '/old?revs=true')).json
+    assert.equal(revisions.start, 2)
+    assert.equal(revisions.ids.length, 2)
+  })
+
+  it('show their conflicts and open revisions', async () => {
+    const docs = ['b', 'c'].map(id => ({ _id: 'fork', _rev: `2-${id}`, _revisions: { start: 2, ids: [id, 'a'] }, v: id }))
+    assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])
+    assert.deepEqual((await admin('GET', '/fork?conflicts=true')).json, { _id: 'fork', _rev: '2-c', v: 'c', _conflicts: ['2-b'] })
+    const open = (await admin('GET', '/fork?open_revs=all')).json
+    assert.deepEqual(open.map(({ ok }) => ok._rev).sort(), ['2-b', '2-c'])
+    const some = (await admin('GET', '/fork?open_revs=["2-b","9-z"]&revs=true')).json
+    assert.deepEqual(some.find(one => one.ok).ok._revisions, { start: 2, ids: ['b', 'a'] })
+    assert.deepEqual(some.find(one => one.missing), { missing: '9-z' })
+  })
+
+  it('are refused when they are no documents', async () => {
+    const refused = async (id, body, status, error) => {
+      const answer = await admin('PUT', `/${id}`, body)
+      assert.equal(answer.status, status, answer.text)
+      assert.equal(answer.json.error, error)
+    }
+    await refused('bad', '{bad', 400, 'bad_request')
+    await refused('bad', [], 400, 'bad_request')
+    await refused('bad', { _foo: 1 }, 400, 'doc_validation')
+    await refused('bad', { _id: 5 }, 400, 'illegal_docid')
+    await refused('bad', { _rev: 'x' }, 400, 'bad_request')
+    await refused('_foo', {}, 400, 'illegal_docid')
+    await refused('bad', { _attachments: [] }, 400, 'doc_validation')
+  })
+
+  it('take the id of the URL', async () => {
+    assert.equal((await admin('PUT', '/url', { _id: 'body' })).json.id, 'url')
+  })
+
+  it('are made by POST', async () => {
+    const { status, json } = await admin('POST', '', { a: 1 })
+    assert.equal(status, 201)
+    assert.equal((await admin('GET', `/${json.id}`)).json.a, 1)
+    assert.equal((await admin('POST', '', { _id: 'posted' })).json.id, 'posted')
+  })
+
+  it('are copied with their attachments', async () => {
+    await admin('PUT', '/src', { a: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
+    const made = await admin('COPY', '/src', undefined, { Destination: 'dst%3A1' })
+    assert.equal(made.status, 201)
+    assert.equal(made.json.id, 'dst:1')
+    assert.equal((await admin('GET', '/dst:1/t')).text, 'abc')
+    assert.equal((await admin('COPY', '/src', undefined, { Destination: 'dst%3A1' })).status, 409)
+    assert.equal((await admin('COPY', '/src', undefined, { Destination: `dst:1?rev=${made.json.rev}` })).status, 201)
+    assert.equal((await admin('COPY', '/src')).status, 400)
+  })
+
+  it('may be local', async () => {
+    assert.equal((await admin('GET', '/_local/x')).status, 404)
+    const made = await admin('PUT', '/_local/x', { a: 1 })
+    assert.equal(made.status, 201)
+    assert.equal(made.json.id, '_local/x')
+    assert.equal((await admin('GET', '/_local/x')).json.a, 1)
+    assert.equal((await admin('PUT', '/_local/x', { a: 2, _rev: made.json.rev })).status, 201)
+    assert.equal((await admin('GET', '/_all_docs')).json.rows.some(({ id }) => id.startsWith('_local')), false)
+    const { _rev: rev } = (await admin('GET', '/_local/x')).json
+    assert.equal((await admin('DELETE', `/_local/x?rev=${rev}`)).status, 200)
+    assert.equal((await admin('GET', '/_local/x')).status, 404)
+  })
+
+  it('come in as multipart/related', async () => {
+    const doc = JSON.stringify({ m: 1, _attachments: { tile: { follows: true, content_type: 'image/png', length: 3 } } })
+    const body = ['--b1', 'Content-Type: application/json', '', doc, '--b1', 'Content-Disposition: attachment; filename="tile"', 'Content-Type: image/png', 'Content-Length: 3', '', 'xyz', '--b1--'].join('\r\n')
+    const made = await admin('PUT', '/multi', body, { 'Content-Type': 'multipart/related; boundary="b1"' })
+    assert.equal(made.status, 201, made.text)
+    assert.equal((await admin('GET', '/multi/tile')).text, 'xyz')
+  })
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { freshDatabase } from '../harness.js'
+
+const check = `(function (newDoc, oldDoc, userCtx, secObj) {
+  if (newDoc.tell) throw { forbidden: JSON.stringify([newDoc, oldDoc, userCtx, secObj]) }
+  if (newDoc.bad) throw { forbidden: "bad" }
+  if (newDoc.who) throw { unauthorized: "who" }
+  if (newDoc.text) throw "text"
+  if (newDoc._deleted && oldDoc && oldDoc.keep) throw { forbidden: "kept" }
+  if (newDoc.needs && !newDoc._attachments) throw { forbidden: "needs a tile" }
+})`
+
+export const validation = target => describe('validation', () => {
+  const db = freshDatabase(target, { open: true })
+  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+
+  before(() => admin('PUT', '/_design/val', { validate_doc_update: check }))
+
+  const refused = (answer, status, error, reason) => {
+    assert.equal(answer.status, status, answer.text)
+    assert.equal(answer.json.error, error)
+    if (reason) assert.equal(answer.json.reason, reason)
+  }
+
+  it('refuses as the function says', async () => {
+    refused(await admin('PUT', '/x', { bad: 1 }), 403, 'forbidden', 'bad')
+    refused(await admin('PUT', '/x', { who: 1 }), 401, 'unauthorized', 'who')
+    refused(await admin('PUT', '/x', { text: 1 }), 500, 'unknown_error', 'text')
+  })
+
+  it('shows the function old, new, user and security', async () => {
+    const told = async (...args) => JSON.parse((await target().writer(...args)).json.reason)
+    const [newDoc, oldDoc, userCtx, secObj] = await told('PUT', `${db.path}/x`, { tell: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
+    assert.equal(newDoc._id, 'x')
+    assert.deepEqual({ ...newDoc._attachments.t }, { content_type: 'image/png', revpos: 0, length: 3, stub: true })
+    assert.equal(oldDoc, null)
+    assert.deepEqual(userCtx, { db: db.path.slice(1), name: target().writerName, roles: ['tilecouch-writer'] })
+    assert.deepEqual(secObj, { members: {}, admins: {} })
+    const { rev } = (await admin('PUT', '/y', { n: 1 })).json
+    const [changed, before] = await told('PUT', `${db.path}/y`, { n: 2, tell: 1, _rev: rev })
+    assert.equal(changed._rev, rev)
+    assert.equal(before.n, 1)
+    assert.equal(before._rev, rev)
+    const [, , anonymous] = JSON.parse((await target().anonymous('PUT', `${db.path}/x`, { tell: 1 })).json.reason)
+    assert.deepEqual(anonymous, { db: db.path.slice(1), name: null, roles: [] })
+  })
+
+  it('judges each document of a batch', async () => {
+    const { status, json } = await admin('POST', '/_bulk_docs', { docs: [{ _id: 'b1', bad: 1 }, { _id: 'b2' }, { _id: 'b3', who: 1 }, { _id: 'y' }] })
+    assert.equal(status, 201)
+    assert.deepEqual(json[0], { id: 'b1', error: 'forbidden', reason: 'bad' })
+    assert.equal(json[1].ok, true)
+    assert.equal(json[2].error, 'unauthorized')
+    assert.equal(json[3].error, 'conflict')
+  })
+
+  it('judges revisions of others', async () => {
+    const { json } = await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'r1', bad: 1, _rev: '1-a' }, { _id: 'r2', _rev: '1-a' }] })
+    assert.deepEqual(json, [{ id: 'r1', rev: '1-a', error: 'forbidden', reason: 'bad' }])
+    assert.equal((await admin('GET', '/r2')).status, 200)
+  })
+
+  it('judges deletions, copies and attachments', async () => {
+    const { rev } = (await admin('PUT', '/kept', { keep: 1 })).json
+    refused(await admin('DELETE', `/kept?rev=${rev}`), 403, 'forbidden', 'kept')
+    const made = (await admin('PUT', '/tiled', { needs: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })).json
+    refused(await admin('DELETE', `/tiled/t?rev=${made.rev}`), 403, 'forbidden', 'needs a tile')
+    assert.equal((await admin('PUT', `/tiled/u?rev=${made.rev}`, 'x', { 'Content-Type': 'image/png' })).status, 201)
+    assert.equal((await admin('COPY', '/tiled', undefined, { Destination: 'copied' })).status, 201)
+  })
+
+  it('leaves local and design documents alone', async () => {
+    assert.equal((await admin('PUT', '/_local/x', { bad: 1 })).status, 201)
+    assert.equal((await admin('PUT', '/_design/free', { bad: 1 })).status, 201)
+  })
+
+  it('follows changes of the function', async () => {
+    const ddoc = (await admin('GET', '/_design/val')).json
+    await admin('PUT', '/_design/val', { ...ddoc, validate_doc_update: '(function (doc) { if (doc.other) throw { forbidden: "other" } })' })
+    refused(await admin('PUT', '/z', { other: 1 }), 403, 'forbidden', 'other')
+    assert.equal((await admin('PUT', '/z', { bad: 1 })).status, 201)
+  })
+})

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { freshDatabase } from '../harness.js'
+
+const emitKey = '(function (doc) { if (doc.k !== undefined) emit(doc.k, doc.v) })'
+const emitPair = '(function (doc) { if (doc.k !== undefined) emit(doc.k, [doc.v, 2 * doc.v]) })'
+const ddoc = {
+  views: {
+    plain: { map: emitKey },
+    count: { map: emitKey, reduce: '_count' },
+    stats: { map: emitKey, reduce: '_stats' },
+    sum: { map: emitKey, reduce: '_sum' },
+    pairStats: { map: emitPair, reduce: '_stats' },
+    pairSum: { map: emitPair, reduce: '_sum' },
+    own: { map: 'function (doc) { if (doc.k !== undefined) emit(doc.k, doc.v) }', reduce: 'function (keys, values, rereduce) { return rereduce ? sum(values) : values.length }' },
+    throwing: { map: '(function (doc) { if (doc._id === "a") throw "x"; emit(doc._id, 1) })' },
+    several: { map: '(function (doc) { emit("same", 1); emit("same", 2); emit(doc._id, { _id: "a" }) })' },
+    conflicts: { map: '(function (doc) { if (doc._conflicts) emit(doc._id, doc._conflicts) })' },
+    files: { map: '(function (doc) { if (doc._attachments) emit(doc._rev, doc._attachments) })' }
+  }
+}
+
+const docs = [
+  { _id: 'a', k: ['l-b', 1, 2, 3, '2024-01'], v: 1 },
+  { _id: 'b', k: ['l_b', 1, 2, 3, '2024-02'], v: 2 },
+  { _id: 'c', k: ['lab', 1, 2, 3, '2024-02-01T00:00:00Z'], v: 3 },
+  { _id: 'c2', k: ['lab', 1, 2, 3, '2023'], v: 3 },
+  { _id: 'c3', k: ['lab', 1, 2, 10, '2023'], v: 3 },
+  { _id: 'd', k: ['l9', 1, 2, 3], v: 4 },
+  { _id: 'e:1@x', k: ['lB', 10], v: 5 },
+  { _id: 'f', k: 'str', v: 6.5 },
+  { _id: 'g', k: { a: 1 }, v: 7 },
+  { _id: 'h', k: null, v: -8 },
+  { _id: 'i', k: true, v: 9 },
+  { _id: 'j', k: -1.5, v: 1 },
+  { _id: 'k', k: 100, v: 1 },
+  { _id: 'l', k: 20, v: 1 }
+]
+
+export const views = target => describe('views', () => {
+  const db = freshDatabase(target)
+  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const view = async (path, body) => {
+    const { status, text, json } = await admin(body ? 'POST' : 'GET', `/_design/d/_view/${encodeURI(path)}`, body)
+    assert.equal(status, 200, text)
+    return json
+  }
+  const ids = async (path, body) => (await view(path, body)).rows.map(({ id }) => id)
+  const values = async (path, body) => (await view(path, body)).rows.map(({ key, value }) => [key, value])
+
+  before(async () => {
+    assert.equal((await admin('PUT', '/_design/d', ddoc)).status, 201)
+    assert.equal((await admin('POST', '/_bulk_docs', { docs })).status, 201)
+    await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'r', _rev: '2-b' }, { _id: 'r', _rev: '2-c' }] })
+  })
+
+  it('sort keys as CouchDB collates', async () => {
+    assert.deepEqual(await ids('plain'), ['h', 'i', 'j', 'l', 'k', 'f', 'b', 'a', 'd', 'c2', 'c', 'c3', 'e:1@x', 'g'])
+    assert.deepEqual(await ids('plain?descending=true&limit=2&skip=1'), ['e:1@x', 'c3'])
+  })
+
+  it('answer ranges of tiles and times', async () => {
+    assert.deepEqual(await ids('plain?startkey=["lab",1,2,3]&endkey=["lab",1,2,3,{}]'), ['c2', 'c'])
+    assert.deepEqual(await ids('plain?startkey=["lab",1,2,3,"2024\ufff0"]&endkey=["lab",1,2,3]&descending=true&limit=1'), ['c'])
+    assert.deepEqual(await ids('plain?startkey=["lab",1,2,3,"2023\ufff0"]&endkey=["lab",1,2,3]&descending=true&limit=1'), ['c2'])
+    assert.deepEqual(await ids('plain?startkey=["lab",1,2,3]&endkey=["lab",1,2,10,{}]'), ['c2', 'c', 'c3'])
+    assert.deepEqual(await ids('plain', { start_key: ['lab'], end_key: ['lab', {}], limit: 1 }), ['c2'])
+  })
+
+  it('answer keys, exclusive ends and document ids', async () => {
+    assert.deepEqual(await ids('plain?key="str"'), ['f'])
+    assert.deepEqual(await ids('plain?keys=["str",null,"zz"]'), ['f', 'h'])
+    assert.deepEqual(await ids('plain', { keys: ['str'] }), ['f'])
+    assert.deepEqual(await ids('plain?endkey=-1.5&inclusive_end=false'), ['h', 'i'])
+    assert.deepEqual(await ids('plain?startkey="str"&endkey=true&descending=true&inclusive_end=false'), ['f', 'k', 'l', 'j'])
+    assert.deepEqual(await ids('several?key="same"&startkey_docid=i&startkey="same"&limit=2').then(found => found.length), 2)
+    assert.deepEqual(await ids('plain?limit=0'), [])
+    assert.deepEqual(await ids('plain?skip=100'), [])
+    assert.equal((await view('plain?limit=1')).total_rows, 14)
+  })
+
+  it('join documents, also linked ones', async () => {
+    const { rows: [row] } = await view('plain?include_docs=true&key="str"')
+    assert.equal(row.doc._id, 'f')
+    const { rows: [linked] } = await view('several?include_docs=true&key="f"')
+    assert.equal(linked.doc._id, 'a')
+  })
+
+  it('keep several rows of one document', async () => {
+    assert.equal((await view('several?key="same"')).rows.length, (docs.length + 1) * 2)
+    assert.deepEqual((await values('several?key="same"&limit=2')).map(([, value]) => value), [1, 2])
+  })
+
+  it('count, sum and give statistics', async () => {
+    assert.deepEqual(await values('count'), [[null, 14]])
+    assert.deepEqual(await values('sum'), [[null, 38.5]])
+    assert.deepEqual(await values('stats'), [[null, { sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }]])
+    assert.deepEqual(await values('own'), [[null, 14]])
+    assert.deepEqual(await values('pairSum'), [[null, [38.5, 77]]])
+    assert.deepEqual(await values('pairStats'), [[null, [{ sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }, { sum: 77, count: 14, min: -16, max: 18, sumsqr: 1249 }]]])
+    assert.deepEqual(await values('stats?startkey="zzz"&endkey="zzzz"'), [])
+    assert.deepEqual(await values('count?key="str"'), [[null, 1]])
+  })
+
+  it('group', async () => {
+    assert.deepEqual(await values('count?group_level=1&startkey=["l"]&endkey=["lz"]'), [[['l_b'], 1], [['l-b'], 1], [['l9'], 1], [['lab'], 3], [['lB'], 1]])
+    assert.deepEqual(await values('sum?group_level=4&startkey=["lab"]&endkey=["lab",{}]'), [[['lab', 1, 2, 3], 6], [['lab', 1, 2, 10], 3]])
+    assert.deepEqual(await values('count?group=true&limit=2&skip=1'), [[true, 1], [-1.5, 1]])
+    assert.deepEqual(await values('count?keys=["str",null]&group=true'), [['str', 1], [null, 1]])
+    assert.deepEqual((await view('count?reduce=false&limit=1')).rows, [{ id: 'h', key: null, value: -8 }])
+  })
+
+  it('answer many queries at once', async () => {
+    const { json } = await admin('POST', '/_design/d/_view/count/queries', { queries: [{ startkey: ['l'], endkey: ['lz'] }, { reduce: false, limit: 1 }, { group_level: 1, keys: ['str'] }] })
+    assert.deepEqual(json.results[0].rows, [{ key: null, value: 7 }])
+    assert.equal(json.results[1].rows[0].id, 'h')
+    assert.deepEqual(json.results[2].rows, [{ key: 'str', value: 1 }])
+    assert.equal((await admin('POST', '/_design/d/_view/count/queries', {})).status, 400)
+  })
+
+  it('leave out what a map function throws at', async () => {
+    const found = await ids('throwing')
+    assert.equal(found.includes('a'), false)
+    assert.equal(found.includes('b'), true)
+  })
+
+  it('see conflicts, revisions and attachments', async () => {
+    assert.deepEqual((await view('conflicts')).rows, [{ id: 'r', key: 'r', value: ['2-b'] }])
+    const made = (await admin('PUT', '/withtile/tile', 'abc', { 'Content-Type': 'image/png' })).json
+    const { rows: [row] } = await view('files')
+    assert.equal(row.key, made.rev)
+    assert.equal(row.value.tile.length, 3)
+    await admin('DELETE', `/withtile?rev=${made.rev}`)
+  })
+
+  it('follow updates and deletions, unless told not to', async () => {
+    const { rev } = (await admin('PUT', '/new', { k: 'brand new', v: 1 })).json
+    assert.deepEqual(await ids('plain?key="brand new"&update=false'), [])
+    assert.deepEqual(await ids('plain?key="brand new"&stale=ok'), [])
+    assert.deepEqual(await ids('plain?key="brand new"&stable=true'), ['new'])
+    await admin('PUT', '/new', { _rev: rev, k: 'moved', v: 1 })
+    assert.deepEqual(await ids('plain?key="brand new"'), [])
+    assert.deepEqual(await ids('plain?key="moved"&sorted=false'), ['new'])
+    const { _rev: now } = (await admin('GET', '/new')).json
+    await admin('DELETE', `/new?rev=${now}`)
+    assert.deepEqual(await ids('plain?key="moved"'), [])
+    assert.equal((await view('plain?limit=0')).total_rows, 14)
+  })
+
+  it('refuse what makes no sense', async () => {
+    for (const query of ['plain?reduce=true', 'plain?group=true', 'count?include_docs=true', 'plain?limit=x', 'plain?key=bad', 'plain?startkey="b"&endkey="a"']) {
+      assert.equal((await admin('GET', `/_design/d/_view/${query}`)).status, 400, query)
+    }
+    assert.deepEqual((await admin('GET', '/_design/d/_view/nope')).json, { error: 'not_found', reason: 'missing_named_view' })
+    assert.deepEqual((await admin('GET', '/_design/nope/_view/x')).json, { error: 'not_found', reason: 'missing' })
+  })
+
+  it('tell about their index', async () => {
+    const { json } = await admin('GET', '/_design/d/_info')
+    assert.equal(json.name, 'd')
+    assert.equal(json.view_index.language, 'javascript')
+    assert.match(json.view_index.signature, /^[0-9a-f]{32}$/)
+    assert.equal(typeof json.view_index.updater_running, 'boolean')
+    await admin('PUT', '/_design/twin', ddoc)
+    assert.equal((await admin('GET', '/_design/twin/_info')).json.view_index.signature, json.view_index.signature)
+  })
+
+  it('fail whole when a built-in reducer cannot take a value', async () => {
+    await admin('PUT', '/_design/text', { views: { t: { map: '(function (doc) { emit(1, "x") })', reduce: '_stats' } } })
+    const { status, json } = await admin('GET', '/_design/text/_view/t')
+    assert.equal(status, 500)
+    assert.equal(json.error, 'invalid_value')
+  })
+})

@@ -1,0 +1,110 @@
+// Targets for the contract: the embedded store always, and a real CouchDB when COUCHDB_URL names one.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbedded } from '../../server/embedded/index.js'
+
+/** Starts a server in a throw-away folder. */
+export async function startInTmp (options = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'emb-test-'))
+  const server = await startEmbedded({ dir, ...options })
+  return {
+    ...server,
+    async stop () {
+      await server.close()
+      rmSync(dir, { recursive: true, force: true })
+    }
+  }
+}
+
+/**
+ * A client that shows everything: raw paths go out as they are, bodies come back as bytes, text and JSON.
+ * @param {string} base URL, with name and password or without
+ */
+export function clientFor (base) {
+  const { hostname, port, username, password } = new URL(base)
+  const agent = new http.Agent({ keepAlive: true })
+  const authorization = username ? { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` } : {}
+  const request = (method, path, body, headers = {}) => new Promise((resolve, reject) => {
+    const isText = typeof body === 'string' || Buffer.isBuffer(body)
+    const bytes = body === undefined ? undefined : isText ? body : JSON.stringify(body)
+    const type = body === undefined && method !== 'POST' ? {} : { 'Content-Type': 'application/json' }
+    const length = bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) }
+    const req = http.request({ agent, hostname, port, method, path, headers: { ...authorization, Accept: 'application/json', ...type, ...length, ...headers } }, res => {
+      const chunks = []
+      res.on('data', chunk => chunks.push(chunk))
+      res.on('error', reject)
+      res.on('end', () => {
+        const all = Buffer.concat(chunks)
+        const text = all.toString()
+        resolve({ status: res.statusCode, headers: res.headers, bytes: all, text, get json () { return JSON.parse(text) } })
+      })
+    })
+    req.on('error', reject)
+    req.end(bytes)
+  })
+  request.end = () => agent.destroy()
+  request.base = base
+  return request
+}
+
+const unique = () => `emb_test_${randomBytes(6).toString('hex')}`
+
+const withUser = (url, name, password) => Object.assign(new URL(url), { username: name, password }).href
+
+/** What a suite needs to know of a server: admin, anonymous and writer clients, and names of its own. */
+async function embeddedTarget () {
+  const writer = unique()
+  const server = await startInTmp({ admins: { admin: 'secret' }, users: { [writer]: { password: 'w', roles: ['tilecouch-writer'] } } })
+  const clients = { admin: clientFor(withUser(server.url, 'admin', 'secret')), anonymous: clientFor(server.url), writer: clientFor(withUser(server.url, writer, 'w')), wrong: clientFor(withUser(server.url, 'admin', 'nope')) }
+  return { embedded: true, unique, writerName: writer, ...clients, async stop () { for (const client of Object.values(clients)) client.end(); await server.stop() } }
+}
+
+async function couchTarget (url) {
+  const writer = unique()
+  const user = `/_users/org.couchdb.user:${writer}`
+  const { origin } = new URL(url)
+  const clients = { admin: clientFor(url), anonymous: clientFor(origin), writer: clientFor(withUser(origin, writer, 'w')), wrong: clientFor(withUser(origin, 'admin', 'nope')) }
+  const made = await clients.admin('PUT', user, { name: writer, password: 'w', roles: ['tilecouch-writer'], type: 'user' })
+  return {
+    embedded: false,
+    unique,
+    writerName: writer,
+    ...clients,
+    async stop () {
+      await clients.admin('DELETE', `${user}?rev=${made.json.rev}`)
+      for (const client of Object.values(clients)) client.end()
+    }
+  }
+}
+
+export const targets = [
+  { name: 'embedded', start: embeddedTarget },
+  ...(process.env.COUCHDB_URL ? [{ name: 'CouchDB', start: () => couchTarget(process.env.COUCHDB_URL) }] : [])
+]
+
+/** A database for one describe block. @param {() => any} target */
+export function freshDatabase (target, { open = false } = {}) {
+  const db = { path: '' }
+  before(async () => {
+    db.path = `/${target().unique()}`
+    const { status, text } = await target().admin('PUT', db.path)
+    if (status !== 201) throw new Error(text)
+    if (open) await target().admin('PUT', `${db.path}/_security`, { members: {}, admins: {} })
+  })
+  after(() => target().admin('DELETE', db.path))
+  return db
+}
+
+/** Calls a step until it answers true: feeds and background work have no other sign. */
+export async function until (step, ms = 5000) {
+  const deadline = Date.now() + ms
+  while (!await step()) {
+    if (Date.now() > deadline) throw new Error('waited too long')
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+export const png = (...bytes) => Buffer.from([0x89, 0x50, 0x4e, 0x47, ...bytes])
