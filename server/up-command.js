@@ -1,0 +1,81 @@
+// tilecouch up
+import { TilecouchError } from '../core/index.js'
+import { up } from './up.js'
+
+/** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
+export function addUpCommand (program, run) {
+  program.command('up')
+    .description('start the embedded store, or use a CouchDB; load the demo once, deploy, and print the addresses')
+    .option('--db <env|url>', 'a CouchDB: environment of .couchapprc, URL, or name on this machine (default: COUCHDB_URL, else the embedded store)')
+    .option('--data <folder>', 'where the embedded store keeps its data', './data')
+    .option('-p, --port <n>', 'port of the embedded store (default: 5984, or the next free one)')
+    .option('--no-demo', 'leave an empty store empty')
+    .addHelpText('after', '\nExamples:\n  tilecouch up\n  tilecouch up --data maps --port 8080\n  tilecouch up --db http://admin:PASSWORD@localhost:5984/tiles')
+    .action(run(upCommand))
+}
+
+async function upCommand ({ output, signal }, options) {
+  const progress = new UpProgress(output)
+  const running = await up({ ...options, port: portOf(options.port), signal, onProgress: event => progress.show(event) })
+    .finally(() => progress.end())
+  const { close, ...value } = running
+  output.result(value, lines(running, options))
+  if (!running.started) return
+  await new Promise(resolve => { signal.aborted ? resolve(undefined) : signal.addEventListener('abort', resolve) })
+  output.note('\nStopping …')
+  await close()
+}
+
+function portOf (text) {
+  if (text === undefined) return undefined
+  if (!/^\d{1,5}$/.test(text) || +text > 65535) throw new TilecouchError('BAD_OPTION', { option: '--port', value: text })
+  return +text
+}
+
+function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data, db }) {
+  // named in full: without --db, commands go where .couchapprc or COUCHDB_URL says
+  const target = `--db ${!embedded && db && !/^https?:/.test(db) ? db : url}`
+  const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` puts nothing on the PATH
+  return [
+    !embedded ? 'The store is ready.' : started ? 'tilecouch is up.' : 'tilecouch was up already.',
+    '',
+    `  Viewer    ${viewer}`,
+    `  Tiles     ${tiles}`,
+    `  As of     ${asOf}`,
+    `  CouchDB   ${url}`,
+    '',
+    ...(blocked ? ['  This CouchDB forbids the scripts of the viewer. To allow them:', `    ${command} setup --fix ${target}`, ''] : []),
+    '  Tiles of your own:',
+    `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
+    ...(started ? ['', `  Data is in ${data}. Ctrl-C stops.`] : [])
+  ]
+}
+
+/** One line that changes on a terminal, a line a step elsewhere. */
+class UpProgress {
+  #last
+
+  constructor (output) {
+    this.output = output
+  }
+
+  show (event) {
+    if (this.output.json) return
+    const text = this.#text(event)
+    if (!text || text === this.#last) return
+    this.#last = text
+    this.output.stderr.write(this.output.isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
+  }
+
+  #text ({ step, layer, title, done, editions, tiles }) {
+    if (step === 'push') return 'Deploying the design documents …'
+    if (step === 'index') return 'Building the indexes …'
+    if (step !== 'demo') return ''
+    if (this.output.isTerminal) return `Loading the demo: ${layer}, ${title} (${Math.round(100 * done / editions)} %, ${tiles} tiles)`
+    return done === 0 || done % 6 === 1 ? `Loading the demo: ${layer}, ${title} …` : ''
+  }
+
+  end () {
+    if (this.#last && this.output.isTerminal) this.output.stderr.write('\r\u001b[K')
+  }
+}
