@@ -6,6 +6,9 @@ export const MAX_ZOOM = 30
 /** Beyond this latitude there are no tiles: the projection cuts the world to a square. */
 export const MAX_LATITUDE = 85.0511287798066
 
+/** An edge this near to an edge of a tile lies on it, as a part of the world's width: 40 micrometres, beyond what sines and logarithms lose. */
+const EDGE = 1e-12
+
 /** @typedef {[number, number, number, number]} Bbox west, south, east, north in degrees; west > east crosses the antimeridian */
 /** @typedef {{min: number, max: number}} Zooms */
 /** @typedef {{x0: number, x1: number, y0: number, y1: number}} TileRange inclusive */
@@ -104,8 +107,8 @@ export function parseZooms (input) {
  */
 export function tileRanges ([west, south, east, north], z) {
   const last = 2 ** z - 1
-  const first = value => clamp(Math.floor(value), 0, last)
-  const final = (value, from) => Math.max(from, clamp(Math.ceil(value) - 1, 0, last))
+  const first = value => clamp(Math.floor(value + EDGE * 2 ** z), 0, last)
+  const final = (value, from) => Math.max(from, clamp(Math.ceil(value - EDGE * 2 ** z) - 1, 0, last))
   const y0 = first(latToY(north, z))
   const y1 = final(latToY(south, z), y0)
   const span = (from, to) => {

@@ -72,12 +72,13 @@
       return fail(400, 'BAD_BBOX', 'bad bounding box "' + query.bbox + '": use west,south,east,north')
     }
     var across = Math.pow(2, z)
+    var edge = 1e-12 * across // as in core/grid.js
     function row (lat) {
       var sin = Math.sin(Math.max(-85.0511287798066, Math.min(85.0511287798066, lat)) * Math.PI / 180)
       return (0.5 - Math.log((1 + sin) / (1 - sin)) / (4 * Math.PI)) * across
     }
-    function first (value) { return Math.max(0, Math.min(across - 1, Math.floor(value))) }
-    function last (value, from) { return Math.max(from, Math.min(across - 1, Math.ceil(value) - 1)) }
+    function first (value) { return Math.max(0, Math.min(across - 1, Math.floor(value + edge))) }
+    function last (value, from) { return Math.max(from, Math.min(across - 1, Math.ceil(value - edge) - 1)) }
     function column (lon) { return (lon + 180) / 360 * across }
     var y0 = first(row(bbox[3]))
     var y1 = last(row(bbox[1]), y0)
