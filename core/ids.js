@@ -1,5 +1,6 @@
-// Names and document ids. Ids are short, natural and sort so that a tile's versions stand right after its head:
+// Names and document ids. Ids are short, natural and sort so that a tile's past stands together, after its head:
 //   osm:10:300:412  <  osm:10:300:412@2023-06-01T00:00:00Z
+// Between the two come rows whose numbers go on with the same digits: osm:10:300:4120.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, checkTile } from './grid.js'
 import { isExactTime } from './times.js'
@@ -7,7 +8,7 @@ import { isExactTime } from './times.js'
 const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
 const RESERVED = new Set(['layer', 'edition']) // they begin other documents' ids
 const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/
-const TILE_PATH = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/
+const TILE_PATH = /^(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})$/
 
 /** The document that marks a database as a tilecouch store. It has no colon, so no tile can have this id. */
 export const STORE_ID = 'tilecouch'
