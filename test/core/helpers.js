@@ -1,0 +1,55 @@
+// What the tests of core/ share: random tiles and times, and the code of an error.
+import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import sharp from 'sharp'
+
+/** The code of the error a call throws; anything that is not from the catalogue fails the test. */
+export function codeOf (call) {
+  try {
+    call()
+  } catch (error) {
+    assert.equal(error.name, 'TilecouchError', error.stack)
+    return error.code
+  }
+  return undefined
+}
+
+/** Asserts that every value is refused with one code, and says which was not. */
+export function refusesAll (call, values, code) {
+  for (const value of values) assert.equal(codeOf(() => call(value)), code, `${JSON.stringify(value)} must be ${code}`)
+}
+
+export const layer = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,8}$/).filter(name => name !== 'layer' && name !== 'edition')
+
+/** [z, x, y] of some tile, all zooms alike. */
+export const tile = fc.integer({ min: 0, max: 30 })
+  .chain(z => fc.tuple(fc.constant(z), fc.integer({ min: 0, max: 2 ** z - 1 }), fc.integer({ min: 0, max: 2 ** z - 1 })))
+
+/** Whole seconds from year 1 to 9998. */
+export const seconds = fc.integer({ min: Date.UTC(2000, 0) / 1000 - 62e9, max: Date.UTC(9998, 11) / 1000 })
+
+export const iso = value => new Date(value * 1000).toISOString().slice(0, 19) + 'Z'
+
+export const time = seconds.map(iso)
+
+const gradient = () => {
+  const size = 32
+  const data = Buffer.alloc(size * size * 3)
+  for (let at = 0; at < data.length; at++) data[at] = (at * 7 + (at >> 5) * 13) % 256
+  return sharp(data, { raw: { width: size, height: size, channels: 3 } })
+}
+
+/** A vector tile by hand: one layer "a" of version 2, extent 4096. */
+const layerOfVectorTile = Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20])
+
+/** One small tile of each format, as real encoders write them. */
+export async function samples () {
+  return {
+    png: await gradient().png({ palette: false }).toBuffer(),
+    jpeg: await gradient().jpeg().toBuffer(),
+    webp: await gradient().webp().toBuffer(),
+    avif: await gradient().avif({ effort: 0 }).toBuffer(),
+    mvt: gzipSync(layerOfVectorTile)
+  }
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import {
+  checkLayer, compareIds, compareInner, compareRows, editionId, formatReference, isLayer, isTileId, layerId, layerRange,
+  parseReference, parseTileId, parseTilePath, pastRange, tileId, versionId
+} from '../../core/index.js'
+import { codeOf, layer, refusesAll, tile, time } from './helpers.js'
+
+const sign = Math.sign
+
+describe('ids', () => {
+  it('are written as DESIGN says', () => {
+    assert.equal(tileId('osm', 10, 300, 412), 'osm:10:300:412')
+    assert.equal(versionId('osm', 10, 300, 412, '2023-06-01T00:00:00Z'), 'osm:10:300:412@2023-06-01T00:00:00Z')
+    assert.equal(layerId('osm'), 'layer:osm')
+    assert.equal(editionId('osm', '2024-03-01T00:00:00Z'), 'edition:osm@2024-03-01T00:00:00Z')
+  })
+
+  it('come back from parsing as they went in', () => {
+    fc.assert(fc.property(layer, tile, time, (name, [z, x, y], t) => {
+      assert.deepEqual(parseTileId(tileId(name, z, x, y)), { layer: name, z, x, y })
+      assert.deepEqual(parseTileId(versionId(name, z, x, y, t)), { layer: name, z, x, y, time: t })
+    }))
+  })
+
+  it('parse only in the form they are written in', () => {
+    fc.assert(fc.property(fc.stringMatching(/^[a-z0-9_:@.TZ-]{0,20}$/), text => {
+      if (!isTileId(text)) return
+      const { layer: name, z, x, y, time: t } = parseTileId(text)
+      assert.equal(t ? versionId(name, z, x, y, t) : tileId(name, z, x, y), text)
+    }), { numRuns: 1000 })
+  })
+
+  it('refuse what is no tile, whatever it looks like', () => {
+    refusesAll(parseTileId, [
+      '', 'osm', 'osm:1:1', 'osm:1:1:1:1', 'osm:01:0:0', 'osm:1:00:0', 'osm:1:0:0x', ' osm:1:0:0', 'osm:1:0:0 ', 'osm:1:0:0\n', 'osm:1:-1:0',
+      'osm:1:2:0', 'osm:1:0:2', 'osm:31:0:0', 'osm:1:1e0:0', 'OSM:1:0:0', 'layer:1:0:0', 'edition:1:0:0', '_design/x:1:0:0',
+      'osm:1:0:0@', 'osm:1:0:0@2024', 'osm:1:0:0@2024-02-30T00:00:00Z', 'osm:1:0:0@2024-01-01T00:00:00z', 'layer:osm'
+    ], 'BAD_ID')
+    assert.equal(isTileId(undefined), false)
+    assert.equal(isTileId('osm:1:1:1'), true)
+  })
+
+  it('put the head before its past, and its past in the order of time', () => {
+    fc.assert(fc.property(tile, time, time, ([z, x, y], a, b) => {
+      const head = tileId('osm', z, x, y)
+      assert.equal(compareIds(head, versionId('osm', z, x, y, a)), -1)
+      assert.equal(compareIds(versionId('osm', z, x, y, a), versionId('osm', z, x, y, b)), compareIds(a, b))
+    }))
+  })
+
+  it('put a tile and its past before the next tile, unless that one goes on with its digits', () => {
+    fc.assert(fc.property(tile, fc.nat(), time, ([z, x, y], other, t) => {
+      const [head, next] = [tileId('osm', z, x, y), tileId('osm', z, x, other % 2 ** z)].sort(compareIds)
+      if (head === next || next.startsWith(head)) return
+      assert.equal(compareIds(`${head}@${t}`, next), -1)
+    }))
+  })
+
+  it('keep the past of a tile together: nothing else lies in its range', () => {
+    fc.assert(fc.property(tile, tile, time, ([z, x, y], [oz, ox, oy], t) => {
+      const { startkey, endkey } = pastRange(tileId('osm', z, x, y))
+      const inside = id => compareIds(startkey, id) <= 0 && compareIds(id, endkey) <= 0
+      assert.ok(inside(versionId('osm', z, x, y, t)))
+      assert.ok(!inside(tileId('osm', z, x, y)), 'the head stands before it')
+      if (oz === z && ox === x && oy === y) return
+      assert.ok(!inside(versionId('osm', oz, ox, oy, t)) && !inside(tileId('osm', oz, ox, oy)))
+    }))
+    const { startkey, endkey } = pastRange('osm:10:3:4')
+    for (const id of ['osm:10:3:4', 'osm:10:3:40', 'osm:10:3:40@2024-01-01T00:00:00Z', 'osm:10:3:41']) assert.ok(id < startkey || id > endkey, id)
+  })
+
+  it('lie in the range of their layer, and in no other', () => {
+    fc.assert(fc.property(layer, layer, tile, time, (name, other, [z, x, y], t) => {
+      const { startkey, endkey } = layerRange(name)
+      for (const id of [tileId(other, z, x, y), versionId(other, z, x, y, t)]) {
+        assert.equal(compareIds(startkey, id) <= 0 && compareIds(id, endkey) <= 0, name === other, id)
+      }
+    }))
+    const { startkey, endkey } = layerRange('osm')
+    for (const id of ['osm', 'osm-2:0:0:0', 'osm2:0:0:0', 'osm_:0:0:0', 'layer:osm']) assert.ok(id < startkey || id > endkey, id)
+  })
+
+  it('compare by part as they compare whole', () => {
+    fc.assert(fc.property(tile, tile, ([z1, x1, y1], [z2, x2, y2]) => {
+      const whole = sign(compareIds(tileId('osm', z1, x1, y1), tileId('osm', z2, x2, y2)))
+      assert.equal(sign(compareInner(z1, z2) || compareInner(x1, x2) || compareRows(y1, y2)), whole)
+    }))
+  })
+
+  it('compare by part as they compare whole, for every pair of small numbers', () => {
+    const numbers = [...Array(130).keys(), 999, 1000, 1001]
+    for (const a of numbers) {
+      for (const b of numbers) {
+        assert.equal(sign(compareInner(a, b)), sign(compareIds(`osm:9:${a}:0`, `osm:9:${b}:0`)), `columns ${a} and ${b}`)
+        assert.equal(sign(compareRows(a, b)), sign(compareIds(`osm:9:0:${a}`, `osm:9:0:${b}`)), `rows ${a} and ${b}`)
+      }
+    }
+    assert.deepEqual([1, 2, 10, 11, 3].sort(compareInner), [10, 11, 1, 2, 3])
+    assert.deepEqual([1, 2, 10, 11, 3].sort(compareRows), [1, 10, 11, 2, 3])
+  })
+})
+
+describe('layer names', () => {
+  it('are 1 to 63 of a-z, 0-9, _ and -, and not the beginning of other ids', () => {
+    for (const name of ['a', '0', 'osm', 'osm-2024_v1', 'layers', 'a'.repeat(63)]) assert.equal(checkLayer(name), name)
+    refusesAll(checkLayer, ['', '_a', '-a', 'Osm', 'a b', 'a.b', 'a/b', 'ä', 'a\n', 'layer', 'edition', 'a'.repeat(64), null, 3, undefined], 'BAD_LAYER')
+    assert.equal(isLayer(['osm']), false, 'a list of one is not a name')
+  })
+})
+
+describe('references', () => {
+  it('are a layer, or a layer at a time as it was written', () => {
+    assert.deepEqual(parseReference('osm'), { layer: 'osm' })
+    assert.deepEqual(parseReference('osm@2024-03'), { layer: 'osm', time: '2024-03' })
+    assert.equal(formatReference('osm'), 'osm')
+    assert.equal(formatReference('osm', '2024'), 'osm@2024')
+    assert.equal(codeOf(() => parseReference('osm@')), 'BAD_TIME')
+    assert.equal(codeOf(() => parseReference('@2024')), 'BAD_LAYER')
+    assert.equal(codeOf(() => parseReference(undefined)), 'BAD_LAYER')
+  })
+
+  it('come back from parsing as they went in', () => {
+    fc.assert(fc.property(layer, time, (name, t) => {
+      assert.deepEqual(parseReference(formatReference(name, t)), { layer: name, time: t })
+    }))
+  })
+})
+
+describe('tile paths', () => {
+  it('are z/x/y, without leading zeros', () => {
+    fc.assert(fc.property(tile, ([z, x, y]) => { assert.deepEqual(parseTilePath(`${z}/${x}/${y}`), { z, x, y }) }))
+    refusesAll(parseTilePath, ['', '1/0', '1/0/0/0', '1/2/0', '1/0/2', '31/0/0', '1/-1/0', '1/a/0', '1/0/0.png', '01/0/0', '1/00/0', '1/0/ 0', '1/0/0\n', null], 'BAD_TILE')
+  })
+})
