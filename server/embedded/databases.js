@@ -19,8 +19,8 @@ const DRAIN = 2000 // ms a store that closes waits for the requests that still r
 const adminsOnly = () => ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
 
 export class Database extends EventEmitter {
-  /** @param {string} name @param {string} dir */
-  constructor (name, dir) {
+  /** @param {string} name @param {string} dir @param {{designTimeout?: number}} options */
+  constructor (name, dir, { designTimeout }) {
     super()
     this.setMaxListeners(0) // one listener for every open _changes feed
     this.name = name
@@ -31,14 +31,16 @@ export class Database extends EventEmitter {
     /** @type {any} the PouchDB while it is open */
     this.pouch = null
     this.users = 0 // requests that use the store now
+    this.writes = 0
     this.failed = false // a write failed: reopen before the next
     this.deleted = false
+    this.closing = false
     /** @type {Promise<any> | null} */
     this.opening = null
     /** @type {Promise<any> | null} */
     this.compacting = null
     this.views = new ViewIndexes(this)
-    this.designs = new DesignCache(this)
+    this.designs = new DesignCache(this, designTimeout)
   }
 
   /** Runs a task with the store open, and keeps it open meanwhile. */
@@ -104,6 +106,7 @@ export class Database extends EventEmitter {
   }
 
   async close () {
+    this.closing = true
     this.emit('closing')
     await this.opening?.catch(() => {})
     await this.#close()
@@ -128,6 +131,7 @@ export class Database extends EventEmitter {
 
   /** Told by whoever wrote documents. */
   changed () {
+    this.writes++
     this.emit('changed')
   }
 }
@@ -145,9 +149,10 @@ async function openPouch (path, revsLimit, onFailure) {
 }
 
 export class Databases {
-  /** @param {string} dir */
-  constructor (dir) {
+  /** @param {string} dir @param {{designTimeout?: number}} options */
+  constructor (dir, options) {
     this.dir = dir
+    this.options = options
     /** @type {Map<string, Database>} */
     this.all = new Map()
   }
@@ -161,7 +166,7 @@ export class Databases {
   }
 
   #add (name) {
-    const database = new Database(name, join(this.dir, encodeURIComponent(name)))
+    const database = new Database(name, join(this.dir, encodeURIComponent(name)), this.options)
     this.all.set(name, database)
     return database
   }

@@ -23,14 +23,15 @@ export { findEmbedded } from './lock.js'
  * @param {string} [options.host]
  * @param {Record<string, string>} [options.admins] passwords by name; without any, everybody who can connect is admin
  * @param {Record<string, {password: string, roles?: string[]}>} [options.users] who are not admins
+ * @param {number} [options.designTimeout] ms a call of design functions may take
  * @param {(line: string) => void} [options.log] told of failures of the server's own
  * @returns {Promise<{url: string, port: number, dir: string, close: () => Promise<void>}>}
  */
-export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins, users, log = () => {} }) {
+export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins, users, designTimeout, log = () => {} }) {
   mkdirSync(dir, { recursive: true })
   const lock = await lockFolder(dir)
   try {
-    const databases = new Databases(join(dir, 'databases'))
+    const databases = new Databases(join(dir, 'databases'), { designTimeout })
     await databases.load()
     let mango
     const server = {

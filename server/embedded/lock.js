@@ -1,18 +1,27 @@
 // One process owns a folder. The lock is a small LevelDB whose own file lock the system drops when a process dies,
 // however it dies, so there are no stale locks and no process ids to compare. server.json tells other processes
 // where the owner listens; it is a hint, and believed only when a server answers there.
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TilecouchError } from '../../core/errors.js'
 import { Level } from './level.js'
 
+// Folders this process has. LevelDB may not even try to lock one twice: closing its second handle on the lock file
+// drops the lock the process holds through the first.
+/** @type {Set<string>} */
+const held = (globalThis[Symbol.for('tilecouch embedded folders')] ??= new Set())
+
 /** @param {string} dir */
 export async function lockFolder (dir) {
   mkdirSync(dir, { recursive: true })
+  const real = realpathSync(dir)
+  if (held.has(real)) throw new TilecouchError('EMBEDDED_LOCKED', { dir })
+  held.add(real)
   const lock = new Level(join(dir, 'lock'))
   try {
     await lock.open()
   } catch (error) {
+    held.delete(real)
     if (/lock/i.test(String(error?.message).replace(dir, ''))) throw new TilecouchError('EMBEDDED_LOCKED', { dir }, { cause: error })
     throw error
   }
@@ -26,6 +35,7 @@ export async function lockFolder (dir) {
     async release () {
       rmSync(file, { force: true })
       await lock.close()
+      held.delete(real)
     }
   }
 }

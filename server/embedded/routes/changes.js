@@ -100,6 +100,7 @@ function woken (ex, ms) {
     db.once('closing', closing)
     signal.addEventListener('abort', left, { once: true })
     if (signal.aborted) left()
+    if (db.closing) closing()
   })
 }
 
@@ -122,6 +123,10 @@ export async function changes (ex) {
   try {
     const { seq, pending } = await feedChanges(ex, options, shape, first)
     await ex.write(shape.close(seq, pending))
+    ex.res.end()
+  } catch (error) {
+    if (!ex.db.closing) throw error
+    await ex.write(shape.close(seqText(options.since), 0)) // the database went: the feed ends where it began
     ex.res.end()
   } finally {
     clearInterval(beat)
@@ -146,14 +151,15 @@ async function feedChanges (ex, options, shape, batch) {
     if (batch.complete && !await waitForMore(ex, options, since)) break
     batch = await readBatch(ex, options, since, limit)
   }
-  const { update_seq: now } = ex.db.deleted ? { update_seq: since } : await ex.db.use(() => ex.db.pouch.info())
+  const { update_seq: now } = await ex.db.use(() => ex.db.pouch.info())
   return { seq: seqText(since), pending: Math.max(0, now - since) }
 }
 
 /** @returns {Promise<boolean>} whether to read on */
 async function waitForMore (ex, { timeout, heartbeat }, since) {
+  const { writes } = ex.db
   const { update_seq: now } = await ex.db.use(() => ex.db.pouch.info())
-  if (now > since) return true
+  if (now > since || ex.db.writes !== writes) return true // nothing written before we listen may be missed
   const reason = await woken(ex, heartbeat ? Infinity : timeout)
   if (reason === 'left') throw new HttpError(499, 'closed', 'the client left')
   return reason === 'changed'

@@ -1,0 +1,167 @@
+// What only the embedded store has: its lock, its folder, its timeouts, its manners towards the host process.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findEmbedded, startEmbedded } from '../../server/embedded/index.js'
+import { clientFor, startInTmp } from './harness.js'
+
+const module = new URL('../../server/embedded/index.js', import.meta.url).href
+
+const children = []
+
+/** Starts a server in another process; resolves when it listens. */
+async function startElsewhere (dir, cwd = tmpdir()) {
+  const script = `import { startEmbedded } from ${JSON.stringify(module)}
+    const server = await startEmbedded({ dir: ${JSON.stringify(dir)} })
+    console.log(server.url)
+    process.on('SIGTERM', () => server.close())`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  let errors = ''
+  child.stderr.on('data', text => { errors += text })
+  const [url] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => { throw new Error(errors) })])
+  return { child, url: String(url).trim(), errors: () => errors, exited: once(child, 'exit') }
+}
+
+describe('the embedded server', function () {
+  this.timeout(20000)
+  let dir
+  beforeEach(() => { dir = mkdtempSync(join(tmpdir(), 'emb-test-')) })
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL')
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it('listens on loopback and keeps its data', async () => {
+    const first = await startEmbedded({ dir })
+    assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    const one = clientFor(first.url)
+    await one('PUT', '/kept%2Fdb')
+    await one('PUT', '/kept%2Fdb/doc', { a: 1 })
+    await one('PUT', '/kept%2Fdb/_security', { members: { roles: ['r'] } })
+    await one('PUT', '/kept%2Fdb/_design/d', { views: { v: { map: '(function (doc) { emit(doc.a) })' } } })
+    await one('GET', '/kept%2Fdb/_design/d/_view/v')
+    one.end()
+    await first.close()
+    const second = await startEmbedded({ dir })
+    const two = clientFor(second.url)
+    assert.deepEqual((await two('GET', '/_all_dbs')).json, ['kept/db'])
+    assert.equal((await two('GET', '/kept%2Fdb/doc')).json.a, 1)
+    assert.deepEqual((await two('GET', '/kept%2Fdb/_security')).json, { members: { roles: ['r'] } })
+    assert.equal((await two('GET', '/kept%2Fdb/_design/d/_view/v')).json.total_rows, 1)
+    two.end()
+    await second.close()
+    await second.close() // twice is no harm
+  })
+
+  it('has a folder for itself, in this process and in others', async () => {
+    const server = await startEmbedded({ dir })
+    await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
+    await assert.rejects(startElsewhere(dir), /EMBEDDED_LOCKED/)
+    assert.equal(await findEmbedded(dir), server.url)
+    await server.close()
+    assert.equal(await findEmbedded(dir), null)
+    assert.equal(existsSync(join(dir, 'server.json')), false)
+  })
+
+  it('is found from another process, and not after that was killed', async () => {
+    const { child, url, exited } = await startElsewhere(dir)
+    assert.equal(await findEmbedded(dir), url)
+    assert.equal(JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8')).pid, child.pid)
+    await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
+    child.kill('SIGKILL')
+    await exited
+    assert.equal(await findEmbedded(dir), null)
+    const server = await startEmbedded({ dir }) // the lock died with its owner
+    await server.close()
+  })
+
+  it('is not mistaken for whoever has its port now', async () => {
+    const other = await startInTmp()
+    writeFileSync(join(dir, 'server.json'), JSON.stringify({ url: other.url, pid: process.pid, uuid: 'another' }))
+    assert.equal(await findEmbedded(dir), null)
+    await other.stop()
+  })
+
+  it('says when its port is taken, and gives the folder back', async () => {
+    const server = await startInTmp()
+    await assert.rejects(startEmbedded({ dir, port: server.port }), { code: 'PORT_IN_USE' })
+    await server.stop()
+    await (await startEmbedded({ dir })).close()
+  })
+
+  it('starts quickly, writes nothing to the working folder and nothing to the terminal', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'emb-cwd-'))
+    const started = Date.now()
+    const { child, url, errors, exited } = await startElsewhere(dir, cwd)
+    assert.ok(Date.now() - started < 5000)
+    const client = clientFor(url)
+    await client('PUT', '/db')
+    await client('PUT', '/db/doc/tile', 'abc', { 'Content-Type': 'image/png' })
+    await client('POST', '/db/_index', { index: { fields: ['a'] } })
+    await client('POST', '/db/_find', { selector: { a: { $gt: 1 } } })
+    client.end()
+    child.kill('SIGTERM')
+    await exited
+    assert.equal(errors(), '')
+    assert.deepEqual(readdirSync(cwd), [])
+    rmSync(cwd, { recursive: true })
+  })
+
+  it('is an admin party without admins', async () => {
+    const server = await startEmbedded({ dir })
+    const client = clientFor(server.url)
+    assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
+    assert.equal((await client('PUT', '/db')).status, 201)
+    client.end()
+    await server.close()
+  })
+
+  it('ends waiting feeds when it closes or their database goes', async () => {
+    const server = await startEmbedded({ dir })
+    const client = clientFor(server.url)
+    await client('PUT', '/db')
+    const waiting = client('GET', '/db/_changes?feed=longpoll&since=now&heartbeat=20')
+    await client('GET', '/db')
+    assert.equal((await client('DELETE', '/db')).status, 200)
+    await waiting.catch(() => {})
+    await client('PUT', '/db')
+    const another = client('GET', '/db/_changes?feed=continuous&since=now&heartbeat=20').catch(() => {})
+    await client('GET', '/db')
+    await server.close()
+    await another
+    client.end()
+  })
+
+  it('stops design functions that never end', async () => {
+    const server = await startEmbedded({ dir, designTimeout: 200 })
+    const client = clientFor(server.url)
+    await client('PUT', '/db')
+    const endless = '(function () { for (;;) {} })'
+    await client('PUT', '/db/_design/d', { shows: { s: endless, later: '(function () { Promise.resolve().then(function () { for (;;) {} }); return "x" })', ok: '(function () { return "ok" })' }, views: { v: { map: '(function (doc) { for (;;) {} })' } }, filters: { f: endless }, rewrites: endless })
+    await client('PUT', '/db/a', {})
+    for (const path of ['_design/d/_show/s', '_design/d/_show/later', '_design/d/_view/v', '_changes?filter=d/f', '_design/d/_rewrite/x']) {
+      const { status, json } = await client('GET', `/db/${path}`)
+      assert.equal(status, 500, path)
+      assert.equal(json.error, 'os_process_error')
+    }
+    assert.equal((await client('GET', '/db/_design/d/_show/ok')).text, 'ok')
+    await client('PUT', '/db/_design/e', { validate_doc_update: endless })
+    assert.equal((await client('PUT', '/db/b', {})).status, 500)
+    client.end()
+    await server.close()
+  })
+
+  it('keeps design functions away from the process', async () => {
+    const server = await startEmbedded({ dir })
+    const client = clientFor(server.url)
+    await client('PUT', '/db')
+    await client('PUT', '/db/_design/d', { shows: { s: '(function (doc, req) { return [typeof process, typeof this.constructor.constructor("return typeof process")(), req.constructor.constructor("return typeof process")(), typeof globalThis.setTimeout].join() })' } })
+    assert.equal((await client('GET', '/db/_design/d/_show/s')).text, 'undefined,string,undefined,undefined')
+    client.end()
+    await server.close()
+  })
+})
