@@ -1,7 +1,7 @@
 // The colours of the demo: a calm map by day, the same map in a deep blue night, and the twilight between.
 
-/** Steps of light from day, 0, to night: as many as a palette of 256 holds of every base colour. */
-export const NIGHT = 20
+/** Steps of light from day, 0, to night: so many that no edge between two of them is seen. */
+export const NIGHT = 40
 
 const rgb = hex => [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16))
 
@@ -15,8 +15,8 @@ export const inks = {
   ice: { day: '#fdfdfb', night: '#2a3a54' }
 }
 
-// Smooth edges are mixtures of two inks: [one, other, part of the other]. Few enough that with every level of light
-// they fit a palette of 256.
+// Smooth edges are mixtures of two inks: [one, other, part of the other]. Few, since a tile may use 256 colours in all
+// and most of them are needed for the light.
 const mixtures = [
   ['sea', 'sea', 0], ['sea', 'grid', 1], ['sea', 'coast', 0.35], ['sea', 'coast', 0.7], ['sea', 'coast', 1],
   ['coast', 'land', 0.35], ['coast', 'land', 0.7], ['land', 'land', 0], ['land', 'border', 0.5], ['land', 'border', 1],
@@ -37,16 +37,15 @@ const EVENING = rgb('#8f6a78') // a breath of red where the sun has just set
 /** How far to the night a level is: dusk falls a little faster at first. */
 const darkness = level => level === 0 ? 0 : 0.05 + 0.95 * (1 - (1 - level / NIGHT) ** 1.25)
 
-const warmth = level => level === 0 ? 0 : 0.16 * Math.max(0, 1 - level / (NIGHT * 0.6)) * Math.min(1, level / 3)
+const warmth = level => level === 0 ? 0 : 0.16 * Math.max(0, 1 - level / (NIGHT * 0.6)) * Math.min(1, level / 6)
 
 /** Index of a base colour in the light of a level. */
 export const shade = (base, level) => base + level * dayColours.length
 
 /** Every base colour in every light. */
-export const palette = Uint8Array.from({ length: 256 * 3 }, (_, at) => {
+export const palette = Uint8Array.from({ length: dayColours.length * (NIGHT + 1) * 3 }, (_, at) => {
   const index = Math.floor(at / 3)
   const level = Math.floor(index / dayColours.length)
-  if (level > NIGHT) return 0
   const base = index % dayColours.length
   const colour = blend(blend(dayColours[base], nightColours[base], darkness(level)), EVENING, warmth(level))
   return Math.round(colour[at % 3])

@@ -10,16 +10,19 @@ export const LEVEL = 7 // of zlib: 9 takes twice the time for 2 % less
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const INDEXED = 3 // colour type
 
+export const MOST_COLOURS = 256
+
 /**
- * @param {Uint8Array} pixels one index each, row by row
+ * @param {Uint16Array} pixels an index into the palette each, row by row; of not more than 256 colours in all
  * @param {number} width
- * @param {Uint8Array} palette red, green and blue of each index
+ * @param {Uint8Array} palette red, green and blue of each index; may be longer than 256
  * @returns {Promise<Buffer>}
  */
 export async function encodeIndexed (pixels, width, palette) {
   const height = pixels.length / width
-  const { indices, colours } = usedColours(pixels, palette)
-  const depth = [1, 2, 4, 8].find(bits => colours.length / 3 <= 2 ** bits) ?? 8
+  const { indices, colours } = cutPalette(usedColours(pixels), palette)
+  const depth = [1, 2, 4, 8].find(bits => colours.length / 3 <= 2 ** bits)
+  if (!depth) throw new RangeError(`${colours.length / 3} colours are more than ${MOST_COLOURS}`)
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
@@ -29,13 +32,21 @@ export async function encodeIndexed (pixels, width, palette) {
   return Buffer.concat([SIGNATURE, chunk('IHDR', header), chunk('PLTE', colours), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))])
 }
 
-/** New indices, in the order of the old ones, so that neighbours in the palette stay neighbours. */
-function usedColours (pixels, palette) {
-  const used = new Uint8Array(256)
+/** One flag for each index. */
+function usedColours (pixels) {
+  const used = new Uint8Array(1 << 16)
   for (let at = 0; at < pixels.length; at++) used[pixels[at]] = 1
-  const indices = new Uint8Array(256)
+  return used
+}
+
+/** @param {Uint16Array} pixels */
+export const countColours = pixels => usedColours(pixels).reduce((sum, flag) => sum + flag, 0)
+
+/** New indices, in the order of the old ones, so that neighbours in the palette stay neighbours. */
+function cutPalette (used, palette) {
+  const indices = new Uint16Array(used.length)
   const colours = []
-  for (let index = 0; index < 256; index++) {
+  for (let index = 0; index < used.length; index++) {
     if (!used[index]) continue
     indices[index] = colours.length / 3
     colours.push(palette[index * 3], palette[index * 3 + 1], palette[index * 3 + 2])
