@@ -56,12 +56,14 @@ export class Database extends EventEmitter {
 
   async open () {
     if (this.deleted) throw noDatabase()
+    if (this.closing) throw new HttpError(503, 'service_unavailable', 'the server is stopping')
     if (this.pouch && !this.opening) return
     this.opening ??= this.#open().finally(() => { this.opening = null })
     await this.opening
   }
 
   async #open () {
+    await mkdir(this.dir, { recursive: true })
     const load = (name, otherwise) => readFile(join(this.dir, name), 'utf8').then(JSON.parse, () => otherwise)
     this.security = await load('security.json', adminsOnly())
     this.revsLimit = await load('revs_limit.json', 1000)
@@ -97,7 +99,7 @@ export class Database extends EventEmitter {
     await this.views.close()
     const pouch = this.pouch
     this.pouch = null
-    await pouch?.close().catch(() => {}) // closing twice is no error here
+    if (pouch) await closePouch(pouch)
   }
 
   async #drained () {
@@ -148,6 +150,14 @@ async function openPouch (path, revsLimit, onFailure) {
   return pouch
 }
 
+/** Closes a PouchDB and its Mango indexes, which it forgets: they would stay open, and full or deleted for ever. */
+async function closePouch (pouch) {
+  const { dependentDbs = {} } = await pouch.get('_local/_pouch_dependentDbs').catch(() => ({}))
+  const { adapter, db } = pouch.__opts
+  for (const name of Object.keys(dependentDbs)) await new PouchDB(name, { adapter, db }).close().catch(() => {})
+  await pouch.close().catch(() => {}) // closed already is closed
+}
+
 export class Databases {
   /** @param {string} dir @param {{designTimeout?: number}} options */
   constructor (dir, options) {
@@ -155,6 +165,8 @@ export class Databases {
     this.options = options
     /** @type {Map<string, Database>} */
     this.all = new Map()
+    /** @type {Map<string, Promise<void>>} */
+    this.removals = new Map()
   }
 
   async load () {
@@ -185,10 +197,10 @@ export class Databases {
     if (!/^[a-z][a-z0-9_$()+/-]{0,199}$/.test(name)) {
       throw new HttpError(400, 'illegal_database_name', `Name: '${name}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.`)
     }
+    await this.removals.get(name) // PouchDB would share the store that is being closed
     if (this.all.has(name)) throw new HttpError(412, 'file_exists', 'The database could not be created, the file already exists.')
     const database = this.#add(name)
     try {
-      await mkdir(database.dir, { recursive: true })
       await database.open()
     } catch (error) {
       this.all.delete(name)
@@ -201,6 +213,12 @@ export class Databases {
     const database = this.get(name)
     database.deleted = true
     this.all.delete(name)
+    const removal = this.#erase(database).finally(() => this.removals.delete(name))
+    this.removals.set(name, removal.catch(() => {}))
+    await removal
+  }
+
+  async #erase (database) {
     await database.close()
     const doomed = join(this.dir, `.${randomUUID()}`)
     await rename(database.dir, doomed)
@@ -208,6 +226,6 @@ export class Databases {
   }
 
   async close () {
-    await Promise.all([...this.all.values()].map(database => database.close()))
+    await Promise.all([...[...this.all.values()].map(database => database.close()), ...this.removals.values()])
   }
 }

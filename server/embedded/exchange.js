@@ -140,6 +140,7 @@ export const isObject = value => typeof value === 'object' && value !== null && 
 /** @param {import('node:http').IncomingMessage} req @returns {Promise<Buffer>} */
 function readBody (req) {
   return new Promise((resolve, reject) => {
+    if (!['identity', undefined].includes(req.headers['content-encoding'])) return reject(new HttpError(415, 'bad_content_encoding', 'only identity is understood'))
     /** @type {Buffer[]} */
     const chunks = []
     let length = 0

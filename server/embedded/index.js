@@ -9,6 +9,7 @@ import { createAuth } from './auth.js'
 import { Databases } from './databases.js'
 import { toHttpError } from './errors.js'
 import { Exchange } from './exchange.js'
+import { isDiskFull } from './level.js'
 import { lockFolder } from './lock.js'
 import { createMango } from './routes/mango.js'
 import { route } from './router.js'
@@ -51,7 +52,7 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
     return { url, port: actual, dir, close }
   } catch (error) {
     await lock.release()
-    throw error
+    throw isDiskFull(error) ? new TilecouchError('DISK_FULL', { where: dir }, { cause: error }) : error
   }
 }
 

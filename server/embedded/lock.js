@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TilecouchError } from '../../core/errors.js'
-import { Level } from './level.js'
+import { Level, isDiskFull } from './level.js'
 
 // Folders this process has. LevelDB may not even try to lock one twice: closing its second handle on the lock file
 // drops the lock the process holds through the first.
@@ -22,6 +22,7 @@ export async function lockFolder (dir) {
     await lock.open()
   } catch (error) {
     held.delete(real)
+    if (isDiskFull(error)) throw new TilecouchError('DISK_FULL', { where: dir }, { cause: error })
     if (/lock/i.test(String(error?.message).replace(dir, ''))) throw new TilecouchError('EMBEDDED_LOCKED', { dir }, { cause: error })
     throw error
   }

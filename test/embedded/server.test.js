@@ -111,6 +111,34 @@ describe('the embedded server', function () {
     rmSync(cwd, { recursive: true })
   })
 
+  it('forgets the Mango indexes of a database that was deleted', async () => {
+    const server = await startEmbedded({ dir })
+    const client = clientFor(server.url)
+    const find = async () => (await client('POST', '/db/_find', { selector: { n: { $gt: 0 } } })).json.docs.map(({ _id: id }) => id)
+    for (const id of ['first', 'second']) {
+      await client('PUT', '/db')
+      await client('POST', '/db/_index', { index: { fields: ['n'] }, ddoc: 'byn', name: 'byn' })
+      await client('PUT', `/db/${id}`, { n: 1 })
+      assert.deepEqual(await find(), [id])
+      await client('DELETE', '/db')
+    }
+    client.end()
+    await server.close()
+  })
+
+  it('keeps answering other databases while it reopens one', async () => {
+    const server = await startEmbedded({ dir })
+    const client = clientFor(server.url)
+    await client('PUT', '/db')
+    await client('PUT', '/db/a', { n: 1 })
+    const reopened = client('PUT', '/db/_revs_limit', '10')
+    const reads = Array.from({ length: 20 }, () => client('GET', '/db/a'))
+    assert.equal((await reopened).status, 200)
+    for (const { json } of await Promise.all(reads)) assert.equal(json.n, 1)
+    client.end()
+    await server.close()
+  })
+
   it('is an admin party without admins', async () => {
     const server = await startEmbedded({ dir })
     const client = clientFor(server.url)

@@ -41,7 +41,9 @@ async function read (ex, id) {
   const options = readOptions(ex)
   ex.flag('att_encoding_info') // nothing is stored compressed, so there is nothing to tell
   if (ex.query.open_revs !== undefined) {
-    return ex.sendJson(200, await openRevisions(ex.db, id, askedRevisions(ex.query.open_revs), options))
+    const found = await openRevisions(ex.db, id, askedRevisions(ex.query.open_revs), options)
+    if (!found.length && ex.query.open_revs === 'all') throw notFound()
+    return ex.sendJson(200, found)
   }
   const doc = await getDocument(ex.db, id, options)
   if (ex.flag('meta')) Object.assign(doc, await getDocument(ex.db, id, { conflicts: true, revs_info: true }))

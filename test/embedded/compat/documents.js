@@ -82,6 +82,8 @@ export const documents = target => describe('documents', () => {
     const some = (await admin('GET', '/fork?open_revs=["2-b","9-z"]&revs=true')).json
     assert.deepEqual(some.find(one => one.ok).ok._revisions, { start: 2, ids: ['b', 'a'] })
     assert.deepEqual(some.find(one => one.missing), { missing: '9-z' })
+    assert.equal((await admin('GET', '/unknown?open_revs=all')).status, 404)
+    assert.deepEqual((await admin('GET', '/unknown?open_revs=["1-a"]')).json, [{ missing: '1-a' }])
   })
 
   it('are refused when they are no documents', async () => {
