@@ -15,6 +15,14 @@ export const catalogue = {
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream and retention.' },
 
+  // what a program asked over HTTP
+  NOT_FOUND: { status: 404, text: d => d.reason ?? 'nothing here', advice: 'Tiles are at layer/z/x/y.png or layer@time/z/x/y.png.' },
+  BAD_REQUEST: { status: 400, text: d => d.reason ?? 'bad request' },
+  READ_ONLY: { status: 405, text: d => d.reason ?? 'this address only reads', advice: 'Write to the database itself.' },
+
+  NOT_FOUND: { status: 404, text: d => `nothing at ${show(d.value)}`, advice: 'Tiles are at /layer/z/x/y.png or /layer@time/z/x/y.png.' },
+  READ_ONLY: { status: 405, text: d => `${d.method ?? 'this'} is not for this address: it only reads`, advice: 'Write to the database itself.' },
+
   // what a source holds
   EMPTY_IMAGE: { status: 422, text: () => 'the tile has no bytes' },
   UNKNOWN_IMAGE: { status: 422, text: d => `not a tile image: it starts ${show(d.value)}`, advice: 'Tiles are PNG, JPEG, WebP, AVIF or gzipped Mapbox vector tiles; the type is read from the bytes.' },
@@ -63,11 +71,20 @@ function show (value) {
 }
 
 /**
- * Removes names and passwords from every URL in a text.
+ * Removes names and passwords from every URL in a text, also where the password holds a slash or a quote that should have
+ * been encoded. Rather too much goes than too little.
  * @param {unknown} text
  */
 export function scrub (text) {
-  return String(text).replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s"'<>]*@/gi, '$1')
+  return String(text).replace(/:\/\/(?:[^/\s]*|[^/\s:@]{1,64}:(?!\d+\/)\S{0,256})@/g, '://')
+}
+
+/** Details are kept for programs, which may log them. */
+function scrubAll (value) {
+  if (typeof value === 'string') return scrub(value)
+  if (Array.isArray(value)) return value.map(scrubAll)
+  if (Object.getPrototypeOf(value ?? 0) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, scrubAll(inner)]))
 }
 
 /** An error with a stable code from the catalogue. Each is a new object: errors are never shared. */
@@ -84,7 +101,7 @@ export class TilecouchError extends Error {
     this.code = code
     this.status = entry.status
     this.advice = entry.advice
-    this.details = details
+    this.details = scrubAll(details)
   }
 
   /** What an HTTP answer or `--json` shows. */
