@@ -81,18 +81,20 @@ const checks = {
     if (!/^VP8[ LX]$/.test(ascii(bytes, 12, 4))) return 'no VP8 data'
   },
 
-  // boxes tile the file exactly; the pixels are in mdat
+  // boxes tile the file exactly; the pixels are in mdat, and meta (moov in a sequence) says what they are
   avif (bytes) {
     let pixels = false
+    let described = false
     for (let at = 0; at < bytes.length;) {
       if (at + 8 > bytes.length) return `box cut off at byte ${at}`
       const type = ascii(bytes, at + 4, 4)
       const length = boxLength(bytes, at)
       if (length < 8 || at + length > bytes.length) return `${type} needs ${at + length} bytes, there are ${bytes.length}`
       if (type === 'mdat') pixels = true
+      if (type === 'meta' || type === 'moov') described = true
       at += length
     }
-    if (!pixels) return 'no image data'
+    if (!pixels || !described) return 'no image data'
   }
 }
 
