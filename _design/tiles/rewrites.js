@@ -58,7 +58,7 @@
   }
 
   function times (ref) {
-    var bbox = (query.bbox || '').split(',').map(Number)
+    var bbox = (query.bbox || '').split(',').map(function (part) { return /^\s*$/.test(part) ? NaN : +part })
     var z = query.z === undefined ? undefined : number(String(query.z))
     if (z === -1 || z > 30) return fail(400, 'BAD_ZOOM', 'bad zoom "' + query.z + '"')
     if (query.bbox === undefined) {
@@ -68,7 +68,7 @@
       }
     }
     if (z === undefined) return fail(400, 'BAD_ZOOM', 'a bbox needs a zoom: times.json?bbox=w,s,e,n&z=10')
-    if (bbox.length !== 4 || !(bbox[1] <= bbox[3]) || !(Math.abs(bbox[0]) <= 180) || !(Math.abs(bbox[2]) <= 180)) {
+    if (bbox.length !== 4 || !(bbox[1] >= -90 && bbox[1] <= bbox[3] && bbox[3] <= 90) || !(Math.abs(bbox[0]) <= 180) || !(Math.abs(bbox[2]) <= 180)) {
       return fail(400, 'BAD_BBOX', 'bad bounding box "' + query.bbox + '": use west,south,east,north')
     }
     var across = Math.pow(2, z)
@@ -85,6 +85,10 @@
     var x0 = first(column(bbox[0]))
     var x1 = last(column(bbox[2]), bbox[0] <= bbox[2] ? x0 : 0)
     var wraps = bbox[0] > bbox[2] // over the antimeridian: read all columns, and let the list leave out the middle
+    if (wraps && x1 >= x0) { // nearly all the way round: there is no middle
+      x0 = 0
+      x1 = across - 1
+    }
     return {
       path: '_list/times/versions/by_tile',
       query: {
@@ -100,7 +104,7 @@
   }
 
   function database (rest) {
-    if (rest.indexOf('..') >= 0 || rest.indexOf('.') >= 0) return fail(400, 'BAD_REQUEST', 'bad path')
+    if (rest.indexOf('..') >= 0 || rest.indexOf('.') >= 0) return fail(404, 'NOT_FOUND', 'nothing here: no document has such a name')
     var read = req.method === 'GET' || req.method === 'HEAD' || (req.method === 'POST' && READS.test(rest.join('/')))
     if (!read) return fail(405, 'READ_ONLY', 'this address only reads; write to the database itself')
     return { path: '../../' + rest.map(encodeURIComponent).join('/') }
@@ -116,7 +120,9 @@
   var tms = path[0] === 'tms' && path[1] === '1.0.0' && path.length === 6
   if (tms) path = path.slice(2)
   var single = /^([^/]+)\.json$/.exec(path[0])
-  if (path.length === 1 && !single) return { path: encodeURIComponent(path[0]), query: {} } // a file of the viewer
+  if (path.length === 1 && !single) { // a file of the viewer; what begins with _ or . is the database's
+    return /^[A-Za-z0-9]/.test(path[0]) ? { path: encodeURIComponent(path[0]), query: {} } : fail(404, 'NOT_FOUND', 'nothing here')
+  }
   var ref = reference(path.length === 1 ? single[1] : path[0])
   if (ref.error) return ref.error
   if (path.length === 1) return { path: '_show/tilejson/layer:' + ref.layer, query: { reference: single[1] } }
