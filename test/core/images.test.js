@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { formats, inspectTile } from '../../core/index.js'
+import { codeOf, refusesAll, samples } from './helpers.js'
+
+const tools = { gunzip: bytes => gunzipSync(bytes) }
+const inspect = bytes => inspectTile(bytes, tools)
+
+const signatures = {
+  png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+  jpeg: [0xff, 0xd8, 0xff],
+  webp: [...Buffer.from('RIFF....WEBPVP8 ')],
+  avif: [0, 0, 0, 0x1c, ...Buffer.from('ftypavif')],
+  mvt: [0x1f, 0x8b, 8]
+}
+
+describe('tile images', () => {
+  let images
+  before(async () => { images = await samples() })
+
+  it('are told by their bytes, in whichever kind of array they come', () => {
+    for (const [name, bytes] of Object.entries(images)) {
+      assert.deepEqual(inspect(bytes), formats[name], name)
+      assert.deepEqual(inspectTile(new Uint8Array(bytes)), formats[name], `${name} without gunzip`)
+    }
+  })
+
+  for (const name of Object.keys(formats)) {
+    it(`of ${name} are refused when cut off, at whatever length`, () => {
+      const bytes = images[name]
+      for (let length = 1; length < bytes.length; length++) {
+        const code = codeOf(() => inspect(bytes.subarray(0, length)))
+        assert.ok(code === 'TRUNCATED_IMAGE' || (code === 'UNKNOWN_IMAGE' && length < 16), `${length} of ${bytes.length} bytes: ${code}`)
+      }
+    })
+  }
+
+  it('of JPEG and WebP made in other ways are known as well', async () => {
+    const { default: sharp } = await import('sharp')
+    const image = () => sharp({ create: { width: 16, height: 16, channels: 4, background: '#0808' } })
+    assert.equal(inspect(await image().webp({ lossless: true }).toBuffer()).ext, 'webp')
+    assert.equal(inspect(await image().jpeg({ progressive: true }).withMetadata().toBuffer()).ext, 'jpg')
+    assert.equal(inspect(await image().png({ palette: true }).toBuffer()).ext, 'png')
+    assert.equal(inspect(await image().avif({ lossless: true, effort: 0 }).toBuffer()).ext, 'avif')
+  })
+
+  it('may have padding behind their end', () => {
+    for (const name of ['png', 'jpeg', 'webp']) assert.equal(inspect(Buffer.concat([images[name], Buffer.alloc(3)])), formats[name], name)
+  })
+
+  it('without the part that holds the picture are refused', () => {
+    const png = images.png
+    const empty = Buffer.concat([png.subarray(0, 33), png.subarray(-12)])
+    assert.throws(() => inspect(empty), { code: 'TRUNCATED_IMAGE', message: /no image data/ })
+    assert.throws(() => inspect(Buffer.from([0xff, 0xd8, 0xff, 0xd9])), { code: 'TRUNCATED_IMAGE' })
+    assert.throws(() => inspect(Buffer.concat([png.subarray(0, 8), png.subarray(33)])), { code: 'TRUNCATED_IMAGE', message: /no IHDR/ })
+  })
+
+  it('of AVIF need their description, whichever box comes first', () => {
+    const boxes = []
+    for (let at = 0; at < images.avif.length; at += images.avif.readUInt32BE(at)) boxes.push(images.avif.subarray(at, at + images.avif.readUInt32BE(at)))
+    const [type, meta, pixels] = boxes
+    assert.deepEqual(boxes.map(box => box.toString('latin1', 4, 8)), ['ftyp', 'meta', 'mdat'])
+    assert.equal(inspect(Buffer.concat([type, pixels, meta])).ext, 'avif')
+    assert.equal(codeOf(() => inspect(Buffer.concat([type, pixels]))), 'TRUNCATED_IMAGE', 'cut between two boxes')
+    assert.equal(codeOf(() => inspect(Buffer.concat([type, meta]))), 'TRUNCATED_IMAGE')
+  })
+
+  it('that are vector tiles hold layers, and nothing else that was gzipped', () => {
+    assert.equal(inspect(gzipSync('')).ext, 'pbf', 'an empty tile is a tile')
+    for (const text of ['<html></html>', '{"error":"not found"}', '\x1a', '\x1a\x05abc', '\x1a\xff\xff\xff\xff\xff\x01']) {
+      assert.equal(codeOf(() => inspect(gzipSync(Buffer.from(text, 'latin1')))), 'TRUNCATED_IMAGE', JSON.stringify(text))
+    }
+  })
+
+  it('are not HTML, text or nothing, and the message shows what is there', () => {
+    const html = Buffer.from('<!DOCTYPE html><html><body>502 Bad Gateway</body></html>')
+    assert.throws(() => inspect(html), { code: 'UNKNOWN_IMAGE', message: /<!DOCTYPE html>/ })
+    assert.throws(() => inspect(Buffer.from([0, 1, 2, 255])), { code: 'UNKNOWN_IMAGE', message: /00 01 02 ff/ })
+    refusesAll(inspect, [Buffer.alloc(0), new Uint8Array(), null, undefined], 'EMPTY_IMAGE')
+    refusesAll(inspect, [Buffer.from('GIF89a..........'), Buffer.from('PK\x03\x04'), Buffer.from('{}'), Buffer.alloc(100), images.png.subarray(1)], 'UNKNOWN_IMAGE')
+  })
+
+  it('that are garbage behind a right beginning are refused or known, and never crash', () => {
+    const garbage = fc.tuple(fc.constantFrom([], ...Object.values(signatures)), fc.uint8Array({ maxLength: 200 })).map(([start, rest]) => Uint8Array.from([...start, ...rest]))
+    fc.assert(fc.property(garbage, bytes => {
+      const code = codeOf(() => inspect(bytes))
+      assert.ok([undefined, 'EMPTY_IMAGE', 'UNKNOWN_IMAGE', 'TRUNCATED_IMAGE'].includes(code), code)
+    }), { numRuns: 2000 })
+  })
+
+  it('that were damaged in one byte are refused or known, and never crash', () => {
+    fc.assert(fc.property(fc.constantFrom(...Object.keys(formats)), fc.nat(), fc.nat(255), (name, at, value) => {
+      const bytes = Buffer.from(images[name])
+      bytes[at % bytes.length] = value
+      codeOf(() => inspect(bytes))
+    }), { numRuns: 1000 })
+  })
+})

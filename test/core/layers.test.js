@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { layerDocument, layerFields, tileJson } from '../../core/index.js'
+import { codeOf } from './helpers.js'
+
+const full = {
+  name: 'Streets', description: 'All of them', attribution: '© people', legend: 'blue is water', version: '1.0.0',
+  minzoom: 0, maxzoom: 14, fillzoom: 14, bounds: [-180, -85, 180, 85], center: [0, 0, 3], vector_layers: [{ id: 'water', fields: {} }],
+  format: 'png', tileSize: 256, ttl: 604800, upstream: { url: 'https://example.org/{z}/{x}/{y}.png' }, retention: { versions: 5 }
+}
+
+describe('layer documents', () => {
+  it('hold the fields of a layer under its id', () => {
+    assert.deepEqual(layerDocument('osm', full), { _id: 'layer:osm', type: 'layer', layer: 'osm', ...full })
+    assert.deepEqual(Object.keys(full).sort(), Object.keys(layerFields).sort(), 'every field is tried here')
+  })
+
+  it('leave out what is empty, which is how a field is removed', () => {
+    assert.deepEqual(layerDocument('osm', { name: undefined, ttl: null }), { _id: 'layer:osm', type: 'layer', layer: 'osm' })
+  })
+
+  it('refuse a field that has the wrong kind of value, and name it', () => {
+    const bad = {
+      name: [3, {}], description: [3], attribution: [[]], legend: [true], version: [1], minzoom: [-1, 1.5, 31, '3', NaN], maxzoom: [31], fillzoom: ['0'],
+      bounds: [[], [1, 2, 3], [1, 2, 3, 'x'], [1, 2, 3, Infinity], '1,2,3,4'], center: [[1, 2], [1, 2, 3, 4], '0,0,3'], vector_layers: [{}, [1], [null], [[]]],
+      format: [3], tileSize: [63, 4097, 256.5, '256'], ttl: [0, -1, 1.5, '7d', Infinity], upstream: ['https://example.org', [], 3], retention: [[], 5]
+    }
+    assert.deepEqual(Object.keys(bad).sort(), Object.keys(layerFields).sort(), 'every field is tried here')
+    for (const [field, values] of Object.entries(bad)) {
+      for (const value of values) {
+        assert.throws(() => layerDocument('osm', { [field]: value }), { code: 'BAD_LAYER_FIELD', message: new RegExp(`bad ${field} `) }, `${field}: ${JSON.stringify(value)}`)
+      }
+    }
+  })
+
+  it('refuse fields that no layer has', () => {
+    for (const field of ['_id', '_attachments', 'type', 'tiles', 'tilejson', 'colour', 'constructor', 'toString']) {
+      assert.equal(codeOf(() => layerDocument('osm', { [field]: 'x' })), 'BAD_LAYER_FIELD', field)
+    }
+    assert.equal(codeOf(() => layerDocument('osm', JSON.parse('{"__proto__": "x"}'))), 'BAD_LAYER_FIELD')
+  })
+
+  it('refuse a bad name', () => {
+    assert.equal(codeOf(() => layerDocument('Osm', {})), 'BAD_LAYER')
+  })
+})
+
+describe('TileJSON', () => {
+  it('is relative to its own address, and keeps what is nobody else’s business to itself', () => {
+    const { upstream, retention, ttl, ...shown } = full
+    const doc = { ...layerDocument('osm', full), _rev: '1-a' }
+    assert.deepEqual(tileJson(doc), { tilejson: '3.0.0', ...shown, scheme: 'xyz', tiles: ['osm/{z}/{x}/{y}.png'] })
+  })
+
+  it('of a time names the time in its addresses', () => {
+    const json = tileJson(layerDocument('osm', { format: 'pbf' }), { time: '2024-03', base: 'https://example.org/' })
+    assert.deepEqual(json, { tilejson: '3.0.0', name: 'osm', scheme: 'xyz', tiles: ['https://example.org/osm@2024-03/{z}/{x}/{y}.pbf'], format: 'pbf', time: '2024-03' })
+  })
+
+  it('is of PNG tiles unless the layer says otherwise, and called as the layer is', () => {
+    assert.deepEqual(tileJson(layerDocument('osm')), { tilejson: '3.0.0', name: 'osm', scheme: 'xyz', tiles: ['osm/{z}/{x}/{y}.png'], format: 'png' })
+  })
+})

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { asOf, decide, timeline } from '../../core/index.js'
+
+const at = hour => `2024-01-01T${String(hour).padStart(2, '0')}:00:00Z`
+const HOURS = Array.from({ length: 12 }, (_, hour) => at(hour))
+
+/** Some content, from few enough that equal ones meet; null is gone. */
+const version = fc.record({ time: fc.constantFrom(...HOURS), digest: fc.constantFrom('a', 'b', 'c', null) })
+
+/** A store as decide() describes it: one head, and a past. */
+class Tile {
+  head = null
+  past = []
+
+  write (added) {
+    let action = decide(added, this.head)
+    if (action === 'ask') action = decide(added, this.head, asOf(this.past, added.time) ?? null)
+    if (action === 'advance') this.#keep(this.head)
+    if (action === 'advance' || action === 'create') this.head = added
+    if (action === 'backfill') this.#keep(added)
+    return action
+  }
+
+  #keep (kept) {
+    assert.ok(!this.past.some(({ time }) => time === kept.time), 'a past version never changes')
+    this.past.push(kept)
+    this.past.sort((a, b) => a.time < b.time ? -1 : 1)
+  }
+
+  shows (time) {
+    return asOf([...this.past, ...(this.head ? [this.head] : [])], time)?.digest ?? null
+  }
+}
+
+/** The same in the simplest words: a map of times; what is shown already is not written, and nothing is overwritten. */
+class Model {
+  versions = {}
+
+  shows (time) {
+    const times = Object.keys(this.versions).filter(known => known <= time).sort()
+    return times.length ? this.versions[times.at(-1)] : null
+  }
+
+  write ({ time, digest }) {
+    if (this.shows(time) === digest) return false
+    if (time in this.versions) return false
+    this.versions[time] = digest
+    return true
+  }
+}
+
+describe('the rules of the timeline', () => {
+  it('give the same map at every time as a simple model, whatever the order of the loads', () => {
+    fc.assert(fc.property(fc.array(version, { maxLength: 15 }), added => {
+      const tile = new Tile()
+      const model = new Model()
+      for (const one of added) {
+        const wrote = !['unchanged', 'taken'].includes(tile.write({ ...one }))
+        assert.equal(wrote, model.write(one), 'written only when something changes')
+        for (const time of HOURS) assert.equal(tile.shows(time), model.shows(time), `as of ${time}`)
+      }
+    }), { numRuns: 1000 })
+  })
+
+  it('never lose a version, and never have a head older than the past', () => {
+    fc.assert(fc.property(fc.array(version, { maxLength: 15 }), added => {
+      const tile = new Tile()
+      let kept = []
+      for (const one of added) {
+        tile.write(one)
+        const stands = [...tile.past, ...(tile.head ? [tile.head] : [])]
+        for (const old of kept) assert.ok(stands.includes(old))
+        for (const { time } of tile.past) assert.ok(time < tile.head.time)
+        kept = stands
+      }
+    }))
+  })
+
+  it('change nothing when the same version comes twice', () => {
+    fc.assert(fc.property(fc.array(version, { maxLength: 10 }), added => {
+      const tile = new Tile()
+      for (const one of added) {
+        const first = tile.write(one)
+        assert.equal(tile.write(one), first === 'taken' ? 'taken' : 'unchanged')
+      }
+    }))
+  })
+
+  it('change nothing when an edition is loaded again after later ones', () => {
+    const ascending = fc.uniqueArray(version, { selector: ({ time }) => time, maxLength: 10 }).map(list => list.sort((a, b) => a.time < b.time ? -1 : 1))
+    fc.assert(fc.property(ascending, added => {
+      const tile = new Tile()
+      for (const one of added) tile.write(one)
+      for (const one of added) assert.equal(tile.write(one), 'unchanged')
+    }))
+  })
+
+  it('are these, one by one', () => {
+    const head = { time: at(5), digest: 'a' }
+    const table = [
+      // version, head, before, action
+      [['a', 5], null, undefined, 'create'],
+      [[null, 5], null, undefined, 'unchanged'],
+      [['b', 6], head, undefined, 'advance'],
+      [['a', 6], head, undefined, 'unchanged'],
+      [[null, 6], head, undefined, 'advance'],
+      [['a', 5], head, undefined, 'unchanged'],
+      [['b', 5], head, undefined, 'taken'],
+      [[null, 5], head, undefined, 'taken'],
+      [['b', 4], head, undefined, 'ask'],
+      [['b', 4], head, null, 'backfill'],
+      [['a', 4], head, null, 'backfill'],
+      [[null, 4], head, null, 'unchanged'],
+      [['b', 4], head, ['b', 3], 'unchanged'],
+      [['c', 4], head, ['b', 3], 'backfill'],
+      [['c', 4], head, ['b', 4], 'taken'],
+      [['b', 4], head, ['b', 4], 'unchanged'],
+      [['a', 6], { time: at(5), digest: null }, undefined, 'advance']
+    ]
+    const make = pair => pair && { digest: pair[0], time: at(pair[1]) }
+    for (const [added, newest, before, action] of table) {
+      assert.equal(decide(make(added), newest, before === undefined ? undefined : make(before)), action, JSON.stringify([added, newest, before]))
+    }
+  })
+})
+
+describe('the version as of a time', () => {
+  it('is the one with the greatest time not after it', () => {
+    const times = fc.uniqueArray(fc.constantFrom(...HOURS), { minLength: 0 }).map(list => list.sort().map(time => ({ time })))
+    fc.assert(fc.property(times, fc.constantFrom(...HOURS), (versions, time) => {
+      assert.equal(asOf(versions, time), versions.filter(known => known.time <= time).at(-1))
+    }))
+    assert.equal(asOf([], at(1)), undefined)
+  })
+})
+
+describe('a timeline', () => {
+  it('is in order, and has each time once: the head stands before its own copy in the past', () => {
+    const copy = { time: at(3), id: 'copy', current: false }
+    const head = { time: at(3), id: 'head', current: true }
+    const old = { time: at(1), id: 'old', current: false }
+    assert.deepEqual(timeline([copy, old, head]), [old, head])
+    assert.deepEqual(timeline([head, copy, old]), [old, head])
+    assert.deepEqual(timeline([]), [])
+  })
+})
