@@ -17,11 +17,7 @@ export const catalogue = {
 
   // what a program asked over HTTP
   NOT_FOUND: { status: 404, text: d => d.reason ?? 'nothing here', advice: 'Tiles are at layer/z/x/y.png or layer@time/z/x/y.png.' },
-  BAD_REQUEST: { status: 400, text: d => d.reason ?? 'bad request' },
   READ_ONLY: { status: 405, text: d => d.reason ?? 'this address only reads', advice: 'Write to the database itself.' },
-
-  NOT_FOUND: { status: 404, text: d => `nothing at ${show(d.value)}`, advice: 'Tiles are at /layer/z/x/y.png or /layer@time/z/x/y.png.' },
-  READ_ONLY: { status: 405, text: d => `${d.method ?? 'this'} is not for this address: it only reads`, advice: 'Write to the database itself.' },
 
   // what a source holds
   EMPTY_IMAGE: { status: 422, text: () => 'the tile has no bytes' },
