@@ -1,0 +1,51 @@
+// Design functions as CouchDB runs them: the text of one function expression, evaluated with nothing but its own globals.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import vm from 'node:vm'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** @param {string} file from the root of the project */
+export const source = file => readFileSync(path.join(root, file), 'utf8')
+
+// what comes out of another realm has other prototypes, which deepEqual tells apart
+const plain = value => value === undefined ? undefined : JSON.parse(JSON.stringify(value))
+
+/** @param {string} file @param {Record<string, any>} [globals] getRow, send, emit, … */
+export function loadDesign (file, globals = {}) {
+  const made = vm.runInNewContext(source(file), globals, { filename: file })
+  return (...args) => plain(made(...args))
+}
+
+const rewrite = loadDesign('_design/tiles/rewrites.js')
+
+/** What becomes of a URL below _rewrite, as CouchDB calls the function. */
+export function rewritten (url, { method = 'GET' } = {}) {
+  const [pathname, search = ''] = url.split('?')
+  const path_ = ['tiles', '_design', 'tiles', '_rewrite', ...pathname.split('/').filter(part => part !== '').map(decodeURIComponent)]
+  const query = Object.fromEntries(new URLSearchParams(search))
+  return rewrite({ method, path: path_, raw_path: `/tiles/_design/tiles/_rewrite${url}`, query })
+}
+
+/** The error of an answer, or nothing. */
+export const errorOf = answer => answer.body && answer.code >= 400 ? JSON.parse(answer.body).error : undefined
+
+/** Runs a list function over rows: what it starts with, and what it sends. */
+export function runList (name, rows, query = {}) {
+  const left = [...rows]
+  const answer = { code: 200, headers: {}, body: '' }
+  loadDesign(`_design/tiles/lists/${name}.js`, {
+    getRow: () => left.shift() ?? null,
+    start: given => { Object.assign(answer, plain(given)) },
+    send: text => { answer.body += text }
+  })({ total_rows: rows.length, offset: 0 }, { query })
+  return { ...answer, json: JSON.parse(answer.body) }
+}
+
+/** What a map function emits for a document. */
+export function emitted (view, doc) {
+  const rows = []
+  loadDesign(`views/${view}/map.js`, { emit: (key, value) => rows.push(plain({ key, value })) })(doc)
+  return rows
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { AFTER, endOf, flipY, isLayer, parseTilePath, startOf } from '../../core/index.js'
+import { errorOf, rewritten } from './helpers.js'
+
+const attempt = call => {
+  try { return call() } catch { return undefined }
+}
+
+/** Where CouchDB looks: the target seen from the design document. */
+const target = url => new URL(rewritten(url).path, 'http://h/tiles/_design/tiles/').pathname
+
+describe('rewrites', () => {
+  it('read the head of a tile from its attachment', () => {
+    assert.deepEqual(rewritten('/osm/10/300/412.png'), { path: '../../osm:10:300:412/tile', query: {} })
+    assert.equal(target('/osm/10/300/412.png'), '/tiles/osm:10:300:412/tile')
+    assert.equal(target('/osm/10/300/412.jpeg'), '/tiles/osm:10:300:412/tile')
+    assert.equal(target('/tms/1.0.0/osm/10/300/611.png'), '/tiles/osm:10:300:412/tile')
+  })
+
+  it('look for the version as of a time with one row of by_tile', () => {
+    const { path, query } = rewritten('/osm@2024-03/10/300/412.png')
+    assert.equal(path, '_list/at/versions/by_tile')
+    assert.deepEqual(query, {
+      reduce: 'false', descending: 'true', limit: '1',
+      startkey: JSON.stringify(['osm', 10, 300, 412, '2024-03\ufff0']), endkey: JSON.stringify(['osm', 10, 300, 412]), db: '../../../db/'
+    })
+  })
+
+  it('send a client back to the database through db/, however deep it asked', () => {
+    for (const url of ['/osm@2024/10/300/412.png', '/tms/1.0.0/osm@2024/10/300/412.png']) {
+      const { query } = rewritten(url)
+      assert.equal(new URL(query.db, `http://h/any/proxy/_rewrite${url}`).pathname, '/any/proxy/_rewrite/db/')
+    }
+  })
+
+  it('flip the rows of TMS', () => {
+    fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
+      assert.deepEqual(rewritten(`/tms/1.0.0/osm/${z}/${x}/${y}.png`), rewritten(`/osm/${z}/${x}/${flipY(z, y)}.png`))
+      assert.equal(rewritten(`/tms/1.0.0/osm@2024/${z}/${x}/${y}.png`).query.startkey, rewritten(`/osm@2024/${z}/${x}/${flipY(z, y)}.png`).query.startkey)
+    }))
+  })
+
+  it('show TileJSON, versions and times', () => {
+    assert.deepEqual(rewritten('/osm.json'), { path: '_show/tilejson/layer:osm', query: { reference: 'osm' } })
+    assert.deepEqual(rewritten('/osm@2024-03.json'), { path: '_show/tilejson/layer:osm', query: { reference: 'osm@2024-03' } })
+    assert.deepEqual(rewritten('/osm/10/300/412.json'), {
+      path: '_list/versions/versions/by_tile',
+      query: { reduce: 'false', startkey: '["osm",10,300,412]', endkey: '["osm",10,300,412,{}]' }
+    })
+    assert.deepEqual(rewritten('/osm/times.json').query, { group_level: '2', startkey: '["osm"]', endkey: '["osm",{}]', layer: 'osm', z: '' })
+    assert.equal(rewritten('/osm/times.json?z=4').query.group_level, '3')
+  })
+
+  it('serve the viewer, and redirect to where its relative links hold', () => {
+    assert.deepEqual(rewritten('/'), { path: 'index.html', query: {} })
+    assert.deepEqual(rewritten('/?layer=osm'), { path: 'index.html', query: {} })
+    assert.deepEqual(rewritten('/leaflet.js'), { path: 'leaflet.js', query: {} })
+    const moved = rewritten('')
+    assert.deepEqual([moved.code, moved.headers.Location], [301, '_rewrite/'])
+    assert.ok(moved.body, 'an empty body breaks keep-alive clients')
+  })
+
+  it('read the database behind db/, and refuse to write to it', () => {
+    assert.equal(target('/db/osm:1:0:0/tile'), '/tiles/osm%3A1%3A0%3A0/tile')
+    assert.equal(target('/db/_design/versions/_view/by_tile'), '/tiles/_design/versions/_view/by_tile')
+    assert.equal(target('/db'), '/tiles/')
+    for (const path of ['_all_docs', '_bulk_get', '_changes', '_find', '_revs_diff', '_all_docs/queries', '_design/versions/_view/by_tile', '_design/versions/_view/by_tile/queries']) {
+      assert.equal(errorOf(rewritten(`/db/${path}`, { method: 'POST' })), undefined, path)
+    }
+    for (const [method, path] of [
+      ['PUT', 'osm:1:0:0'], ['DELETE', 'osm:1:0:0'], ['POST', ''], ['POST', '_bulk_docs'], ['POST', '_purge'], ['POST', '_compact'], ['POST', '_index'], ['POST', '_all_docs/'.repeat(2)],
+      ['PUT', '_security'], ['COPY', 'osm:1:0:0'], ['POST', '_design/x/_update/y'], ['POST', 'x/_find'], ['PATCH', 'x']
+    ]) {
+      assert.equal(errorOf(rewritten(`/db/${path}`, { method })), 'READ_ONLY', `${method} ${path}`)
+    }
+  })
+
+  it('only read tiles', () => {
+    for (const method of ['PUT', 'POST', 'DELETE', 'COPY']) {
+      for (const url of ['/osm/1/0/0.png', '/', '/osm.json', '/leaflet.js']) assert.equal(errorOf(rewritten(url, { method })), 'READ_ONLY')
+    }
+    assert.equal(errorOf(rewritten('/osm/1/0/0.png', { method: 'HEAD' })), undefined)
+  })
+
+  it('never lead out of the database', () => {
+    const hostile = [
+      '/..', '/.', '/%2e%2e', '/..%2f..', '/%2e%2e%2f_users', '/_info', '/_rewrite', '/_show/x', '/db/..', '/db/../_users', '/db/%2e%2e/%2e%2e/_users', '/db/a/../../../_config',
+      '/db/..%2f..%2f_users/_all_docs', '/osm/../_users', '/../../_users/1/1/1.png', '/osm:1:0:0%2f..%2f..%2f_users/1/0/0.png', '/osm/1/0/..%2f0.png', '/osm@..%2f..%2f_users/1/0/0.png',
+      '/tms/1.0.0/../1/0/0.png', '/osm%00/1/0/0.png', '/osm?rev=1/1/0/0.png', '/osm%3frev=1/1/0/0.png', '/osm%23/1/0/0.png', '/db/osm%3f/tile'
+    ]
+    for (const url of hostile) {
+      const answer = rewritten(url)
+      if (errorOf(answer)) continue
+      const { pathname, search, hash } = new URL(answer.path, 'http://h/tiles/_design/tiles/')
+      assert.ok(pathname.startsWith('/tiles/') && !search && !hash, `${url} -> ${answer.path}`)
+      assert.ok(!/^\/tiles\/_design(\/tiles(\/_[^ls]|\/?$)|$)/.test(pathname), `${url} -> ${pathname}`)
+    }
+  })
+
+  it('answer whatever is asked with a target below the database, or a JSON error', () => {
+    const part = fc.oneof(fc.constantFrom('..', '.', 'osm', 'db', 'tms', '1.0.0', '_users', 'times.json', 'osm.json', '1', '0.png', 'osm@2024', '%2e%2e'), fc.string({ maxLength: 6 }))
+    fc.assert(fc.property(fc.array(part, { maxLength: 7 }), parts => {
+      const answer = rewritten('/' + parts.map(encodeURIComponent).join('/'))
+      if (answer.code) {
+        assert.ok(answer.code === 301 || (errorOf(answer) && JSON.parse(answer.body).reason))
+        return
+      }
+      assert.ok(new URL(answer.path, 'http://h/tiles/_design/tiles/').pathname.startsWith('/tiles/'), answer.path)
+    }), { numRuns: 1000 })
+  })
+
+  it('know tiles as core knows them', () => {
+    const number = fc.oneof(fc.nat(40), fc.constantFrom('', '-1', '00', '01', '1e1', '1.5', 'a', ' 1', 2 ** 30 - 1, 2 ** 30, 1e10, '0x1', '٣'))
+    fc.assert(fc.property(number, number, number, (z, x, y) => {
+      const parts = [z, x, y].map(part => encodeURIComponent(part))
+      fc.pre(parts.every(Boolean))
+      const known = Boolean(attempt(() => parseTilePath(`${z}/${x}/${y}`)))
+      const answer = rewritten(`/osm/${parts[0]}/${parts[1]}/${parts[2]}.png`)
+      assert.equal(errorOf(answer), known ? undefined : 'BAD_TILE', `${z}/${x}/${y}`)
+      if (known) assert.equal(answer.path, `../../osm:${z}:${x}:${y}/tile`)
+    }), { numRuns: 2000 })
+    for (const name of ['0', '0.', '.png', '0.p', '0.toolong', '0.PNG', '0.png.png']) assert.equal(errorOf(rewritten(`/osm/1/0/${name}`)), 'BAD_TILE', name)
+  })
+
+  it('know layers as core knows them', () => {
+    fc.assert(fc.property(fc.oneof(fc.stringMatching(/^[a-zA-Z0-9_.-]{1,8}$/), fc.constantFrom('layer', 'edition', 'a'.repeat(63), 'a'.repeat(64))), name => {
+      fc.pre(name !== 'tms' && name !== 'db' && !/^\.+$/.test(name))
+      assert.equal(errorOf(rewritten(`/${name}/1/0/0.png`)), isLayer(name) ? undefined : 'BAD_LAYER', name)
+    }))
+  })
+
+  it('know times as core knows them, and mean the same end of a period', () => {
+    const two = fc.nat(70).map(value => String(value).padStart(2, '0'))
+    const written = fc.tuple(fc.constantFrom('2024', '2023', '1900', '2000'), fc.array(two, { maxLength: 5 }), fc.constantFrom('', 'Z'))
+      .map(([year, parts, zone]) => [year, '-', '-', 'T', ':', ':'].reduce((text, separator, index) => index === 0 ? text : parts[index - 1] === undefined ? text : text + separator + parts[index - 1], year) + zone)
+    const likely = fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+      .chain(date => fc.constantFrom(4, 7, 10, 13, 16, 19).map(length => date.toISOString().slice(0, length)))
+    const odd = fc.constantFrom('2024-02-30', '2023-02-29', '2024-02-29', '1900-02-29', '2024-13', '2024-00', '2024-01-00', '2024-01-01T24', '2024-01-01T23:60', '2024-1-1', 'now', '..', '2024-', '2024T12')
+    fc.assert(fc.property(fc.oneof(written, likely, odd), time => {
+      const known = attempt(() => endOf(time))
+      const answer = rewritten(`/osm@${time}/1/0/0.png`)
+      assert.equal(errorOf(answer), known ? undefined : 'BAD_TIME', time)
+      assert.equal(errorOf(rewritten(`/osm@${time}.json`)), known ? undefined : 'BAD_TIME', time)
+      if (!known) return
+      const bound = JSON.parse(answer.query.startkey)[4]
+      assert.ok(bound.endsWith(AFTER) && startOf(time).startsWith(bound.slice(0, -1)) && known.startsWith(bound.slice(0, -1)), `${time} -> ${bound}`)
+    }), { numRuns: 2000 })
+  })
+
+  it('ask for offsets to be worked out first: a URL names UTC', () => {
+    for (const time of ['2024-03-01T12:00+02:00', '2024-03-01T12:00:00.5Z', '2024-03-01t12', '2024-03-01%2012']) assert.equal(errorOf(rewritten(`/osm@${time}/1/0/0.png`)), 'BAD_TIME', time)
+  })
+
+  it('say what was wrong, in JSON that is not kept', () => {
+    const answer = rewritten('/osm/1/5/0.png')
+    assert.equal(answer.code, 400)
+    assert.deepEqual(answer.headers, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+    assert.match(JSON.parse(answer.body).reason, /1\/5\/0/)
+    assert.equal(rewritten('/osm/1').code, 404)
+    assert.equal(rewritten('/osm/1/0/0/0.png').code, 404)
+  })
+})
