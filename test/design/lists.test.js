@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { runList } from './helpers.js'
+
+const T1 = '2024-01-01T00:00:00Z'
+const T2 = '2024-02-01T00:00:00Z'
+const key = time => ['osm', 10, 300, 412, time]
+const value = { rev: '3-abc', bytes: 10, expires: null, gone: false }
+const head = { id: 'osm:10:300:412', key: key(T2), value }
+const past = { id: `osm:10:300:412@${T1}`, key: key(T1), value: { ...value, rev: '1-abc' } }
+
+describe('the list that redirects to the version as of a time', () => {
+  it('names a past version by its id alone', () => {
+    const { code, headers, json } = runList('at', [past], { db: '../../../db/' })
+    assert.equal(code, 302)
+    assert.equal(headers.Location, `../../../db/osm:10:300:412@${T1}/tile`)
+    assert.equal(headers['X-Tilecouch-Time'], T1)
+    assert.deepEqual(json, { location: headers.Location, time: T1 }, 'an empty body breaks keep-alive clients')
+  })
+
+  it('names a head with its revision: it may change before the client comes back', () => {
+    assert.equal(runList('at', [head], { db: '../../../db/' }).headers.Location, '../../../db/osm:10:300:412/tile?rev=3-abc')
+  })
+
+  it('finds the database by itself when it is asked directly', () => {
+    const { headers } = runList('at', [past])
+    const base = 'http://h/proxy/tiles/_design/tiles/_list/at/versions/by_tile'
+    assert.equal(new URL(headers.Location, base).pathname, `/proxy/tiles/osm:10:300:412@${T1}/tile`)
+  })
+
+  it('never leads anywhere else, whatever ?db= says', () => {
+    const evil = ['https://evil.example/', '//evil.example/', '/\\evil.example/', '/', 'evil/', '../x/', '../../db/../../evil/', '..//evil/', '../\n//evil/', '\t//evil', 'javascript:', '.../', '../db', '../db//', '../db/\n']
+    const built = fc.array(fc.constantFrom('../', 'db/', '/', '.', '..', 'https:', '\\', '\n', ' ', 'evil.example', '?', '#', '%2f'), { maxLength: 6 }).map(parts => parts.join(''))
+    fc.assert(fc.property(fc.oneof(fc.constantFrom(...evil), built, fc.string()), db => {
+      const { Location } = runList('at', [past], { db }).headers
+      assert.match(Location, /^(\.\.\/)+(db\/)?osm:10:300:412@/, JSON.stringify(db))
+      assert.equal(new URL(Location, 'http://h/a/b/c/d/e/f').host, 'h')
+      assert.ok(!/[\r\n]/.test(Location), 'nobody adds a header')
+    }), { numRuns: 1000 })
+  })
+
+  it('answers 404 where there was no tile, or none any more', () => {
+    const none = runList('at', [], {})
+    assert.deepEqual([none.code, none.json.error, none.headers['Cache-Control']], [404, 'TILE_NOT_FOUND', 'no-store'])
+    const gone = runList('at', [{ ...past, value: { ...value, gone: true } }], {})
+    assert.deepEqual([gone.code, gone.json.error], [404, 'TILE_NOT_FOUND'])
+    assert.match(gone.json.reason, new RegExp(T1))
+  })
+})
+
+describe('the list of versions', () => {
+  it('has them oldest first, with what a client needs to fetch them', () => {
+    const { code, json } = runList('versions', [past, head])
+    assert.equal(code, 200)
+    assert.deepEqual(json, {
+      layer: 'osm', z: 10, x: 300, y: 412,
+      versions: [
+        { time: T1, id: past.id, rev: '1-abc', bytes: 10, expires: null, gone: false, current: false },
+        { time: T2, id: head.id, rev: '3-abc', bytes: 10, expires: null, gone: false, current: true }
+      ]
+    })
+  })
+
+  it('has each time once: the head stands before its own copy', () => {
+    const copy = { id: `osm:10:300:412@${T2}`, key: key(T2), value: { ...value, rev: '1-copy' } }
+    for (const rows of [[past, head, copy], [past, copy, head]]) {
+      assert.deepEqual(runList('versions', rows).json.versions.map(({ id }) => id), [past.id, head.id])
+    }
+  })
+
+  it('answers 404 for a tile that nobody has loaded', () => {
+    const { code, json } = runList('versions', [])
+    assert.deepEqual([code, json.error], [404, 'TILE_NOT_FOUND'])
+  })
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { layerDocument, tileJson } from '../../core/index.js'
+import { loadDesign } from './helpers.js'
+
+const show = loadDesign('_design/tiles/shows/tilejson.js')
+const json = (doc, reference) => JSON.parse(show(doc, { query: reference === undefined ? {} : { reference } }).body)
+
+const number = fc.integer({ min: -180, max: 180 })
+const object = fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.string())
+/** Any layer document: every field there or not. */
+const layerDoc = fc.record({
+  name: fc.string(), description: fc.string(), attribution: fc.string(), legend: fc.string(), version: fc.string(),
+  minzoom: fc.nat(30), maxzoom: fc.nat(30), fillzoom: fc.nat(30), bounds: fc.tuple(number, number, number, number), center: fc.tuple(number, number, fc.nat(30)),
+  vector_layers: fc.array(object), format: fc.constantFrom('png', 'jpg', 'webp', 'avif', 'pbf'), tileSize: fc.integer({ min: 64, max: 4096 }),
+  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: object
+}, { requiredKeys: [] }).map(fields => ({ ...layerDocument('osm', fields), _rev: '2-x' }))
+
+describe('the show of TileJSON', () => {
+  it('says the same as core, for any layer, now and at any time', () => {
+    fc.assert(fc.property(layerDoc, fc.constantFrom(undefined, '2024', '2024-03-01T00:00:00Z'), (doc, time) => {
+      assert.deepEqual(json(doc, time ? `osm@${time}` : 'osm'), JSON.parse(JSON.stringify(tileJson(doc, { time }))))
+    }), { numRuns: 500 })
+  })
+
+  it('is of the present when it is asked directly', () => {
+    assert.deepEqual(json(layerDocument('osm')).tiles, ['osm/{z}/{x}/{y}.png'])
+  })
+
+  it('does not show what is the store’s own business', () => {
+    const text = show({ ...layerDocument('osm', { upstream: { url: 'http://a:b@h/' }, retention: {}, ttl: 5 }), _rev: '1-a' }, { query: {} }).body
+    for (const word of ['upstream', 'retention', 'ttl', '_rev', '_id', 'http']) assert.ok(!text.includes(word), word)
+  })
+
+  it('answers 404 for what is no layer', () => {
+    for (const doc of [null, { _id: 'osm:0:0:0', type: 'tile' }]) {
+      const answer = show(doc, { query: { reference: 'osm' } })
+      assert.equal(answer.code, 404)
+      assert.equal(JSON.parse(answer.body).error, 'LAYER_NOT_FOUND')
+      assert.equal(answer.headers['Cache-Control'], 'no-store')
+    }
+    assert.equal(show(layerDocument('osm'), { query: {} }).code, undefined)
+  })
+})

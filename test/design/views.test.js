@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { emitted } from './helpers.js'
+
+const T = '2024-03-01T00:00:00Z'
+const head = { _id: 'osm:10:300:412', _rev: '3-a', type: 'tile', layer: 'osm', z: 10, x: 300, y: 412, current: true, time: T, stored: T, _attachments: { tile: { content_type: 'image/png', length: 1234, stub: true } } }
+const past = { ...head, _id: `${head._id}@${T}`, current: false }
+const gone = { ...head, _attachments: undefined, gone: true }
+const others = [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store' }, { _id: 'x' }]
+
+const golden = {
+  'versions/by_tile': [
+    [head, { key: ['osm', 10, 300, 412, T], value: { rev: '3-a', bytes: 1234, expires: null, gone: false } }],
+    [{ ...past, expires: T }, { key: ['osm', 10, 300, 412, T], value: { rev: '3-a', bytes: 1234, expires: T, gone: false } }],
+    [gone, { key: ['osm', 10, 300, 412, T], value: { rev: '3-a', bytes: 0, expires: null, gone: true } }]
+  ],
+  'versions/by_time': [
+    [head, { key: ['osm', T, 10], value: 1234 }],
+    [past, { key: ['osm', T, 10], value: 1234 }],
+    [gone, { key: ['osm', T, 10], value: 0 }]
+  ],
+  'sizes/by_area': [
+    [head, { key: ['osm', 10, 300, 412], value: 1234 }],
+    [past],
+    [gone]
+  ],
+  'sizes/by_zoom': [
+    [head, { key: ['osm', 10, 'current'], value: [1234, Date.parse(T) / 1000, 300, 412] }],
+    [past, { key: ['osm', 10, 'past'], value: [1234, Date.parse(T) / 1000, 300, 412] }],
+    [gone, { key: ['osm', 10, 'gone'], value: [0, Date.parse(T) / 1000, 300, 412] }]
+  ],
+  'lifecycle/expiring': [
+    [{ ...head, expires: T }, { key: [T, 'osm'], value: null }],
+    [{ ...past, expires: T }],
+    [head]
+  ],
+  'lifecycle/conflicts': [
+    [{ ...head, _conflicts: ['2-b'] }, { key: ['osm', 'tile'], value: ['2-b'] }],
+    [{ _id: 'x', _conflicts: ['2-b'] }, { key: [null, null], value: ['2-b'] }],
+    [head]
+  ]
+}
+
+describe('views', () => {
+  for (const [view, pairs] of Object.entries(golden)) {
+    it(`${view} emits what its readers expect, and nothing for other documents`, () => {
+      for (const [doc, ...rows] of pairs) assert.deepEqual(emitted(view, doc), rows)
+      for (const doc of others) assert.deepEqual(emitted(view, doc), [], doc._id)
+    })
+  }
+})
