@@ -34,17 +34,24 @@ export class MapView {
   /** Where the map is, once it is anywhere. */
   get view () {
     if (!this.#placed) return null
-    const { lat, lng } = this.map.getCenter()
-    return { z: this.map.getZoom(), lat, lon: this.map.wrapLatLng([lat, lng]).lng }
+    const z = this.map.getZoom()
+    const center = this.map.getCenter()
+    // Leaflet stands on whole pixels, and a permalink must not wander off
+    const asked = this.#asked
+    if (asked?.z === z && this.map.project([asked.lat, asked.lon], z).distanceTo(this.map.project(center, z)) < 1) return asked
+    return { z, lat: center.lat, lon: this.map.wrapLatLng(center).lng }
   }
 
   #placed = false
+  /** @type {{z: number, lat: number, lon: number} | undefined} */
+  #asked
 
   /** @param {{z: number, lat: number, lon: number}} view */
   go ({ z, lat, lon }) {
     this.map.invalidateSize({ pan: false })
     this.map.setView([lat, lon], z, { animate: false })
     this.#placed = true
+    this.#asked = { z, lat, lon }
   }
 
   /**
@@ -56,8 +63,9 @@ export class MapView {
     this.map.invalidateSize({ pan: false })
     if (!this.#placed || !this.#sees(layer)) this.#fit(layer, covered)
     if (this.#shown) this.#earlier.add(this.#shown)
-    this.#shown = this.#tiles(layer, time).on('tileerror', this.onTileError).on('load', () => this.#dropEarlier()).addTo(this.map)
-    if (!this.#shown.isLoading()) this.#dropEarlier() // nothing of it is in view
+    const shown = this.#shown = this.#tiles(layer, time)
+    shown.on('tileerror', this.onTileError).on('load', () => { if (shown === this.#shown) this.#dropEarlier() }).addTo(this.map)
+    if (!shown.isLoading()) this.#dropEarlier() // nothing of it is in view
   }
 
   clear () {

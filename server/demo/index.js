@@ -7,7 +7,7 @@ import { daylightSource, forgetTiles, landSource } from './tiles.js'
 export const DAY = '2024-06-20T00:00:00Z' // the northern summer solstice of 2024: no night in the north, none but night in the south
 
 const HOURS = 24
-const world = { bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [10, 25, 2], minzoom: ZOOMS.min, maxzoom: ZOOMS.max }
+const world = { bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [10, 25, 2] }
 const attribution = 'Natural Earth, public domain'
 
 export const layers = {

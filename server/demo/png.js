@@ -5,12 +5,13 @@ import zlib from 'node:zlib'
 
 const deflate = promisify(zlib.deflate)
 
-export const LEVEL = 7 // of zlib: 9 takes twice the time for 2 % less
+export const LEVEL = 6 // of zlib: 9 takes twice the time for 3 % less
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const INDEXED = 3 // colour type
 
 export const MOST_COLOURS = 256
+const MOST_INDICES = 1024 // of a palette before it is cut
 
 /**
  * @param {Uint16Array} pixels an index into the palette each, row by row; of not more than 256 colours in all
@@ -34,13 +35,17 @@ export async function encodeIndexed (pixels, width, palette) {
 
 /** One flag for each index. */
 function usedColours (pixels) {
-  const used = new Uint8Array(1 << 16)
+  const used = new Uint8Array(MOST_INDICES)
   for (let at = 0; at < pixels.length; at++) used[pixels[at]] = 1
   return used
 }
 
 /** @param {Uint16Array} pixels */
-export const countColours = pixels => usedColours(pixels).reduce((sum, flag) => sum + flag, 0)
+export function countColours (pixels) {
+  let count = 0
+  for (const flag of usedColours(pixels)) count += flag
+  return count
+}
 
 /** New indices, in the order of the old ones, so that neighbours in the palette stay neighbours. */
 function cutPalette (used, palette) {

@@ -32,7 +32,7 @@ async function litTile (light, z, x, y) {
   // the whole world in one tile has more colours than a PNG can index: there the light goes in wider steps
   for (let step = 1; ; step *= 2) {
     const pixels = new Uint16Array(base.length)
-    for (let at = 0; at < base.length; at++) pixels[at] = shade(base[at], levels[at] - levels[at] % step)
+    for (let at = 0; at < base.length; at++) pixels[at] = shade(base[at], levels[at] & -step)
     if (countColours(pixels) <= MOST_COLOURS) return encodeIndexed(pixels, TILE, palette)
   }
 }

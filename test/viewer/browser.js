@@ -1,0 +1,60 @@
+/* global document -- of the page, in functions that run there */
+// A Chromium for the tests of the viewer, and pages that remember what went wrong on them.
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+
+function findChromium () {
+  const named = [process.env.CHROMIUM_BIN, '/usr/bin/chromium'].find(file => file && existsSync(file))
+  if (named) return named
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    try {
+      return execFileSync('which', [name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    } catch {
+      // the next one
+    }
+  }
+  return null
+}
+
+/**
+ * Starts a browser, or skips the suite where there is none. In CI there has to be one.
+ * @param {Mocha.Context} context
+ */
+export async function openBrowser (context) {
+  const executablePath = findChromium()
+  if (!executablePath) {
+    if (process.env.CI) throw new Error('no Chromium: install it, or name it in CHROMIUM_BIN')
+    context.skip()
+  }
+  return chromium.launch({ executablePath: /** @type {string} */ (executablePath), args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+export const screens = {
+  desk: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+}
+
+/**
+ * @param {import('playwright-core').Browser} browser
+ * @param {import('playwright-core').BrowserContextOptions} [options]
+ */
+export async function openPage (browser, options = screens.desk) {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  page.setDefaultTimeout(15000)
+  /** @type {string[]} */
+  const errors = []
+  page.on('console', message => { if (['error', 'warning'].includes(message.type())) errors.push(message.text()) })
+  page.on('pageerror', error => errors.push(String(error)))
+  return { page, errors, close: () => context.close() }
+}
+
+/** Waits until the tiles in the window are drawn, and says how many there are. */
+export async function drawnTiles (page) {
+  await page.waitForFunction(() => {
+    const tiles = [...document.querySelectorAll('#map img.leaflet-tile')]
+    return tiles.length > 0 && tiles.every(tile => tile.classList.contains('leaflet-tile-loaded') && /** @type {any} */ (tile).naturalWidth > 0)
+  })
+  return page.locator('#map img.leaflet-tile').count()
+}

@@ -1,0 +1,51 @@
+// Stores for the viewer's tests: embedded always, and a CouchDB when COUCHDB_URL names one.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Store } from '../../loader/index.js'
+import { VIEWER_CSP } from '../../loader/setup.js'
+import { up } from '../../server/index.js'
+
+export const SMALL = { zooms: { min: 0, max: 2 }, hours: 3 }
+
+export async function embeddedStore (options = {}) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-viewer-'))
+  const start = port => up({ data: folder, port, env: {}, demoSize: SMALL, ...options })
+  let running = await start(0)
+  return {
+    get url () { return running.url },
+    get viewer () { return running.viewer },
+    stop: () => running.close(),
+    async restart () { running = await start(+new URL(running.url).port) },
+    async close () {
+      await running.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+const CSP = '_node/_local/_config/csp/attachments_header_value'
+
+async function couchStore (options = {}) {
+  const server = new URL(/** @type {string} */ (process.env.COUCHDB_URL))
+  server.pathname = `/viewer_${process.pid}_${Date.now().toString(36)}`
+  const running = await up({ db: server.href, demoSize: SMALL, ...options })
+  const store = await Store.open(server.href)
+  const configure = value => store.couch.request({ method: value === null ? 'DELETE' : 'PUT', path: CSP, server: true, raw: true, ...(value !== null && { body: JSON.stringify(value) }) })
+  const before = await store.couch.request({ path: CSP, server: true, raw: true, parse: bytes => JSON.parse(bytes.toString()) })
+    .catch(error => { if (error.details?.status === 404) return null; throw error })
+  await configure(VIEWER_CSP)
+  return {
+    url: running.url,
+    viewer: running.viewer,
+    async close () {
+      await configure(before)
+      await store.destroy()
+    }
+  }
+}
+
+export const kinds = [
+  { name: 'the embedded store', open: embeddedStore },
+  ...(process.env.COUCHDB_URL ? [{ name: 'CouchDB', open: couchStore }] : [])
+]
