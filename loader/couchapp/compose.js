@@ -51,6 +51,7 @@ export async function compose (folder = root) {
     if (fields.views && views[name]) fail(where, `views stand in _design/${name}/views as well as in views/${name}`)
     if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
     const own = views[name] ?? fields.views
+    if (own !== undefined && typeof own !== 'object') fail(`views/${name}`, 'views are folders: views/DESIGN/VIEW/map.js')
     for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (own ?? {}))) {
       if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
     }
@@ -96,8 +97,19 @@ function parseFile (file, extension, text) {
   } catch (error) {
     fail(file, error.message)
   }
-  if (!/^\(function\s*\(/.test(source) || !source.endsWith('})')) fail(file, 'a design function is one anonymous function in parentheses')
+  if (!isOneFunction(source)) fail(file, 'a design function is one anonymous function in parentheses')
   return source
+}
+
+// Told by parsing alone, nothing is run: what stands between ? and : holds no comma, and a method ends with its brace
+function isOneFunction (source) {
+  if (!/^\(function\s*\(/.test(source) || !source.endsWith('})')) return false
+  const inner = source.slice(1, -1)
+  try {
+    return [`0 ? ${inner} : 0`, `({ method ${inner.slice('function'.length)} })`].every(text => new vm.Script(text))
+  } catch {
+    return false
+  }
 }
 
 // Query servers put "return" or a parenthesis before the text: a comment there would swallow or end the expression
