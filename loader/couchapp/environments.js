@@ -6,6 +6,7 @@ import { TilecouchError } from '../../core/index.js'
 import { parseDatabaseUrl } from '../store/couch.js'
 
 const LOCAL = 'http://127.0.0.1:5984/'
+const IS_URL = /^https?:\/\//i
 
 /** The database a bare server URL means. */
 export const DEFAULT_DATABASE = 'tiles'
@@ -16,19 +17,19 @@ export const DEFAULT_DATABASE = 'tiles'
  * @returns {Promise<string | null>} the URL of a database; null: the embedded store
  */
 export async function resolveDatabase (target, { cwd = process.cwd(), home = homedir(), env = process.env } = {}) {
-  if (target && /^https?:\/\//.test(target)) return withDatabase(target)
+  if (target && IS_URL.test(target)) return withDatabase(target)
   const environments = { ...await userEnvironments(home), ...await projectEnvironments(cwd) }
   const entry = Object.hasOwn(environments, target ?? 'default') ? environments[target ?? 'default'] : undefined
-  if (entry) {
-    if (typeof entry.db !== 'string') throw new TilecouchError('ENV_NOT_FOUND', { value: target ?? 'default' })
-    return resolveDatabase(/^https?:/.test(entry.db) ? entry.db : LOCAL + entry.db)
-  }
-  if (target) {
-    const url = LOCAL + target
-    parseDatabaseUrl(url)
-    return url
-  }
+  if (entry) return IS_URL.test(entry.db) ? withDatabase(entry.db) : local(entry.db)
+  if (target) return local(target)
   return env.COUCHDB_URL ? withDatabase(env.COUCHDB_URL) : null
+}
+
+/** A database on this machine. A URL whose beginning was lost is none, and its password is not repeated. */
+function local (name) {
+  if (/[:@]|\.\./.test(name)) throw new TilecouchError('BAD_DATABASE', { value: name.replace(/.*@/s, '…@') })
+  parseDatabaseUrl(LOCAL + name)
+  return LOCAL + name
 }
 
 /** COUCHDB_URL and the like may name a server only. */
@@ -49,7 +50,7 @@ async function projectEnvironments (folder) {
   const environments = await readEnvironments(file)
   if (environments) {
     for (const { db } of Object.values(environments)) {
-      if (/^https?:\/\/[^/]*@/.test(db)) throw new TilecouchError('PASSWORD_IN_FILE', { file })
+      if (IS_URL.test(db) && /^[^/]*\/\/[^/]*@/.test(db)) throw new TilecouchError('PASSWORD_IN_FILE', { file })
     }
     return environments
   }
@@ -68,9 +69,14 @@ async function readEnvironments (file) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
     throw new TilecouchError('CONFIG_INVALID', { file, why: error.message })
   }
+  let environments
   try {
-    return JSON.parse(text).env ?? {}
+    environments = JSON.parse(text).env ?? {}
   } catch (error) {
     throw new TilecouchError('CONFIG_INVALID', { file, why: `bad JSON: ${error.message}` })
   }
+  for (const [name, environment] of Object.entries(environments)) {
+    if (typeof environment?.db !== 'string') throw new TilecouchError('CONFIG_INVALID', { file, why: `environment ${name} needs { "db": "URL" }` })
+  }
+  return environments
 }
