@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { resolveDatabase } from '../../loader/couchapp/environments.js'
+import { useFolder } from './helpers.js'
+
+describe('environments', () => {
+  const folder = useFolder()
+
+  /** Resolves as if the command were run in a folder, with a home and an environment of its own. */
+  const resolve = (target, { project, user, env = {}, cwd = 'project' } = {}) => {
+    mkdirSync(path.join(folder.dir, cwd), { recursive: true })
+    if (project !== undefined) folder.write({ 'project/.couchapprc': typeof project === 'string' ? project : JSON.stringify(project) })
+    if (user !== undefined) folder.write({ 'home/.couchapp.conf': typeof user === 'string' ? user : JSON.stringify(user) })
+    return resolveDatabase(target, { cwd: path.join(folder.dir, cwd), home: path.join(folder.dir, 'home'), env })
+  }
+  const environments = env => ({ env })
+
+  it('are the embedded store when nothing is said anywhere', async () => {
+    assert.equal(await resolve(), null)
+    assert.equal(await resolve(undefined, { project: {} }), null)
+  })
+
+  it('are what .couchapprc calls default', async () => {
+    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }) }), 'http://localhost:5984/maps')
+    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }), env: { COUCHDB_URL: 'http://other:1/x' } }), 'http://localhost:5984/maps')
+  })
+
+  it('are named', async () => {
+    const project = environments({ default: { db: 'http://a/x' }, production: { db: 'https://maps.example.org/tiles' } })
+    assert.equal(await resolve('production', { project }), 'https://maps.example.org/tiles')
+  })
+
+  it('are looked for in the folders above as well, the nearest first', async () => {
+    const project = environments({ default: { db: 'http://near/x' } })
+    folder.write({ '.couchapprc': JSON.stringify(environments({ default: { db: 'http://far/x' } })) })
+    assert.equal(await resolve(undefined, { cwd: 'project/deep/er' }), 'http://far/x')
+    assert.equal(await resolve(undefined, { project, cwd: 'project/deep/er' }), 'http://near/x')
+  })
+
+  it('are URLs, as they are', async () => {
+    const project = environments({ default: { db: 'http://a/x' } })
+    assert.equal(await resolve('http://u:p@host:5984/maps', { project }), 'http://u:p@host:5984/maps')
+    assert.equal(await resolve('http://host:5984', { project }), 'http://host:5984/tiles', 'a server alone means its database tiles')
+    assert.equal(await resolve('http://host:5984/', { project }), 'http://host:5984/tiles')
+  })
+
+  it('are names of databases on this machine', async () => {
+    assert.equal(await resolve('maps'), 'http://127.0.0.1:5984/maps')
+    assert.equal(await resolve('prod', { project: environments({ prod: { db: 'maps' } }) }), 'http://127.0.0.1:5984/maps', 'in .couchapprc too')
+    await assert.rejects(resolve('Maps'), { code: 'BAD_DATABASE' })
+    await assert.rejects(resolve('constructor.x'), { code: 'BAD_DATABASE' })
+  })
+
+  it('are not a URL that lost its beginning: its password is not shown', async () => {
+    for (const target of ['admin:secret@host:5984/tiles', 'HTTP//admin:secret@host/tiles', 'ftp://admin:secret@host/tiles', 'tiles/../x']) {
+      await assert.rejects(resolve(target), error => {
+        assert.equal(error.code, 'BAD_DATABASE', target)
+        assert.ok(!JSON.stringify([error, error.message, error.details]).includes('secret'), error.message)
+        return true
+      })
+    }
+  })
+
+  it('fall back to COUCHDB_URL, which may name a server only', async () => {
+    assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://u:p@h:5984/maps' } }), 'http://u:p@h:5984/maps')
+    assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://h:5984' } }), 'http://h:5984/tiles')
+    await assert.rejects(resolve(undefined, { env: { COUCHDB_URL: 'nonsense' } }), { code: 'BAD_DATABASE' })
+  })
+
+  it('of the user are in ~/.couchapp.conf, with passwords if they like; the project’s count more', async () => {
+    const user = environments({ default: { db: 'http://me:pw@h/mine' }, own: { db: 'http://me:pw@h/own' } })
+    assert.equal(await resolve(undefined, { user }), 'http://me:pw@h/mine')
+    assert.equal(await resolve('own', { user, project: environments({ default: { db: 'http://h/project' } }) }), 'http://me:pw@h/own')
+    assert.equal(await resolve(undefined, { user, project: environments({ default: { db: 'http://h/project' } }) }), 'http://h/project')
+  })
+
+  it('of the project hold no password, in whichever environment', async () => {
+    for (const db of ['http://admin:secret@h/x', 'https://admin@h/x', 'HTTP://admin:secret@h/x']) {
+      await assert.rejects(resolve(undefined, { project: environments({ default: { db: 'http://h/x' }, other: { db } }) }), error => {
+        assert.equal(error.code, 'PASSWORD_IN_FILE')
+        assert.ok(!error.message.includes('secret'))
+        return true
+      }, db)
+    }
+  })
+
+  it('that cannot be read are said to be so', async () => {
+    for (const text of ['{', '', 'null', '[]x', '{"env": {"default": null}}', '{"env": "x"}', '{"env": {"default": "http://h/x"}}', '{"env": {"default": {"db": 5}}}', '{"env": {"default": {}}}']) {
+      await assert.rejects(resolve(undefined, { project: text }), error => {
+        assert.equal(error.code, 'CONFIG_INVALID', `${text}: ${error.stack}`)
+        assert.match(error.message, /\.couchapprc/)
+        return true
+      })
+    }
+    mkdirSync(path.join(folder.dir, 'home/.couchapp.conf'), { recursive: true })
+    await assert.rejects(resolve(undefined, { project: {} }), { code: 'CONFIG_INVALID' })
+  })
+})
