@@ -42,6 +42,7 @@ export default [
       }]
     }
   },
+  { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } },
   { // what both the browser and Node run may use only what both have
     files: ['core/**/*.js'],
     languageOptions: { globals: { ...globals['shared-node-browser'] } },

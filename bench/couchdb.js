@@ -28,6 +28,8 @@ export function findCouchDb (env = process.env) {
  * @param {{settings?: string}} [options] more lines for its ini file
  */
 export async function startCouchDb (bin = findCouchDb(), { settings = '' } = {}) {
+  if (!bin) throw new Error('no couchdb executable: set COUCHDB_BIN')
+  const executable = bin
   const home = path.dirname(path.dirname(realpathSync(bin)))
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-couchdb-'))
   const port = await freePort()
@@ -60,10 +62,11 @@ ${settings}
 +Bd -noinput
 `)
   const url = `http://${ADMIN.name}:${ADMIN.password}@127.0.0.1:${port}`
+  /** @type {import('node:child_process').ChildProcess} */
   let child
 
   async function start () {
-    child = spawn(bin, [], {
+    child = spawn(executable, [], {
       env: { ...process.env, COUCHDB_INI_FILES: `${home}/etc/default.ini ${dir}/own.ini`, COUCHDB_ARGS_FILE: `${dir}/vm.args` },
       stdio: 'ignore'
     })
@@ -76,9 +79,10 @@ ${settings}
     }, { timeout: 30000, what: 'couchdb to answer' })
   }
 
+  /** @param {NodeJS.Signals} signal */
   async function end (signal) {
     if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = new Promise(resolve => { child.once('exit', resolve) })
+    const ended = new Promise(resolve => { child.once('exit', () => resolve(undefined)) })
     child.kill(signal)
     await ended
   }

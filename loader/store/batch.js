@@ -5,7 +5,7 @@
 //   2. only heads whose copy stands are overwritten, at the revision that was copied
 //   3. whatever met a conflict is read again and decided again
 import { TilecouchError, compareIds, decide, pastRange } from '../../core/index.js'
-import { pastOf, tileDocument, versionOf } from './tile.js'
+import { bulkBody, pastOf, tileDocument, versionOf } from './tile.js'
 
 /** @typedef {import('./tile.js').Tile} Tile */
 /** @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome */
@@ -67,7 +67,7 @@ export class Batch {
 
   /** @param {Tile[]} tiles */
   async #decide (tiles) {
-    if (this.newGround && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: decide(tile, null) }))
+    if (this.newGround && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: tile.bytes ? 'create' : 'unchanged' }))
     const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
     /** @type {Step[]} */
     const steps = rows.map((row, index) => {
@@ -180,7 +180,7 @@ export class Batch {
     if (!writes.length) return
     writes.sort((a, b) => compareIds(a.doc._id, b.doc._id))
     for (const { step } of writes) step.tile.tried = step.action
-    const results = await this.couch.bulk(JSON.stringify({ docs: writes.map(write => write.doc) }), this.signal)
+    const results = await this.couch.bulk(bulkBody(writes.map(write => write.doc)), this.signal)
     if (results.length !== writes.length) throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why: 'results are missing' })
     // CouchDB answers in the order of the request, but does not promise it
     const byId = new Map(results.map(result => [result.id, result]))

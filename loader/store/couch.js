@@ -26,6 +26,8 @@ export const retryDefaults = {
  */
 
 export class Couch {
+  #target
+
   /**
    * @param {string} url of a database, may hold a name and password
    * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void}} [options]
@@ -35,6 +37,7 @@ export class Couch {
     this.db = parsed.db
     this.url = parsed.url
     this.serverUrl = parsed.serverUrl
+    this.#target = parsed
     this.options = { ...retryDefaults, ...options }
     this.nano = /** @type {any} */ (nano)({ url: parsed.authorised, parseUrl: false }) // nano's types lack parseUrl and dontStringify
   }
@@ -46,7 +49,7 @@ export class Couch {
   async request (request) {
     const { retries, firstDelay, longestDelay, onRetry } = this.options
     for (let attempt = 0; ; attempt++) {
-      request.signal?.throwIfAborted()
+      if (request.signal?.aborted) throw new TilecouchError('ABORTED')
       try {
         return await this.#once(request)
       } catch (error) {
@@ -54,13 +57,15 @@ export class Couch {
         if (!failure.retryable || attempt >= (request.retries ?? retries)) throw failure.error
         onRetry?.(failure.error)
         const delay = Math.min(firstDelay * 2 ** attempt, longestDelay)
-        await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: request.signal })
+        await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: request.signal }).catch(() => {})
       }
     }
   }
 
   /** @param {CouchRequest} request */
-  async #once ({ method = 'GET', path = '', qs, body, raw, parse, accept, server, signal }) {
+  async #once (request) {
+    const { method = 'GET', path = '', qs, body, server, signal } = request
+    if (request.raw) return this.#bytes(request)
     const answer = await this.nano.request({
       method,
       db: server ? undefined : this.db,
@@ -68,16 +73,42 @@ export class Couch {
       qs,
       body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
       dontStringify: true,
-      dontParse: Boolean(raw),
-      accept,
       signal
     })
-    if (parse) return parse(answer)
     // an answer that ended early parses as nothing: a server that was killed while it spoke
-    if (!raw && method !== 'HEAD' && (typeof answer !== 'object' || answer === null || Buffer.isBuffer(answer))) {
+    if (method !== 'HEAD' && (typeof answer !== 'object' || answer === null || Buffer.isBuffer(answer))) {
       throw Object.assign(new Error('not JSON, or cut off'), { badAnswer: true })
     }
     return answer
+  }
+
+  /**
+   * Not through nano: it reads bytes where nobody catches, so that a server that dies in the middle of an answer would
+   * end this process instead of failing the request.
+   * @param {CouchRequest} request
+   */
+  async #bytes ({ method = 'GET', path = '', qs = {}, body, parse, accept = '*/*', server, signal }) {
+    const { authorised, db } = this.#target
+    const target = new URL(`${authorised}${server ? '' : `/${encodeURIComponent(db)}`}/${path}`)
+    const auth = target.username && { authorization: `Basic ${Buffer.from(`${decodeURIComponent(target.username)}:${decodeURIComponent(target.password)}`).toString('base64')}` }
+    target.username = target.password = ''
+    target.search = new URLSearchParams(qs).toString()
+    const response = await fetch(target, {
+      method,
+      headers: { accept, 'content-type': 'application/json', ...auth },
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+      redirect: 'error',
+      signal
+    })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    if (response.ok) return parse ? parse(bytes) : bytes
+    let answer = {}
+    try {
+      answer = JSON.parse(bytes.toString())
+    } catch {
+      // not CouchDB's words: the status says enough
+    }
+    throw Object.assign(new Error(answer.reason ?? response.statusText), { statusCode: response.status, ...answer })
   }
 
   /** Sorts an error from nano into the catalogue, and into those that may pass and those that will not. */

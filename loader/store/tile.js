@@ -1,5 +1,5 @@
 // Tiles on their way into the store: checked, digested, and turned into documents.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import {
   TILE_ATTACHMENT, TilecouchError, checkLayer, checkTile, inspectTile, isExactTime, tileId, versionId
@@ -24,23 +24,6 @@ const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
  */
 
 /**
- * A version that may be stored.
- * @typedef {object} Tile
- * @property {string} id of its head
- * @property {string} layer
- * @property {number} z
- * @property {number} x
- * @property {number} y
- * @property {string} time
- * @property {string | null} digest as CouchDB writes it; null when gone
- * @property {string} [type]
- * @property {Buffer} [bytes]
- * @property {string} [expires]
- * @property {Record<string, any>} [origin]
- * @property {'create' | 'advance' | 'backfill'} [tried] a request that held it was sent, perhaps in vain
- */
-
-/**
  * @param {NewVersion} version
  * @returns {Promise<Tile>}
  */
@@ -49,17 +32,47 @@ export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, ex
   checkTile(z, x, y)
   if (!isExactTime(time)) throw new TilecouchError('BAD_TIME', { value: time })
   if (expires !== undefined && !isExactTime(expires)) throw new TilecouchError('BAD_TIME', { value: expires })
-  const tile = { id: tileId(layer, z, x, y), layer, z, x, y, time, expires, origin }
-  if (gone) return { ...tile, digest: null }
+  if (gone) return new Tile({ layer, z, x, y, time, expires, origin })
   const content = toBuffer(bytes ?? await read?.())
   const { type } = inspectTile(content, { gunzip })
-  return { ...tile, type, bytes: content, digest: digestOf(content) }
+  return new Tile({ layer, z, x, y, time, expires, origin, type, bytes: content })
+}
+
+/** A version that may be stored. */
+export class Tile {
+  #digest
+
+  /** @param {Record<string, any>} fields */
+  constructor ({ layer, z, x, y, time, expires, origin, type, bytes }) {
+    this.id = tileId(layer, z, x, y) // of its head
+    this.layer = layer
+    this.z = z
+    this.x = x
+    this.y = y
+    this.time = time
+    this.expires = expires
+    this.origin = origin
+    this.type = type
+    /** @type {Buffer | undefined} */
+    this.bytes = bytes // none when gone
+    /** @type {'create' | 'advance' | 'backfill' | undefined} */
+    this.tried = undefined // what a request that held it was to do, perhaps in vain
+  }
+
+  /**
+   * As CouchDB writes it; null when gone. Worked out when first compared: on new ground nothing is.
+   * @returns {string | null}
+   */
+  get digest () {
+    if (!this.bytes) return null
+    return this.#digest ??= digestOf(this.bytes)
+  }
 }
 
 const toBuffer = bytes => Buffer.isBuffer(bytes) || !bytes ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The digest CouchDB gives an attachment it does not compress, which it does for none of our types. */
-export const digestOf = bytes => 'md5-' + createHash('md5').update(bytes).digest('base64')
+export const digestOf = bytes => `md5-${hash('md5', bytes, 'base64')}`
 
 /** Head or past document of a tile. */
 export function tileDocument (tile, { current, stored }) {
@@ -97,4 +110,18 @@ export function pastOf (head) {
 /** What the timeline needs to know of a stored document. */
 export function versionOf (doc) {
   return { time: doc.time, digest: doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null, rev: doc._rev, id: doc._id }
+}
+
+/**
+ * The body of a _bulk_docs request. Base64 needs no escaping, so the tiles are put in as they are instead of being
+ * searched for quotes and copied once more by JSON.stringify.
+ * @param {any[]} docs tile documents
+ */
+export function bulkBody (docs) {
+  return `{"docs":[${docs.map(({ _attachments, ...fields }) => {
+    const json = JSON.stringify(fields)
+    const attachment = _attachments?.[TILE_ATTACHMENT]
+    if (!attachment) return json
+    return `${json.slice(0, -1)},"_attachments":{"${TILE_ATTACHMENT}":{"content_type":${JSON.stringify(attachment.content_type)},"data":"${attachment.data}"}}}`
+  }).join(',')}]}`
 }

@@ -56,7 +56,7 @@ export async function writeVersions (couch, versions, {
     if (tile.type) summary.types[tile.type] = (summary.types[tile.type] ?? 0) + 1
     if (outcome === 'unchanged') return
     summary.bytes += tile.bytes?.length ?? 0
-    if (tile.digest === null) summary.gone++
+    if (!tile.bytes) summary.gone++
   }
   const fail = (tile, error) => {
     const failure = { id: tile.id ?? `${tile.layer}:${tile.z}:${tile.x}:${tile.y}`, code: error.code ?? 'INTERNAL', reason: error.message }

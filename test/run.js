@@ -1,0 +1,61 @@
+// npm test: lint, types, and every test that can run here. Prints what it skipped and why; the last line counts.
+import { spawn } from 'node:child_process'
+import { readFile, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findCouchDb } from '../bench/couchdb.js'
+import { scrub } from '../core/index.js'
+import { tools } from './support/tools.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const require = createRequire(import.meta.url)
+const executable = (module, name = module) => path.join(path.dirname(require.resolve(`${module}/package.json`)), require(`${module}/package.json`).bin[name] ?? require(`${module}/package.json`).bin)
+const report = path.join(tmpdir(), `tilecouch-tests-${process.pid}.json`)
+const totals = { passed: 0, failed: 0, skipped: 0 }
+const skipped = []
+
+function run (args, env = {}) {
+  return new Promise(resolve => {
+    spawn(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } }).once('close', code => resolve(code === 0))
+  })
+}
+
+async function check (name, args) {
+  console.log(`\n== ${name}`)
+  const ok = await run(args)
+  totals[ok ? 'passed' : 'failed']++
+  console.log(ok ? 'ok' : 'FAILED')
+}
+
+for (const { name, found, needed } of tools()) {
+  if (found) continue
+  if (process.env.CI === 'true' && needed) {
+    console.log(`${name} is missing, and CI must have it`)
+    totals.failed++
+  } else skipped.push(`tests that need ${name}: it is not installed`)
+}
+if (process.env.COUCHDB_URL) console.log(`CouchDB: ${scrub(process.env.COUCHDB_URL)} (COUCHDB_URL)`)
+else if (findCouchDb()) console.log(`CouchDB: ${findCouchDb()}`)
+else skipped.push('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
+if (process.env.COUCHDB_URL && !findCouchDb()) skipped.push('killing a real CouchDB in the middle of a load: COUCHDB_URL names one that is not ours to kill, COUCHDB_BIN starts one that is')
+
+await check('lint', [executable('eslint'), '.'])
+await check('types', [executable('typescript', 'tsc'), '-p', 'tsconfig.json'])
+
+console.log('\n== tests')
+const mocha = [executable('mocha', 'mocha'), 'test/**/*.test.js', '--reporter', 'test/support/reporter.cjs']
+const ok = await run([executable('c8'), process.execPath, ...mocha], { TILECOUCH_REPORT: report })
+const counted = await readFile(report, 'utf8').then(JSON.parse, () => null)
+await rm(report, { force: true })
+if (counted) for (const kind of ['passed', 'failed', 'skipped']) totals[kind] += counted[kind]
+if (!counted || (!ok && !counted.failed)) {
+  console.log(counted ? 'FAILED: coverage is below its floor (.c8rc.json)' : 'FAILED: the tests did not run to their end')
+  totals.failed++
+}
+skipped.push(...counted?.reasons ?? [])
+
+if (skipped.length) console.log(`\nSkipped:\n${[...new Set(skipped)].map(reason => `  - ${reason}`).join('\n')}`)
+console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
+process.exitCode = totals.failed ? 1 : 0

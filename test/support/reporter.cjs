@@ -1,0 +1,19 @@
+// Mocha's spec reporter, and the counts in a file for test/run.js.
+const { writeFileSync } = require('node:fs')
+const Mocha = require('mocha')
+
+module.exports = class extends Mocha.reporters.Spec {
+  constructor (runner, options) {
+    super(runner, options)
+    const reasons = new Set()
+    runner.on(Mocha.Runner.constants.EVENT_TEST_PENDING, test => {
+      reasons.add(`${test.parent?.fullTitle() ?? ''} ${test.title}${test.skipReason ? `: ${test.skipReason}` : ''}`.trim())
+    })
+    runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
+      const { passes, failures, pending } = runner.stats
+      if (process.env.TILECOUCH_REPORT) {
+        writeFileSync(process.env.TILECOUCH_REPORT, JSON.stringify({ passed: passes, failed: failures, skipped: pending, reasons: [...reasons] }))
+      }
+    })
+  }
+}

@@ -1,0 +1,37 @@
+// Programs some tests drive. Where one is missing its tests are skipped with a reason, except under CI.
+import { accessSync, constants } from 'node:fs'
+import path from 'node:path'
+
+function find (...names) {
+  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
+  for (const file of names.flatMap(name => path.isAbsolute(name) ? [name] : folders.map(folder => path.join(folder, name)))) {
+    try {
+      accessSync(file, constants.X_OK)
+      return file
+    } catch {
+      // the next one
+    }
+  }
+}
+
+export const chromium = () => find(...(process.env.CHROMIUM_BIN ? [process.env.CHROMIUM_BIN] : []), 'chromium', 'chromium-browser', 'google-chrome', 'chrome')
+
+/** needed: CI installs it, so that it is a failure there when it is missing. */
+export const tools = () => [
+  { name: 'chromium', found: chromium(), needed: true },
+  { name: 'nginx', found: find('nginx'), needed: true },
+  { name: 'memcached', found: find('memcached'), needed: true },
+  { name: 'redis-server', found: find('redis-server'), needed: true }
+]
+
+/**
+ * Skips the running test or suite and says why in the summary.
+ * @param {Mocha.Context} context
+ * @param {string} reason
+ */
+export function skip (context, reason) {
+  const runnable = context.test ?? context.currentTest
+  runnable.skipReason = reason
+  console.log(`    skipped: ${reason}`)
+  context.skip()
+}
