@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import couchdbPush from 'couchdb-push'
+import { build } from '../../loader/couchapp/build.js'
+import { compose } from '../../loader/couchapp/compose.js'
+import { push } from '../../loader/couchapp/push.js'
+import { Couch } from '../../loader/store/couch.js'
+import { request, useDatabase, useFolder } from './helpers.js'
+
+const view = body => `(function (doc) { ${body} })`
+const design = (map, more = {}) => ({ _id: '_design/app', language: 'javascript', views: { all: { map: view(map), reduce: '_count' } }, couchapp: { signatures: {} }, ...more })
+const actions = pushed => Object.fromEntries(pushed.map(({ id, action }) => [id, action]))
+
+describe('pushing design documents', function () {
+  const database = useDatabase(this)
+  const fill = count => request(`${database.url}/_bulk_docs`, { method: 'POST', body: { docs: Array.from({ length: count }, (_, index) => ({ _id: `d${index}`, index })) } })
+  const couch = () => new Couch(database.url, { retries: 2 })
+  const ids = async () => (await request(`${database.url}/_all_docs`)).rows.map(({ id }) => id).filter(id => id.startsWith('_design/'))
+
+  it('deploys what is new, and leaves no staging document', async () => {
+    const docs = await compose()
+    assert.deepEqual(Object.values(actions(await push(couch(), docs))), ['new', 'new', 'new', 'new'])
+    assert.deepEqual(await ids(), docs.map(({ _id }) => _id).sort())
+    for (const doc of docs) {
+      const { _rev, _attachments, ...stored } = await request(`${database.url}/${doc._id}`)
+      const { _attachments: attachments, ...wanted } = doc
+      assert.deepEqual(stored, wanted)
+      assert.deepEqual(Object.keys(_attachments ?? {}).sort(), Object.keys(attachments ?? {}).sort())
+    }
+  })
+
+  it('does not touch what is unchanged', async () => {
+    const docs = await compose()
+    await push(couch(), docs)
+    const revs = async () => (await request(`${database.url}/_all_docs`)).rows.map(({ id, value }) => `${id} ${value.rev}`)
+    const before = await revs()
+    assert.deepEqual([...new Set(Object.values(actions(await push(couch(), docs))))], ['unchanged'])
+    assert.deepEqual(await revs(), before)
+  })
+
+  it('replaces only what changed, and names the fields', async () => {
+    const docs = await compose()
+    await push(couch(), docs)
+    const revOf = async id => (await request(`${database.url}/${id}`))._rev
+    const before = await revOf('_design/versions')
+    const changed = docs.map(doc => doc._id === '_design/tiles' ? { ...doc, rewrites: [], lists: undefined } : doc)
+    const pushed = await push(couch(), JSON.parse(JSON.stringify(changed)))
+    assert.deepEqual(pushed.filter(({ action }) => action !== 'unchanged').map(({ id, action, fields }) => ({ id, action, fields: fields.sort() })),
+      [{ id: '_design/tiles', action: 'changed', fields: ['lists', 'rewrites'] }])
+    assert.equal(await revOf('_design/versions'), before)
+    assert.equal((await request(`${database.url}/_design/tiles`)).lists, undefined)
+  })
+
+  it('notices an attachment whose bytes changed', async () => {
+    const app = (text, signature) => [{ _id: '_design/app', language: 'javascript', _attachments: { 'a.txt': { content_type: 'text/plain', data: btoa(text) } }, couchapp: { signatures: { 'a.txt': signature } } }]
+    await push(couch(), app('one', '1'))
+    assert.deepEqual(actions(await push(couch(), app('one', '1'))), { '_design/app': 'unchanged' })
+    assert.deepEqual(actions(await push(couch(), app('two', '2'))), { '_design/app': 'changed' })
+    assert.equal((await request(`${database.url}/_design/app?attachments=true`))._attachments['a.txt'].data, btoa('two'))
+  })
+
+  it('changes nothing in a dry run', async () => {
+    const docs = await compose()
+    assert.deepEqual([...new Set(Object.values(actions(await push(couch(), docs, { dryRun: true }))))], ['new'])
+    assert.deepEqual(await ids(), [])
+    await push(couch(), [design('emit(doc._id)')])
+    const pushed = await push(couch(), [design('emit(doc.index)')], { dryRun: true })
+    assert.deepEqual(pushed, [{ id: '_design/app', action: 'changed', fields: ['views'] }])
+    assert.match((await request(`${database.url}/_design/app`)).views.all.map, /_id/)
+  })
+
+  it('never lets a reader see a view without its index', async function () {
+    this.timeout(30000)
+    await fill(1500)
+    await push(couch(), [design('emit(doc._id)')])
+    let done = false
+    const seen = []
+    const reading = (async () => {
+      while (!done) {
+        const { rows } = await request(`${database.url}/_design/app/_view/all?update=false`)
+        seen.push(rows[0]?.value ?? 0)
+      }
+    })()
+    await push(couch(), [design('emit(doc._id); emit(doc.index)')])
+    // one look after the swap at least
+    seen.push((await request(`${database.url}/_design/app/_view/all?update=false`)).rows[0]?.value ?? 0)
+    done = true
+    await reading
+    assert.deepEqual([...new Set(seen)], [1500, 3000], 'the old index whole, then the new one whole')
+    assert.deepEqual(await ids(), ['_design/app'])
+  })
+
+  it('finishes what an earlier push left half done', async () => {
+    await push(couch(), [design('emit(doc._id)')])
+    await request(`${database.url}/_design/app-staging`, { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(1)') } } } })
+    await push(couch(), [design('emit(doc.index)')])
+    assert.deepEqual(await ids(), ['_design/app'])
+  })
+
+  it('can be stopped while an index is built, and the old one stays in use', async () => {
+    await fill(3000)
+    await push(couch(), [design('emit(doc._id)')])
+    const stop = new AbortController()
+    const pushing = push(couch(), [design('for (var i = 0; i < 20; i++) emit(i)')], { signal: stop.signal })
+    const stopped = assert.rejects(pushing, { code: 'ABORTED' })
+    while (!(await ids()).includes('_design/app-staging')) await sleep(5)
+    stop.abort()
+    await stopped
+    assert.match((await request(`${database.url}/_design/app`)).views.all.map, /_id/)
+  })
+})
+
+describe('the classic couchapp folders', function () {
+  const folder = useFolder()
+  const database = useDatabase(this)
+
+  it('are pushed unchanged by couchdb-push, and become the same design documents', async () => {
+    const folders = await build(folder.dir)
+    const docs = await compose()
+    for (const source of folders) {
+      await new Promise((resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) })
+    }
+    for (const { _id, couchapp, _attachments = {}, ...wanted } of docs) {
+      const { _rev, _attachments: pushed = {}, ...stored } = await request(`${database.url}/${_id}?attachments=true`)
+      assert.deepEqual(stored, { _id, ...wanted })
+      assert.deepEqual(bytesOf(pushed), bytesOf(_attachments))
+    }
+  })
+
+  it('and what couchdb-push made of them answers as what tilecouch pushes does', async () => {
+    for (const source of await build(folder.dir)) {
+      await new Promise((resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) })
+    }
+    const { error } = await request(`${database.url}/_design/tiles/_rewrite/osm/1/5/0.png`)
+    assert.equal(error, 'BAD_TILE')
+    const pushed = await push(new Couch(database.url), await compose(), { dryRun: true })
+    assert.deepEqual(pushed.map(({ fields }) => fields.filter(field => field !== 'couchapp' && field !== '_attachments')).flat(), [], 'only signatures and content types differ')
+  })
+})
+
+const bytesOf = attachments => Object.fromEntries(Object.entries(attachments).map(([name, { data }]) => [name, data]).sort())
