@@ -1,7 +1,7 @@
 // Reading documents from PouchDB in CouchDB's words.
 import { badRequest, notFound } from './errors.js'
 
-export const isRev = rev => typeof rev === 'string' && /^\d{1,15}-[^"\s]{1,64}$/.test(rev)
+export const isRev = rev => typeof rev === 'string' && /^\d{1,15}-[^"\s-]{1,64}$/.test(rev)
 
 export function requireRev (rev) {
   if (!isRev(rev)) throw badRequest('Invalid rev format')
@@ -15,11 +15,41 @@ const missing = error => {
 }
 
 /**
+ * The leaves of a document, best first, each with the revisions that lead to it.
+ * @param {import('./databases.js').Database} database
+ * @returns {Promise<{rev: string, deleted: boolean, revs: Set<string>}[]>}
+ */
+export async function leavesOf (database, id) {
+  const tree = await new Promise((resolve, reject) => database.pouch._getRevisionTree(id, (error, found) => {
+    if (!error) resolve(found)
+    else if (error.status === 404) resolve([])
+    else reject(error)
+  }))
+  const leaves = []
+  const visit = tree.map(({ pos, ids }) => ({ pos, ids, revs: [] }))
+  while (visit.length) {
+    const { pos, ids: [hash, { deleted = false } = {}, branches], revs } = visit.pop()
+    const path = [...revs, `${pos}-${hash}`]
+    if (!branches.length) leaves.push({ rev: `${pos}-${hash}`, deleted, revs: new Set(path) })
+    for (const ids of branches) visit.push({ pos: pos + 1, ids, revs: path })
+  }
+  return leaves.sort((a, b) => Number(a.deleted) - Number(b.deleted) || generation(b.rev) - generation(a.rev) || (a.rev < b.rev ? 1 : -1))
+}
+
+/**
+ * Reads one revision. `latest` is done here: PouchDB throws outside its callback, and so ends the process, when the
+ * revision is unknown.
  * @param {import('./databases.js').Database} database
  * @param {string} id @param {any} [options] of PouchDB's get
  * @returns {Promise<any>}
  */
-export const getDocument = (database, id, options = {}) => database.pouch.get(id, options).catch(missing)
+export async function getDocument (database, id, { latest, ...options } = {}) {
+  if (latest && options.rev && !id.startsWith('_local/')) {
+    const newer = (await leavesOf(database, id)).find(({ revs }) => revs.has(options.rev))
+    if (newer) options.rev = newer.rev
+  }
+  return database.pouch.get(id, options).catch(missing)
+}
 
 /** The same, with null instead of a 404. */
 export const findDocument = (database, id, options = {}) => getDocument(database, id, options).catch(error => {
@@ -35,21 +65,23 @@ export const attachmentBytes = (database, id, name, stub) => new Promise((resolv
  * All leaves of a document, or the revisions asked for: [{ok: doc}] and [{missing: rev}].
  * @returns {Promise<any[]>}
  */
-export async function openRevisions (database, id, revs, options) {
-  const found = await database.pouch.get(id, { ...options, open_revs: revs }).catch(error => {
-    if (error.status === 404) return revs === 'all' ? [] : revs.map(rev => ({ missing: rev }))
-    throw error
-  })
-  return found.filter(one => one.ok || one.missing)
+export async function openRevisions (database, id, asked, { latest, ...options }) {
+  let revs = asked
+  if (asked === 'all' || latest) {
+    const leaves = await leavesOf(database, id)
+    if (asked === 'all') revs = leaves.map(({ rev }) => rev)
+    else revs = [...new Set(asked.flatMap(rev => { const newer = leaves.filter(leaf => leaf.revs.has(rev)).map(leaf => leaf.rev); return newer.length ? newer : rev }))]
+  }
+  return Promise.all(revs.map(async rev => {
+    const ok = await findDocument(database, id, { ...options, rev })
+    return ok ? { ok } : { missing: rev }
+  }))
 }
 
 /** The winning revision of a document, deleted or not; null when there never was one. */
 export async function winner (database, id, options = {}) {
-  const doc = await findDocument(database, id, options)
-  if (doc) return doc
-  const leaves = (await openRevisions(database, id, 'all', options)).map(({ ok }) => ok)
-  leaves.sort((a, b) => generation(b._rev) - generation(a._rev) || (a._rev < b._rev ? 1 : -1))
-  return leaves[0] ?? null
+  const [best] = await leavesOf(database, id)
+  return best ? findDocument(database, id, { ...options, rev: best.rev }) : null
 }
 
 export const generation = rev => Number.parseInt(rev, 10)

@@ -2,12 +2,11 @@
 // then PouchDB. Checking first matters: PouchDB throws outside its callback for some bad documents, and the
 // request would never be answered.
 import { isDatabaseAdmin, notDatabaseAdmin } from './auth.js'
-import { findDocument } from './documents.js'
-import { HttpError, badRequest, toHttpError } from './errors.js'
+import { findDocument, isRev, leavesOf } from './documents.js'
+import { HttpError, badRequest, conflict, toHttpError } from './errors.js'
 import { isObject } from './exchange.js'
 import { checkDesign } from './design/check.js'
 import { validate } from './validate.js'
-import { isRev } from './documents.js'
 
 const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
 const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])
@@ -69,7 +68,7 @@ function checkAttachment (name, { content_type: type = 'application/octet-stream
 }
 
 /** Stubs are filled in from the revision they continue; one that names nothing is CouchDB's 412. */
-async function resolveStubs (database, doc, old) {
+function resolveStubs (doc, old) {
   for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
     if (!attachment.stub) continue
     const known = old?._attachments?.[name]
@@ -80,15 +79,22 @@ async function resolveStubs (database, doc, old) {
 
 const hasStubs = doc => Object.values(doc._attachments ?? {}).some(({ stub }) => stub)
 
-/** The revision a document continues, which validation sees as the old document. */
-async function ancestor (database, doc, newEdits) {
-  if (newEdits) return doc._rev ? findDocument(database, doc._id, { rev: doc._rev, revs: true }) : findDocument(database, doc._id, { revs: true })
-  const { start, ids } = doc._revisions ?? { start: 0, ids: [] }
+/** The revision others' document continues: the nearest ancestor that is here. */
+async function ancestor (database, { _id: id, _revisions: { start, ids } = { start: 0, ids: [] } }) {
   for (let i = 1; i < ids.length; i++) {
-    const old = await findDocument(database, doc._id, { rev: `${start - i}-${ids[i]}`, revs: true })
+    const old = await findDocument(database, id, { rev: `${start - i}-${ids[i]}`, revs: true })
     if (old) return old
   }
   return null
+}
+
+/** The leaf an edit continues. An edit of anything else is a conflict, which comes before validation. */
+async function leaf (database, { _id: id, _rev: rev }) {
+  if (id.startsWith('_local/')) return null
+  const leaves = await leavesOf(database, id)
+  const known = rev ? leaves.some(one => one.rev === rev) : leaves.every(one => one.deleted)
+  if (!known) throw conflict()
+  return rev ? findDocument(database, id, { rev, revs: true }) : null
 }
 
 /**
@@ -103,10 +109,14 @@ export async function writeDocuments (database, docs, { userCtx, newEdits = true
   /** @type {any[]} */
   const answers = new Array(docs.length)
   const validators = await database.designs.validators()
-  const olds = await Promise.all(docs.map(doc => validators.length || hasStubs(doc) ? ancestor(database, doc, newEdits) : null))
-  for (const [i, doc] of docs.entries()) await resolveStubs(database, doc, olds[i])
+  const olds = await Promise.all(docs.map((doc, i) => {
+    if (!validators.length && !hasStubs(doc)) return null
+    const old = newEdits ? leaf(database, doc) : ancestor(database, doc)
+    return old.catch(error => { answers[i] = toHttpError(error) })
+  }))
+  docs.forEach((doc, i) => { if (!answers[i]) resolveStubs(doc, olds[i]) })
   docs.forEach((doc, i) => {
-    if (!doc._id.startsWith('_design/')) return
+    if (answers[i] || !doc._id.startsWith('_design/')) return
     if (!isDatabaseAdmin(userCtx, database.security)) answers[i] = notDatabaseAdmin(userCtx)
     else if (!doc._deleted) answers[i] = attempt(() => checkDesign(doc))
   })

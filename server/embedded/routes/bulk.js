@@ -1,7 +1,7 @@
 // Many documents in one request: _bulk_docs, _bulk_get, _revs_diff.
 import { HttpError, badRequest } from '../errors.js'
 import { isObject } from '../exchange.js'
-import { generation, isRev, openRevisions } from '../documents.js'
+import { generation, isRev, leavesOf, openRevisions } from '../documents.js'
 import { checkDocument, writeDocuments } from '../writer.js'
 import { newId, only } from './server.js'
 
@@ -53,8 +53,7 @@ export async function revsDiff (ex) {
   const missing = await ex.db.pouch.revsDiff(body)
   for (const [id, answer] of Object.entries(missing)) {
     const newest = Math.max(...answer.missing.map(generation))
-    const leaves = (await openRevisions(ex.db, id, 'all', {})).map(({ ok }) => ok._rev)
-    const ancestors = leaves.filter(rev => generation(rev) < newest)
+    const ancestors = (await leavesOf(ex.db, id)).map(({ rev }) => rev).filter(rev => generation(rev) < newest)
     if (ancestors.length) answer.possible_ancestors = ancestors
   }
   ex.sendJson(200, missing)

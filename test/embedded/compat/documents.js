@@ -65,6 +65,11 @@ export const documents = target => describe('documents', () => {
     await admin('PUT', '/old', { n: 2, _rev: first })
     assert.equal((await admin('GET', `/old?rev=${first}`)).json.n, 1)
     assert.equal((await admin('GET', '/old?rev=1-abc')).status, 404)
+    assert.ok((await admin('GET', '/old?rev=1-abc&latest=true')).status < 500) // CouchDB answers the winner
+    assert.equal((await admin('GET', `/old?rev=${first}&latest=true`)).json.n, 2)
+    const open = async revs => (await admin('GET', `/old?open_revs=${JSON.stringify(revs)}&latest=true`)).json
+    assert.deepEqual((await open([first])).map(({ ok }) => ok.n), [2])
+    assert.deepEqual(await open(['7-x']), [{ missing: '7-x' }])
     const bad = await admin('GET', '/old?rev=zzz')
     assert.equal(bad.status, 400)
     assert.equal(bad.json.reason, 'Invalid rev format')

@@ -54,6 +54,17 @@ export const validation = target => describe('validation', () => {
     assert.equal(json[3].error, 'conflict')
   })
 
+  it('comes after conflicts', async () => {
+    const { rev } = (await admin('PUT', '/contended', { n: 1 })).json
+    refused(await admin('PUT', '/contended', { bad: 1 }), 409, 'conflict')
+    await admin('PUT', '/contended', { _rev: rev, n: 2 })
+    refused(await admin('PUT', '/contended', { _rev: rev, bad: 1 }), 409, 'conflict')
+    refused(await admin('PUT', '/contended', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
+    refused(await admin('PUT', '/unheard', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
+    const { json } = await admin('POST', '/_bulk_docs', { docs: [{ _id: 'contended', bad: 1 }, { _id: 'contended', _rev: rev, _deleted: true }] })
+    assert.deepEqual(json.map(({ error }) => error), ['conflict', 'conflict'])
+  })
+
   it('judges revisions of others', async () => {
     const { json } = await admin('POST', '/_bulk_docs', { new_edits: false, docs: [{ _id: 'r1', bad: 1, _rev: '1-a' }, { _id: 'r2', _rev: '1-a' }] })
     assert.deepEqual(json, [{ id: 'r1', rev: '1-a', error: 'forbidden', reason: 'bad' }])
