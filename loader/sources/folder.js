@@ -48,16 +48,20 @@ export async function open (folder, { bbox, zooms, scheme }) {
 async function numbers (directory, compare) {
   const found = []
   for (const name of await list(directory)) {
-    if (NUMBER.test(name) && (await stat(path.join(directory, name))).isDirectory()) found.push(+name)
+    if (NUMBER.test(name) && await isFolder(path.join(directory, name))) found.push(+name)
   }
   return found.sort(compare)
 }
 
-async function list (directory) {
+const list = directory => reading(directory, readdir)
+
+const isFolder = name => reading(name, async file => (await stat(file)).isDirectory())
+
+async function reading (name, read) {
   try {
-    return await readdir(directory)
+    return await read(name)
   } catch (error) {
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: directory, why: error.message })
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
   }
 }
 
