@@ -1,0 +1,75 @@
+// What the tests of loader/ share: temporary folders, a server that answers as it is told, streams that remember.
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+/** A folder for each test of a suite, removed after it. */
+export function useFolder () {
+  const folder = {
+    dir: '',
+    /** @param {Record<string, string | Buffer>} files */
+    write (files) {
+      for (const [name, content] of Object.entries(files)) {
+        const file = path.join(folder.dir, name)
+        mkdirSync(path.dirname(file), { recursive: true })
+        writeFileSync(file, content)
+      }
+      return folder.dir
+    }
+  }
+  beforeEach(() => { folder.dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-')) })
+  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true }) })
+  return folder
+}
+
+/** @param {import('../../loader/sources/index.js').Source} source @returns {Promise<string[]>} z/x/y of its tiles, in its order */
+export async function tilesOf (source) {
+  const found = []
+  for await (const { z, x, y } of source.tiles()) found.push(`${z}/${x}/${y}`)
+  return found
+}
+
+/**
+ * A server for each test that gives its answers one after the other, the last again and again. An answer is a function
+ * of request and response, or [status, body].
+ */
+export function useServer () {
+  /** @type {{url: string, requests: {method: string, url: string, authorization?: string, body: string}[], answers: any[]}} */
+  const fake = { url: '', requests: [], answers: [] }
+  let server
+  beforeEach(async () => {
+    fake.requests = []
+    fake.answers = []
+    server = createServer(async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      fake.requests.push({ method: request.method, url: request.url, authorization: request.headers.authorization, body })
+      const answer = fake.answers.length > 1 ? fake.answers.shift() : fake.answers[0]
+      if (typeof answer === 'function') return answer(request, response)
+      const [status, content] = answer
+      response.writeHead(status, { 'content-type': 'application/json' }).end(typeof content === 'string' ? content : JSON.stringify(content))
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
+    fake.url = `http://admin:s3cret@127.0.0.1:${server.address().port}/tiles`
+  })
+  afterEach(async () => {
+    server.closeAllConnections()
+    await new Promise(resolve => { server.close(resolve) })
+  })
+  return fake
+}
+
+/** A stream that remembers what was written. */
+export const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
+
+/** Random numbers from 0 to 1 that are the same in every run. */
+export function seeded (seed) {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ state >>> 15, 1 | state)
+    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed
+    return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32
+  }
+}
