@@ -1,7 +1,7 @@
 // The colours of the demo: a calm map by day, the same map in a deep blue night, and the twilight between.
 
-/** Steps of light from day, 0, to night: so many that no edge between two of them is seen. */
-export const NIGHT = 40
+/** Steps of light from day, 0, to night: so many that the edge between two of them is hardly seen. */
+export const NIGHT = 44
 
 const rgb = hex => [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16))
 
@@ -15,8 +15,7 @@ export const inks = {
   ice: { day: '#fdfdfb', night: '#2a3a54' }
 }
 
-// Smooth edges are mixtures of two inks: [one, other, part of the other]. Few, since a tile may use 256 colours in all
-// and most of them are needed for the light.
+// Smooth edges are mixtures of two inks: [one, other, part of the other].
 const mixtures = [
   ['sea', 'sea', 0], ['sea', 'grid', 1], ['sea', 'coast', 0.35], ['sea', 'coast', 0.7], ['sea', 'coast', 1],
   ['coast', 'land', 0.35], ['coast', 'land', 0.7], ['land', 'land', 0], ['land', 'border', 0.5], ['land', 'border', 1],
@@ -39,17 +38,24 @@ const darkness = level => level === 0 ? 0 : 0.05 + 0.95 * (1 - (1 - level / NIGH
 
 const warmth = level => level === 0 ? 0 : 0.16 * Math.max(0, 1 - level / (NIGHT * 0.6)) * Math.min(1, level / 6)
 
-/** Index of a base colour in the light of a level. */
-export const shade = (base, level) => base + level * dayColours.length
+// A PNG indexes 256 colours. Wide areas show every step of light; on lines every fourth is enough.
+const steps = mixtures.map(([one, other]) => one === other ? 1 : 4)
+const stepsOf = base => NIGHT / steps[base] + 1
+const starts = mixtures.map((_, base) => steps.slice(0, base).reduce((sum, __, before) => sum + stepsOf(before), 0))
 
-/** Every base colour in every light. */
-export const palette = Uint8Array.from({ length: dayColours.length * (NIGHT + 1) * 3 }, (_, at) => {
-  const index = Math.floor(at / 3)
-  const level = Math.floor(index / dayColours.length)
-  const base = index % dayColours.length
-  const colour = blend(blend(dayColours[base], nightColours[base], darkness(level)), EVENING, warmth(level))
-  return Math.round(colour[at % 3])
+const indices = Uint8Array.from({ length: mixtures.length * (NIGHT + 1) }, (_, at) => {
+  const base = at % mixtures.length
+  return starts[base] + Math.ceil(Math.floor(at / mixtures.length) / steps[base]) // upwards: even the first step is dusk
 })
+
+/** Index of a base colour in the light of a level. */
+export const shade = (base, level) => indices[base + level * mixtures.length]
+
+/** Every base colour in every light: red, green and blue of each index. */
+export const palette = Uint8Array.from(mixtures.flatMap((_, base) => Array.from({ length: stepsOf(base) }, (__, step) => {
+  const level = step * steps[base]
+  return blend(blend(dayColours[base], nightColours[base], darkness(level)), EVENING, warmth(level)).map(Math.round)
+})).flat())
 
 /**
  * Turns drawn pixels into indices of base colours.
@@ -57,14 +63,14 @@ export const palette = Uint8Array.from({ length: dayColours.length * (NIGHT + 1)
  * @returns {Uint8Array}
  */
 export function quantise (pixels) {
-  const indices = new Uint8Array(pixels.length / 3)
+  const found = new Uint8Array(pixels.length / 3)
   const known = new Int16Array(1 << 18).fill(-1) // six bits a channel
-  for (let at = 0, from = 0; at < indices.length; at++, from += 3) {
+  for (let at = 0, from = 0; at < found.length; at++, from += 3) {
     const key = pixels[from] >> 2 << 12 | pixels[from + 1] >> 2 << 6 | pixels[from + 2] >> 2
     if (known[key] < 0) known[key] = nearest(pixels[from], pixels[from + 1], pixels[from + 2])
-    indices[at] = known[key]
+    found[at] = known[key]
   }
-  return indices
+  return found
 }
 
 function nearest (red, green, blue) {

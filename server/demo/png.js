@@ -10,20 +10,16 @@ export const LEVEL = 6 // of zlib: 9 takes twice the time for 3 % less
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const INDEXED = 3 // colour type
 
-export const MOST_COLOURS = 256
-const MOST_INDICES = 1024 // of a palette before it is cut
-
 /**
- * @param {Uint16Array} pixels an index into the palette each, row by row; of not more than 256 colours in all
+ * @param {Uint8Array} pixels an index into the palette each, row by row
  * @param {number} width
- * @param {Uint8Array} palette red, green and blue of each index; may be longer than 256
+ * @param {Uint8Array} palette red, green and blue of each index
  * @returns {Promise<Buffer>}
  */
 export async function encodeIndexed (pixels, width, palette) {
   const height = pixels.length / width
   const { indices, colours } = cutPalette(usedColours(pixels), palette)
-  const depth = [1, 2, 4, 8].find(bits => colours.length / 3 <= 2 ** bits)
-  if (!depth) throw new RangeError(`${colours.length / 3} colours are more than ${MOST_COLOURS}`)
+  const depth = [1, 2, 4].find(bits => colours.length / 3 <= 2 ** bits) ?? 8
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
@@ -35,21 +31,14 @@ export async function encodeIndexed (pixels, width, palette) {
 
 /** One flag for each index. */
 function usedColours (pixels) {
-  const used = new Uint8Array(MOST_INDICES)
+  const used = new Uint8Array(256)
   for (let at = 0; at < pixels.length; at++) used[pixels[at]] = 1
   return used
 }
 
-/** @param {Uint16Array} pixels */
-export function countColours (pixels) {
-  let count = 0
-  for (const flag of usedColours(pixels)) count += flag
-  return count
-}
-
 /** New indices, in the order of the old ones, so that neighbours in the palette stay neighbours. */
 function cutPalette (used, palette) {
-  const indices = new Uint16Array(used.length)
+  const indices = new Uint8Array(used.length)
   const colours = []
   for (let index = 0; index < used.length; index++) {
     if (!used[index]) continue

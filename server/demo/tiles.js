@@ -3,7 +3,7 @@ import { compareInner, compareRows } from '../../core/index.js'
 import { TILE, ZOOMS, baseTile } from './basemap.js'
 import { Light } from './light.js'
 import { palette, shade } from './palette.js'
-import { MOST_COLOURS, countColours, encodeIndexed } from './png.js'
+import { encodeIndexed } from './png.js'
 
 /** Every tile of the zooms, in the order of their ids. */
 export function * pyramid ({ min, max } = ZOOMS) {
@@ -22,19 +22,16 @@ const evenTiles = new Map()
 function evenTile (z, x, y, level) {
   const key = `${z}/${x}/${y}/${level}`
   let tile = evenTiles.get(key)
-  if (!tile) evenTiles.set(key, tile = baseTile(z, x, y).then(base => encodeIndexed(Uint16Array.from(base, colour => shade(colour, level)), TILE, palette)))
+  if (!tile) evenTiles.set(key, tile = baseTile(z, x, y).then(base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette)))
   return tile
 }
 
 async function litTile (light, z, x, y) {
   const base = await baseTile(z, x, y)
   const levels = light.levels(x, y)
-  // the whole world in one tile has more colours than a PNG can index: there the light goes in wider steps
-  for (let step = 1; ; step *= 2) {
-    const pixels = new Uint16Array(base.length)
-    for (let at = 0; at < base.length; at++) pixels[at] = shade(base[at], levels[at] & -step)
-    if (countColours(pixels) <= MOST_COLOURS) return encodeIndexed(pixels, TILE, palette)
-  }
+  const pixels = new Uint8Array(base.length)
+  for (let at = 0; at < base.length; at++) pixels[at] = shade(base[at], levels[at])
+  return encodeIndexed(pixels, TILE, palette)
 }
 
 /**

@@ -38,6 +38,9 @@ async function couchStore (options = {}) {
   return {
     url: running.url,
     viewer: running.viewer,
+    database: server.href,
+    forbidScripts: () => configure('sandbox'), // as a stock CouchDB has it
+    allowScripts: () => configure(VIEWER_CSP),
     async close () {
       await configure(before)
       await store.destroy()

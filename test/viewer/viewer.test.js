@@ -1,6 +1,7 @@
 /* global document, innerWidth, location, window -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
+import { up } from '../../server/index.js'
 import { drawnTiles, openBrowser, openPage, screens } from './browser.js'
 import { embeddedStore, kinds } from './stores.js'
 
@@ -126,6 +127,21 @@ for (const { name, open } of kinds) {
       await page.getByRole('button', { name: 'Try again' }).click()
       assert.ok(await drawnTiles(page) > 0)
       view.errors.length = 0 // the requests cut off above
+    })
+
+    it('tells what to run where a stock CouchDB forbids its scripts', async function () {
+      if (!store.forbidScripts) this.skip()
+      await store.forbidScripts()
+      try {
+        const page = await visit()
+        await page.getByRole('heading', { name: 'The viewer may not run here' }).waitFor()
+        assert.equal(await page.locator('noscript code').first().textContent(), 'tilecouch setup --fix')
+        assert.equal((await up({ db: store.database, demo: false })).blocked, true)
+      } finally {
+        await store.allowScripts()
+      }
+      assert.equal((await up({ db: store.database, demo: false })).blocked, false)
+      view.errors.length = 0 // the scripts that were not let
     })
   })
 }

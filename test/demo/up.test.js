@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Writable } from 'node:stream'
+import { createProgram } from '../../loader/cli/program.js'
+import { findEmbedded, up } from '../../server/index.js'
+import { addUpCommand } from '../../server/up-command.js'
+
+const demoSize = { zooms: { min: 0, max: 1 }, hours: 2 }
+
+describe('tilecouch up', () => {
+  let folder
+  const running = []
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-up-'))
+  })
+
+  afterEach(async () => {
+    for (const { close } of running.splice(0)) await close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const start = async options => {
+    const started = await up({ data: folder, env: {}, demoSize, ...options })
+    running.push(started)
+    return started
+  }
+
+  it('leads from nothing to a page, tiles, tiles as of a time, and CouchDB', async () => {
+    const steps = []
+    const { viewer, tiles, asOf, url, demo, blocked } = await start({ port: 0, onProgress: ({ step }) => steps.push(step) })
+    assert.deepEqual([...new Set(steps)], ['server', 'demo', 'push', 'index', 'ready'])
+    assert.equal(blocked, false)
+    assert.equal(demo?.editions, 3)
+    assert.match(await (await fetch(viewer)).text(), /<title>tilecouch/)
+    assert.match(asOf, /daylight@2024-06-20T01:00:00Z\/\{z\}\/\{x\}\/\{y\}\.png$/)
+    for (const template of [tiles, asOf]) {
+      const answer = await fetch(template.replace('{z}/{x}/{y}', '1/0/1'))
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'image/png'])
+    }
+    const info = /** @type {any} */ (await (await fetch(url)).json())
+    assert.equal(info.db_name, 'tiles')
+  })
+
+  it('loads the demo once', async () => {
+    const { close } = await start({ port: 0 })
+    await close()
+    const { demo, tiles } = await start({ port: 0 })
+    assert.equal(demo, null)
+    assert.match(tiles, /daylight/)
+  })
+
+  it('leaves a store empty when asked to', async () => {
+    const { demo, tiles } = await start({ port: 0, demo: false })
+    assert.equal(demo, null)
+    assert.match(tiles, /LAYER/)
+  })
+
+  it('uses the server that runs on the folder already', async () => {
+    const first = await start({ port: 0, demo: false })
+    const second = await start({ port: 0, demo: false })
+    assert.deepEqual([second.started, second.url], [false, first.url])
+    await second.close()
+    assert.ok(await findEmbedded(folder), 'whoever found it does not stop it')
+  })
+
+  it('takes the next port when the usual one is taken, and fails when told which', async () => {
+    const other = createServer()
+    const port = await new Promise(resolve => {
+      other.listen(0, '127.0.0.1', () => resolve(/** @type {any} */ (other.address()).port))
+    })
+    try {
+      await assert.rejects(start({ port, demo: false }), { code: 'PORT_IN_USE' })
+    } finally {
+      other.close()
+    }
+    const ports = []
+    for (const name of ['a', 'b']) ports.push(+new URL((await start({ data: path.join(folder, name), demo: false })).url).port)
+    assert.ok(ports[0] >= 5984 && ports[1] > ports[0] && ports[1] <= 6004, ports.join(' '))
+  })
+
+  it('closes the server when it is stopped in the middle, and goes on the next time', async () => {
+    const stop = new AbortController()
+    const stopped = start({ port: 0, signal: stop.signal, onProgress: ({ title }) => { if (title === '00:00 UTC') stop.abort() } })
+    await assert.rejects(stopped, { code: 'ABORTED' })
+    assert.equal(await findEmbedded(folder), null)
+    const { demo } = await start({ port: 0 })
+    assert.equal(demo?.editions, 2)
+  })
+
+  it('prints addresses on standard output, and ends with 0 when it is interrupted', async () => {
+    let text = ''
+    const stdout = new Writable({
+      write (chunk, encoding, done) {
+        text += chunk
+        if (/Ctrl-C stops/.test(text)) process.emit('SIGINT')
+        done()
+      }
+    })
+    const stderr = new Writable({ write (chunk, encoding, done) { done() } })
+    const couch = process.env.COUCHDB_URL
+    delete process.env.COUCHDB_URL
+    try {
+      const { run } = createProgram({ openEmbedded: () => Promise.reject(new Error('not asked for')), extend: addUpCommand, streams: { stdout, stderr } })
+      assert.equal(await run(['up', '--data', folder, '--port', '0', '--no-demo']), 0)
+      assert.equal(await run(['up', '--data', folder, '--port', 'x']), 1)
+    } finally {
+      if (couch) process.env.COUCHDB_URL = couch
+    }
+    assert.match(text, /Viewer {4}http:\/\/127\.0\.0\.1:\d+\/tiles\/_design\/tiles\/_rewrite\/\n/)
+    assert.match(text, /tilecouch load FOLDER --layer NAME/)
+    assert.equal(await findEmbedded(folder), null)
+  })
+})
