@@ -267,7 +267,7 @@ export function winnerOf (leaves = []) {
 }
 
 /** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
-export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/g, (match, special) => special ? match : encodeURIComponent(match))
+export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/gu, (match, special) => special ? match : encodeURIComponent(match))
 
 const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
 
@@ -276,14 +276,16 @@ const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
  * @param {string} url
  */
 export function parseDatabaseUrl (url) {
-  let parsed
+  let parsed, at, db
   try {
     parsed = new URL(url)
+    at = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
+    db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(at + 1))
+    // a name or password with a % of its own is decoded later, where nobody expects it to fail
+    decodeURIComponent(parsed.username + parsed.password)
   } catch {
     throw new TilecouchError('BAD_DATABASE', { value: url })
   }
-  const at = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
-  const db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(at + 1))
   if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
   const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
   const user = parsed.username || process.env.COUCHDB_USER
