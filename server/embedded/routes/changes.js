@@ -69,15 +69,14 @@ async function readBatch (ex, options, since, limit) {
   const { filter, includeDocs, read, style, descending } = options
   const withDocs = includeDocs || filter.needsDocs
   return ex.db.use(async () => {
+    const { update_seq: now } = await ex.db.pouch.info() // before the read: what is written during it belongs to the next
     const { results, last_seq: last } = await ex.db.pouch.changes({
       since, style, descending, limit: descending ? undefined : Math.min(BATCH, limit), return_docs: true, include_docs: withDocs, conflicts: read.conflicts, attachments: includeDocs && read.attachments, ...(filter.docIds && { doc_ids: filter.docIds })
     })
     const passed = filter.pass(results)
     const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => ({ seq: seqText(seq), id, changes: winnerFirst(revs), ...(deleted && { deleted }), ...(includeDocs && { doc }) }))
     const complete = descending || results.length < Math.min(BATCH, limit)
-    const { update_seq: now } = complete || filter.docIds ? await ex.db.pouch.info() : { update_seq: last }
-    // results.length 0 with doc_ids says nothing about how far PouchDB read: it read to the end
-    return { changes: shown, last: results.length && !complete ? last : Math.max(last, complete && !descending ? since : last), complete, now }
+    return { changes: shown, last, complete, now }
   })
 }
 

@@ -127,6 +127,15 @@ export const changes = target => describe('changes', () => {
     assert.equal((await admin('GET', '/a')).status, 200)
   })
 
+  it('miss nothing that is written while they are read', async () => {
+    const heard = live('feed=continuous&since=now&heartbeat=20')
+    await until(() => heard.text.includes('\n'))
+    const wanted = Array.from({ length: 60 }, (_, i) => `quick${i}`)
+    await Promise.all([0, 1, 2].map(async n => { for (let i = n; i < 60; i += 3) await admin('PUT', `/${wanted[i]}`, {}) }))
+    await until(() => wanted.every(id => heard.text.includes(`"id":"${id}"`)))
+    heard.req.destroy()
+  })
+
   it('end a continuous feed at its limit or timeout', async () => {
     const { text } = await admin('GET', '/_changes?feed=continuous&limit=2&timeout=50')
     const lines = text.split('\n').filter(Boolean).map(line => JSON.parse(line))
