@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { createProgram } from '../../loader/cli/program.js'
+import { memory, useFolder } from './helpers.js'
+
+/** Runs the command line with streams that remember. An embedded store is not to be had here. */
+async function run (...argv) {
+  const streams = { stdout: memory(), stderr: memory() }
+  let opened = 0
+  const { run: start } = createProgram({ streams, openEmbedded: async () => { opened++; throw new Error('no embedded store here') } })
+  const code = await start(argv)
+  return { code, out: streams.stdout.text, err: streams.stderr.text, opened }
+}
+
+const COMMANDS = ['load', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
+
+describe('the command line', () => {
+  const folder = useFolder()
+
+  it('explains itself, and every command', async () => {
+    const { code, out } = await run('--help')
+    assert.equal(code, 0)
+    for (const command of COMMANDS) assert.match(out, new RegExp(`^ +${command}\\b`, 'm'))
+  })
+
+  for (const command of COMMANDS.filter(name => name !== 'build')) {
+    it(`shows examples for ${command} that it would parse`, async () => {
+      const { code, out } = await run(command, '--help')
+      assert.equal(code, 0)
+      const examples = out.split(/Examples?:\n/)[1].split('\n').filter(line => line.trim().startsWith('tilecouch'))
+      assert.ok(examples.length > 0)
+      const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') }, streams: { stdout: memory(), stderr: memory() } })
+      const found = program.commands.find(candidate => candidate.name() === command)
+      const flags = found.options.flatMap(({ short, long }) => [short, long])
+      for (const example of examples) {
+        assert.match(example, new RegExp(`tilecouch ${command}\\b`))
+        for (const [flag] of example.matchAll(/(?<= )--?[a-z][a-z-]*/gi)) assert.ok(flags.includes(flag), `${example}: ${flag}`)
+      }
+      assert.match(out, /--json/)
+      assert.match(out, /--db <env\|url>/)
+    })
+  }
+
+  it('says its version', async () => {
+    const { code, out } = await run('--version')
+    assert.equal(code, 0)
+    assert.match(out, /^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('ends with 2 when it was used wrongly, and says how to go on', async () => {
+    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['info'], ['history', 'osm'], ['get', 'osm', '1/0/0'], ['layers', '--nope'], ['info', 'a', 'b', 'c'], []]) {
+      const { code, err, out } = await run(...argv)
+      assert.equal(code, 2, argv.join(' '))
+      assert.match(err + out, /--help|Usage/, argv.join(' '))
+    }
+  })
+
+  const bad = {
+    'load SRC -l Osm': 'BAD_LAYER',
+    'load SRC -l osm@2024': 'BAD_LAYER',
+    'load SRC -l layer': 'BAD_LAYER',
+    'load SRC -l osm --time 2024-02-30': 'BAD_TIME',
+    'load SRC -l osm --time yesterday': 'BAD_TIME',
+    'load SRC -l osm --ttl soon': 'BAD_DURATION',
+    'load SRC -l osm --zoom 5-3': 'BAD_ZOOM',
+    'load SRC -l osm --zoom 31': 'BAD_ZOOM',
+    'load SRC -l osm --bbox 1,2,3': 'BAD_BBOX',
+    'load SRC -l osm --batch 0': 'BAD_OPTION',
+    'load SRC -l osm --batch many': 'BAD_OPTION',
+    'load SRC -l osm --concurrency -1': 'BAD_OPTION',
+    'load SRC -l osm --scheme zyx': 'BAD_OPTION',
+    'load SRC/none -l osm': 'SOURCE_NOT_FOUND',
+    'load SRC/a.txt -l osm': 'SOURCE_UNKNOWN',
+    'layers --db Tiles': 'BAD_DATABASE',
+    'layers --db ftp://h/tiles': 'BAD_DATABASE',
+    'push http://h/Tiles': 'BAD_DATABASE',
+    'setup --db http://127.0.0.1:1/tiles --shards 0': 'BAD_OPTION',
+    'setup --db http://127.0.0.1:1/tiles --copies x': 'BAD_OPTION'
+  }
+  for (const [line, wanted] of Object.entries(bad)) {
+    it(`refuses: ${line}`, async () => {
+      folder.write({ 'a.txt': 'x', 'tiles/0/0/0.png': 'x' })
+      const argv = line.split(' ').map(word => word.replace(/^SRC\//, `${folder.dir}/`).replace(/^SRC$/, `${folder.dir}/tiles`))
+      const plain = await run(...argv)
+      assert.equal(plain.code, 1)
+      assert.match(plain.err, new RegExp(`^tilecouch: .*\\[${wanted}\\]\\n`))
+      assert.deepEqual([plain.out, plain.opened], ['', 0], 'nothing was begun')
+      const json = await run(...argv, '--json')
+      assert.equal(json.code, 1)
+      const { error, reason } = JSON.parse(json.err)
+      assert.equal(error, wanted)
+      assert.ok(reason)
+      assert.equal(json.out, '', 'standard output is for results')
+    })
+  }
+
+  it('shows no password in what it says, as text or as JSON', async () => {
+    for (const url of ['http://admin:s3cret@127.0.0.1:1/Tiles', 'ftp://admin:s3cret@h/tiles', 'admin:s3cret@h/tiles']) {
+      for (const more of [[], ['--json']]) {
+        const { code, out, err } = await run('layers', '--db', url, ...more)
+        assert.equal(code, 1)
+        assert.ok(!(out + err).includes('s3cret'), err)
+      }
+    }
+  })
+
+  it('says what went wrong inside as INTERNAL, and ends with 1', async () => {
+    const { program, run: start } = createProgram({
+      openEmbedded: async () => ({ url: '', close: async () => {} }),
+      extend: (extended, wrap) => extended.command('fail').action(wrap(async () => { throw new TypeError('x is not a function') })),
+      streams: { stdout: memory(), stderr: memory() }
+    })
+    assert.ok(program.commands.some(command => command.name() === 'fail'))
+    assert.equal(await start(['fail']), 1)
+  })
+
+  it('ends with the code a command answers, and with 130 when it was stopped', async () => {
+    const { TilecouchError } = await import('../../core/index.js')
+    const withCommand = action => createProgram({
+      openEmbedded: async () => ({ url: '', close: async () => {} }),
+      extend: (program, wrap) => program.command('do').action(wrap(action)),
+      streams: { stdout: memory(), stderr: memory() }
+    }).run(['do'])
+    assert.equal(await withCommand(async () => {}), 0)
+    assert.equal(await withCommand(async () => 1), 1)
+    assert.equal(await withCommand(async () => { throw new TilecouchError('ABORTED') }), 130)
+  })
+
+  it('leaves no listeners behind', async () => {
+    const before = process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')
+    await run('load', folder.dir, '-l', 'Osm')
+    assert.equal(process.listenerCount('SIGINT') + process.listenerCount('SIGTERM'), before)
+  })
+})
