@@ -1,6 +1,5 @@
 // tilecouch up
 import { TilecouchError } from '../core/index.js'
-import { up } from './up.js'
 
 /** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
 export function addUpCommand (program, run) {
@@ -15,6 +14,7 @@ export function addUpCommand (program, run) {
 }
 
 async function upCommand ({ output, signal }, options) {
+  const { up } = await import('./up.js') // only this command needs the demo and the embedded store
   const progress = new UpProgress(output)
   const running = await up({ ...options, port: portOf(options.port), signal, onProgress: event => progress.show(event) })
     .finally(() => progress.end())
@@ -47,6 +47,7 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data
     ...(blocked ? ['  This CouchDB forbids the scripts of the viewer. To allow them:', `    ${command} setup --fix ${target}`, ''] : []),
     '  Tiles of your own:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
+    ...(!embedded && url !== db ? ['    (name and password: in the URL, or as COUCHDB_USER and COUCHDB_PASSWORD)'] : []),
     ...(started ? ['', `  Data is in ${data}. Ctrl-C stops.`] : [])
   ]
 }

@@ -1,0 +1,174 @@
+// Loading as people do it: the command line on folders and MBTiles, on every store, and what it says when things are wrong.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import Database from 'libsql'
+import { Store } from '../../loader/store/index.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
+import { checkLoaded } from '../support/invariants.js'
+import { png, square } from '../support/tiles.js'
+import { until } from '../../bench/wait.js'
+
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
+
+let folder
+before(async () => { folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-load-')) })
+after(() => rm(folder, { recursive: true, force: true }))
+
+function start (args, env = {}) {
+  const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...clean } = process.env
+  const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env: { ...clean, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const out = { stdout: [], stderr: '' }
+  child.stdout.on('data', chunk => out.stdout.push(chunk))
+  child.stderr.on('data', chunk => { out.stderr += chunk })
+  const ended = new Promise(resolve => {
+    child.once('close', code => resolve({ code, bytes: Buffer.concat(out.stdout), stdout: Buffer.concat(out.stdout).toString(), stderr: out.stderr }))
+  })
+  return { child, ended, out }
+}
+
+const tilecouch = (...args) => start(args).ended
+
+async function writeFolder (name, edition, nameOf = ({ y }) => `${y}.png`) {
+  for (const tile of edition) {
+    if (!tile.bytes) continue
+    const directory = path.join(folder, name, `${tile.z}`, `${tile.x}`)
+    await mkdir(directory, { recursive: true })
+    await writeFile(path.join(directory, nameOf(tile)), tile.bytes)
+  }
+  return path.join(folder, name)
+}
+
+const first = square({ layer: 'osm', time: T1, z: 4, seed: (x, y) => x * 8 + y })
+const second = square({ layer: 'osm', time: T2, z: 4, seed: (x, y) => x === 7 ? null : y ? x * 8 + y : 100 + x })
+
+onEachStore('tilecouch load', backend => {
+  let db
+  beforeEach(async () => { db = await backend.database() })
+
+  it('loads editions, publishes the store, and shows what it holds', async function () {
+    this.timeout(60000)
+    const one = await tilecouch('load', await writeFolder('one', first), '-l', 'osm', '-t', '2021', '--title', 'First', '--ttl', '7d', '--db', db)
+    assert.equal(one.code, 0, one.stderr)
+    assert.match(one.stdout, /64 tiles .*\n {2}64 written/)
+    const two = await tilecouch('load', await writeFolder('two', second), '-l', 'osm', '-t', '2022-01-01', '--complete', '--db', db, '--json')
+    assert.equal(two.code, 0, two.stderr)
+    const { advanced, unchanged, gone, failed, time } = JSON.parse(two.stdout)
+    assert.deepEqual({ advanced, unchanged, gone, failed, time }, { advanced: 15, unchanged: 49, gone: 8, failed: 0, time: T2 })
+    await checkLoaded(db, [...first, ...second])
+
+    const info = JSON.parse((await tilecouch('info', 'osm', '--db', db, '--json')).stdout)
+    assert.deepEqual([info.stats.tiles, info.stats.versions, info.minzoom, info.maxzoom, info.ttl, info.format], [56, 79, 4, 4, 604800, 'png'])
+    assert.deepEqual(info.bounds.map(Math.round), [-180, 0, 0, 85])
+    assert.deepEqual(info.editions.map(({ time: at, title, complete, finished }) => [at, title, complete, Boolean(finished)]), [[T1, 'First', false, true], [T2, undefined, true, true]])
+    assert.match((await tilecouch('layers', '--db', db)).stdout, /osm .* 56 .* 79/)
+    const history = await tilecouch('history', 'osm', '4/7/3', '--db', db)
+    assert.match(history.stdout, /2021-01-01T00:00:00Z.*image\/png.*\n2022-01-01T00:00:00Z.*gone.*current/)
+
+    const tile = await tilecouch('get', 'osm@2021', '4/7/3', '-o', '-', '--db', db)
+    assert.deepEqual(tile.bytes, png(7 * 8 + 3))
+    assert.equal((await tilecouch('get', 'osm', '4/1/0', '-o', 'head.png', '--db', db)).code, 0)
+    assert.deepEqual(await readFile(path.join(folder, 'head.png')), png(101))
+    assert.equal((await request(`${as(db)}/_design/tiles/_rewrite/osm/4/1/0.png`)).status, 200, 'everybody reads')
+  })
+
+  it('loads MBTiles with their metadata, and counts their rows from the south', async function () {
+    this.timeout(60000)
+    const file = path.join(folder, `${backend.name}.mbtiles`)
+    const sqlite = new Database(file)
+    sqlite.exec(`CREATE TABLE metadata (name TEXT, value TEXT); CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
+      CREATE TABLE images (tile_id TEXT, tile_data BLOB); CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);
+      CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images ON images.tile_id = map.tile_id;
+      INSERT INTO metadata VALUES ('name', 'Town'), ('attribution', 'me'), ('format', 'png');`)
+    for (const { z, x, y, bytes } of first) {
+      sqlite.prepare('INSERT INTO map VALUES (?, ?, ?, ?)').run(z, x, 2 ** z - 1 - y, `${x}/${y}`)
+      sqlite.prepare('INSERT INTO images VALUES (?, ?)').run(`${x}/${y}`, bytes)
+    }
+    sqlite.close()
+    const { code, stderr } = await tilecouch('load', file, '-l', 'osm', '-t', T1, '--db', db)
+    assert.equal(code, 0, stderr)
+    await checkLoaded(db, first)
+    const layer = await (await Store.open(db)).layer('osm')
+    assert.deepEqual([layer.name, layer.attribution], ['Town', 'me'])
+  })
+
+  it('stores the good tiles, names the bad ones, and exits 1', async () => {
+    const bad = await writeFolder(`bad-${backend.name}`, first)
+    await writeFile(path.join(bad, '4/0/0.png'), png(1).subarray(0, 200))
+    await writeFile(path.join(bad, '4/0/1.png'), '<!doctype html><title>404</title>')
+    await writeFile(path.join(bad, '4/0/2.png'), '')
+    await mkdir(path.join(bad, '4/99'))
+    await writeFile(path.join(bad, '4/99/1.png'), png(1))
+    await rm(path.join(bad, '4/0/3.png'))
+    await mkdir(path.join(bad, '4/0/3.png')) // unreadable as a file, for root too
+    const { code, stdout } = await tilecouch('load', bad, '-l', 'osm', '-t', T1, '--db', db)
+    assert.equal(code, 1)
+    for (const line of ['osm:4:0:0 .*[TRUNCATED_IMAGE]', 'osm:4:0:1 .*[UNKNOWN_IMAGE]', 'osm:4:0:2 .*[EMPTY_IMAGE]', 'osm:4:0:3 .*[SOURCE_UNREADABLE]', 'osm:4:99:1 .*[BAD_TILE]']) {
+      assert.match(stdout, new RegExp(line.replace('[', '\\[').replace(']', '\\]')))
+    }
+    await checkLoaded(db, first.filter(({ x, y }) => x > 0 || y > 3))
+  })
+
+  it('stops on Ctrl-C with 130, and goes on with the time it began with', async function () {
+    this.timeout(60000)
+    const many = await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
+    const load = start(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--concurrency', '1'])
+    await until(async () => (await json(db).catch(() => ({}))).doc_count > 100, { what: 'a hundred tiles' })
+    load.child.kill('SIGINT')
+    const stopped = await load.ended
+    assert.equal(stopped.code, 130, stopped.stderr)
+    assert.match(stopped.stdout, /stopped/)
+    assert.match(stopped.stderr, /\[ABORTED\]/)
+    const [begun] = await (await Store.open(db)).editions('osm')
+    assert.equal(begun.finished, undefined)
+    const resumed = await tilecouch('load', many, '-l', 'osm', '--db', db, '--json')
+    assert.equal(resumed.code, 0, resumed.stderr)
+    const summary = JSON.parse(resumed.stdout)
+    assert.equal(summary.time, begun.time)
+    assert.ok(summary.unchanged >= 100 && summary.created > 0)
+    assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
+  })
+
+  it('leaves a database of somebody else’s documents alone', async () => {
+    await request(db, { method: 'PUT' })
+    await request(`${db}/invoice-1`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"total": 5}' })
+    const { code, stderr } = await tilecouch('load', await writeFolder('one', first), '-l', 'osm', '--db', db)
+    assert.equal(code, 1)
+    assert.match(stderr, /invoice-1.*\[NOT_A_STORE\]/)
+    assert.equal((await json(db)).doc_count, 1)
+  })
+
+  it('says what is wrong with a request, by a code', async () => {
+    const tiles = await writeFolder('one', first)
+    await writeFile(path.join(folder, 'fake.mbtiles'), 'this is not SQLite, whatever its name says')
+    await mkdir(path.join(folder, 'empty'), { recursive: true })
+    const wrong = [
+      [['load', 'nowhere', '-l', 'osm'], 'SOURCE_NOT_FOUND'], [['load', 'fake.mbtiles', '-l', 'osm'], 'SOURCE_UNREADABLE'], [['load', bin, '-l', 'osm'], 'SOURCE_UNKNOWN'],
+      [['load', 'empty', '-l', 'osm'], 'SOURCE_EMPTY'], [['load', tiles, '-l', 'Osm!'], 'BAD_LAYER'], [['load', tiles, '-l', 'layer'], 'BAD_LAYER'],
+      [['load', tiles, '-l', 'osm', '-t', 'yesterday'], 'BAD_TIME'], [['load', tiles, '-l', 'osm', '-t', '2021-02-30'], 'BAD_TIME'], [['load', tiles, '-l', 'osm', '-z', '9-3'], 'BAD_ZOOM'],
+      [['load', tiles, '-l', 'osm', '--bbox', '1,2'], 'BAD_BBOX'], [['load', tiles, '-l', 'osm', '--ttl', 'soon'], 'BAD_DURATION'], [['load', tiles, '-l', 'osm', '--batch', '-3'], 'BAD_OPTION'],
+      [['load', tiles, '-l', 'osm', '--scheme', 'wms'], 'BAD_OPTION'], [['info', 'osm'], 'DATABASE_NOT_FOUND', `${db}_missing`], [['layers'], 'BAD_DATABASE', 'http://localhost/No Such'],
+      [['get', 'osm', '99/0/0', '-o', 'x'], 'BAD_TILE'], [['layers'], 'UNREACHABLE', 'http://127.0.0.1:9/tiles']
+    ]
+    await Store.create(db)
+    await Promise.all(wrong.map(async ([args, code, target = db]) => {
+      const { code: exit, stderr } = await tilecouch(...args, '--db', target)
+      assert.equal(exit, 1, args.join(' '))
+      assert.match(stderr, new RegExp(`\\[${code}\\]`), args.join(' '))
+    }))
+  }).timeout(120000)
+})
+
+describe('tilecouch without a database', () => {
+  it('keeps everything in the embedded store of the folder', async function () {
+    this.timeout(60000)
+    const tiles = await writeFolder('one', first)
+    assert.equal((await tilecouch('load', tiles, '-l', 'osm', '-t', T1, '--data', 'store')).code, 0)
+    assert.match((await tilecouch('layers', '--data', 'store')).stdout, /osm .* 64/)
+    assert.deepEqual((await tilecouch('get', 'osm', '4/0/5', '-o', '-', '--data', 'store')).bytes, png(5))
+  })
+})
