@@ -51,7 +51,6 @@ export const catalogue = {
 
   // the couchapp
   COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
-  ENV_NOT_FOUND: { status: 404, text: d => `no environment ${show(d.value)} in .couchapprc`, advice: 'Give a URL, or add it under "env".' },
   CONFIG_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
   PASSWORD_IN_FILE: { status: 400, text: d => `${d.file} holds a password`, advice: 'Remove it there, and give COUCHDB_USER and COUCHDB_PASSWORD in the environment or the URL on the command line.' },
 
