@@ -84,9 +84,9 @@ export class Batch {
   // somebody else write there meanwhile, the conflict leads back here.
   async #isEmptyRange (tiles) {
     if (tiles[0].tried) return false
-    const { rows } = await this.couch.request({
-      path: '_all_docs', qs: { startkey: tiles[0].id, endkey: `${tiles.at(-1).id}@~`, limit: 1 }, signal: this.signal
-    })
+    // not the past of the last tile: that of row 1 comes after row 10
+    const endkey = tiles.map(({ id }) => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
+    const { rows } = await this.couch.request({ path: '_all_docs', qs: { startkey: tiles[0].id, endkey, limit: 1 }, signal: this.signal })
     return rows.length === 0
   }
 
