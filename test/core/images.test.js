@@ -49,6 +49,11 @@ describe('tile images', () => {
     for (const name of ['png', 'jpeg', 'webp']) assert.equal(inspect(Buffer.concat([images[name], Buffer.alloc(3)])), formats[name], name)
   })
 
+  it('of JPEG end with their end marker, not with half of it', () => {
+    const cut = images.jpeg.subarray(0, -2)
+    for (const end of [[0x12, 0xd9], [0xff, 0xd8], [0xff], [0xd9]]) assert.equal(codeOf(() => inspect(Buffer.concat([cut, Buffer.from(end)]))), 'TRUNCATED_IMAGE', String(end))
+  })
+
   it('without the part that holds the picture are refused', () => {
     const png = images.png
     const empty = Buffer.concat([png.subarray(0, 33), png.subarray(-12)])

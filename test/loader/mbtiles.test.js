@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readFileSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
 import { compareIds, flipY, tileId } from '../../core/index.js'
@@ -14,6 +14,11 @@ const DEDUPLICATED = `
 
 const tiles = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5']
 const sorted = [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
+
+/** What an open file is; those of a moment ago may be closed already. */
+function linkOf (fd) {
+  try { return readlinkSync(`/proc/self/fd/${fd}`) } catch { return undefined }
+}
 
 describe('an MBTiles file', () => {
   const folder = useFolder()
@@ -112,6 +117,19 @@ describe('an MBTiles file', () => {
     }
     assert.deepEqual(readFileSync(file), before)
     assert.deepEqual(readdirSync(folder.dir), ['city.mbtiles'])
+  })
+
+  it('is opened for reading alone', function () {
+    if (!existsSync('/proc/self/fdinfo')) this.skip() // only Linux shows how a file was opened
+    const file = make()
+    const opened = () => readdirSync('/proc/self/fd').filter(fd => linkOf(fd) === file)
+    const writers = opened() // those of make() go with the garbage
+    return using(file, {}, async source => {
+      await tilesOf(source)
+      const own = opened().filter(fd => !writers.includes(fd))
+      assert.ok(own.length > 0)
+      for (const fd of own) assert.match(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'), /^flags:\s+\d*0$/m, 'O_RDONLY')
+    })
   })
 
   it('must be SQLite, whole, and have tiles', async () => {
