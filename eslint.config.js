@@ -1,15 +1,21 @@
 import js from '@eslint/js'
 import globals from 'globals'
-import importX from 'eslint-plugin-import-x'
 
-// The folder says where code runs. These zones are docs/architecture.md in executable form:
-// core imports nothing of the project, client and loader only core, server loader and core.
-const zone = (target, allowed) => ({
-  target: `./${target}`,
-  from: ['core', 'client', 'loader', 'server', 'bench', 'test', 'attachments', '_design', 'views']
-    .filter(folder => folder !== target && !allowed.includes(folder))
-    .map(folder => `./${folder}`)
-})
+// The folder says where code runs. These zones hold it to that: core imports nothing of the project, client and loader
+// only core, server loader and core.
+const folders = ['core', 'client', 'loader', 'server', 'bench', 'test', 'attachments'] // _design/ and views/ hold no modules
+
+function zone (folder, allowed) {
+  const forbidden = folders.filter(other => other !== folder && !allowed.includes(other)).join('|')
+  const message = `${folder}/ may import ${allowed.length ? `only ${allowed.join(', ')}` : 'nothing of the project'}`
+  return {
+    files: [`${folder}/**/*.js`],
+    rules: {
+      'no-restricted-imports': ['error', { patterns: [{ regex: `^(\\.\\./)+(${forbidden})/`, message }, ...(folder === 'core' ? [{ group: ['node:*'], message: 'core/ runs in browsers too' }] : [])] }],
+      'no-restricted-syntax': ['error', { selector: `ImportExpression > Literal[value=/^(\\.\\.\\/)+(${forbidden})\\//]`, message }]
+    }
+  }
+}
 
 const designGlobals = Object.fromEntries(
   ['emit', 'send', 'start', 'getRow', 'provides', 'registerType', 'toJSON', 'isArray', 'log', 'sum', 'require']
@@ -20,7 +26,6 @@ export default [
   js.configs.recommended,
   {
     files: ['**/*.js'],
-    plugins: { 'import-x': importX },
     languageOptions: { ecmaVersion: 2023, sourceType: 'module', globals: { ...globals.node } },
     rules: {
       'no-unused-vars': ['error', { args: 'after-used', ignoreRestSiblings: true, caughtErrors: 'none' }],
@@ -29,24 +34,14 @@ export default [
       'no-var': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       semi: ['error', 'never'],
-      'max-lines': ['error', { max: 280, skipBlankLines: true }],
-      'import-x/no-unresolved': 'off',
-      'import-x/no-restricted-paths': ['error', {
-        zones: [
-          zone('core', []),
-          zone('client', ['core']),
-          zone('loader', ['core']),
-          zone('server', ['core', 'loader']),
-          zone('bench', ['core', 'loader', 'server', 'client'])
-        ]
-      }]
+      'max-lines': ['error', { max: 280, skipBlankLines: true }]
     }
   },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } },
   { // what both the browser and Node run may use only what both have
     files: ['core/**/*.js'],
     languageOptions: { globals: { ...globals['shared-node-browser'] } },
-    rules: { 'no-restricted-globals': ['error', 'Buffer', 'process', 'window', 'document'], 'no-restricted-imports': ['error', { patterns: ['node:*'] }] }
+    rules: { 'no-restricted-globals': ['error', 'Buffer', 'process', 'window', 'document'] }
   },
   {
     files: ['client/**/*.js', 'attachments/**/*.js'],
@@ -60,5 +55,10 @@ export default [
     files: ['_design/**/*.js', 'views/**/*.js'],
     languageOptions: { ecmaVersion: 5, sourceType: 'script', globals: designGlobals },
     rules: { 'no-var': 'off', 'prefer-const': 'off', 'no-unused-expressions': 'off', strict: 'off', 'max-lines': ['error', 160] }
-  }
+  },
+  zone('core', []),
+  zone('client', ['core']),
+  zone('loader', ['core']),
+  zone('server', ['core', 'loader']),
+  zone('bench', ['core', 'loader', 'server', 'client'])
 ]
