@@ -32,7 +32,12 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
     if (staged) await buildIndex(couch, doc, signal, onProgress)
     onProgress?.({ id: doc._id, step: 'swap' })
     await couch.update(doc._id, stored => difference(stored, doc)?.length === 0 ? undefined : doc)
-    if (staged) await removeStaging(couch, doc)
+    if (staged) {
+      // opened under its own name first: CouchDB stops an index with the last document that uses it, and what it had not
+      // committed by then would have to be built again
+      await warm(couch, doc._id, Object.keys(/** @type {object} */ (doc.views))[0], { signal })
+      await removeStaging(couch, doc)
+    }
   }
   if (!dryRun && pushed.some(({ fields }) => fields.includes('views'))) await couch.request({ method: 'POST', path: '_view_cleanup', body: {} })
   return /** @type {Pushed[]} */ (pushed)
