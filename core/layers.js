@@ -23,7 +23,7 @@ export const layerFields = {
   center: numbers(3), // longitude, latitude, zoom
   vector_layers: value => Array.isArray(value) && value.every(object),
   // the store's
-  format: text, // extension of its tiles' type: png, jpg, webp, avif, pbf
+  format: value => ['png', 'jpg', 'webp', 'avif', 'pbf'].includes(value), // extension of its tiles' type
   tileSize: value => Number.isInteger(value) && value >= 64 && value <= 4096, // pixels
   ttl: value => Number.isInteger(value) && value > 0, // seconds until a tile expires, counted from when it was stored
   upstream: object, // where missing tiles come from
