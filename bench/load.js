@@ -10,7 +10,7 @@ import { noiseTile } from './tiles.js'
 
 const SIZE = 10_000 // bytes of a tile
 const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
-const FIXED = [[100, 4], [200, 2], [200, 4], [200, 6], [400, 2], [400, 4], [800, 4]] // batch, concurrency
+const FIXED = [[100, 4], [200, 2], [200, 4], [400, 2], [400, 4]] // batch, concurrency
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
@@ -19,7 +19,7 @@ export async function run ({ server, quick, log }) {
   const versions = edition(tiles, T1, index => index)
   const changed = edition(tiles, T2, index => index % 10 < 3 ? index + tiles : index)
   const prepared = await Promise.all(versions.map(prepareTile))
-  const documents = (list, current) => list.map(tile => () => tileDocument(tile, { current, stored: tile.time }))
+  const documents = (list, current) => list.map(tile => () => plain(tileDocument(tile, { current, stored: tile.time })))
   const url = `${server}/bench_load`
   const fresh = async () => {
     await (await Store.create(url)).destroy()
@@ -81,6 +81,12 @@ export async function run ({ server, quick, log }) {
   return { tiles, bytes: SIZE, rounds, first, second, size, settled, budgets }
 }
 
+/** A document as JSON has it: what somebody would write who posts to _bulk_docs by hand. */
+function plain (doc) {
+  doc._attachments.tile.data = doc._attachments.tile.data.toString('base64')
+  return doc
+}
+
 /** A block of tiles in the order of their ids. */
 function edition (count, time, seedOf) {
   const side = Math.ceil(Math.sqrt(count))
@@ -105,7 +111,7 @@ async function bulk (store, docs, batch, concurrency) {
 async function puts (store, tiles, concurrency) {
   let next = 0
   await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (next < tiles.length) await store.couch.put(tileDocument(tiles[next++], { current: true, stored: T1 }))
+    while (next < tiles.length) await store.couch.put(plain(tileDocument(tiles[next++], { current: true, stored: T1 })))
   }))
   return tiles.length
 }
@@ -115,8 +121,8 @@ async function withHeads (loaded, advancing) {
   const heads = []
   for (let at = 0; at < advancing.length; at += 500) heads.push(...await store.couch.docs(advancing.slice(at, at + 500).map(tile => tile.id), { attachments: true }))
   const docs = advancing.flatMap((tile, index) => [
-    () => pastOf(heads[index].doc),
-    () => ({ ...tileDocument(tile, { current: true, stored: T2 }), _rev: heads[index].doc._rev })
+    () => plain(pastOf(heads[index].doc)),
+    () => ({ ...plain(tileDocument(tile, { current: true, stored: T2 })), _rev: heads[index].doc._rev })
   ])
   return { store, docs }
 }

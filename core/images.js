@@ -12,6 +12,12 @@ export const formats = {
 }
 
 const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+// chunk types as numbers: a load looks at every one
+const [IHDR, IDAT, IEND] = [0x49484452, 0x49444154, 0x49454e44]
+
+const isLetter = byte => (byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122)
+const isChunkType = (bytes, at) => isLetter(bytes[at]) && isLetter(bytes[at + 1]) && isLetter(bytes[at + 2]) && isLetter(bytes[at + 3])
+
 const SMALLEST_GZIP = 20 // 10 bytes of header, 2 of data, 8 of check sum and length
 
 const u16 = (bytes, at) => bytes[at] << 8 | bytes[at + 1]
@@ -51,12 +57,12 @@ const checks = {
     let data = false
     for (let at = 8; at + 12 <= bytes.length;) {
       const length = u32(bytes, at)
-      const type = ascii(bytes, at + 4, 4)
-      if (!/^[A-Za-z]{4}$/.test(type)) return `no chunk at byte ${at}`
-      if (at === 8 && (type !== 'IHDR' || length !== 13)) return 'no IHDR'
-      if (at + 12 + length > bytes.length) return `${type} needs ${at + 12 + length} bytes, there are ${bytes.length}`
-      if (type === 'IDAT') data = true
-      if (type === 'IEND') return data ? undefined : 'no image data'
+      const type = u32(bytes, at + 4)
+      if (!isChunkType(bytes, at + 4)) return `no chunk at byte ${at}`
+      if (at === 8 && (type !== IHDR || length !== 13)) return 'no IHDR'
+      if (at + 12 + length > bytes.length) return `${ascii(bytes, at + 4, 4)} needs ${at + 12 + length} bytes, there are ${bytes.length}`
+      if (type === IDAT) data = true
+      if (type === IEND) return data ? undefined : 'no image data'
       at += 12 + length
     }
     return 'no IEND'

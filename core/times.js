@@ -21,9 +21,15 @@ export const now = () => format(new Date())
  */
 export function isExactTime (text) {
   if (typeof text !== 'string' || !EXACT.test(text)) return false
+  if (text === lastExact) return true
   const date = new Date(text)
-  return !isNaN(date.getTime()) && format(date) === text
+  if (isNaN(date.getTime()) || format(date) !== text) return false
+  lastExact = text
+  return true
 }
+
+// an edition asks about the same time for every tile
+let lastExact = ''
 
 /**
  * Takes a written time apart into the period it names.

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findCouchDb } from '../bench/couchdb.js'
+import { findCouchDb, startCouchDb } from '../bench/couchdb.js'
 import { scrub } from '../core/index.js'
 import { tools } from './support/tools.js'
 
@@ -36,9 +36,13 @@ for (const { name, found, needed } of tools()) {
     totals.failed++
   } else skipped.push(`tests that need ${name}: it is not installed`)
 }
-if (process.env.COUCHDB_URL) console.log(`CouchDB: ${scrub(process.env.COUCHDB_URL)} (COUCHDB_URL)`)
-else if (findCouchDb()) console.log(`CouchDB: ${findCouchDb()}`)
-else skipped.push('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
+// one server for every suite: the one that was named, or one of our own
+const own = !process.env.COUCHDB_URL && findCouchDb() ? await startCouchDb() : null
+const couchDb = process.env.COUCHDB_URL ?? own?.url
+if (couchDb) {
+  const { version } = await (await fetch(couchDb.replace(/\/\/.*@/, '//'))).json()
+  console.log(`CouchDB ${version}: ${own ? findCouchDb() : scrub(couchDb)}`)
+} else skipped.push('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
 if (process.env.COUCHDB_URL && !findCouchDb()) skipped.push('killing a real CouchDB in the middle of a load: COUCHDB_URL names one that is not ours to kill, COUCHDB_BIN starts one that is')
 
 await check('lint', [executable('eslint'), '.'])
@@ -46,7 +50,8 @@ await check('types', [executable('typescript', 'tsc'), '-p', 'tsconfig.json'])
 
 console.log('\n== tests')
 const mocha = [executable('mocha', 'mocha'), 'test/**/*.test.js', '--reporter', 'test/support/reporter.cjs']
-const ok = await run([executable('c8'), process.execPath, ...mocha], { TILECOUCH_REPORT: report })
+const ok = await run([executable('c8'), process.execPath, ...mocha], { TILECOUCH_REPORT: report, ...(couchDb && { COUCHDB_URL: couchDb }) })
+await own?.close()
 const counted = await readFile(report, 'utf8').then(JSON.parse, () => null)
 await rm(report, { force: true })
 if (counted) for (const kind of ['passed', 'failed', 'skipped']) totals[kind] += counted[kind]

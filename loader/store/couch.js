@@ -16,7 +16,7 @@ export const retryDefaults = {
  * @property {string} [method]
  * @property {string} [path] below the database, already encoded
  * @property {Record<string, any>} [qs]
- * @property {any} [body] an object, or a string that is JSON already
+ * @property {any} [body] an object; or JSON already, as a string or bytes
  * @property {boolean} [raw] the answer as bytes
  * @property {(bytes: Buffer) => any} [parse] what becomes of a raw answer; when it throws, the request is made again
  * @property {string} [accept] media types, when not JSON
@@ -71,7 +71,7 @@ export class Couch {
       db: server ? undefined : this.db,
       path,
       qs,
-      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+      body: toBody(body),
       dontStringify: true,
       signal
     })
@@ -96,7 +96,7 @@ export class Couch {
     const response = await fetch(target, {
       method,
       headers: { accept, 'content-type': 'application/json', ...auth },
-      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+      body: toBody(body),
       redirect: 'error',
       signal
     })
@@ -224,7 +224,7 @@ export class Couch {
   }
 
   /**
-   * @param {string} body JSON of { docs }
+   * @param {string | Buffer} body JSON of { docs }
    * @param {AbortSignal} [signal]
    * @returns {Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>}
    */
@@ -234,6 +234,8 @@ export class Couch {
     return answer
   }
 }
+
+const toBody = body => body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
 
 // the embedded store answers JSON whatever is asked for
 const parseBulkGetAnswer = bytes => bytes[0] === 0x7b ? leavesOf(parseJson(bytes)).map(withBuffers) : parseBulkGet(bytes)

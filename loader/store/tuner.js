@@ -5,16 +5,17 @@
 
 export const tunerDefaults = {
   batchBytes: 2e6, // bytes of tiles in a batch to start with
-  maxBatchBytes: 8e6, // bytes of tiles in a batch at most: bounds memory, and what is sent again after a lost connection
+  maxBatchBytes: 4e6, // bytes of tiles in a batch at most: bounds what is sent again after a lost connection
+  maxBytesInFlight: 20e6, // bytes of tiles in all batches in flight: bounds memory
   startBatch: 200, // documents in a batch to start with
   minBatch: 20, // documents
   maxBatch: 4000, // documents
-  startConcurrency: 4, // batches in flight to start with
-  maxConcurrency: 8, // batches in flight
-  margin: 0.04, // a setting must be this much faster to win: windows are noisy
+  startConcurrency: 8, // batches in flight to start with: more than a first load needs, and what a second edition gains from
+  maxConcurrency: 12, // batches in flight
+  margin: 0.025, // a setting must be this much faster to win: windows are noisy
   windowBatches: 6, // batches a window holds at least
   windowTime: 600, // milliseconds a window lasts at least
-  rest: 25 // windows between two rounds of trials once settled
+  rest: 60 // windows between two rounds of trials once settled
 }
 
 export class Tuner {
@@ -42,6 +43,11 @@ export class Tuner {
     return tiles >= this.batch || bytes >= this.options.maxBatchBytes
   }
 
+  /** Whether another batch of so many bytes may go out. One always may, whatever its size. */
+  mayStart (bytes, batches, bytesInFlight) {
+    return batches === 0 || (batches < this.concurrency && bytesInFlight + bytes <= this.options.maxBytesInFlight)
+  }
+
   /** Small tiles want larger batches: the first tiles say how large. */
   seed (averageBytes) {
     if (this.fixed.batch || this.#best.rate) return
@@ -57,7 +63,7 @@ export class Tuner {
     if (!window.start) return this.#open(time)
     window.count += tiles
     window.batches++
-    const long = Math.max(this.options.windowBatches, 2 * this.concurrency)
+    const long = Math.max(this.options.windowBatches, this.concurrency)
     if (window.batches < long || time - window.start < this.options.windowTime) return
     const rate = window.count / (time - window.start)
     // the first window holds connections being opened and files being found: it is no measure
@@ -86,6 +92,7 @@ export class Tuner {
     } else if (rate > this.#best.rate * (1 + this.options.margin)) {
       this.#trials = [this.#onward(this.#best, current)]
       this.#best = current
+      this.#resting = 0 // new ground: look around again at once
     }
     this.#next()
   }
@@ -115,10 +122,14 @@ export class Tuner {
   #neighbours () {
     const { batch, concurrency } = this.#best
     return [
-      { batch, concurrency: concurrency + 1 },
+      { batch, concurrency: Math.floor(concurrency / 1.4) },
+      { batch, concurrency: Math.ceil(concurrency * 1.4) },
       { batch, concurrency: concurrency - 1 },
+      { batch, concurrency: concurrency + 1 },
       { batch: batch * 1.6, concurrency },
-      { batch: batch / 1.6, concurrency }
+      { batch: batch / 1.6, concurrency },
+      { batch: batch * 1.2, concurrency },
+      { batch: batch / 1.2, concurrency }
     ].map(trial => ({ batch: this.#clampBatch(trial.batch), concurrency: this.#clampConcurrency(trial.concurrency) }))
       .filter(trial => !same(trial, this.#best))
   }

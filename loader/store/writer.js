@@ -70,7 +70,9 @@ export async function writeVersions (couch, versions, {
   const stop = new AbortController() // stops the other batches when one has failed for good
   const batches = new Batch(couch, { stored, report, signal: stop.signal })
   let fatal
-  const send = tiles => {
+  let bytesInFlight = 0
+  const send = (tiles, size) => {
+    bytesInFlight += size
     const done = batches.store(tiles)
       .then(() => tuner.record(tiles.length))
       .catch(error => {
@@ -79,6 +81,7 @@ export async function writeVersions (couch, versions, {
       })
       .finally(() => {
         inFlight.delete(done)
+        bytesInFlight -= size
         onProgress?.(summary, tuner)
       })
     inFlight.add(done)
@@ -96,12 +99,12 @@ export async function writeVersions (couch, versions, {
       bytes += tile.bytes?.length ?? 100
       if (tiles.length === 50) tuner.seed(bytes / 50)
       if (!tuner.isFull(tiles.length, bytes)) continue
-      while (inFlight.size >= tuner.concurrency) await Promise.race(inFlight)
-      send(tiles)
+      while (!tuner.mayStart(bytes, inFlight.size, bytesInFlight)) await Promise.race(inFlight)
+      send(tiles, bytes)
       tiles = []
       bytes = 0
     }
-    if (tiles.length && !fatal && !signal?.aborted) send(tiles)
+    if (tiles.length && !fatal && !signal?.aborted) send(tiles, bytes)
   } finally {
     await Promise.all(inFlight)
     couch.options.onRetry = onRetry

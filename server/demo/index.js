@@ -15,7 +15,7 @@ export const layers = {
   daylight: { name: 'Daylight', description: 'Day, twilight and night on 20 June 2024, hour by hour.', attribution, ...world }
 }
 
-/** When Natural Earth 4.1, which world-atlas 2 is made from, was published. */
+/** About when Natural Earth 4.1, which world-atlas 2 is made from, was published. */
 const SURVEYED = '2018-05-21T00:00:00Z'
 
 /**

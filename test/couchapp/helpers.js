@@ -1,38 +1,12 @@
-// Temporary folders, and a real CouchDB where one is named.
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+// A real CouchDB where one is named, and temporary folders.
+import { skip } from '../support/tools.js'
 
-/**
- * A folder for each test of a suite, removed after it.
- * @returns {{dir: string, write: (files: Record<string, string | Buffer>) => string}}
- */
-export function useFolder () {
-  const folder = {
-    dir: '',
-    /** Writes files, and answers the folder. */
-    write (files) {
-      for (const [name, content] of Object.entries(files)) {
-        const file = path.join(folder.dir, name)
-        mkdirSync(path.dirname(file), { recursive: true })
-        writeFileSync(file, content)
-      }
-      return folder.dir
-    }
-  }
-  beforeEach(() => { folder.dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-')) })
-  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true }) })
-  return folder
-}
+export { useFolder } from '../support/folder.js'
 
-/**
- * A database of its own for each test of a suite on the CouchDB of COUCHDB_URL; without one the suite is skipped, and says why.
- * @param {import('mocha').Suite} suite
- */
-export function useDatabase (suite) {
+/** A database of its own for each test of a suite on the CouchDB of COUCHDB_URL; without one the suite is skipped. */
+export function useDatabase () {
   const database = { url: '' }
-  if (!process.env.COUCHDB_URL) suite.title += ' (skipped: COUCHDB_URL is not set)'
-  before(function () { if (!process.env.COUCHDB_URL) this.skip() })
+  before(function () { if (!process.env.COUCHDB_URL) skip(this, 'no real CouchDB: COUCHDB_URL is not set') })
   beforeEach(async () => {
     const server = new URL(process.env.COUCHDB_URL)
     server.pathname = `/unit_${Math.random().toString(36).slice(2)}`

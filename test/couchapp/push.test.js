@@ -12,7 +12,7 @@ const design = (map, more = {}) => ({ _id: '_design/app', language: 'javascript'
 const actions = pushed => Object.fromEntries(pushed.map(({ id, action }) => [id, action]))
 
 describe('pushing design documents', function () {
-  const database = useDatabase(this)
+  const database = useDatabase()
   const fill = count => request(`${database.url}/_bulk_docs`, { method: 'POST', body: { docs: Array.from({ length: count }, (_, index) => ({ _id: `d${index}`, index })) } })
   const couch = () => new Couch(database.url, { retries: 2 })
   const ids = async () => (await request(`${database.url}/_all_docs`)).rows.map(({ id }) => id).filter(id => id.startsWith('_design/'))
@@ -112,7 +112,7 @@ describe('pushing design documents', function () {
 
 describe('the classic couchapp folders', function () {
   const folder = useFolder()
-  const database = useDatabase(this)
+  const database = useDatabase()
 
   it('are pushed unchanged by couchdb-push, and become the same design documents', async () => {
     const folders = await build(folder.dir)

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { skip } from '../support/tools.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { clientFor } from './harness.js'
 
@@ -23,8 +24,7 @@ describe('the embedded server on a full disk', function () {
     if (!run('mount', '-t', 'tmpfs', '-o', `size=${SIZE}m`, 'tmpfs', dir)) {
       rmSync(dir, { recursive: true })
       dir = undefined
-      console.log('      skipped: mounting a tmpfs needs root')
-      this.skip()
+      skip(this, 'mounting a tmpfs needs root')
     }
     server = await startEmbedded({ dir: join(dir, 'data') })
     client = clientFor(server.url)

@@ -1,27 +1,7 @@
 // What the tests of loader/ share: temporary folders, a server that answers as it is told, streams that remember.
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 
-/** A folder for each test of a suite, removed after it. */
-export function useFolder () {
-  const folder = {
-    dir: '',
-    /** @param {Record<string, string | Buffer>} files */
-    write (files) {
-      for (const [name, content] of Object.entries(files)) {
-        const file = path.join(folder.dir, name)
-        mkdirSync(path.dirname(file), { recursive: true })
-        writeFileSync(file, content)
-      }
-      return folder.dir
-    }
-  }
-  beforeEach(() => { folder.dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-')) })
-  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true }) })
-  return folder
-}
+export { useFolder } from '../support/folder.js'
 
 /** @param {import('../../loader/sources/index.js').Source} source @returns {Promise<string[]>} z/x/y of its tiles, in its order */
 export async function tilesOf (source) {

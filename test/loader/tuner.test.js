@@ -73,7 +73,7 @@ describe('the tuner', () => {
       tuner.trouble()
       seen.push(tuner.concurrency)
     }
-    assert.deepEqual(seen, [4, 2, 1, 1, 1])
+    assert.deepEqual(seen, [8, 4, 2, 1, 1])
   })
 
   it('climbs again when the trouble is over', () => {

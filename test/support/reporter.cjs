@@ -7,7 +7,10 @@ module.exports = class extends Mocha.reporters.Spec {
     super(runner, options)
     const reasons = new Set()
     runner.on(Mocha.Runner.constants.EVENT_TEST_PENDING, test => {
-      reasons.add(`${test.parent?.fullTitle() ?? ''} ${test.title}${test.skipReason ? `: ${test.skipReason}` : ''}`.trim())
+      let owner = test
+      while (owner && !owner.skipReason) owner = owner.parent
+      // one line for a suite that was skipped as a whole, one for each test otherwise
+      reasons.add(owner ? `${owner.fullTitle()}: ${owner.skipReason}` : test.fullTitle())
     })
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes, failures, pending } = runner.stats

@@ -21,7 +21,8 @@ export const tools = () => [
   { name: 'chromium', found: chromium(), needed: true },
   { name: 'nginx', found: find('nginx'), needed: true },
   { name: 'memcached', found: find('memcached'), needed: true },
-  { name: 'redis-server', found: find('redis-server'), needed: true }
+  { name: 'redis-server', found: find('redis-server'), needed: true },
+  { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON || find('mapproxy-util'), needed: false }
 ]
 
 /**
@@ -30,8 +31,10 @@ export const tools = () => [
  * @param {string} reason
  */
 export function skip (context, reason) {
-  const runnable = context.test ?? context.currentTest
-  runnable.skipReason = reason
+  const runnable = /** @type {any} */ (context.test ?? context.currentTest)
+  // a hook that skips takes its whole suite with it
+  const owner = runnable.type === 'hook' ? runnable.parent : runnable
+  owner.skipReason = reason
   console.log(`    skipped: ${reason}`)
   context.skip()
 }

@@ -1,21 +1,7 @@
 /* global document -- of the page, in functions that run there */
 // A Chromium for the tests of the viewer, and pages that remember what went wrong on them.
-import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
-
-function findChromium () {
-  const named = [process.env.CHROMIUM_BIN, '/usr/bin/chromium'].find(file => file && existsSync(file))
-  if (named) return named
-  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
-    try {
-      return execFileSync('which', [name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-    } catch {
-      // the next one
-    }
-  }
-  return null
-}
+import { chromium as findChromium, skip } from '../support/tools.js'
 
 /**
  * Starts a browser, or skips the suite where there is none. In CI there has to be one.
@@ -25,7 +11,7 @@ export async function openBrowser (context) {
   const executablePath = findChromium()
   if (!executablePath) {
     if (process.env.CI) throw new Error('no Chromium: install it, or name it in CHROMIUM_BIN')
-    context.skip()
+    skip(context, 'no Chromium: install it, or name it in CHROMIUM_BIN')
   }
   return chromium.launch({ executablePath: /** @type {string} */ (executablePath), args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 }

@@ -1,0 +1,26 @@
+// Temporary folders for tests.
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+/**
+ * A folder for each test of a suite, removed after it.
+ * @returns {{dir: string, write: (files: Record<string, string | Buffer>) => string}}
+ */
+export function useFolder () {
+  const folder = {
+    dir: '',
+    /** Writes files, and answers the folder. */
+    write (files) {
+      for (const [name, content] of Object.entries(files)) {
+        const file = path.join(folder.dir, name)
+        mkdirSync(path.dirname(file), { recursive: true })
+        writeFileSync(file, content)
+      }
+      return folder.dir
+    }
+  }
+  beforeEach(() => { folder.dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-')) })
+  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true }) })
+  return folder
+}
