@@ -8,7 +8,7 @@ import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addUpCommand } from '../server/up-command.js'
 
-const page = fileURLToPath(new URL('./reference.md', import.meta.url))
+const pages = ['reference.md', 'benchmarks.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 
@@ -31,9 +31,27 @@ async function defaults (file, name, values) {
     [`\`${option}\``, value, new RegExp(`^ {2}${option}: .*?// (.*)$`, 'm').exec(body)?.[1]]))
 }
 
-/** The page with its tables as they should be. */
+const result = async name => JSON.parse(await readFile(new URL(`../bench/results/${name}.json`, import.meta.url), 'utf8'))
+
+const rates = results => table(['what', 'median', 'lowest', 'highest'], Object.entries(results).map(([name, { median, min, max }]) => [name, `${median}/s`, `${min}/s`, `${max}/s`]))
+
+/** The benchmarks as they were measured: bench/results holds what the runs wrote. */
+async function benchmarks () {
+  const [load, memory] = [await result('load'), await result('memory')]
+  const { machine } = load
+  return {
+    budgets: table(['what', 'target', 'measured', ''], [...load.budgets, ...memory.budgets].map(({ what, target, figure, met }) => [what, target, figure, met ? 'pass' : '**falls short**'])),
+    machine: `CouchDB ${machine.couchdb}, Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores, ${machine.memory}, ${machine.date}; ${load.tiles} tiles of ${load.bytes} bytes, ${load.rounds} rounds.`,
+    first: rates(load.first),
+    second: rates(load.second),
+    memory: table(['tiles', 'resident memory'], memory.samples.map(({ tiles, rss }) => [tiles, `${rss} MB`]))
+  }
+}
+
+/** A page with its tables as they should be. */
 export async function withTables (text) {
   const made = {
+    ...await benchmarks(),
     commands: commands(),
     errors: errors(),
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),
@@ -42,6 +60,9 @@ export async function withTables (text) {
   return text.replace(/(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => `${begin}\n${made[name]}\n\n${end}`)
 }
 
-export const readReference = () => readFile(page, 'utf8')
+/** Every page with tables, by name. @returns {Promise<[string, string][]>} */
+export const readPages = () => Promise.all(pages.map(async name => /** @type {[string, string]} */ ([name, await readFile(new URL(name, import.meta.url), 'utf8')])))
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(page, await withTables(await readReference()))
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [name, text] of await readPages()) await writeFile(new URL(name, import.meta.url), await withTables(text))
+}

@@ -28,16 +28,14 @@ export class Batch {
 
   /** @param {Tile[]} tiles */
   async store (tiles) {
-    let pending = [...tiles].sort((a, b) => compareIds(a.id, b.id) || compareIds(a.time, b.time))
-    for (let attempt = 1; pending.length; attempt++) {
-      const { first, later } = firstOfEach(pending)
+    let pending = tiles
+    while (pending.length) {
+      // several versions of one tile go round by round, oldest first
+      const { first, later } = firstOfEach([...pending].sort((a, b) => compareIds(a.id, b.id) || compareIds(a.time, b.time)))
       const again = await this.#round(first)
-      if (attempt >= ATTEMPTS) {
-        for (const tile of again.splice(0)) this.report(tile, new TilecouchError('CONTENDED', { id: tile.id, attempts: attempt }))
-      }
-      // several versions of one tile in one batch go round by round; that is no conflict
-      if (later.length) attempt = 0
-      pending = [...again, ...later]
+      const contended = again.filter(tile => ++tile.attempts >= ATTEMPTS)
+      for (const tile of contended) this.report(tile, new TilecouchError('CONTENDED', { id: tile.id, attempts: ATTEMPTS }))
+      pending = [...again.filter(tile => !contended.includes(tile)), ...later]
     }
   }
 

@@ -55,6 +55,7 @@ export class Tile {
     this.type = type
     /** @type {Buffer | undefined} */
     this.bytes = bytes // none when gone
+    this.attempts = 0 // rounds of conflict
     /** @type {'create' | 'advance' | 'backfill' | undefined} */
     this.tried = undefined // what a request that held it was to do, perhaps in vain
   }
