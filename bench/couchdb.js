@@ -49,6 +49,9 @@ ${ADMIN.name} = ${ADMIN.password}
 writer = file
 file = ${dir}/couchdb.log
 level = warning
+[dreyfus]
+; without a name server, looking for the search node would end at this very node and wait: let it be refused at once
+name = clouseau@127.0.0.2
 ${settings}
 `)
   // a node name and a distribution port of its own, and no name server left running behind the test

@@ -6,7 +6,7 @@ import { TilecouchError, scrub } from '../../core/index.js'
 import { parseBulkGet } from './multipart.js'
 
 export const retryDefaults = {
-  retries: 8, // times a request is repeated after 429, 5xx or a lost connection
+  retries: 10, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 100, // milliseconds before the first repetition, doubled each time
   longestDelay: 5000 // milliseconds between two repetitions at most
 }

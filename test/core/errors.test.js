@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
@@ -17,6 +17,7 @@ const details = {
 /** Every source file in which a code may be used. */
 function sources () {
   return ['core', 'loader', 'server', 'client', 'attachments', '_design', 'views']
+    .filter(folder => existsSync(path.join(root, folder)))
     .flatMap(folder => readdirSync(path.join(root, folder), { recursive: true }).map(name => path.join(folder, String(name))))
     .filter(file => /\.(js|html)$/.test(file) && file !== path.join('core', 'errors.js'))
     .map(file => ({ file, text: readFileSync(path.join(root, file), 'utf8') }))
