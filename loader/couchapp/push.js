@@ -1,10 +1,12 @@
 // Deploys design documents without ever blocking readers: an index is built under a staging name first, then the
 // document is swapped. CouchDB names an index after its functions, so the finished one is simply found again.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
 import { encodeId } from '../store/couch.js'
 
 const STAGING = '-staging'
+const COMMIT = 30_000 // milliseconds an index has to be committed; CouchDB does it every 5 seconds
 const PATIENCE = 60_000 // milliseconds one request waits for an index before the progress is looked at
 
 /**
@@ -26,16 +28,19 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
     const fields = difference(await couch.get(doc._id), doc)
     const action = !fields ? 'new' : fields.length ? 'changed' : 'unchanged'
     pushed.push({ id: doc._id, action, fields: fields ?? [] })
-    if (action === 'unchanged' || dryRun) continue
-    // a new index is built beside the old one; an unchanged one is already there
-    const staged = doc.views && (!fields || fields.some(field => field === 'views' || field === 'language'))
+    if (dryRun) continue
+    if (action === 'unchanged') {
+      if (doc.views) await removeStaging(couch, doc) // of a push that was killed after the swap
+      continue
+    }
+    // a changed index is built beside the old one, which serves meanwhile; a new one has no readers yet
+    const staged = doc.views && fields?.some(field => field === 'views' || field === 'language')
     if (staged) await buildIndex(couch, doc, signal, onProgress)
     onProgress?.({ id: doc._id, step: 'swap' })
     await couch.update(doc._id, stored => difference(stored, doc)?.length === 0 ? undefined : doc)
+    if (doc.views) await warm(couch, doc._id, firstView(doc), { signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done }) })
     if (staged) {
-      // opened under its own name first: CouchDB stops an index with the last document that uses it, and what it had not
-      // committed by then would have to be built again
-      await warm(couch, doc._id, Object.keys(/** @type {object} */ (doc.views))[0], { signal })
+      await isCommitted(couch, doc._id, signal)
       await removeStaging(couch, doc)
     }
   }
@@ -60,9 +65,20 @@ async function buildIndex (couch, doc, signal, onProgress) {
   const { views, language, options } = doc
   // views alone: a staged validation function would already be in force
   await couch.update(doc._id + STAGING, () => ({ language, views, ...(options && { options }) }))
-  await warm(couch, doc._id + STAGING, Object.keys(/** @type {object} */ (views))[0], {
-    signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done })
-  })
+  await warm(couch, doc._id + STAGING, firstView(doc), { signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done }) })
+}
+
+const firstView = doc => Object.keys(doc.views)[0]
+
+/**
+ * CouchDB closes an index with a document that uses it, and commits indexes every few seconds only: what was not
+ * committed when the staging document goes would have to be built again, with readers waiting.
+ */
+async function isCommitted (couch, id, signal) {
+  for (const end = Date.now() + COMMIT; Date.now() < end; await sleep(100, undefined, { signal }).catch(() => {})) {
+    const { view_index: index } = await couch.request({ path: `${encodeId(id)}/_info`, signal })
+    if (!index?.waiting_commit) return
+  }
 }
 
 /**

@@ -97,6 +97,13 @@ describe('pushing design documents', function () {
     assert.deepEqual(await ids(), ['_design/app'])
   })
 
+  it('cleans up after a push that was killed between the swap and the end', async () => {
+    await push(couch(), [design('emit(doc._id)')])
+    await request(`${database.url}/_design/app-staging`, { method: 'PUT', body: { language: 'javascript', views: { all: { map: view('emit(doc._id)') } } } })
+    assert.deepEqual(actions(await push(couch(), [design('emit(doc._id)')])), { '_design/app': 'unchanged' })
+    assert.deepEqual(await ids(), ['_design/app'])
+  })
+
   it('can be stopped while an index is built, and the old one stays in use', async () => {
     await fill(3000)
     await push(couch(), [design('emit(doc._id)')])
