@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
-import { parseDatabaseUrl } from '../store/couch.js'
+import { parseDatabaseUrl } from '../store/address.js'
 
 const LOCAL = 'http://127.0.0.1:5984/'
 const IS_URL = /^https?:\/\//i

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
-import { encodeId } from '../store/couch.js'
+import { encodeId } from '../store/address.js'
 
 const STAGING = '-staging'
 const COMMIT = 30_000 // milliseconds an index has to be committed; CouchDB does it every 5 seconds

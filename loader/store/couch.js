@@ -3,7 +3,8 @@
 import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, scrub } from '../../core/index.js'
-import { parseBulkGet } from './multipart.js'
+import { encodeId, parseDatabaseUrl } from './address.js'
+import { leavesOf, parseLeaves, winnerOf } from './leaves.js'
 
 export const retryDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
@@ -192,7 +193,7 @@ export class Couch {
       qs: attachments ? { attachments: true } : {},
       accept: attachments ? 'multipart/mixed, application/json;q=0.5' : undefined,
       raw: attachments,
-      parse: attachments ? parseBulkGetAnswer : undefined,
+      parse: attachments ? parseLeaves : undefined,
       body: { docs: ids.map(id => ({ id })) },
       signal
     })
@@ -236,67 +237,3 @@ export class Couch {
 }
 
 const toBody = body => body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-
-// the embedded store answers JSON whatever is asked for
-const parseBulkGetAnswer = bytes => bytes[0] === 0x7b ? leavesOf(parseJson(bytes)).map(withBuffers) : parseBulkGet(bytes)
-
-function parseJson (bytes) {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })
-  }
-}
-
-const leavesOf = answer => answer.results.flatMap(({ docs }) => docs.filter(({ ok }) => ok).map(({ ok }) => ok))
-
-function withBuffers (doc) {
-  for (const attachment of Object.values(doc._attachments ?? {})) {
-    if (typeof attachment.data === 'string') attachment.data = Buffer.from(attachment.data, 'base64')
-  }
-  return doc
-}
-
-/** The leaf that CouchDB shows: not deleted, the longest history, then the greater revision. */
-export function winnerOf (leaves = []) {
-  const rank = leaf => [leaf._deleted ? 0 : 1, parseInt(leaf._rev), leaf._rev]
-  return leaves.reduce((best, leaf) => {
-    if (!best) return leaf
-    const [a, b] = [rank(leaf), rank(best)]
-    const first = [0, 1, 2].find(index => a[index] !== b[index])
-    return first !== undefined && a[first] > b[first] ? leaf : best
-  }, undefined)
-}
-
-/** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
-export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/gu, (match, special) => special ? match : encodeURIComponent(match))
-
-const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
-
-/**
- * Takes a database URL apart. What is shown (`url`) never holds a password.
- * @param {string} url
- */
-export function parseDatabaseUrl (url) {
-  let parsed, at, db
-  try {
-    parsed = new URL(url)
-    at = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
-    db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(at + 1))
-    // a name or password with a % of its own is decoded later, where nobody expects it to fail
-    decodeURIComponent(parsed.username + parsed.password)
-  } catch {
-    throw new TilecouchError('BAD_DATABASE', { value: url })
-  }
-  if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
-  const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
-  const user = parsed.username || process.env.COUCHDB_USER
-  const password = parsed.username ? parsed.password : encodeURIComponent(process.env.COUCHDB_PASSWORD ?? '')
-  const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
-  return {
-    db,
-    url: `${parsed.protocol}//${parsed.host}${base}/${encodeURIComponent(db)}`,
-    serverUrl: `${parsed.protocol}//${parsed.host}${base}`,
-    authorised: `${parsed.protocol}//${auth}${parsed.host}${base}`
-  }
-}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { encodeId, parseDatabaseUrl, winnerOf } from '../../loader/store/couch.js'
+import { encodeId, parseDatabaseUrl } from '../../loader/store/address.js'
+import { winnerOf } from '../../loader/store/leaves.js'
 import { tileId, versionId } from '../../core/index.js'
 
 describe('a database URL', () => {

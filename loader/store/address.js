@@ -1,0 +1,35 @@
+// Addresses of databases and documents.
+import { TilecouchError } from '../../core/index.js'
+
+/** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
+export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/gu, (match, special) => special ? match : encodeURIComponent(match))
+
+const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
+
+/**
+ * Takes a database URL apart. What is shown (`url`) never holds a password.
+ * @param {string} url
+ */
+export function parseDatabaseUrl (url) {
+  let parsed, at, db
+  try {
+    parsed = new URL(url)
+    at = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
+    db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(at + 1))
+    // a name or password with a % of its own is decoded later, where nobody expects it to fail
+    decodeURIComponent(parsed.username + parsed.password)
+  } catch {
+    throw new TilecouchError('BAD_DATABASE', { value: url })
+  }
+  if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
+  const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
+  const user = parsed.username || process.env.COUCHDB_USER
+  const password = parsed.username ? parsed.password : encodeURIComponent(process.env.COUCHDB_PASSWORD ?? '')
+  const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
+  return {
+    db,
+    url: `${parsed.protocol}//${parsed.host}${base}/${encodeURIComponent(db)}`,
+    serverUrl: `${parsed.protocol}//${parsed.host}${base}`,
+    authorised: `${parsed.protocol}//${auth}${parsed.host}${base}`
+  }
+}

@@ -1,0 +1,35 @@
+// What _bulk_get answers: every leaf of every document asked for, as JSON or as multipart. One of them is the winner.
+import { TilecouchError } from '../../core/index.js'
+import { parseBulkGet as parseMultipart } from './multipart.js'
+
+/** The documents of an answer in bytes. The embedded store answers JSON whatever is asked for. @param {Buffer} bytes */
+export const parseLeaves = bytes => bytes[0] === 0x7b ? leavesOf(parseJson(bytes)).map(withBuffers) : parseMultipart(bytes)
+
+function parseJson (bytes) {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })
+  }
+}
+
+/** The documents of an answer in JSON. */
+export const leavesOf = answer => answer.results.flatMap(({ docs }) => docs.filter(({ ok }) => ok).map(({ ok }) => ok))
+
+function withBuffers (doc) {
+  for (const attachment of Object.values(doc._attachments ?? {})) {
+    if (typeof attachment.data === 'string') attachment.data = Buffer.from(attachment.data, 'base64')
+  }
+  return doc
+}
+
+/** The leaf that CouchDB shows: not deleted, the longest history, then the greater revision. */
+export function winnerOf (leaves = []) {
+  const rank = leaf => [leaf._deleted ? 0 : 1, parseInt(leaf._rev), leaf._rev]
+  return leaves.reduce((best, leaf) => {
+    if (!best) return leaf
+    const [a, b] = [rank(leaf), rank(best)]
+    const first = [0, 1, 2].find(index => a[index] !== b[index])
+    return first !== undefined && a[first] > b[first] ? leaf : best
+  }, undefined)
+}
