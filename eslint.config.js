@@ -49,7 +49,8 @@ export default [
   },
   {
     files: ['test/**/*.js'],
-    languageOptions: { globals: { ...globals.mocha, ...globals.node } }
+    languageOptions: { globals: { ...globals.mocha, ...globals.node } },
+    rules: { 'max-lines': ['error', { max: 280, skipBlankLines: true }] }
   },
   { // CouchDB's JavaScript: ES5, one anonymous function expression a file
     files: ['_design/**/*.js', 'views/**/*.js'],
