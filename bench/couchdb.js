@@ -5,7 +5,7 @@ import { accessSync, constants, realpathSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { freePort, until } from './wait.js'
+import { end, freePort, until } from './wait.js'
 
 const ADMIN = { name: 'admin', password: 'test' }
 
@@ -82,22 +82,14 @@ ${settings}
     }, { timeout: 30000, what: 'couchdb to answer' })
   }
 
-  /** @param {NodeJS.Signals} signal */
-  async function end (signal) {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = new Promise(resolve => { child.once('exit', () => resolve(undefined)) })
-    child.kill(signal)
-    await ended
-  }
-
   await start()
   return {
     url,
     port,
     start,
-    kill: () => end('SIGKILL'),
+    kill: () => end(child, 'SIGKILL'),
     async close () {
-      await end('SIGTERM')
+      await end(child, 'SIGTERM')
       await rm(dir, { recursive: true, force: true, maxRetries: 5 })
     }
   }

@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * @returns {Promise<T>}
  */
 export async function until (condition, { timeout = 10000, every = 25, what = 'a condition' } = {}) {
-  const end = performance.now() + timeout
+  const deadline = performance.now() + timeout
   for (;;) {
     const value = await condition()
     if (value) return value
-    if (performance.now() > end) throw new Error(`waited ${timeout} ms for ${what}`)
+    if (performance.now() > deadline) throw new Error(`waited ${timeout} ms for ${what}`)
     await sleep(every)
   }
 }
@@ -26,4 +26,16 @@ export function freePort () {
       server.close(() => resolve(port))
     })
   })
+}
+
+/**
+ * Ends a process and waits until it is gone.
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {NodeJS.Signals} signal
+ */
+export async function end (child, signal) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise(resolve => { child.once('exit', () => resolve(undefined)) })
+  child.kill(signal)
+  await ended
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort, until } from '../../bench/wait.js'
+import { end, freePort, until } from '../../bench/wait.js'
 
 const script = fileURLToPath(new URL('./embedded-child.js', import.meta.url))
 
@@ -23,20 +23,13 @@ export async function startEmbeddedProcess () {
     }, { timeout: 20000, what: 'the embedded store to answer' })
   }
 
-  async function end (signal) {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = new Promise(resolve => { child.once('exit', resolve) })
-    child.kill(signal)
-    await ended
-  }
-
   await start()
   return {
     url,
     start,
-    kill: () => end('SIGKILL'),
+    kill: () => end(child, 'SIGKILL'),
     async close () {
-      await end('SIGTERM')
+      await end(child, 'SIGTERM')
       await rm(dir, { recursive: true, force: true, maxRetries: 5 })
     }
   }
