@@ -1,6 +1,7 @@
 // Layer documents: TileJSON 3.0 fields, and what the store adds to them.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM } from './grid.js'
+import { formats } from './images.js'
 import { layerId, checkLayer, formatReference } from './ids.js'
 
 const text = value => typeof value === 'string'
@@ -23,7 +24,7 @@ export const layerFields = {
   center: numbers(3), // longitude, latitude, zoom
   vector_layers: value => Array.isArray(value) && value.every(object),
   // the store's
-  format: value => ['png', 'jpg', 'webp', 'avif', 'pbf'].includes(value), // extension of its tiles' type
+  format: value => Object.values(formats).some(({ ext }) => ext === value), // extension of its tiles' type
   tileSize: value => Number.isInteger(value) && value >= 64 && value <= 4096, // pixels
   ttl: value => Number.isInteger(value) && value > 0, // seconds until a tile expires, counted from when it was stored
   upstream: object, // where missing tiles come from

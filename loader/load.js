@@ -1,8 +1,8 @@
 // Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
-import { TilecouchError, checkLayer, compareIds, now, selector, startOf, tileBounds, tileId } from '../core/index.js'
+import { TilecouchError, checkLayer, compareIds, formats, now, selector, startOf, tileBounds, tileId } from '../core/index.js'
 import { union } from './store/stats.js'
 
-const extensionOf = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'image/avif': 'avif', 'application/vnd.mapbox-vector-tile': 'pbf' }
+const extensionOf = contentType => Object.values(formats).find(({ type }) => type === contentType)?.ext
 
 /**
  * @typedef {object} LoadOptions
@@ -118,6 +118,6 @@ function widen (stored, extent, { types }) {
     minzoom: Math.min(stored.minzoom ?? Infinity, ...levels),
     maxzoom: Math.max(stored.maxzoom ?? 0, ...levels),
     bounds: union(stored.bounds, extent.bounds),
-    ...(!stored.format && commonest && { format: extensionOf[commonest[0]] })
+    ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
   }
 }

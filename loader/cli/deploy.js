@@ -1,5 +1,4 @@
 // tilecouch push, setup, build
-import { TilecouchError } from '../../core/index.js'
 import { build } from '../couchapp/build.js'
 import { compose } from '../couchapp/compose.js'
 import { resolveDatabase } from '../couchapp/environments.js'
@@ -9,6 +8,7 @@ import { setup } from '../setup.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
+import { wholeNumber } from './options.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addDeployCommands (program, run) {
@@ -65,19 +65,13 @@ async function dryRun (url, docs) {
   }
 }
 
-const shards = (option, value) => {
-  if (value === undefined) return undefined
-  if (!/^[1-9]\d{0,3}$/.test(value)) throw new TilecouchError('BAD_OPTION', { option, value })
-  return +value
-}
-
 const MARK = { ok: 'ok     ', fixed: 'fixed  ', missing: 'MISSING', skipped: 'skipped' }
 
 async function setupCommand (context, options) {
   const { output } = context
   const named = options.db ?? await resolveDatabase()
   return withDatabase(context, { ...options, db: named ?? undefined }, async url => {
-    const result = await setup(url, { fix: options.fix, cors: options.cors, q: shards('--shards', options.shards), n: shards('--copies', options.copies) })
+    const result = await setup(url, { fix: options.fix, cors: options.cors, q: wholeNumber('--shards', options.shards, 4), n: wholeNumber('--copies', options.copies, 4) })
     const missing = result.findings.filter(({ state }) => state === 'missing')
     output.result(result, [
       `${result.server} at ${result.url}`,

@@ -5,16 +5,11 @@ import { isPublished, publish } from '../publish.js'
 import { openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
+import { wholeNumber } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { Progress } from './progress.js'
 
 const SHOWN_FAILURES = 20 // lines; --json has more
-
-const positive = (option, value) => {
-  if (value === undefined) return undefined
-  if (!/^[1-9]\d{0,5}$/.test(value)) throw new TilecouchError('BAD_OPTION', { option, value })
-  return +value
-}
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addLoadCommand (program, run) {
@@ -55,8 +50,8 @@ async function loadCommand (context, options, path) {
     title: options.title,
     ttl: options.ttl === undefined ? undefined : parseDuration(options.ttl),
     complete: options.complete,
-    batch: positive('--batch', options.batch),
-    concurrency: positive('--concurrency', options.concurrency)
+    batch: wholeNumber('--batch', options.batch, 6),
+    concurrency: wholeNumber('--concurrency', options.concurrency, 6)
   }
   const source = await openSource(path, { ...selection, scheme: options.scheme })
   try {

@@ -40,7 +40,7 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
     await couch.update(doc._id, stored => difference(stored, doc)?.length === 0 ? undefined : doc)
     if (doc.views) await warm(couch, doc._id, firstView(doc), { signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done }) })
     if (staged) {
-      await isCommitted(couch, doc._id, signal)
+      await untilCommitted(couch, doc._id, signal)
       await removeStaging(couch, doc)
     }
   }
@@ -74,7 +74,7 @@ const firstView = doc => Object.keys(doc.views)[0]
  * CouchDB closes an index with a document that uses it, and commits indexes every few seconds only: what was not
  * committed when the staging document goes would have to be built again, with readers waiting.
  */
-async function isCommitted (couch, id, signal) {
+async function untilCommitted (couch, id, signal) {
   for (const end = Date.now() + COMMIT; Date.now() < end; await sleep(100, undefined, { signal }).catch(() => {})) {
     const { view_index: index } = await couch.request({ path: `${encodeId(id)}/_info`, signal })
     if (!index?.waiting_commit) return

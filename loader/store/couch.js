@@ -40,6 +40,8 @@ export class Couch {
     this.serverUrl = parsed.serverUrl
     this.#target = parsed
     this.options = { ...retryDefaults, ...options }
+    /** Told of every repetition, by whoever writes at the moment. @type {Set<(error: TilecouchError) => void>} */
+    this.retryListeners = new Set(options.onRetry ? [options.onRetry] : [])
     this.nano = /** @type {any} */ (nano)({ url: parsed.authorised, parseUrl: false }) // nano's types lack parseUrl and dontStringify
   }
 
@@ -48,7 +50,7 @@ export class Couch {
    * @returns {Promise<any>}
    */
   async request (request) {
-    const { retries, firstDelay, longestDelay, onRetry } = this.options
+    const { retries, firstDelay, longestDelay } = this.options
     for (let attempt = 0; ; attempt++) {
       if (request.signal?.aborted) throw new TilecouchError('ABORTED')
       try {
@@ -56,7 +58,7 @@ export class Couch {
       } catch (error) {
         const failure = this.#explain(error, request)
         if (!failure.retryable || attempt >= (request.retries ?? retries)) throw failure.error
-        onRetry?.(failure.error)
+        for (const listener of this.retryListeners) listener(failure.error)
         const delay = Math.min(firstDelay * 2 ** attempt, longestDelay)
         await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: request.signal }).catch(() => {})
       }

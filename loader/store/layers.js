@@ -1,4 +1,5 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
+import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, editionId, layerDocument, layerId, checkLayer } from '../../core/index.js'
 
 const bookkeeping = ['_id', '_rev', 'type', 'layer']
@@ -17,16 +18,9 @@ export async function defineLayer (couch, layer, fields = {}) {
   const doc = await couch.update(layerId(layer), stored => {
     const before = stored ? fieldsOf(stored) : {}
     const changed = layerDocument(layer, { ...before, ...(typeof fields === 'function' ? fields(before) : fields) })
-    return stored && JSON.stringify({ ...changed, _rev: stored._rev }) === JSON.stringify(sameOrder(stored, changed)) ? undefined : changed
+    return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
   return describe(doc)
-}
-
-const sameOrder = (stored, like) => {
-  const { _rev, ...rest } = stored
-  const ordered = {}
-  for (const field of Object.keys(like)) ordered[field] = rest[field]
-  return Object.keys(rest).length === Object.keys(like).length ? { ...ordered, _rev } : stored
 }
 
 const describe = ({ _id, _rev, type, ...fields }) => fields

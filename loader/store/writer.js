@@ -65,7 +65,6 @@ export async function writeVersions (couch, versions, {
     onFailure?.(failure)
   }
 
-  // the batches of this write share their retries' consequences: trouble for one slows all
   const inFlight = new Set()
   const stop = new AbortController() // stops the other batches when one has failed for good
   const batches = new Batch(couch, { stored, report, signal: stop.signal })
@@ -87,8 +86,8 @@ export async function writeVersions (couch, versions, {
     inFlight.add(done)
   }
 
-  const onRetry = couch.options.onRetry
-  couch.options.onRetry = error => { tuner.trouble(); onRetry?.(error) }
+  const slowDown = () => tuner.trouble()
+  couch.retryListeners.add(slowDown)
   try {
     let tiles = []
     let bytes = 0
@@ -107,7 +106,7 @@ export async function writeVersions (couch, versions, {
     if (tiles.length && !fatal && !signal?.aborted) send(tiles, bytes)
   } finally {
     await Promise.all(inFlight)
-    couch.options.onRetry = onRetry
+    couch.retryListeners.delete(slowDown)
   }
   if (fatal) throw Object.assign(fatal, { summary })
   if (signal?.aborted) throw Object.assign(new TilecouchError('ABORTED'), { summary })
