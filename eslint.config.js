@@ -2,8 +2,14 @@ import js from '@eslint/js'
 import globals from 'globals'
 
 // The folder says where code runs. These zones hold it to that: core imports nothing of the project, client and loader
-// only core, server loader and core.
+// only core, the viewer client and core, server loader and core.
 const folders = ['core', 'client', 'loader', 'server', 'bench', 'test', 'attachments'] // _design/ and views/ hold no modules
+
+const inBrowsers = {
+  core: { group: ['node:*'], message: 'core/ runs in browsers too' },
+  client: { regex: '^(?!leaflet$|\\.)', message: 'client/ runs in browsers: of packages it may import leaflet alone' },
+  attachments: { regex: '^(?!leaflet$|\\.)', message: 'the viewer runs in browsers: of packages it may import leaflet alone' }
+}
 
 function zone (folder, allowed) {
   const forbidden = folders.filter(other => other !== folder && !allowed.includes(other)).join('|')
@@ -11,7 +17,7 @@ function zone (folder, allowed) {
   return {
     files: [`${folder}/**/*.js`],
     rules: {
-      'no-restricted-imports': ['error', { patterns: [{ regex: `^(\\.\\./)+(${forbidden})/`, message }, ...(folder === 'core' ? [{ group: ['node:*'], message: 'core/ runs in browsers too' }] : [])] }],
+      'no-restricted-imports': ['error', { patterns: [{ regex: `^(\\.\\./)+(${forbidden})/`, message }, ...(inBrowsers[folder] ? [inBrowsers[folder]] : [])] }],
       'no-restricted-syntax': ['error', { selector: `ImportExpression > Literal[value=/^(\\.\\.\\/)+(${forbidden})\\//]`, message }]
     }
   }
@@ -22,7 +28,7 @@ const designGlobals = Object.fromEntries(
     .map(name => [name, 'readonly']))
 
 export default [
-  { ignores: ['views/**/reduce.js', 'node_modules/', 'build/', 'data/', 'coverage/', 'bench/out/'] },
+  { ignores: ['views/**/reduce.js', 'node_modules/', 'build/', 'data/', 'dist/', 'coverage/', 'bench/out/'] },
   js.configs.recommended,
   {
     files: ['**/*.js'],
@@ -59,6 +65,7 @@ export default [
   },
   zone('core', []),
   zone('client', ['core']),
+  zone('attachments', ['core', 'client']),
   zone('loader', ['core']),
   zone('server', ['core', 'loader']),
   zone('bench', ['core', 'loader', 'server', 'client'])

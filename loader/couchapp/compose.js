@@ -5,7 +5,8 @@ import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
-import { TilecouchError } from '../../core/index.js'
+import { bundle, clientBundles, viewerBundles } from './bundle.js'
+import { invalid as fail } from './invalid.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -42,7 +43,7 @@ export async function compose (folder = root) {
   const designs = await readTree(path.join(folder, '_design'), { wanted: true })
   const views = await readTree(path.join(folder, 'views'))
   const names = new Set([...Object.keys(designs), ...Object.keys(views)])
-  const attachments = await readAttachments(path.join(folder, 'attachments'), folder === root ? vendored : {})
+  const attachments = await (path.resolve(folder) === path.resolve(root) ? ownAttachments() : readAttachments(path.join(folder, 'attachments')))
   const docs = []
   for (const name of names) {
     const where = `_design/${name}`
@@ -115,27 +116,42 @@ function isOneFunction (source) {
 // Query servers put "return" or a parenthesis before the text: a comment there would swallow or end the expression
 const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')
 
-async function readAttachments (folder, modules) {
+/** Our own: modules and styles go as bundles, everything else as it is. */
+async function ownAttachments () {
+  const isPart = name => /\.(js|css)$/.test(name)
+  const [files, bundles] = await Promise.all([
+    readAttachments(path.join(root, 'attachments'), { except: isPart, modules: vendored }),
+    bundle({ ...viewerBundles, ...clientBundles })
+  ])
+  for (const [name, { bytes }] of Object.entries(bundles)) add(files, name, name, bytes)
+  return sorted(files)
+}
+
+/** @param {string} folder @param {{except?: (name: string) => boolean, modules?: Record<string, string>}} [options] */
+async function readAttachments (folder, { except = () => false, modules = {} } = {}) {
   const files = {}
   const walk = async (directory, prefix) => {
     for (const { name, file, stat } of await entries(directory)) {
       if (stat.isDirectory()) await walk(file, `${prefix}${name}/`)
-      else add(prefix + name, file, await readFile(file))
+      else if (!except(prefix + name)) add(files, prefix + name, file, await readFile(file))
     }
-  }
-  const add = (name, file, bytes) => {
-    const type = contentTypes[path.extname(name)]
-    if (!type) fail(file, 'unknown content type')
-    if (Object.hasOwn(files, name)) fail(file, `two sources for "${name}"`)
-    files[name] = { type, bytes }
   }
   await walk(folder, '')
   for (const [name, module] of Object.entries(modules)) {
     const file = fileURLToPath(import.meta.resolve(module))
-    add(name, file, await readFile(file))
+    add(files, name, file, await readFile(file))
   }
-  return Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1))
+  return sorted(files)
 }
+
+function add (files, name, file, bytes) {
+  const type = contentTypes[path.extname(name)]
+  if (!type) fail(file, 'unknown content type')
+  if (Object.hasOwn(files, name)) fail(file, `two sources for "${name}"`)
+  files[name] = { type, bytes }
+}
+
+const sorted = files => Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1))
 
 async function entries (folder, wanted = false) {
   let names
@@ -161,8 +177,3 @@ const inline = files => Object.fromEntries(Object.entries(files).map(([name, { t
 // As couchapp does: CouchDB compresses text attachments, so that its digests cannot be compared with files
 const signatures = files => Object.fromEntries(Object.entries(files).map(([name, { bytes }]) =>
   [name, createHash('md5').update(bytes).digest('hex')]))
-
-/** @returns {never} */
-function fail (file, why) {
-  throw new TilecouchError('COUCHAPP_INVALID', { file: path.relative(process.cwd(), file) || file, why })
-}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import vm from 'node:vm'
+import { bundle, clientBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
+import { compose, root } from '../../loader/couchapp/compose.js'
+import { useFolder } from './helpers.js'
+
+const entry = { 'main.js': { entry: 'main.js', format: /** @type {const} */ ('iife'), leaflet: /** @type {const} */ ('global') } }
+
+describe('bundles', () => {
+  const folder = useFolder()
+
+  const refuses = async (files, why) => assert.rejects(bundle(entry, folder.write(files)), error => {
+    assert.equal(error.code, 'COUCHAPP_INVALID')
+    assert.match(error.message, why)
+    return true
+  })
+
+  it('find Leaflet as the global L, and say so when it is not there', async () => {
+    const { 'main.js': { bytes } } = await bundle(entry, folder.write({ 'main.js': 'import L from "leaflet"\nL.found = true' }))
+    const context = { L: { found: false } }
+    vm.runInNewContext(bytes.toString(), context)
+    assert.equal(context.L.found, true)
+    assert.throws(() => vm.runInNewContext(bytes.toString(), {}), /load leaflet\.js first/)
+  })
+
+  it('take one file from many, with images of styles inside', async () => {
+    const dir = folder.write({ 'main.css': '@import "./part.css";', 'part.css': '.a { background: url(x.svg) }', 'x.svg': '<svg/>' })
+    const { 'main.css': { bytes, inputs } } = await bundle({ 'main.css': { entry: 'main.css' } }, dir)
+    assert.match(bytes.toString(), /^\.a\{background:url\("?data:image\/svg\+xml/)
+    assert.deepEqual(inputs, ['main.css', 'part.css', 'x.svg'])
+  })
+
+  it('do not depend on where the folder is, nor on a tsconfig.json above it', async () => {
+    const text = 'import { a } from "./a.js"\nconsole.log(a, import.meta)'
+    const here = folder.write({ 'one/main.js': text, 'one/a.js': 'export const a = 1', 'deep/tsconfig.json': '{ nonsense', 'deep/two/main.js': text, 'deep/two/a.js': 'export const a = 1' })
+    const esm = { 'main.js': { entry: 'main.js', format: /** @type {const} */ ('esm') } }
+    const [one, two] = await Promise.all(['one', 'deep/two'].map(name => bundle(esm, path.join(here, name))))
+    assert.deepEqual(one, two)
+  })
+
+  it('name the file and the line of what is wrong', async () => {
+    await refuses({ 'main.js': '\nlet a = (' }, /main\.js: line 2: Unexpected end of file/)
+    await refuses({ 'main.js': 'import "./sub/part.js"', 'sub/part.js': 'import "./none.js"' }, /sub\/part\.js: line 1: Could not resolve "\.\/none\.js"/)
+    await refuses({ 'main.js': 'import { none } from "./part.js"\nnone()', 'part.js': 'export const some = 1' }, /main\.js: line 1: No matching export in "part\.js" for import "none"/)
+    await refuses({ 'main.js': 'import { readFileSync } from "node:fs"\nreadFileSync()' }, /main\.js: line 1: Could not resolve "node:fs"/)
+  })
+
+  it('refuse what esbuild only warns of', async () => {
+    await refuses({ 'main.js': 'console.log(typeof a === "strnig")' }, /main\.js: line 1: .*"strnig"/)
+  })
+
+  it('refuse an entry that is not there', async () => {
+    await refuses({}, /main\.js/)
+  })
+})
+
+describe('what browsers get of this project', () => {
+  const names = { ...viewerBundles, ...clientBundles }
+
+  it('is attached to the design document "tiles", beside the files that are no modules', async () => {
+    const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
+    const plain = readdirSync(path.join(root, 'attachments'), { recursive: true }).map(String).filter(name => /\.(?!js$|css$)\w+$/.test(name))
+    assert.deepEqual(Object.keys(attached).sort(), [...Object.keys(names), ...plain, 'leaflet.css', 'leaflet.js'].sort())
+    const text = name => Buffer.from(attached[name].data, 'base64').toString()
+    for (const name of Object.keys(names)) assert.ok(!/sourceMappingURL|node_modules/.test(text(name)) && !text(name).includes(root), name)
+    assert.doesNotMatch(text('viewer.js'), /\bfrom\s*["']/, 'the viewer imports nothing')
+  })
+
+  it('holds nothing of Leaflet, of Node or of the loader', async () => {
+    for (const [name, { inputs }] of Object.entries(await bundle(names))) {
+      for (const input of inputs) assert.match(input, /^(attachments\/|client\/|core\/|global:leaflet$)/, `${name} holds ${input}`)
+    }
+  })
+
+  it('is small', async () => {
+    const bundles = await bundle(names)
+    const size = name => bundles[name].bytes.length
+    assert.ok(size('tilecouch.js') < 100_000 && size('tilecouch.esm.js') < 100_000, 'the client library')
+    assert.ok(size('viewer.js') < 150_000, 'the viewer')
+  })
+})
