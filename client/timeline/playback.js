@@ -1,0 +1,136 @@
+// When the next step is due. No timer, clock or layer of its own: they come in as `host`, so that tests hold the time.
+import { nextToPlay } from './steps.js'
+
+/**
+ * @typedef {object} Host
+ * @property {() => string[] | null} times what can be stepped to; null while that is not known
+ * @property {() => string | null} getTime
+ * @property {(time: string) => void} setTime
+ * @property {() => boolean} isShown whether the map shows the present time
+ * @property {(type: string, data?: object) => void} emit
+ * @property {() => number} now milliseconds
+ * @property {(run: () => void, milliseconds: number) => any} setTimeout
+ * @property {(id: any) => void} clearTimeout
+ */
+
+/** Steps through the times of a host. A step never starts before the one before it is on the screen. */
+export class Playback {
+  /** @type {'stopped' | 'changes' | 'tiles' | 'interval'} what it waits for */
+  #waitsFor = 'stopped'
+  #host
+  #timer = null
+  #steppedAt = 0
+  #stepping = false
+  #said = false
+  #again = false // the first step after play() may go from the end to the beginning
+
+  /** @param {Host} host @param {{interval: number, loop: boolean, range: {from: string, to: string} | null}} options */
+  constructor (host, options) {
+    this.#host = host
+    this.options = options
+  }
+
+  get playing () {
+    return this.#waitsFor !== 'stopped'
+  }
+
+  play () {
+    if (this.playing) return
+    this.#waitsFor = 'tiles'
+    this.#host.emit('play')
+    if (!this.playing) return // a listener stopped it
+    this.#again = true
+    // the first step comes at once: the button has to be seen to work
+    if (this.#host.isShown()) this.#step()
+    else this.#arrive()
+  }
+
+  pause () {
+    if (!this.playing) return
+    this.#stop()
+    this.#host.emit('pause')
+  }
+
+  /** Something happened that may be what it waits for, or that it has to wait for: tiles, changes. */
+  poke () {
+    if (this.#waitsFor === 'changes') this.#step()
+    else if (this.playing && (this.#waitsFor === 'tiles' || !this.#host.isShown())) this.#wait()
+  }
+
+  /** @param {number} interval milliseconds from step to step */
+  setInterval (interval) {
+    this.options.interval = interval
+    if (this.#waitsFor === 'interval') this.#wait()
+  }
+
+  /** The time was moved by somebody else: goes on from there. */
+  moved () {
+    if (this.playing && !this.#stepping) this.#arrive()
+  }
+
+  #step () {
+    const { emit, getTime, setTime, times } = this.#host
+    const known = times()
+    if (!known) {
+      this.#waitsFor = 'changes'
+      return this.#sayWaiting()
+    }
+    const next = nextToPlay(known, getTime(), { range: this.options.range, again: this.#again || this.options.loop })
+    this.#again = false
+    if (next === null) {
+      this.#stop()
+      emit('end')
+      return emit('pause')
+    }
+    this.#stepping = true
+    try {
+      setTime(next)
+    } finally {
+      this.#stepping = false
+    }
+    if (!this.playing) return
+    this.#arrive()
+    emit('step', { time: next })
+  }
+
+  #arrive () {
+    this.#steppedAt = this.#host.now()
+    this.#said = false
+    this.#wait()
+  }
+
+  #wait () {
+    const { interval } = this.options
+    const rest = this.#steppedAt + interval - this.#host.now()
+    if (this.#host.isShown()) {
+      // what came late is still seen for a moment
+      const delay = this.#waitsFor === 'interval' || rest > 0 ? Math.max(rest, 0) : interval / 4
+      this.#waitsFor = 'interval'
+      return this.#later(() => this.#host.isShown() ? this.#step() : this.#wait(), delay)
+    }
+    this.#waitsFor = 'tiles'
+    if (!this.#said) this.#later(() => this.#sayWaiting(), Math.max(rest, 0))
+  }
+
+  #sayWaiting () {
+    this.#cancel()
+    if (this.#said) return
+    this.#said = true
+    this.#host.emit('waiting', { time: this.#host.getTime() })
+  }
+
+  #later (run, milliseconds) {
+    this.#cancel()
+    this.#timer = this.#host.setTimeout(run, milliseconds)
+  }
+
+  #cancel () {
+    if (this.#timer !== null) this.#host.clearTimeout(this.#timer)
+    this.#timer = null
+  }
+
+  #stop () {
+    this.#cancel()
+    this.#waitsFor = 'stopped'
+  }
+}

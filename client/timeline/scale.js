@@ -1,0 +1,111 @@
+// The time axis: where a time is in pixels, and which part of all time is in view. Pure. Times are milliseconds here.
+
+const MIN_SPAN = 30e3 // milliseconds: closer than this nothing is to be seen, as times are whole seconds
+
+/** @typedef {{from: number, to: number}} Span */
+
+/**
+ * A linear axis over a span; the inset at both ends keeps the first and the last bar whole.
+ * @param {Span} span @param {number} width pixels @param {number} [inset] pixels
+ */
+export function axisOf ({ from, to }, width, inset = 0) {
+  const msPerPx = (to - from) / Math.max(width - 2 * inset, 1)
+  return {
+    from,
+    to,
+    width,
+    inset,
+    msPerPx,
+    x: ms => inset + (ms - from) / msPerPx,
+    ms: x => from + (x - inset) * msPerPx
+  }
+}
+
+/** @typedef {ReturnType<typeof axisOf>} Axis */
+
+/**
+ * What there is to show: from the first to the last time of the layers, and a day if that is a single moment.
+ * @param {{first: string, last: string} | null} extent @param {Array<{time: string}>} [changes]
+ * @returns {Span | null} null while nothing is known
+ */
+export function domainOf (extent, changes = []) {
+  const times = [extent?.first, extent?.last, changes[0]?.time, changes.at(-1)?.time].filter(time => time !== undefined).map(time => Date.parse(time))
+  if (!times.length) return null
+  const from = Math.min(...times)
+  const to = Math.max(...times)
+  const short = MIN_SPAN - (to - from)
+  return from === to ? { from: from - 432e5, to: to + 432e5 } : short > 0 ? { from: from - short / 2, to: to + short / 2 } : { from, to }
+}
+
+/**
+ * Keeps a span inside the domain, moved rather than shortened. All of the domain is null: it then grows with it.
+ * @param {Span} span @param {Span} domain @returns {Span | null}
+ */
+export function clampSpan ({ from, to }, domain) {
+  const all = domain.to - domain.from
+  const length = Math.max(to - from, Math.min(MIN_SPAN, all))
+  if (!(length < all * 0.999)) return null
+  const start = Math.min(Math.max((from + to - length) / 2, domain.from), domain.to - length)
+  return { from: start, to: start + length }
+}
+
+/**
+ * Zooms around a time, which stays where it is.
+ * @param {Span} span @param {number} factor above 1 goes closer @param {number} around
+ */
+export const zoomSpan = ({ from, to }, factor, around) => ({ from: around - (around - from) / factor, to: around + (to - around) / factor })
+
+/** @param {Span} span @param {number} ms */
+export const moveSpan = ({ from, to }, ms) => ({ from: from + ms, to: to + ms })
+
+/**
+ * The span that puts two times under two fingers.
+ * @param {[number, number]} times @param {[number, number]} xs pixels @param {number} width @param {number} inset
+ */
+export function pinchSpan (times, xs, width, inset) {
+  const apart = Math.abs(xs[1] - xs[0]) < 8 ? 8 * Math.sign(xs[1] - xs[0] || 1) : xs[1] - xs[0]
+  const msPerPx = Math.abs((times[1] - times[0]) / apart)
+  const from = (times[0] + times[1]) / 2 - ((xs[0] + xs[1]) / 2 - inset) * msPerPx
+  return { from, to: from + (width - 2 * inset) * msPerPx }
+}
+
+/** Some air on both sides of what is to be seen. @param {Span} span */
+export function airy ({ from, to }) {
+  const air = Math.max((to - from) * 0.08, (MIN_SPAN - (to - from)) / 2)
+  return { from: from - air, to: to + air }
+}
+
+/**
+ * Turns the page when a time has left the span, so that the way ahead of it is in view.
+ * @param {Span} span @param {number} ms
+ */
+export function followSpan (span, ms) {
+  const length = span.to - span.from
+  if (ms >= span.from && ms <= span.to) return span
+  return moveSpan(span, ms - span.from - length * (ms > span.to ? 0.1 : 0.9))
+}
+
+/**
+ * A dragged time, as round as a pixel is wide: nobody means 13:07:42 on an axis of years.
+ * @param {number} ms @param {number} msPerPx
+ */
+export function roundTime (ms, msPerPx) {
+  const unit = [3600e3, 60e3].find(each => each <= msPerPx) ?? 1e3
+  return Math.round(ms / unit) * unit
+}
+
+/**
+ * The time of the nearest change within reach, or null.
+ * @param {number} ms @param {number[]} times ascending @param {number} reach milliseconds
+ */
+export function snapTime (ms, times, reach) {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (times[middle] < ms) low = middle + 1
+    else high = middle
+  }
+  const near = [times[low - 1], times[low]].filter(time => time !== undefined && Math.abs(time - ms) <= reach)
+  return near.length ? near.reduce((a, b) => Math.abs(b - ms) < Math.abs(a - ms) ? b : a) : null
+}

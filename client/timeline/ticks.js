@@ -1,0 +1,137 @@
+// Ticks of the time axis and what is written at them. Pure. Steps are counted on the wall clock of the zone, so that a
+// day tick is a midnight there whatever summer time does.
+import { MONTHS, two } from './words.js'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const MONTH = 30.4 * DAY
+const YEAR = 365.25 * DAY
+const GAP = 18 // pixels between labels at least
+
+/** @typedef {{unit: 'clock' | 'day' | 'month' | 'year', every: number, length: number}} Level */
+
+/** @returns {Level[]} */
+const levels = (unit, length, ...counts) => counts.map(every => ({ unit, every: unit === 'clock' ? every * length : every, length: every * length }))
+
+const LEVELS = [
+  ...levels('clock', SECOND, 1, 5, 15, 30), ...levels('clock', MINUTE, 1, 5, 15, 30), ...levels('clock', HOUR, 1, 3, 6, 12),
+  ...levels('day', DAY, 1, 2, 5, 10), ...levels('month', MONTH, 1, 3, 6), ...levels('year', YEAR, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+]
+
+/** Widths of a text at 11 px, rather too wide. */
+const estimate = text => text.length * 6.7
+
+/**
+ * @typedef {{ms: number, x: number, label: string, major: boolean}} Tick label '' for a mark alone; major: a larger unit begins
+ */
+
+/**
+ * @param {import('./scale.js').Axis} axis @param {import('./zone.js').Zone} zone
+ * @param {{measure?: (text: string) => number}} [options] width of a label in pixels
+ * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, to stand at the left end; '' if nothing
+ */
+export function ticksOf (axis, zone, { measure = estimate } = {}) {
+  const index = LEVELS.findIndex(each => each.length / axis.msPerPx >= measure(sample(each)) + GAP)
+  const level = LEVELS[index] ?? LEVELS[LEVELS.length - 1]
+  const left = axis.ms(0)
+  const right = axis.ms(axis.width)
+  const context = contextOf(level, zone.civil(axis.from))
+  const ticks = marks(level, left, right, zone).map(({ ms, civil }) => ({ ms, x: axis.x(ms), ...labelOf(level, civil), civil }))
+  const shown = place(ticks, level, axis.width, context ? measure(context) : 0, measure)
+  const finer = LEVELS.slice(0, Math.max(index, 0)).findLast(each => each.length / axis.msPerPx >= 9 && (level.length / each.length) % 1 < 0.05)
+  const coarse = new Set(shown.ticks.map(tick => tick.ms))
+  const small = finer ? marks(finer, left, right, zone).filter(({ ms }) => !coarse.has(ms)).map(({ ms }) => ({ ms, x: axis.x(ms), label: '', major: false })) : []
+  return { ticks: [...shown.ticks, ...small].sort((a, b) => a.ms - b.ms), context: shown.context ? context : '' }
+}
+
+/** Writes as many labels as fit, larger units first; the others stay as marks. */
+function place (ticks, level, width, contextWidth, measure) {
+  let context = contextWidth > 0
+  if (context) {
+    // where a larger unit begins under the context, it says the whole itself
+    const under = ticks.find(tick => tick.major && tick.x - measure(tick.label) / 2 < contextWidth + GAP / 2)
+    const full = under && contextOf(level, under.civil)
+    if (under && under.x >= measure(full) / 2) {
+      under.label = full
+      context = false
+    }
+  }
+  /** @type {Array<[number, number]>} */
+  const taken = context ? [[0, contextWidth]] : []
+  for (const major of [true, false]) {
+    for (const tick of ticks) {
+      if (tick.major !== major) continue
+      const half = measure(tick.label) / 2
+      const fits = tick.x - half >= 0 && tick.x + half <= width &&
+        taken.every(([from, to]) => tick.x + half + GAP / 2 <= from || tick.x - half - GAP / 2 >= to)
+      if (fits) taken.push([tick.x - half, tick.x + half])
+      else tick.label = ''
+    }
+  }
+  return { context, ticks: ticks.map(({ ms, x, label, major }) => ({ ms, x, label, major })) }
+}
+
+const sample = ({ unit, every }) => unit === 'clock' ? (every < MINUTE ? '00:00:00' : '00:00') : unit === 'day' ? (every === 1 ? '00' : '00 Aug') : unit === 'month' ? 'Aug' : '2000'
+
+function labelOf ({ unit, every }, civil) {
+  const wall = new Date(civil)
+  const [year, month, day] = [wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate()]
+  if (unit === 'year') return { label: String(year), major: false }
+  if (unit === 'month') return month ? { label: MONTHS[month], major: false } : { label: String(year), major: true }
+  if (unit === 'day') {
+    if (day === 1) return { label: month ? MONTHS[month] : `Jan ${year}`, major: true }
+    return { label: every === 1 ? String(day) : `${day} ${MONTHS[month]}`, major: false }
+  }
+  if (civil % DAY === 0) return { label: `${day} ${MONTHS[month]}${month || day > 1 ? '' : ` ${year}`}`, major: true }
+  return { label: `${two(wall.getUTCHours())}:${two(wall.getUTCMinutes())}${every < MINUTE ? `:${two(wall.getUTCSeconds())}` : ''}`, major: false }
+}
+
+function contextOf ({ unit }, civil) {
+  const wall = new Date(civil)
+  if (unit === 'year') return ''
+  const year = wall.getUTCFullYear()
+  const month = MONTHS[wall.getUTCMonth()]
+  return unit === 'month' ? `${year}` : unit === 'day' ? `${month} ${year}` : `${wall.getUTCDate()} ${month} ${year}`
+}
+
+/** @param {Level} level */
+function marks (level, left, right, zone) {
+  const found = []
+  for (const civil of civilSteps(level, zone.civil(left), zone.civil(right))) {
+    const ms = zone.instant(civil)
+    // an hour that summer time leaves out is no tick
+    if (ms >= left && ms <= right && zone.civil(ms) === civil && !(found.length && ms <= found[found.length - 1].ms)) found.push({ ms, civil })
+  }
+  return found
+}
+
+/** @param {Level} level @param {number} from @param {number} to */
+function * civilSteps ({ unit, every }, from, to) {
+  if (unit === 'clock') {
+    for (let at = Math.floor(from / every) * every; at <= to + HOUR; at += every) yield at
+    return
+  }
+  const wall = new Date(from)
+  let year = wall.getUTCFullYear()
+  if (unit === 'year') {
+    for (year = Math.floor(year / every) * every; midnight(year, 0, 1) <= to; year += every) yield midnight(year, 0, 1)
+    return
+  }
+  const step = unit === 'month' ? every : 1
+  for (let month = Math.floor(wall.getUTCMonth() / step) * step; midnight(year, month, 1) <= to; month += step) {
+    if (unit === 'month') yield midnight(year, month, 1)
+    else {
+      const days = new Date(midnight(year, month + 1, 0)).getUTCDate()
+      // the last step of a month may be short, but not shorter than half
+      for (let day = 1; day <= days; day += every) if (day === 1 || days + 1 - day >= every / 2) yield midnight(year, month, day)
+    }
+  }
+}
+
+/** Date.UTC takes the years 0 to 99 for 1900 to 1999. */
+function midnight (year, month, day) {
+  const date = new Date(0)
+  return date.setUTCFullYear(year, month, day)
+}

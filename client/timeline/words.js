@@ -1,0 +1,63 @@
+// What the timeline says, in English. Pure.
+import { indexAsOf } from './steps.js'
+
+export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+export const two = number => String(number).padStart(2, '0')
+
+/** `12,345`: the same for everybody, as the rest of the text is English. */
+export const count = number => String(number).replace(/\B(?=(\d{3})+$)/g, ',')
+
+export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
+
+/** @param {number} bytes */
+export function size (bytes) {
+  if (bytes < 1000) return plural(bytes, 'byte')
+  const units = ['kB', 'MB', 'GB', 'TB']
+  let value = bytes / 1000
+  while (value >= 999.5 && units.length > 1) {
+    value /= 1000
+    units.shift()
+  }
+  return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${units[0]}`
+}
+
+/** @param {number} ms @param {import('./zone.js').Zone} zone */
+export function dateWords (ms, zone) {
+  const wall = new Date(zone.civil(ms))
+  return `${wall.getUTCDate()} ${MONTHS[wall.getUTCMonth()]} ${wall.getUTCFullYear()}`
+}
+
+/** Seconds only where there are some. @param {number} ms @param {import('./zone.js').Zone} zone */
+export function clockWords (ms, zone) {
+  const wall = new Date(zone.civil(ms))
+  const seconds = wall.getUTCSeconds()
+  return `${two(wall.getUTCHours())}:${two(wall.getUTCMinutes())}${seconds ? `:${two(seconds)}` : ''} ${zone.label(ms)}`
+}
+
+/** `20 Jun 2024, 14:00 UTC` @param {string} time @param {import('./zone.js').Zone} zone */
+export function timeWords (time, zone) {
+  const ms = Date.parse(time)
+  return `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
+}
+
+/** @param {{from: string, to: string}} range @param {import('./zone.js').Zone} zone */
+export const rangeWords = ({ from, to }, zone) => `${timeWords(from, zone)} – ${timeWords(to, zone)}`
+
+/**
+ * What happened in this view at (or before) a time.
+ * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {import('./zone.js').Zone} zone
+ */
+export function changeWords (time, changes, zone) {
+  if (!changes.length) return 'nothing changed here'
+  const index = indexAsOf(changes.map(change => change.time), time)
+  if (index < 0) return 'before the first change here'
+  const change = changes[index]
+  if (change.time === time) return `${plural(change.tiles, 'tile')} changed here`
+  return `${time === null ? 'last change' : 'unchanged since'} ${timeWords(change.time, zone)}`
+}
+
+/** For screen readers: `20 Jun 2024, 14:00 UTC, 12 tiles changed here`. */
+export function valueWords (time, changes, zone) {
+  return `${time === null ? 'Newest' : timeWords(time, zone)}, ${changeWords(time, changes, zone)}`
+}
