@@ -1,5 +1,5 @@
 // tilecouch push, setup, build
-import { build } from '../couchapp/build.js'
+import { build, buildClient } from '../couchapp/build.js'
 import { compose } from '../couchapp/compose.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { push } from '../couchapp/push.js'
@@ -30,11 +30,12 @@ export function addDeployCommands (program, run) {
     .action(run(setupCommand))
 
   program.command('build')
-    .description('write classic couchapp folders, for couchapp, erica and couchdb-push')
-    .argument('[folder]', 'where to', 'build/couchapp')
+    .description('write classic couchapp folders, for couchapp, erica and couchdb-push, and the bundles of the client library')
+    .argument('[folder]', 'where the couchapp goes', 'build/couchapp')
+    .option('--client <folder>', 'where the bundles go', 'build/client')
     .action(run(async ({ output }, options, folder) => {
-      const folders = await build(folder)
-      output.result(folders, folders)
+      const written = [...await build(folder), ...await buildClient(options.client)]
+      output.result(written, written)
     }))
 }
 

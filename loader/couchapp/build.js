@@ -1,6 +1,8 @@
-// Writes the classic couchapp folders, which couchapp, erica and couchdb-push push unchanged.
+// Writes the classic couchapp folders, which couchapp, erica and couchdb-push push unchanged, and the client library's
+// bundles, which go into the npm package as dist/.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { bundle, clientBundles } from './bundle.js'
 import { compose } from './compose.js'
 
 /**
@@ -21,6 +23,19 @@ export async function build (target, source) {
     folders.push(folder)
   }
   return folders
+}
+
+/**
+ * The client library's bundles for script tags, bundlers and CDNs.
+ * @param {string} target a folder
+ * @returns {Promise<string[]>} the files
+ */
+export async function buildClient (target) {
+  const bundles = Object.entries(await bundle(clientBundles))
+  return Promise.all(bundles.map(async ([name, { bytes }]) => {
+    await write(path.join(target, name), bytes)
+    return path.join(target, name)
+  }))
 }
 
 async function writeField (folder, key, value) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { build } from '../../loader/couchapp/build.js'
+import { build, buildClient } from '../../loader/couchapp/build.js'
 import { compose } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
@@ -52,5 +52,17 @@ describe('building couchapp folders', () => {
     await build(path.join(app, 'out'), path.join(app, 'app'))
     assert.deepEqual(JSON.parse(read('out', 'a', 'rewrites.json')), [{ from: '/', to: 'index.html' }])
     assert.equal(read('out', 'a', 'options', 'n.json'), '1')
+  })
+})
+
+describe('building the client library', () => {
+  const folder = useFolder()
+
+  it('writes the files that the store serves as well, and touches nothing beside them', async () => {
+    folder.write({ 'note.txt': 'mine' })
+    const files = await buildClient(folder.dir)
+    assert.deepEqual(readdirSync(folder.dir).sort(), ['note.txt', 'tilecouch.css', 'tilecouch.esm.js', 'tilecouch.js'])
+    const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
+    for (const file of files) assert.equal(readFileSync(file).toString('base64'), attached[path.basename(file)].data)
   })
 })
