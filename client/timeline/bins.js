@@ -19,15 +19,15 @@ export function binChanges (changes, axis) {
   /** @type {Bin[]} */
   const bins = []
   let bin
+  const near = APART * axis.msPerPx
   for (const [index, { time, tiles, bytes }] of changes.entries()) {
     const at = Date.parse(time)
-    const x = axis.x(at)
-    if (bin && x - bin.x < APART) {
+    if (bin && at - bin.from < near) {
       bin.to = at
       bin.changes++
       bin.tiles += tiles
       bin.bytes += bytes
-    } else bins.push(bin = { x, from: at, to: at, index, changes: 1, tiles, bytes })
+    } else bins.push(bin = { x: axis.x(at), from: at, to: at, index, changes: 1, tiles, bytes })
   }
   return bins
 }

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { indexAsOf, nextToPlay, stepFrom, uniteChanges, uniteExtents, within } from '../../client/timeline/steps.js'
+import { changeWords, rangeWords, size, timeWords, valueWords } from '../../client/timeline/words.js'
+import { zoneOf } from '../../client/timeline/zone.js'
+
+const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
+const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 1 }).map(list => list.sort((a, b) => a - b).map(day))
+const anyDay = fc.integer({ min: 1, max: 31 }).map(day)
+
+describe('changes of several layers', () => {
+  it('are one list, and what happened at once is added up', () => {
+    const { changes, complete } = uniteChanges([[{ time: day(1), tiles: 2, bytes: 10 }, { time: day(5), tiles: 1 }], [{ time: day(1), tiles: 3, bytes: 5 }, { time: day(2), tiles: 7, bytes: 1 }]])
+    assert.deepEqual(changes, [{ time: day(1), tiles: 5, bytes: 15 }, { time: day(2), tiles: 7, bytes: 1 }, { time: day(5), tiles: 1, bytes: 0 }])
+    assert.equal(complete, true)
+    assert.deepEqual(uniteChanges([null, [{ time: day(1), tiles: 1, bytes: 1 }]]), { changes: [{ time: day(1), tiles: 1, bytes: 1 }], complete: false })
+  })
+
+  it('span from the first to the last that is known', () => {
+    assert.equal(uniteExtents([null]), null)
+    assert.deepEqual(uniteExtents([null, { first: day(3), last: day(9) }, { first: day(1), last: day(4) }]), { first: day(1), last: day(9) })
+  })
+})
+
+describe('steps', () => {
+  const times = [1, 5, 9, 12].map(day)
+
+  it('go to the next and the last change, and stay at the ends', () => {
+    assert.equal(stepFrom(times, day(1), 1), day(5))
+    assert.equal(stepFrom(times, day(6), 1), day(9), 'from between')
+    assert.equal(stepFrom(times, day(6), -1), day(5))
+    assert.equal(stepFrom(times, day(12), 1), day(12))
+    assert.equal(stepFrom(times, day(1), -1), day(1))
+    assert.equal(stepFrom(times, day(1), 10), day(12))
+    assert.equal(stepFrom(times, day(12), -10), day(1))
+    assert.equal(stepFrom([], day(3), 1), day(3))
+  })
+
+  it('outside of all changes never go the wrong way', () => {
+    assert.equal(stepFrom(times, day(20), 1), day(20))
+    assert.equal(stepFrom(times, day(20), -1), day(12))
+    assert.equal(stepFrom(times.slice(1), day(2), -1), day(2))
+  })
+
+  it('from the newest go back to the change before the last, and not on', () => {
+    assert.equal(stepFrom(times, null, 1), null)
+    assert.equal(stepFrom(times, null, -1), day(9))
+    assert.equal(stepFrom(times.slice(0, 1), null, -1), day(1))
+  })
+
+  it('are where counting says they are', () => {
+    fc.assert(fc.property(days, anyDay, fc.integer({ min: 1, max: 5 }), (list, time, steps) => {
+      const after = list.filter(each => each > time)
+      const before = list.filter(each => each < time)
+      assert.equal(stepFrom(list, time, steps), after.length ? after[Math.min(steps, after.length) - 1] : time)
+      assert.equal(stepFrom(list, time, -steps), before.length ? before[Math.max(before.length - steps, 0)] : time)
+      assert.equal(indexAsOf(list, time), list.findLastIndex(each => each <= time))
+    }))
+  })
+
+  it('of the player stay in the range and begin again only where asked', () => {
+    const range = { from: day(4), to: day(10) }
+    assert.deepEqual(within(times, range), [day(5), day(9)])
+    assert.equal(nextToPlay(times, day(1), { range }), day(5))
+    assert.equal(nextToPlay(times, day(5), { range }), day(9))
+    assert.equal(nextToPlay(times, day(9), { range }), null)
+    assert.equal(nextToPlay(times, day(9), { range, again: true }), day(5))
+    assert.equal(nextToPlay(times, null), null)
+    assert.equal(nextToPlay(times, null, { again: true }), day(1))
+    assert.equal(nextToPlay([day(1)], day(1), { again: true }), null, 'one change is no film')
+    assert.equal(nextToPlay([], null, { again: true }), null)
+  })
+})
+
+describe('the words of the timeline', () => {
+  const utc = zoneOf('utc')
+  const changes = [{ time: '2024-06-20T14:00:00Z', tiles: 12 }, { time: '2024-06-21T00:00:30Z', tiles: 1 }]
+
+  it('say the time, seconds only where there are some', () => {
+    assert.equal(timeWords('2024-06-20T14:00:00Z', utc), '20 Jun 2024, 14:00 UTC')
+    assert.equal(timeWords('2024-06-21T00:00:30Z', utc), '21 Jun 2024, 00:00:30 UTC')
+    assert.equal(timeWords('2024-06-20T23:00:00Z', zoneOf('Europe/Berlin')).slice(0, 18), '21 Jun 2024, 01:00')
+    assert.equal(rangeWords({ from: '2024-06-20T14:00:00Z', to: '2024-06-21T00:00:00Z' }, utc), '20 Jun 2024, 14:00 UTC – 21 Jun 2024, 00:00 UTC')
+  })
+
+  it('say what changed', () => {
+    assert.equal(valueWords('2024-06-20T14:00:00Z', changes, utc), '20 Jun 2024, 14:00 UTC, 12 tiles changed here')
+    assert.equal(changeWords('2024-06-21T00:00:30Z', changes, utc), '1 tile changed here')
+    assert.equal(changeWords('2024-06-20T15:00:00Z', changes, utc), 'unchanged since 20 Jun 2024, 14:00 UTC')
+    assert.equal(changeWords('2020-01-01T00:00:00Z', changes, utc), 'before the first change here')
+    assert.equal(changeWords('2020-01-01T00:00:00Z', [], utc), 'nothing changed here')
+    assert.equal(valueWords(null, changes, utc), 'Newest, last change 21 Jun 2024, 00:00:30 UTC')
+    assert.equal(changeWords('2024-01-01T00:00:00Z', [{ time: '2024-01-01T00:00:00Z', tiles: 12345 }], utc), '12,345 tiles changed here')
+  })
+
+  it('say sizes', () => {
+    assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(size), ['1 byte', '999 bytes', '1.0 kB', '12 kB', '1.0 MB', '5.0 GB'])
+  })
+})
