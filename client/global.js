@@ -2,6 +2,8 @@
 import L from 'leaflet'
 import * as client from './index.js'
 
-const { TilecouchError } = client
+const { TilecouchError, Clock, clock, CouchLayer, couchLayer, HistoryLayer, historyLayer } = client
 
-Object.assign(L, { Couch: { TilecouchError } })
+Object.assign(L, { Couch: { TilecouchError, Clock }, couch: { clock } })
+Object.assign(L.TileLayer, { Couch: Object.assign(CouchLayer, { History: HistoryLayer }) })
+Object.assign(L.tileLayer, { couch: Object.assign(couchLayer, { history: historyLayer }) })

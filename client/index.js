@@ -1,2 +1,5 @@
 // The client library: everything that `import … from 'tilecouch/client'` gives. Leaflet comes from the page's own bundle.
 export { TilecouchError } from '../core/index.js'
+export { Clock, clock } from './clock.js'
+export { CouchLayer, couchLayer } from './couch-layer.js'
+export { HistoryLayer, historyLayer } from './history/history-layer.js'

@@ -1,0 +1,286 @@
+// A layer that can show any time it has a past of. The parts: VersionIndex knows what there is, IndexLoader fills it,
+// TileStore holds the images, Scene decides what each tile shows. This joins them to Leaflet.
+import L from 'leaflet'
+import { tileAt, tileRanges } from '../../core/index.js'
+import { Clock } from '../clock.js'
+import { storeMixin } from '../source/store-mixin.js'
+import { IndexLoader } from './index-loader.js'
+import { historyDefaults } from './options.js'
+import { Preloader } from './preloader.js'
+import { ancestors, resolve, viewColumns } from './resolve.js'
+import { Scene } from './scene.js'
+import { TileStore } from './tile-store.js'
+import { TileView } from './tile-view.js'
+import { VersionIndex } from './version-index.js'
+
+const prototype = /** @type {any} */ (L.GridLayer.prototype)
+
+/**
+ * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what differs.
+ *
+ * @event timechange {time} the clock moved
+ * @event timeload {time} every tile in view shows this time
+ * @event changes {changes} when the present view changed is known, or known anew; null while it is not
+ * @event extent {first, last} the first and last time of the whole layer
+ * @event layerload {layer} the layer document is there
+ * @event tileerror {coords, tile, error} a tile did not load; it is tried again by itself
+ * @event storeerror {error} the store does not answer, or not as it should; asked again until it does
+ * @event storeback the store answers again
+ */
+export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/** @type {unknown} */ (L.GridLayer.extend(/** @type {ThisType<any>} */ ({
+  includes: storeMixin,
+  options: historyDefaults,
+
+  initialize (db, options) {
+    L.Util.setOptions(this, options)
+    this._openStore(db, options)
+    this.clock = this.options.clock ?? new Clock()
+    if (this.options.time !== undefined) this.clock.setTime(this.options.time)
+    this._columns = []
+    this._extent = this._toldChanges = null
+    this._items = new WeakMap() // element of a tile -> item of the scene
+    this._index = new VersionIndex({ limit: this.options.versions })
+    this._loader = new IndexLoader(this._source, this.options.layer, this._index, { onKnown: () => this._onKnown(), ...this._reports('index') })
+    this._images = new TileStore(this._source, this.options)
+    this._preloader = new Preloader(this._images, times => this._neededAt(times), this.options)
+    this._scene = new Scene(this._images, tile => this._pictureAt(tile, this.getTime()), item => this._isInView(item), this.options, {
+      onShown: () => {
+        this.fire('timeload', { time: this.getTime() })
+        this._preloader.run(this.changes() ?? [], this.getTime())
+      },
+      onMissing: () => this._onMissing(),
+      onOutdated: ({ picture }) => this._onTilesChanged([picture.version]),
+      onError: (item, error, isFirst) => this._onTileFailed(item, error, isFirst),
+      onLoad: (item, isFirst) => this._onTileLoaded(item, isFirst)
+    })
+  },
+
+  onAdd (map) {
+    prototype.onAdd.call(this, map)
+    this.clock.on('timechange', this._onTime, this)
+    this._startStore()
+    this._readExtent()
+  },
+
+  onRemove (map) {
+    this.clock.off('timechange', this._onTime, this)
+    this._stopStore()
+    this._loader.stop()
+    this._preloader.drop()
+    prototype.onRemove.call(this, map)
+    this._scene.close()
+    this._columns = []
+  },
+
+  /** @returns {string | null} the clock's time; null is the newest */
+  getTime () {
+    return this.clock.getTime()
+  },
+
+  /**
+   * Moves the clock, and with it every layer on it. Throws BAD_TIME when the time is none.
+   * @param {string | Date | null} time
+   */
+  setTime (time) {
+    this.clock.setTime(time)
+    return this
+  },
+
+  /** @returns {{time: string, tiles: number, bytes: number}[] | null} when the present view changed, oldest first; null while that is not known */
+  changes () {
+    if (!this._map || !this._isReady || !this._index.covers(this._columns)) return null
+    const { generation } = this._index
+    if (this._changes?.columns !== this._columns || this._changes.generation !== generation) {
+      this._changes = { columns: this._columns, generation, list: this._index.changes(this._columns) }
+    }
+    return this._changes.list
+  },
+
+  /** @returns {{first: string, last: string} | null} of the whole layer; null while unknown, or when it has no tiles */
+  extent () {
+    return this._extent
+  },
+
+  /** @returns {boolean} whether every tile in view shows what it should, or has failed and said so */
+  isShown () {
+    return this._isReady && this._scene.isShown
+  },
+
+  /**
+   * The tiles in view that look different at two times.
+   * @param {string | null} from @param {string | null} to exact times, as a clock has them
+   */
+  changedTiles (from, to) {
+    return this._index.changedTiles(this._columns, from, to)
+  },
+
+  /**
+   * The tile under a place, with its versions.
+   * @param {L.LatLngExpression} place
+   */
+  tileAt (place) {
+    if (!this._map || this._tileZoom === undefined) return null
+    const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
+    const tile = tileAt(lng, lat, this._zoom())
+    return { ...tile, versions: this._index.versions(tile.z, tile.x, tile.y), shown: this._index.at(tile.z, tile.x, tile.y, this.getTime()) ?? null }
+  },
+
+  /**
+   * Fetches what the view needs at these times, in the background.
+   * @param {(string | null)[]} times
+   */
+  preload (times) {
+    return this._preloader.load(times)
+  },
+
+  /** Tries again now what failed. */
+  retry () {
+    this._loader.retry()
+    this._scene.retry()
+    return this
+  },
+
+  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
+  refresh () {
+    if (!this._map) return this
+    if (this.options.tilejson) this._readLayer()
+    this._index.expireAll()
+    this._want()
+    this._readExtent()
+    return this
+  },
+
+  createTile (coords, done) {
+    const view = new TileView()
+    const item = { view, coords, z: this._zoom(), x: coords.x, y: coords.y, ready: error => done(error, view.el) }
+    this._items.set(view.el, item)
+    this._scene.add(item)
+    return view.el
+  },
+
+  _zoom () {
+    return this._tileZoom + (this.options.zoomOffset ?? 0)
+  },
+
+  _update (center) {
+    if (!this._isReady) return
+    prototype._update.call(this, center)
+    if (!this._map || this._tileZoom === undefined) return this._setColumns([])
+    const range = this._pxBoundsToTileRange(this._getTiledPixelBounds(center ?? this._map.getCenter()))
+    const bounds = this._given.has('bounds') ? undefined : this._doc?.bounds
+    this._setColumns(viewColumns(range, this._zoom(), bounds && tileRanges(bounds, this._zoom())))
+  },
+
+  _setColumns (columns) {
+    const isSame = JSON.stringify(columns) === JSON.stringify(this._columns) // Leaflet updates more often than the view changes
+    if (!isSame) this._columns = columns
+    this._dropTiles(item => item.shown === undefined)
+    this._want()
+    this._scene.update()
+    this._tellChanges()
+  },
+
+  // tiles that Leaflet keeps beside the view for later, and that would be wrong or never finished
+  _dropTiles (isUseless) {
+    for (const [key, { el }] of Object.entries(this._tiles)) {
+      const item = this._items.get(el)
+      if (item.z === this._zoom() && !this._isInView(item) && isUseless(item)) this._removeTile(key)
+    }
+  },
+
+  _isInView (item) {
+    return this._columns.some(({ z, x, y0, y1 }) => z === item.z && x === item.x && y0 <= item.y && item.y <= y1)
+  },
+
+  _removeTile (key) {
+    const item = this._items.get(this._tiles[key]?.el)
+    if (item) this._scene.remove(item)
+    prototype._removeTile.call(this, key)
+  },
+
+  _pictureAt (tile, time) {
+    if (this._doc?.format === 'pbf') return null // vector tiles are indexed, and not drawn
+    return resolve(this._index, tile, time, this._ancestry())
+  },
+
+  _ancestry () {
+    return { overzoom: this.options.overzoom, minzoom: this._doc?.minzoom ?? 0 }
+  },
+
+  _want () {
+    this._loader.want(this._lacksTiles ? [...this._columns, ...ancestors(this._columns, this._ancestry())] : this._columns)
+  },
+
+  // not all of the view has tiles of its own: from now on their ancestors are asked for in the same request
+  _onMissing () {
+    if (this._lacksTiles || !this._index.covers(this._columns)) return
+    this._lacksTiles = true
+    this._want()
+  },
+
+  _onKnown () {
+    this._scene.update()
+    this._tellChanges()
+  },
+
+  _tellChanges () {
+    const changes = this.changes()
+    if (changes === this._toldChanges) return
+    this._toldChanges = changes
+    this.fire('changes', { changes })
+  },
+
+  _onTime ({ time, previous }) {
+    this._preloader.drop()
+    this._preloader.forward = time === null || (previous !== null && time > previous)
+    this._dropTiles(item => !this._scene.isRight(item))
+    this.fire('timechange', { time })
+    this._scene.update({ announce: true })
+  },
+
+  _onTileFailed (item, error, isFirst) {
+    if (error.code === 'UNREACHABLE') this._health.fail('tiles', error)
+    if (!isFirst) {
+      this.fire('tileerror', { coords: item.coords, tile: item.view.el, error })
+      return
+    }
+    item.ready(error)
+    item.view.el.classList.add('leaflet-tile-loaded') // the mark of a failed tile has to be seen
+  },
+
+  _onTileLoaded (item, isFirst) {
+    if (item.picture) this._health.ok('tiles')
+    if (isFirst) item.ready()
+    else this.fire('tileload', { tile: item.view.el, coords: item.coords })
+  },
+
+  _neededAt (times) {
+    const needed = new Set()
+    for (const time of times) for (const item of this._scene.items) if (this._isInView(item)) needed.add(this._pictureAt(item, time)?.version)
+    return [...needed].filter(version => version && !this._images.has(version))
+  },
+
+  async _readExtent () {
+    const extent = await this._ask('extent', signal => this._source.extent(this.options.layer, signal))
+    if (extent === undefined) return
+    this._extent = extent
+    this.fire('extent', { ...extent })
+  },
+
+  _onFollowing () {
+    // what changed between the first look and now
+    if (this._index.size) this.refresh()
+  },
+
+  _onTilesChanged (tiles) {
+    for (const { z, x, y } of tiles) this._index.expire(z, x, y)
+    this._want()
+    this._readExtent()
+  }
+}))))
+
+/**
+ * @param {string} db address of the database
+ * @param {object} options
+ */
+export const historyLayer = (db, options) => new HistoryLayer(db, options)

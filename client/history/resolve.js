@@ -1,0 +1,93 @@
+// What is to be drawn for a tile as of a time. Pure: asks the index, and knows of no page.
+import { isImage } from './version-index.js'
+
+/**
+ * @typedef {import('./version-index.js').Version} Version
+ * @typedef {import('../source/couch-source.js').Column} Column
+ * @typedef {object} Picture
+ * @property {Version} version its own, or an ancestor's
+ * @property {number} up zooms up to that ancestor, 0 for its own
+ * @property {number} dx column of the part of it that is shown, in parts of 2^up
+ * @property {number} dy
+ */
+
+/**
+ * The tile's own image; else the part of the nearest ancestor that has one, enlarged.
+ * @param {import('./version-index.js').VersionIndex} index
+ * @param {{z: number, x: number, y: number}} tile
+ * @param {string | null} time
+ * @param {{overzoom: number, minzoom: number}} options
+ * @returns {Picture | null | undefined} null: there is nothing to draw; undefined: the index has to be filled first
+ */
+export function resolve (index, { z, x, y }, time, { overzoom, minzoom }) {
+  for (let up = 0; up === 0 || (up <= overzoom && z - up >= minzoom); up++) {
+    const [ax, ay] = [Math.floor(x / 2 ** up), Math.floor(y / 2 ** up)]
+    if (!index.isKnown(z - up, ax, ay)) return undefined
+    const version = index.at(z - up, ax, ay, time)
+    if (version && isImage(version)) return { version, up, dx: x - ax * 2 ** up, dy: y - ay * 2 ** up }
+  }
+  return null
+}
+
+/**
+ * The columns of the ancestors of these columns.
+ * @param {Column[]} columns
+ * @param {{overzoom: number, minzoom: number}} options
+ * @returns {Column[]}
+ */
+export function ancestors (columns, { overzoom, minzoom }) {
+  /** @type {Map<string, Column>} */
+  const found = new Map()
+  for (const { z, x, y0, y1 } of columns) {
+    for (let up = 1; up <= overzoom && z - up >= minzoom; up++) {
+      const column = { z: z - up, x: Math.floor(x / 2 ** up), y0: Math.floor(y0 / 2 ** up), y1: Math.floor(y1 / 2 ** up) }
+      const name = `${column.z}/${column.x}`
+      const other = found.get(name)
+      if (other) Object.assign(other, { y0: Math.min(other.y0, column.y0), y1: Math.max(other.y1, column.y1) })
+      else found.set(name, column)
+    }
+  }
+  return [...found.values()]
+}
+
+/**
+ * The times next to a time at which the view changes, the next ones first: 1 after, 1 before, 2 after, …
+ * @param {{time: string}[]} changes ascending
+ * @param {string | null} time
+ * @param {number} count on each side
+ * @param {boolean} [forward] which side comes first
+ * @returns {string[]}
+ */
+export function neighbours (changes, time, count, forward = true) {
+  let at = changes.length - 1 // the change that is shown
+  while (at >= 0 && time !== null && changes[at].time > time) at--
+  const times = []
+  for (let step = 1; step <= count; step++) {
+    for (const direction of forward ? [1, -1] : [-1, 1]) {
+      const change = changes[at + direction * step]
+      if (change) times.push(change.time)
+    }
+  }
+  return times
+}
+
+/**
+ * The part of the grid that a range of Leaflet's tiles covers, without the copies of the world left and right of it.
+ * @param {{min: {x: number, y: number}, max: {x: number, y: number}}} range
+ * @param {number} z
+ * @param {import('../../core/grid.js').TileRange[]} [within] the layer's own
+ * @returns {Column[]}
+ */
+export function viewColumns ({ min, max }, z, within) {
+  const across = 2 ** z
+  const [top, bottom] = [Math.max(min.y, 0), Math.min(max.y, across - 1)]
+  const columns = []
+  for (let column = min.x; column <= Math.min(max.x, min.x + across - 1); column++) {
+    const x = ((column % across) + across) % across
+    for (const range of within ?? [{ x0: 0, x1: across - 1, y0: 0, y1: across - 1 }]) {
+      const [y0, y1] = [Math.max(top, range.y0), Math.min(bottom, range.y1)]
+      if (x >= range.x0 && x <= range.x1 && y0 <= y1) columns.push({ z, x, y0, y1 })
+    }
+  }
+  return columns
+}

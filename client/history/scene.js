@@ -1,0 +1,215 @@
+// The tiles on the screen and what each of them should show. A step of the clock replaces only what differs, after the
+// new images are decoded, and all of it at once, so that nobody sees half of a step, unless some of it is very late.
+import { TilecouchError } from '../../core/index.js'
+import { backoff } from '../source/patience.js'
+import { versionKey } from './tile-store.js'
+import { decodeImage } from './tile-view.js'
+
+/**
+ * @typedef {import('./resolve.js').Picture} Picture
+ * @typedef {object} Item
+ * @property {import('./tile-view.js').TileView} view
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y
+ * @property {(error?: Error) => void} ready told once, with the first image, without one, or with the first error
+ * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
+ * @property {string | undefined} [shown] names what it shows
+ * @property {Picture | null} [picture] of the target
+ * @property {{image: HTMLImageElement | null, picture: Picture | null} | null} [staged] decoded, not shown yet
+ * @property {boolean} [pending] the index could not say what it should show
+ * @property {boolean} [failed]
+ * @property {number} [failures] in a row
+ * @property {ReturnType<typeof setTimeout>} [timer] of the next attempt
+ */
+
+const pictureKey = picture => picture ? `${versionKey(picture.version)} ${picture.up}/${picture.dx}/${picture.dy}` : ''
+
+export class Scene {
+  /** @type {Set<Item>} */
+  #items = new Set()
+  #store
+  #resolve
+  #options
+  #listeners
+  #isCurrent
+  #settled = true
+  #updating = false
+  #late = false
+  #timer
+
+  /**
+   * @param {import('./tile-store.js').TileStore} store
+   * @param {(tile: {z: number, x: number, y: number}) => Picture | null | undefined} resolve
+   * @param {(item: Item) => boolean} isCurrent whether a tile is in view; Leaflet keeps others, which are left as they are
+   * @param {{together: number, fade: number}} options milliseconds
+   * @param {{onShown: () => void, onMissing: () => void, onOutdated: (item: Item) => void, onError: (item: Item, error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}} listeners
+   *   onShown: every tile shows what it should; onMissing: the index lacks something; onOutdated: a version the index names is not there
+   */
+  constructor (store, resolve, isCurrent, options, listeners) {
+    this.#store = store
+    this.#resolve = resolve
+    this.#isCurrent = isCurrent
+    this.#options = options
+    this.#listeners = listeners
+  }
+
+  /** Whether every tile shows what it should, or has failed and said so. */
+  get isShown () {
+    for (const item of this.#items) if (!isSettled(item) && this.#isCurrent(item)) return false
+    return true
+  }
+
+  /** Whether a tile shows what the time asks for, whatever it has been told. @param {Item} item */
+  isRight (item) {
+    const picture = this.#resolve(item)
+    return picture !== undefined && pictureKey(picture) === item.shown
+  }
+
+  /** @returns {Iterable<Item>} */
+  get items () {
+    return this.#items
+  }
+
+  /** @param {Item} item */
+  add (item) {
+    this.#items.add(item)
+    this.#settled = false
+  }
+
+  /** @param {Item} item */
+  remove (item) {
+    this.#items.delete(item)
+    this.#release(item, true)
+    if (!this.#settled) this.#settle()
+  }
+
+  /**
+   * Works out for every tile what it should show now, and fetches what is new.
+   * @param {{announce?: boolean}} [options] announce: say when all is shown, also when nothing had to change
+   */
+  update ({ announce = false } = {}) {
+    if (announce) this.#settled = false
+    let missing = false
+    this.#updating = true
+    for (const item of this.#items) {
+      if (!this.#isCurrent(item)) continue
+      item.pending = !this.#aim(item)
+      missing ||= item.pending
+    }
+    this.#updating = false
+    if (missing) this.#listeners.onMissing()
+    this.#settle()
+  }
+
+  /** Tries again what failed. */
+  retry () {
+    for (const item of this.#items) {
+      if (!item.failed) continue
+      this.#release(item, false)
+      item.target = undefined
+    }
+    this.update()
+  }
+
+  close () {
+    clearTimeout(this.#timer)
+    for (const item of this.#items) this.#release(item, true)
+    this.#items.clear()
+  }
+
+  /** @param {Item} item @returns {boolean} whether the index could say */
+  #aim (item) {
+    const picture = this.#resolve(item)
+    if (picture === undefined) return false
+    const key = pictureKey(picture)
+    if (key === item.target) return true
+    this.#release(item, false)
+    Object.assign(item, { target: key, picture, failed: false, failures: 0 })
+    item.view.mark(false)
+    this.#settled = false
+    if (key === item.shown) return true
+    if (picture) this.#load(item)
+    else this.#stage(item, null)
+    return true
+  }
+
+  async #load (item) {
+    const { target, picture } = item
+    if (item.shown !== undefined && !this.#timer && !this.#late) {
+      this.#timer = setTimeout(() => {
+        this.#late = true
+        this.#settle()
+      }, this.#options.together)
+    }
+    try {
+      const blob = await this.#store.load(picture.version, { user: item })
+      const image = await decodeImage(blob).catch(() => {
+        throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
+      })
+      if (item.target === target && this.#items.has(item)) this.#stage(item, image)
+    } catch (error) {
+      if (item.target === target && this.#items.has(item) && error.name !== 'AbortError') this.#fail(item, error)
+    }
+  }
+
+  #stage (item, image) {
+    item.staged = { image, picture: item.picture }
+    item.failures = 0
+    this.#settle()
+  }
+
+  #fail (item, error) {
+    item.failed = true
+    item.failures++
+    item.view.mark(true)
+    if (error.code === 'TILE_NOT_FOUND' && item.failures === 1) this.#listeners.onOutdated(item)
+    const isFirst = item.shown === undefined
+    if (isFirst) item.shown = '?' // neither an image nor nothing: whatever comes replaces it
+    this.#listeners.onError(item, error, isFirst)
+    item.timer = setTimeout(() => {
+      if (item.failed) this.#load(item)
+    }, backoff(item.failures, { first: 4000, longest: 60000 }))
+    this.#settle()
+  }
+
+  #release (item, abort) {
+    clearTimeout(item.timer)
+    item.staged = null
+    if (item.picture) this.#store.release(item.picture.version, item, { abort })
+  }
+
+  /** Shows what is ready, when it is time to, and says when all is shown. */
+  #settle () {
+    if (this.#updating) return
+    let waiting = false
+    for (const item of this.#items) {
+      if (item.staged && item.shown === undefined) this.#commit(item) // nothing older to keep
+      waiting ||= item.target !== undefined && item.target !== item.shown && !item.staged && !item.failed
+    }
+    if (!waiting || this.#late) for (const item of this.#items) if (item.staged) this.#commit(item)
+    if (waiting) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#late = false
+    if (this.#settled || !this.isShown) return
+    this.#settled = true
+    this.#listeners.onShown()
+  }
+
+  #commit (item) {
+    const { image, picture } = /** @type {NonNullable<Item['staged']>} */ (item.staged)
+    const isFirst = item.shown === undefined
+    const wasShown = item.shown
+    item.staged = null
+    item.shown = item.target
+    if (item.failed) {
+      item.failed = false
+      item.view.mark(false)
+    }
+    item.view.show(image, picture, isFirst || wasShown === '?' ? 0 : this.#options.fade)
+    this.#listeners.onLoad(item, isFirst)
+  }
+}
+
+const isSettled = item => !item.pending && (item.failed || (item.target !== undefined && item.target === item.shown))

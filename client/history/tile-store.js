@@ -1,0 +1,159 @@
+// The images of versions: fetched once, kept up to a number of bytes, the wanted before the merely likely. A version
+// never changes, so what is here is never asked for again.
+import { isPassing } from '../source/couch-source.js'
+import { backoff, wait } from '../source/patience.js'
+
+export const tileStoreDefaults = {
+  cacheSize: 64 * 1024 * 1024, // bytes of images kept
+  requests: 6, // at the same time: what a browser allows one server over HTTP/1.1
+  attempts: 3 // for one image, before it counts as failed
+}
+
+/**
+ * @typedef {import('../source/couch-source.js').Version} Version
+ * @typedef {object} Job
+ * @property {string} key
+ * @property {Version} version
+ * @property {Set<object>} users who still wants it; one that nobody wants and that has not begun is dropped
+ * @property {boolean} urgent
+ * @property {AbortController} controller
+ * @property {boolean} running or about to be tried again
+ * @property {number} attempts
+ * @property {{promise: Promise<Blob>, resolve: (blob: Blob) => void, reject: (error: unknown) => void}} result
+ */
+
+/** Names the content of a version. @param {Version} version */
+export const versionKey = ({ z, x, y, time, rev }) => `${z}/${x}/${y}@${time} ${rev}`
+
+export class TileStore {
+  #source
+  #options
+  /** @type {Map<string, Blob>} least recently used first */
+  #blobs = new Map()
+  #bytes = 0
+  /** @type {Map<string, Job>} */
+  #jobs = new Map()
+  #active = 0
+
+  /**
+   * @param {{tile: (version: Version, signal: AbortSignal) => Promise<Blob>}} source
+   * @param {Partial<typeof tileStoreDefaults>} [options]
+   */
+  constructor (source, options = {}) {
+    this.#source = source
+    this.#options = { ...tileStoreDefaults, ...options }
+  }
+
+  /** @param {Version} version */
+  has (version) {
+    return this.#blobs.has(versionKey(version))
+  }
+
+  /**
+   * The image of a version.
+   * @param {Version} version
+   * @param {{urgent?: boolean, user?: object}} [options] user: names it again when it no longer wants the image
+   * @returns {Promise<Blob>} rejects with an AbortError when nobody wants it any more
+   */
+  load (version, { urgent = true, user = {} } = {}) {
+    const key = versionKey(version)
+    const blob = this.#blobs.get(key)
+    if (blob) {
+      this.#blobs.delete(key)
+      this.#blobs.set(key, blob)
+      return Promise.resolve(blob)
+    }
+    const job = this.#jobs.get(key) ?? this.#begin(key, version)
+    job.users.add(user)
+    job.urgent ||= urgent
+    this.#pump()
+    return job.result.promise
+  }
+
+  /**
+   * A user does not want a version any more. What has not begun is dropped; what is on its way comes in for the next
+   * time, unless it is to be aborted.
+   * @param {Version} version @param {object} user
+   * @param {{abort?: boolean}} [options]
+   */
+  release (version, user, { abort = false } = {}) {
+    const job = this.#jobs.get(versionKey(version))
+    if (!job?.users.delete(user) || job.users.size) return
+    if (!job.running || abort) this.#drop(job)
+  }
+
+  /** Ends everything. */
+  close () {
+    for (const job of [...this.#jobs.values()]) this.#drop(job)
+    this.#blobs.clear()
+    this.#bytes = 0
+  }
+
+  #begin (key, version) {
+    /** @type {any} */
+    const result = {}
+    result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }))
+    result.promise.catch(() => {}) // who only preloads does not listen
+    const job = { key, version, users: new Set(), urgent: false, controller: new AbortController(), running: false, attempts: 0, result }
+    this.#jobs.set(key, job)
+    return job
+  }
+
+  #drop (job) {
+    this.#jobs.delete(job.key)
+    const reason = new DOMException('nobody wants this tile any more', 'AbortError')
+    job.controller.abort(reason)
+    job.result.reject(reason)
+  }
+
+  #pump () {
+    while (this.#active < this.#options.requests) {
+      const waiting = [...this.#jobs.values()].filter(job => !job.running)
+      const next = waiting.find(job => job.urgent) ?? waiting[0]
+      if (!next) return
+      this.#run(next)
+    }
+  }
+
+  async #run (job) {
+    job.running = true
+    this.#active++
+    try {
+      const blob = await this.#source.tile(job.version, job.controller.signal)
+      this.#keep(job.key, blob)
+      this.#end(job)
+      job.result.resolve(blob)
+    } catch (error) {
+      const again = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted
+      if (again) this.#later(job) // others need not wait for this one
+      else {
+        this.#end(job)
+        job.result.reject(error)
+      }
+    } finally {
+      this.#active--
+      this.#pump()
+    }
+  }
+
+  async #later (job) {
+    await wait(backoff(job.attempts - 1, { first: 300 }), job.controller.signal).catch(() => {})
+    if (job.controller.signal.aborted) return
+    job.running = false
+    this.#pump()
+  }
+
+  #end (job) {
+    if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key)
+  }
+
+  #keep (key, blob) {
+    this.#blobs.set(key, blob)
+    this.#bytes += blob.size
+    for (const [oldest, { size }] of this.#blobs) {
+      if (this.#bytes <= this.#options.cacheSize) break
+      this.#blobs.delete(oldest)
+      this.#bytes -= size
+    }
+  }
+}

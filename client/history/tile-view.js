@@ -1,0 +1,69 @@
+// One tile on the page: a box with at most one image, or two while one fades into the other.
+
+/**
+ * An image that is ready to be painted. Its object URL is gone again before anybody sees it: nothing is left to revoke.
+ * @param {Blob} blob
+ * @returns {Promise<HTMLImageElement>}
+ */
+export async function decodeImage (blob) {
+  const image = document.createElement('img')
+  image.alt = ''
+  image.decoding = 'sync' // when it is put in, it is painted in the same frame
+  const url = URL.createObjectURL(blob)
+  image.src = url
+  try {
+    await image.decode()
+  } finally {
+    URL.revokeObjectURL(url)
+  }
+  return image
+}
+
+export class TileView {
+  /** @type {HTMLImageElement | null} */
+  #image = null
+  /** @type {Animation | undefined} */
+  #fade
+
+  constructor () {
+    this.el = document.createElement('div')
+    this.el.classList.add('tilecouch-tile')
+    this.el.style.overflow = 'hidden' // of an ancestor's image only a part is shown
+    this.el.setAttribute('role', 'presentation')
+  }
+
+  /**
+   * @param {HTMLImageElement | null} image decoded; null for nothing
+   * @param {{up: number, dx: number, dy: number} | null} place
+   * @param {number} fade milliseconds
+   */
+  show (image, place, fade) {
+    this.#fade?.finish()
+    const before = this.#image
+    this.#image = image
+    if (image && place) {
+      const scale = 100 * 2 ** place.up
+      Object.assign(image.style, { position: 'absolute', width: `${scale}%`, height: `${scale}%`, left: `${-100 * place.dx}%`, top: `${-100 * place.dy}%` })
+      this.el.append(image)
+    }
+    if (!before) return
+    if (!fade) {
+      before.remove()
+      return
+    }
+    // added up, both together are as opaque as each of them: nothing behind shines through in the middle
+    for (const part of [before, image]) if (part) part.style.mixBlendMode = 'plus-lighter'
+    this.el.style.isolation = 'isolate'
+    image?.animate({ opacity: [0, 1] }, { duration: fade })
+    this.#fade = before.animate({ opacity: [1, 0] }, { duration: fade })
+    this.#fade.onfinish = () => {
+      before.remove()
+      if (image) image.style.mixBlendMode = ''
+    }
+  }
+
+  /** @param {boolean} failed */
+  mark (failed) {
+    this.el.classList.toggle('tilecouch-failed', failed)
+  }
+}

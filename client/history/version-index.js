@@ -1,0 +1,192 @@
+// What is known of the past of a layer's tiles: filled column by column from the view versions/by_tile, kept while the
+// map moves, and asked without a request for every time. Nothing in here knows of a map, a page or a server.
+import { asOf, timeline } from '../../core/index.js'
+
+export const BLOCK = 4 // rows that are known together: views that overlap ask for little twice, and answers stay whole
+
+/**
+ * @typedef {import('../source/couch-source.js').Version} Version
+ * @typedef {import('../source/couch-source.js').Column} Column
+ * @typedef {{time: string, tiles: number, bytes: number}} Change
+ * @typedef {{z: number, x: number, y: number, before: Version | null, after: Version | null, bytes: number}} ChangedTile
+ * @typedef {{known: Map<number, boolean>, tiles: Map<number, Version[]>, versions: number, used: number}} Entry
+ *   known: block of rows -> whether it is up to date
+ */
+
+export class VersionIndex {
+  /** Grows with every change, so that what was worked out from the index can be kept until then. */
+  generation = 0
+  #limit
+  /** @type {Map<string, Entry>} */
+  #columns = new Map()
+  #versions = 0
+  #clock = 0
+
+  /** @param {{limit?: number}} [options] versions kept; columns that were not used for longest go first */
+  constructor ({ limit = 200000 } = {}) {
+    this.#limit = limit
+  }
+
+  /**
+   * The parts of a view that have to be asked for, as whole blocks, neighbours in one range.
+   * @param {Column[]} columns
+   * @returns {Column[]}
+   */
+  missing (columns) {
+    const wanted = []
+    for (const { z, x, y0, y1 } of columns) {
+      const known = this.#columns.get(key(z, x))?.known
+      let open
+      for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
+        if (known?.get(block)) open = undefined
+        else if (open) open.y1 = lastRow(z, block)
+        else wanted.push(open = { z, x, y0: block * BLOCK, y1: lastRow(z, block) })
+      }
+    }
+    return wanted
+  }
+
+  /**
+   * Takes in the answer for a range of blocks as `missing` named it.
+   * @param {Column} column @param {Version[]} versions ascending by row
+   */
+  add ({ z, x, y0, y1 }, versions) {
+    const name = key(z, x)
+    const entry = this.#columns.get(name) ?? { known: new Map(), tiles: new Map(), versions: 0, used: 0 }
+    this.#columns.set(name, entry)
+    entry.used = ++this.#clock
+    for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) entry.known.set(block, true)
+    let before = 0
+    for (const [y, list] of entry.tiles) {
+      if (y < y0 || y > y1) continue
+      before += list.length
+      entry.tiles.delete(y)
+    }
+    for (let at = 0, end; at < versions.length; at = end) {
+      for (end = at + 1; end < versions.length && versions[end].y === versions[at].y;) end++
+      entry.tiles.set(versions[at].y, timeline(versions.slice(at, end)))
+    }
+    entry.versions += versions.length - before
+    this.#versions += versions.length - before
+    this.generation++
+    if (this.#versions > this.#limit) this.#evict()
+  }
+
+  /** Whether anything is known about a tile, be it that it has no versions. */
+  isKnown (z, x, y) {
+    return this.#columns.get(key(z, x))?.known.has(Math.floor(y / BLOCK)) ?? false
+  }
+
+  /** Whether all of a view is known. @param {Column[]} columns */
+  covers (columns) {
+    return columns.every(({ z, x, y0, y1 }) => {
+      const entry = this.#columns.get(key(z, x))
+      if (!entry) return false
+      entry.used = ++this.#clock
+      for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) if (!entry.known.has(block)) return false
+      return true
+    })
+  }
+
+  /**
+   * The version of a tile as of a time.
+   * @param {string | null} time null: the newest
+   * @returns {Version | undefined} also one that says the tile is gone
+   */
+  at (z, x, y, time) {
+    const versions = this.versions(z, x, y)
+    return time === null ? versions.at(-1) : asOf(versions, time)
+  }
+
+  /** @returns {Version[]} oldest first */
+  versions (z, x, y) {
+    return this.#columns.get(key(z, x))?.tiles.get(y) ?? []
+  }
+
+  /**
+   * When anything in a view changed, oldest first, with how many tiles and bytes.
+   * @param {Column[]} columns
+   * @returns {Change[]}
+   */
+  changes (columns) {
+    /** @type {Map<string, Change>} */
+    const times = new Map()
+    for (const versions of this.#tilesIn(columns)) {
+      for (const { time, bytes } of versions) {
+        const change = times.get(time)
+        if (change) {
+          change.tiles++
+          change.bytes += bytes
+        } else times.set(time, { time, tiles: 1, bytes })
+      }
+    }
+    return [...times.values()].sort((a, b) => a.time < b.time ? -1 : 1)
+  }
+
+  /**
+   * The tiles of a view that look different at two times.
+   * @param {Column[]} columns @param {string | null} from @param {string | null} to
+   * @returns {ChangedTile[]} bytes: of what is to be seen at `to`
+   */
+  changedTiles (columns, from, to) {
+    const changed = []
+    for (const versions of this.#tilesIn(columns)) {
+      const pick = time => (time === null ? versions.at(-1) : asOf(versions, time)) ?? null
+      const [before, after] = [pick(from), pick(to)]
+      if (before === after || (!isImage(before) && !isImage(after))) continue
+      const { z, x, y } = versions[0]
+      changed.push({ z, x, y, before, after, bytes: after?.bytes ?? 0 })
+    }
+    return changed
+  }
+
+  /** Has a tile asked for again when it is next wanted; until then what is known stays. */
+  expire (z, x, y) {
+    const entry = this.#columns.get(key(z, x))
+    const block = Math.floor(y / BLOCK)
+    if (entry?.known.has(block)) entry.known.set(block, false)
+  }
+
+  /** The same for everything. */
+  expireAll () {
+    for (const { known } of this.#columns.values()) for (const block of known.keys()) known.set(block, false)
+  }
+
+  clear () {
+    this.#columns.clear()
+    this.#versions = 0
+    this.generation++
+  }
+
+  get size () {
+    return this.#versions
+  }
+
+  * #tilesIn (columns) {
+    for (const { z, x, y0, y1 } of columns) {
+      const tiles = this.#columns.get(key(z, x))?.tiles
+      if (!tiles) continue
+      for (let y = y0; y <= y1; y++) {
+        const versions = tiles.get(y)
+        if (versions) yield versions
+      }
+    }
+  }
+
+  #evict () {
+    const oldest = [...this.#columns].sort(([, a], [, b]) => a.used - b.used)
+    // what was added last stays, however much it is: it is being looked at
+    for (const [name, entry] of oldest.slice(0, -1)) {
+      if (this.#versions <= this.#limit * 0.8) return
+      this.#columns.delete(name)
+      this.#versions -= entry.versions
+    }
+  }
+}
+
+/** Whether there is anything to draw. @param {Version | null | undefined} version */
+export const isImage = version => Boolean(version && !version.gone)
+
+const key = (z, x) => `${z}/${x}`
+
+const lastRow = (z, block) => Math.min(2 ** z, (block + 1) * BLOCK) - 1

@@ -1,0 +1,184 @@
+// A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
+// answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
+import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
+
+export const sourceDefaults = {
+  timeout: 30000, // milliseconds until a request counts as unanswered
+  fetchOptions: {} // for every request, as fetch takes them: credentials, headers, …
+}
+
+const BY_TILE = '_design/versions/_view/by_tile'
+const BY_TIME = '_design/versions/_view/by_time'
+
+/**
+ * @typedef {object} Version
+ * @property {string} layer
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y
+ * @property {string} time
+ * @property {string} rev
+ * @property {number} bytes
+ * @property {boolean} gone there is no tile from this time on
+ * @property {boolean} current the head
+ * @property {string | null} expires
+ * @typedef {{z: number, x: number, y0: number, y1: number}} Column rows of one column, inclusive
+ */
+
+export class CouchSource {
+  /**
+   * @param {string} db address of the database, absolute or relative to the page
+   * @param {Partial<typeof sourceDefaults>} [options]
+   */
+  constructor (db, options = {}) {
+    if (typeof db !== 'string' || !db.trim() || /^\w+:\/\/[^/]*@/.test(db)) throw new TilecouchError('BAD_DATABASE', { value: db })
+    this.db = db.trim().replace(/\/+$/, '')
+    this.options = { ...sourceDefaults, ...options }
+  }
+
+  /**
+   * The layer document: TileJSON fields and the store's own.
+   * @param {string} layer @param {AbortSignal} [signal]
+   * @returns {Promise<Record<string, any>>}
+   */
+  async layer (layer, signal) {
+    checkLayer(layer)
+    return this.#json(encodeURIComponent(layerId(layer)), { signal }, () => new TilecouchError('LAYER_NOT_FOUND', { layer }))
+  }
+
+  /**
+   * The versions of every tile in these columns: one request, one answer for each column.
+   * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
+   * @returns {Promise<Version[][]>} ascending by row, then time
+   */
+  async versions (layer, columns, signal) {
+    const queries = columns.map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}] }))
+    const { results } = await this.#query(BY_TILE, queries, signal)
+    return results.map(({ rows }) => rows.map(({ id, key, value: { rev, bytes, gone, expires } }) => (
+      { layer, z: key[1], x: key[2], y: key[3], time: key[4], rev, bytes, gone, expires, current: !id.includes('@') }
+    )))
+  }
+
+  /**
+   * First and last time of a layer.
+   * @param {string} layer @param {AbortSignal} [signal]
+   * @returns {Promise<{first: string, last: string} | null>} null: it has no tiles
+   */
+  async extent (layer, signal) {
+    const range = { reduce: false, limit: 1 }
+    const { results: [{ rows: [first] }, { rows: [last] }] } = await this.#query(BY_TIME, [
+      { ...range, startkey: [layer], endkey: [layer, AFTER] },
+      { ...range, startkey: [layer, AFTER], endkey: [layer], descending: true }
+    ], signal)
+    return first ? { first: first.key[1], last: last.key[1] } : null
+  }
+
+  /**
+   * The address of a version's image. It names the revision, which is made from the content: what it answers never
+   * changes, also not when the head moves on.
+   * @param {Version} version
+   */
+  tileUrl ({ layer, z, x, y, time, rev, current }) {
+    return `${this.db}/${current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)}/${TILE_ATTACHMENT}?rev=${rev}`
+  }
+
+  /** Template of the newest tiles for L.TileLayer. @param {string} layer */
+  template (layer) {
+    return `${this.db}/${checkLayer(layer)}:{z}:{x}:{y}/${TILE_ATTACHMENT}`
+  }
+
+  /**
+   * @param {Version} version @param {AbortSignal} [signal]
+   * @returns {Promise<Blob>}
+   */
+  async tile (version, signal) {
+    // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
+    const response = await this.#fetch(this.tileUrl(version), { signal, cache: 'force-cache' })
+    if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
+    if (!response.ok) throw await this.#failure(response)
+    return this.#body(response, 'blob')
+  }
+
+  /**
+   * What changed in a layer: waits for the next changes, and answers with them.
+   * @param {string} layer @param {string} since `now`, or what the last call answered
+   * @param {AbortSignal} signal
+   * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}>}
+   *   tiles: whose head changed; layer: whether its document did
+   */
+  async changes (layer, since, signal) {
+    // by id and not by field: a deleted document has no fields left
+    const selector = { _id: { $regex: `^(${layer}:[0-9:]+|layer:${layer})$` } }
+    const { results, last_seq: last } = await this.#json(
+      `_changes?feed=${since === 'now' ? 'normal' : 'longpoll'}&filter=_selector&since=${encodeURIComponent(since)}&timeout=${this.options.timeout / 2}`,
+      { method: 'POST', body: JSON.stringify({ selector }), signal })
+    const tiles = []
+    for (const { id, changes, deleted } of results) {
+      if (id !== layerId(layer)) tiles.push({ ...parseTileId(id), rev: changes[0].rev, deleted: Boolean(deleted) })
+    }
+    return { since: String(last), tiles, layer: tiles.length < results.length }
+  }
+
+  #query (view, queries, signal) {
+    return this.#json(`${view}/queries`, { method: 'POST', body: JSON.stringify({ queries }), signal }, () => new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') }))
+  }
+
+  async #json (path, init, missing) {
+    const response = await this.#fetch(`${this.db}/${path}`, init)
+    if (!response.ok) throw (response.status === 404 && missing && await isMissing(response)) ? missing() : await this.#failure(response)
+    const body = await this.#body(response, 'json')
+    const error = body?.results?.find?.(result => result?.error)
+    if (error) throw new TilecouchError('COUCHDB_ERROR', { url: this.db, status: 200, reason: error.reason ?? error.error })
+    return body
+  }
+
+  async #fetch (url, { signal, ...init }) {
+    const { timeout, fetchOptions } = this.options
+    const signals = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]
+    const headers = { ...(init.body && { 'Content-Type': 'application/json' }), ...fetchOptions.headers }
+    try {
+      return await fetch(url, { ...fetchOptions, ...init, headers, signal: AbortSignal.any(signals) })
+    } catch (error) {
+      throw this.#unanswered(error, signal)
+    }
+  }
+
+  // the connection may also break in the middle of an answer
+  async #body (response, kind) {
+    try {
+      return await response[kind]()
+    } catch (error) {
+      if (error instanceof SyntaxError) throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'not JSON' })
+      throw this.#unanswered(error)
+    }
+  }
+
+  #unanswered (error, signal) {
+    if (signal?.aborted || error.name === 'AbortError') return error
+    return new TilecouchError('UNREACHABLE', { url: this.db, why: error.name === 'TimeoutError' ? `no answer within ${this.options.timeout / 1000} s` : error.message })
+  }
+
+  async #failure (response) {
+    const { reason = response.statusText } = await response.json().catch(() => ({})) ?? {}
+    const { status } = response
+    if (status === 401) return new TilecouchError('UNAUTHORIZED', { url: this.db })
+    if (status === 403) return new TilecouchError('FORBIDDEN', { url: this.db, reason })
+    if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: this.db })
+    return new TilecouchError('COUCHDB_ERROR', { url: this.db, status, reason })
+  }
+}
+
+// a missing database answers 404 as well, and it is another matter
+async function isMissing (response) {
+  const { reason = '' } = await response.clone().json().catch(() => ({})) ?? {}
+  return !isDatabase(reason)
+}
+
+const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
+
+/**
+ * Whether asking again may help: nobody answered, or the server was in trouble.
+ * @param {any} error
+ */
+export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' ||
+  (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))

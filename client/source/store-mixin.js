@@ -1,0 +1,95 @@
+// What both layers do with a store, as a Leaflet mixin (`includes`): read the layer's document and live by it, follow
+// changes, and tell when the store stops answering and when it is back.
+import { checkLayer } from '../../core/index.js'
+import { CouchSource } from './couch-source.js'
+import { follow } from './follow.js'
+import { Health } from './health.js'
+import { leafletOptions } from './layer-options.js'
+import { persist } from './patience.js'
+
+export const storeMixin = /** @type {ThisType<any>} */ ({
+  /**
+   * @param {string | CouchSource} db
+   * @param {Record<string, any>} [options]
+   */
+  _openStore (db, options = {}) {
+    checkLayer(options.layer)
+    this._given = new Set(Object.keys(options)) // what the caller decided stays
+    const { timeout, fetchOptions } = this.options
+    this._source = typeof db === 'string' ? new CouchSource(db, { timeout, fetchOptions }) : db
+    this._isReady = false
+    this.title = options.layer
+    this._health = new Health({
+      onError: error => this.fire('storeerror', { error }),
+      onBack: () => {
+        this.fire('storeback')
+        this.retry()
+      }
+    })
+  },
+
+  _startStore () {
+    this._stop = new AbortController()
+    const { signal } = this._stop
+    if (this.options.tilejson) this._readLayer()
+    else this._takeLayer(null)
+    if (this.options.live) {
+      follow(this._source, this.options.layer, {
+        signal,
+        onStart: () => this._onFollowing(),
+        onChanges: changes => {
+          if (changes.layer && this.options.tilejson) this._readLayer()
+          if (changes.tiles.length) this._onTilesChanged(changes.tiles)
+        },
+        ...this._reports('changes')
+      })
+    }
+    globalThis.addEventListener('online', () => this.retry(), { signal })
+  },
+
+  _stopStore () {
+    this._stop?.abort()
+  },
+
+  /** How something that asks the store tells how it went. */
+  _reports (who) {
+    return { onError: error => this._health.fail(who, error), onBack: () => this._health.ok(who) }
+  },
+
+  /**
+   * Asks the store until it answers; undefined when this was removed from the map before.
+   * @param {string} who @param {(signal: AbortSignal) => Promise<any>} task
+   */
+  async _ask (who, task) {
+    const { signal } = this._stop
+    const { onError, onBack } = this._reports(who)
+    try {
+      return await persist(() => task(signal), { signal, onError, onDone: onBack })
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  },
+
+  async _readLayer () {
+    const doc = await this._ask('layer', signal => this._source.layer(this.options.layer, signal))
+    if (doc) this._takeLayer(doc)
+  },
+
+  _takeLayer (doc) {
+    const { options, _map: map } = this
+    this._doc = doc
+    this.title = doc?.name ?? options.layer
+    const before = options.attribution
+    for (const [option, value] of Object.entries(doc ? leafletOptions(doc, options.overzoom) : {})) {
+      if (!this._given.has(option)) options[option] = value
+    }
+    if (options.attribution !== before) {
+      map.attributionControl?.removeAttribution(before)
+      map.attributionControl?.addAttribution(options.attribution)
+    }
+    map._addZoomLimit(this) // as L.GridLayer does before it knows better
+    this._isReady = true
+    if (doc) this.fire('layerload', { layer: doc })
+    if (this._map) this._resetView()
+  }
+})
