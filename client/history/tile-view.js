@@ -47,7 +47,7 @@ export class TileView {
       this.el.append(image)
     }
     if (!before) return
-    if (!fade) {
+    if (!fade || matchMedia('(prefers-reduced-motion: reduce)').matches) {
       before.remove()
       return
     }

@@ -53,7 +53,11 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
 
   /** How something that asks the store tells how it went. */
   _reports (who) {
-    return { onError: error => this._health.fail(who, error), onBack: () => this._health.ok(who) }
+    const onBack = () => {
+      this._health.ok(who)
+      this._health.ok('tiles') // if they still fail they will say so again
+    }
+    return { onError: error => this._health.fail(who, error), onBack }
   },
 
   /**
