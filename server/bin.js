@@ -4,6 +4,12 @@ import { createProgram } from '../loader/cli/program.js'
 import { addUpCommand } from './up-command.js'
 import { openEmbedded } from './up.js'
 
+// whoever read the output has seen enough: `tilecouch history … | head`
+process.stdout.on('error', error => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
+
 // the server that runs on the folder, or one of its own, on any port, for as long as the command takes
 const { run } = createProgram({ openEmbedded: dir => openEmbedded(dir, { port: 0 }), extend: addUpCommand })
 process.exitCode = await run(process.argv.slice(2))

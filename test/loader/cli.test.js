@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { createProgram } from '../../loader/cli/program.js'
 import { memory, useFolder } from './helpers.js'
 
@@ -20,6 +23,16 @@ describe('the command line', () => {
     const { code, out } = await run('--help')
     assert.equal(code, 0)
     for (const command of COMMANDS) assert.match(out, new RegExp(`^ +${command}\\b`, 'm'))
+  })
+
+  it('ends quietly when nobody reads on', async () => {
+    const child = spawn(process.execPath, [fileURLToPath(new URL('../../server/bin.js', import.meta.url)), '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    const stderr = []
+    child.stderr.on('data', part => stderr.push(part))
+    const [code] = await once(child, 'close')
+    assert.equal(Buffer.concat(stderr).toString(), '')
+    assert.equal(code, 0)
   })
 
   for (const command of COMMANDS.filter(name => name !== 'build')) {
