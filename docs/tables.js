@@ -7,8 +7,9 @@ import { createProgram } from '../loader/cli/program.js'
 import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addUpCommand } from '../server/up-command.js'
+import { clientTables } from './client-tables.js'
 
-const pages = ['reference.md', 'benchmarks.md']
+const pages = ['reference.md', 'benchmarks.md', 'client.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 
@@ -52,6 +53,7 @@ async function benchmarks () {
 export async function withTables (text) {
   const made = {
     ...await benchmarks(),
+    ...clientTables(table),
     commands: commands(),
     errors: errors(),
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import vm from 'node:vm'
+import { clientClasses } from '../../docs/client-source.js'
+import { describeClass } from '../../docs/client-tables.js'
+import { loadGlobal } from '../types/leaflet.js'
+
+describe('the reference of the client library', () => {
+  const paths = {
+    Clock: 'Couch.Clock', Player: 'Couch.Player', CouchLayer: 'TileLayer.Couch', HistoryLayer: 'TileLayer.Couch.History',
+    TimelineControl: 'Control.Timeline', CompareControl: 'Control.Compare'
+  }
+  /** @type {any} */
+  let L
+
+  before(async () => { L = (await loadGlobal()).L })
+
+  for (const source of clientClasses()) {
+    const { name, options, methods, properties, meaning, events } = describeClass(source)
+    const find = () => paths[name].split('.').reduce((place, part) => place[part], L)
+
+    it(`has the defaults that ${name} has when it runs`, () => {
+      const written = Object.fromEntries(options.map(option => [option.name, vm.runInNewContext(`(${option.value})`)]))
+      assert.equal(JSON.stringify({ ...written }), JSON.stringify({ ...find().prototype.options }))
+    })
+
+    it(`says what each option, method, property and event of ${name} means`, () => {
+      for (const told of [{ name, meaning }, ...options, ...methods, ...properties, ...events]) assert.ok(told.meaning, `${name}: ${told.name}`)
+    })
+
+    it(`has every public method of ${name}`, () => {
+      for (const method of methods) assert.equal(typeof find().prototype[method.name], 'function', method.name)
+    })
+  }
+})

@@ -1,0 +1,102 @@
+// Checked by tsc, never run: what is right compiles, and every @ts-expect-error stands above what must not.
+import * as L from 'leaflet'
+import { Clock, CouchLayer, HistoryLayer, Player, TilecouchError, clock, couchLayer, historyLayer, player } from 'tilecouch/client'
+import type { Change, ChangedTile, LayerDocument, Version } from 'tilecouch/client'
+
+const db = 'http://127.0.0.1:5984/tiles'
+const map = L.map('map')
+
+// ---- clock
+const shared: Clock = clock({ time: '2024-03' })
+clock().setTime(new Date()).setTime(null).on('timechange', ({ time, previous, target }) => {
+  const now: string | null = time ?? previous
+  return [now, target]
+}).setTime('2024')
+new Clock({ time: null }).fire('timechange')
+// @ts-expect-error a number is no time
+shared.setTime(2024)
+// @ts-expect-error
+clock({ tme: '2024' })
+// @ts-expect-error this event has no such field
+shared.on('timechange', event => event.changes)
+
+// ---- the newest tiles
+const couch: CouchLayer = couchLayer(db, { layer: 'daylight', live: true, opacity: 0.5, fetchOptions: { credentials: 'include' } })
+couch.addTo(map).retry().refresh().setOpacity(1).on('layerload', ({ layer }) => {
+  const doc: LayerDocument = layer
+  return doc.bounds?.[0].toFixed()
+}).on('storeerror', ({ error }) => error.code === 'UNREACHABLE').on('tileload', ({ tile }) => tile.className).on('load tileload', () => {})
+const url: string = couch.getTileUrl({ x: 0, y: 0, z: 0 } as L.Coords)
+// @ts-expect-error a layer has to be named
+couchLayer(db)
+// @ts-expect-error
+couchLayer(db, { live: true })
+// @ts-expect-error
+couchLayer(db, { layer: 'daylight', live: 'yes' })
+// @ts-expect-error
+couchLayer(new URL(db), { layer: 'daylight' })
+
+// ---- history
+const past: HistoryLayer = historyLayer(db, { layer: 'daylight', time: '2024-06-20', clock: shared, fade: 200, preload: 0, maxZoom: 8 })
+map.addLayer(past)
+past.setTime('2024-06-20T12:00:00Z').setTime(null).setZIndex(3).retry().refresh()
+const times: string[] = (past.changes() ?? []).map(({ time }: Change) => time)
+const first: string | undefined = past.extent()?.first
+const changed: ChangedTile[] = past.changedTiles(times[0], null)
+const bytes: number = changed.reduce((sum, tile) => sum + tile.bytes, 0)
+const versions: Version[] | undefined = past.tileAt([47, 8])?.versions
+past.preload(times).then(() => past.isShown())
+past.on('changes', ({ changes }) => changes?.length).once('timeload', ({ time }) => time).off('timeload')
+past.on('tileerror', ({ coords, tile, error }) => [coords.z, tile.className, error.message])
+past.on('extent', event => event.first?.slice(0, 4))
+const same: Clock = past.clock
+const name: string = past.title
+// @ts-expect-error the clock is given to the layer when it is made
+past.clock = clock()
+// @ts-expect-error
+past.setTime({ year: 2024 })
+// @ts-expect-error changes() may not be known yet
+past.changes().length
+// @ts-expect-error
+historyLayer(db, { layer: 'daylight', clock: new Date() })
+// @ts-expect-error
+past.on('changes', (event: { changes: string }) => event)
+
+class Logged extends HistoryLayer {
+  setTime (time: string | Date | null) {
+    console.log(time)
+    return super.setTime(time)
+  }
+}
+new Logged(db, { layer: 'daylight' }).setTime(null)
+const Extended = HistoryLayer.extend({
+  options: { fade: 100 },
+  noon () { return this.setTime('2024-06-20T12:00:00Z') }
+})
+new Extended(db, { layer: 'daylight' }).noon().isShown()
+// @ts-expect-error
+new Extended(db)
+Clock.include({ now () { return new Date() } })
+
+// ---- player
+const plays: Player = player(shared, [past], { speed: 4, loop: true, range: { from: '2024', to: new Date() } })
+plays.play().pause().toggle().step(-1).first().last().setSpeed(1).setLoop(false).setRange(null).setLayers(past, shared)
+plays.on('waiting', ({ time }) => time?.length).on('rangechange', ({ from, to }) => [from, to]).on('end', () => {})
+const state: [boolean, number, boolean] = [plays.isPlaying(), plays.getSpeed(), plays.getLoop()]
+const from: string | undefined = plays.getRange()?.from
+new Player(shared, past)
+// @ts-expect-error
+player(past)
+// @ts-expect-error
+plays.setSpeed('fast')
+// @ts-expect-error
+plays.setRange({ from: '2024' })
+
+// ---- errors
+try {
+  shared.setTime('tomorrow')
+} catch (error) {
+  if (error instanceof TilecouchError) console.log(error.code, error.status, error.advice?.length, error.toJSON().reason)
+}
+
+export { bytes, first, from, name, same, state, url, versions }

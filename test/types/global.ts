@@ -1,0 +1,22 @@
+// The same on the global L. Checked by tsc, never run.
+import * as L from 'leaflet'
+import 'tilecouch/client/bundle'
+
+const db = 'http://127.0.0.1:5984/tiles'
+const clock = L.couch.clock({ time: null })
+const newest = L.tileLayer.couch(db, { layer: 'daylight' })
+const past = L.tileLayer.couch.history(db, { layer: 'daylight', clock })
+newest.addTo(L.map('map')).setUrl('x')
+L.couch.player(clock, [past]).play()
+new L.Couch.Player(new L.Couch.Clock(), new L.TileLayer.Couch.History(db, { layer: 'daylight' }))
+new L.TileLayer.Couch(db, { layer: 'daylight' }).bringToBack()
+L.TileLayer.Couch.extend({ options: { live: true } })
+const isOurs = (error: unknown) => error instanceof L.Couch.TilecouchError && error.code
+// @ts-expect-error
+L.tileLayer.couch(db)
+// @ts-expect-error
+L.couch.player(clock)
+// @ts-expect-error
+L.tileLayer.couch.past(db, { layer: 'daylight' })
+
+export { isOurs }
