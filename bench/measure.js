@@ -45,3 +45,47 @@ export async function interleave (contenders, rounds, log) {
 export const budget = (what, target, figure, unit = '') => ({
   what, target: `>= ${target}${unit}`, figure: `${figure.toFixed(2)}${unit}`, met: figure >= target
 })
+
+/**
+ * Percentiles by nearest rank: each is a value that was measured.
+ * @param {number[]} values
+ */
+export function percentiles (values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const rank = percent => Math.round(sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] * 10) / 10
+  return { count: sorted.length, p50: rank(50), p90: rank(90), p99: rank(99), max: rank(100) }
+}
+
+/**
+ * @typedef {object} Timed
+ * @property {string} name
+ * @property {(round: number) => Promise<Record<string, number> | void>} run measured; may answer figures of its own, which are
+ *   collected beside the milliseconds
+ * @property {number} [every] takes part in each so many rounds
+ */
+
+/**
+ * Latencies: every contender once a round, each round beginning with another one.
+ * @param {Timed[]} contenders
+ * @param {number} rounds
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Record<string, {ms: ReturnType<typeof percentiles>, [figure: string]: ReturnType<typeof percentiles>}>>}
+ */
+export async function interleaveLatencies (contenders, rounds, signal) {
+  /** @type {Record<string, Record<string, number[]>>} */
+  const values = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < contenders.length; turn++) {
+      const { name, run, every = 1 } = contenders[(turn + round) % contenders.length]
+      if (round % every) continue
+      signal?.throwIfAborted()
+      const start = performance.now()
+      const figures = await run(round)
+      const ms = performance.now() - start
+      for (const [figure, value] of Object.entries({ ms, ...figures })) (values[name][figure] ??= []).push(value)
+    }
+  }
+  return /** @type {any} */ (Object.fromEntries(Object.entries(values).map(([name, figures]) => [
+    name, Object.fromEntries(Object.entries(figures).map(([figure, list]) => [figure, percentiles(list)]))
+  ])))
+}

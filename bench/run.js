@@ -8,6 +8,7 @@ import { findCouchDb, startCouchDb } from './couchdb.js'
 import { scrub } from '../core/index.js'
 
 const benchmarks = {
+  history: () => import('./history.js'),
   load: () => import('./load.js'),
   memory: () => import('./memory.js')
 }
@@ -31,7 +32,9 @@ try {
   const machine = { couchdb: version, node: process.version, cpu: cpus()[0].model, cores: cpus().length, memory: `${Math.round(totalmem() / 2 ** 30)} GiB`, date: new Date().toISOString().slice(0, 10) }
   console.log(`${name}: CouchDB ${version} at ${scrub(server.url)}, Node ${process.version}, ${machine.cores} cores, client on the same machine\n`)
   const { run } = await benchmarks[name]()
-  const result = await run({ server: server.url, quick: values.quick, log: text => console.log(text) })
+  // one of our own may be stopped in between
+  const restart = 'start' in server ? async () => { await server.kill(); await server.start() } : undefined
+  const result = await run({ server: server.url, restart, quick: values.quick, log: text => console.log(text) })
   const file = path.join(values.out, `${name}.json`)
   await mkdir(values.out, { recursive: true })
   await writeFile(file, JSON.stringify({ name, quick: values.quick, machine, ...result }, null, 2) + '\n')

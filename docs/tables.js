@@ -8,6 +8,7 @@ import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addUpCommand } from '../server/up-command.js'
 import { clientTables } from './client-tables.js'
+import { historyTables } from './history-tables.js'
 
 const pages = ['reference.md', 'benchmarks.md', 'client.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
@@ -53,6 +54,7 @@ async function benchmarks () {
 export async function withTables (text) {
   const made = {
     ...await benchmarks(),
+    ...historyTables(await result('history'), table),
     ...clientTables(table),
     commands: commands(),
     errors: errors(),

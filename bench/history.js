@@ -1,0 +1,117 @@
+// Travel through time: what it costs to know the past of a view of the map, at 10 thousand, 100 thousand and a million
+// versions; and what a step of the clock costs, beside reloading every tile.
+import { setMaxListeners } from 'node:events'
+import { Store } from '../loader/store/index.js'
+import { STAGES, VIEW, deploy, documentsOf, fill, newTiles, viewsOf } from './history/data.js'
+import { SHARES, blockOf, history, measureSteps } from './history/steps.js'
+import { QUERY, SMALL, measureVariants, measureViewport } from './history/viewport.js'
+
+const LIMIT = 50 // milliseconds, DESIGN.md 7
+
+/** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
+export async function run ({ server, restart, quick, log }) {
+  // databases are removed also when somebody loses patience
+  const stop = new AbortController()
+  setMaxListeners(0, stop.signal) // eighty tiles at a time listen to it
+  const abort = () => stop.abort(new Error('interrupted'))
+  process.once('SIGINT', abort).once('SIGTERM', abort)
+  const options = { restart, quick, log, signal: stop.signal }
+  try {
+    // the smallest size stays at hand, to be measured in turns with each larger one
+    const sizes = await within(`${server}/bench_history_small`, async small => {
+      await fill(small, documentsOf(newTiles(STAGES[0])), options)
+      await deploy(small, options)
+      return within(`${server}/bench_history`, store => growing(store, small, options))
+    })
+    const steps = await within(`${server}/bench_steps`, store => stepping(store, options))
+    const budgets = judge(sizes.stages, steps)
+    for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
+    return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, steps, budgets }
+  } finally {
+    process.removeListener('SIGINT', abort).removeListener('SIGTERM', abort)
+  }
+}
+
+/** A database of this run's own, removed whatever happens. */
+async function within (url, use) {
+  await (await Store.create(url)).destroy() // of a run that was killed
+  const store = await Store.create(url, { public: false })
+  try {
+    return await use(store)
+  } finally {
+    await store.destroy().catch(() => {})
+  }
+}
+
+/** One database that grows, asked the same at every size. */
+async function growing (store, small, { restart, quick, log, signal }) {
+  const rounds = quick ? 100 : 300
+  const stages = []
+  const wanted = STAGES.slice(0, quick ? 2 : 3)
+  for (const [at, stage] of wanted.entries()) {
+    log(`\n${thousands(stage.versions)} versions`)
+    const target = stage.versions - (wanted[at - 1]?.versions ?? 0)
+    const loaded = await fill(store, documentsOf(newTiles(stage, wanted[at - 1])), { signal, onProgress: milestones(log, target) })
+    log(`  ${thousands(loaded.documents)} documents in ${loaded.seconds.toFixed(1)} s (${Math.round(loaded.documents / loaded.seconds)}/s)`)
+    const index = await deploy(store, { signal, onProgress: percent => { if (percent) log(`  index at ${percent} %`) } })
+    log(`  index built in ${index.toFixed(1)} s (${Math.round(loaded.documents / index)}/s), nothing compacted by hand`)
+    const measured = await measureViewport(store, stage, { rounds, restart, signal, ...(at && { small, smallStage: wanted[0] }) })
+    if (measured.first) log(`  first queries after a restart: ${measured.first.join(', ')} ms`)
+    report(log, measured.results)
+    const info = await store.info()
+    const { view_index: view } = await store.couch.request({ path: '_design/versions/_info' })
+    stages.push({ ...measured, load: loaded.seconds, index, database: info.sizes.file, indexFile: view.sizes.file, q: info.cluster.q })
+  }
+  const largest = wanted[wanted.length - 1]
+  log(`\nOther ways to ask, ${thousands(largest.versions)} versions`)
+  const variants = await measureVariants(store, largest, { rounds: rounds / 2, signal })
+  report(log, variants)
+  return { rounds, stages, variants }
+}
+
+async function stepping (store, { quick, log, signal }) {
+  for (const share of SHARES) await fill(store, history(share), { signal, batch: 200 })
+  await deploy(store, { signal })
+  const results = []
+  for (const share of SHARES) {
+    log(`\nSteps of the clock, ${share * 100} % of the tiles differ`)
+    const measured = await measureSteps(store.url, viewsOf([blockOf(share)], quick ? 1 : 4, 7), signal)
+    log(`  ${measured.differing} versions differ in ${measured.steps} steps, ${measured.requested} requested; the index of a view took up to ${measured.indexed} ms, once`)
+    report(log, measured.results)
+    results.push({ share, ...measured })
+  }
+  return results
+}
+
+function judge (stages, steps) {
+  const [first, last] = [stages[0], stages.at(-1)]
+  const p50 = last.results[QUERY].ms.p50
+  const growth = p50 / last.results[SMALL].ms.p50
+  const log = Math.log(last.versions) / Math.log(first.versions)
+  const differing = steps.reduce((sum, step) => sum + step.differing, 0)
+  const requested = steps.reduce((sum, step) => sum + step.requested, 0)
+  return [
+    { what: `history of a view of ${VIEW.columns} x ${VIEW.rows} tiles, ${thousands(last.versions)} versions, median`, target: `<= ${LIMIT} ms`, figure: `${p50.toFixed(1)} ms`, met: p50 <= LIMIT },
+    { what: `that / the same at ${thousands(first.versions)} versions, in turns; target: ratio of the logarithms`, target: `<= ${log.toFixed(2)}x`, figure: `${growth.toFixed(2)}x`, met: growth <= log },
+    { what: 'requests of all steps / versions that differ', target: '1', figure: (requested / differing).toFixed(2), met: steps.every(({ exact }) => exact) }
+  ]
+}
+
+function report (log, results) {
+  for (const [name, { ms, bytes, requests }] of Object.entries(results)) {
+    const more = [requests && `${requests.p50} requests`, bytes && `${(bytes.p50 / 1000).toFixed(0)} kB`].filter(Boolean).join(', ')
+    log(`  ${name.padEnd(72)} p50 ${ms.p50.toFixed(1).padStart(7)}  p90 ${ms.p90.toFixed(1).padStart(7)}  p99 ${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${more}`)
+  }
+}
+
+const thousands = number => number.toLocaleString('en-US')
+
+function milestones (log, target) {
+  const start = performance.now()
+  let next = target >= 100_000 ? target / 10 : Infinity
+  return written => {
+    if (written < next) return
+    next += target / 10
+    log(`  ${thousands(written).padStart(9)} of ${thousands(target)} documents, ${((performance.now() - start) / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB here`)
+  }
+}

@@ -1,0 +1,144 @@
+// A seeded store that grows: blocks of tiles at several zooms, each tile with the same number of versions, so that a view
+// holds the same number of rows however many there are in all. A few tiles with a very long past lie beside them.
+import { addSeconds } from '../../core/index.js'
+import { compose } from '../../loader/couchapp/compose.js'
+import { push, warm } from '../../loader/couchapp/push.js'
+import { PUBLIC_SECURITY } from '../../loader/store/index.js'
+import { Tile, bulkBody, tileDocument } from '../../loader/store/tile.js'
+import { until } from '../wait.js'
+import { noiseTile, random } from '../tiles.js'
+
+export const LAYER = 'wide' // 10 versions a tile
+export const DEEP = 'deep' // 100 versions a tile
+export const VIEW = { columns: 10, rows: 8 } // tiles of a map window
+const START = '2015-01-01T00:00:00Z'
+const EDITION = 7 * 86400 // seconds between two editions
+const GAP = 4 // editions a tile changes once in, on average
+const BATCH = 1000 // documents of a request
+const FLIGHTS = 4 // requests at a time
+
+// numbers of one length in each zoom, so that the order of ids is the order of numbers
+const CORNERS = [{ z: 10, x: 300, y: 300 }, { z: 12, x: 1500, y: 1500 }, { z: 14, x: 5000, y: 5000 }, { z: 16, x: 20000, y: 20000 }]
+const DEEP_CORNER = { z: 12, x: 2000, y: 2000 }
+
+/** Each stage holds the one before it in a corner: versions in all, and blocks of columns x rows at every zoom. */
+export const STAGES = [
+  { versions: 10_000, wide: [25, 10], deep: [0, 0] },
+  { versions: 100_000, wide: [50, 30], deep: [20, 20] },
+  { versions: 1_000_000, wide: [200, 120], deep: [20, 20] }
+]
+const DEPTH = { [LAYER]: 10, [DEEP]: 100 } // versions a tile
+
+/** @typedef {typeof STAGES[number]} Stage */
+/** @typedef {{layer: string, z: number, x: number, y: number, columns: number, rows: number}} Block */
+
+/**
+ * The blocks of a stage in the order of their ids.
+ * @param {Stage} stage
+ * @returns {Block[]}
+ */
+export function blocksOf ({ wide, deep }) {
+  return [
+    ...(deep[0] ? [{ layer: DEEP, ...DEEP_CORNER, columns: deep[0], rows: deep[1] }] : []),
+    ...CORNERS.map(corner => ({ layer: LAYER, ...corner, columns: wide[0], rows: wide[1] }))
+  ]
+}
+
+/**
+ * The tiles of a stage that the one before it did not hold, in the order of their ids.
+ * @param {Stage} stage @param {Stage} [before]
+ */
+export function * newTiles (stage, before) {
+  const held = before ? blocksOf(before) : []
+  for (const { layer, z, x, y, columns, rows } of blocksOf(stage)) {
+    const old = held.find(block => block.layer === layer && block.z === z)
+    for (let column = 0; column < columns; column++) {
+      for (let row = old && column < old.columns ? old.rows : 0; row < rows; row++) yield { layer, z, x: x + column, y: y + row }
+    }
+  }
+}
+
+/** Documents of every version of a tile, its head first: the order of their ids. */
+export function versionsOf ({ layer, z, x, y }) {
+  const seed = ((z * 65536 + x) * 65536 + y) >>> 0
+  const next = random(seed)
+  const docs = Array.from({ length: DEPTH[layer] }, (_, index, depth = DEPTH[layer]) => {
+    const time = addSeconds(START, EDITION * (GAP * index + Math.floor(next() * GAP)))
+    const tile = new Tile({ layer, z, x, y, time, type: 'image/png', bytes: noiseTile(seed * 1000 + index, 64) })
+    return tileDocument(tile, { current: index === depth - 1, stored: time })
+  })
+  return [docs[docs.length - 1], ...docs.slice(0, -1)]
+}
+
+/**
+ * Writes a stage straight into the database, as prepared documents in the order of their ids.
+ * @param {import('../../loader/store/index.js').Store} store
+ * @param {Iterable<any>} documents
+ * @param {{signal: AbortSignal, onProgress?: (written: number) => void, batch?: number}} options
+ * @returns {Promise<{documents: number, seconds: number}>}
+ */
+export async function fill (store, documents, { signal, onProgress = () => {}, batch = BATCH }) {
+  const start = performance.now()
+  const source = documents[Symbol.iterator]()
+  let written = 0
+  const fly = async () => {
+    for (;;) {
+      const docs = []
+      for (let next; docs.length < batch && !(next = source.next()).done;) docs.push(next.value)
+      if (!docs.length) return
+      const failed = (await store.couch.bulk(bulkBody(docs), signal)).find(result => result.error)
+      if (failed) throw new Error(`a document was not written: ${JSON.stringify(failed)}`)
+      onProgress(written += docs.length)
+    }
+  }
+  await Promise.all(Array.from({ length: FLIGHTS }, fly))
+  return { documents: written, seconds: (performance.now() - start) / 1000 }
+}
+
+/** @param {Iterable<any>} tiles */
+export function * documentsOf (tiles) {
+  for (const tile of tiles) yield * versionsOf(tile)
+}
+
+/**
+ * Deploys what these measurements ask, and waits for the index. Without the validation function, since the store goes on
+ * growing and no read ever runs it, and without the viewer's files.
+ * @param {import('../../loader/store/index.js').Store} store
+ * @param {{signal: AbortSignal, docs?: import('../../loader/couchapp/compose.js').DesignDocument[], onProgress?: (percent?: number) => void}} options
+ * @returns {Promise<number>} seconds
+ */
+export async function deploy (store, { signal, docs, onProgress }) {
+  docs ??= await compose()
+  const start = performance.now()
+  const wanted = docs.filter(({ _id }) => ['_design/tiles', '_design/versions'].includes(_id))
+    .map(({ validate_doc_update: _, _attachments, ...doc }) => doc)
+  await push(store.couch, wanted, { signal, onProgress: ({ done }) => onProgress?.(done) })
+  // an index that is there is only brought up to date by whoever asks it
+  await warm(store.couch, '_design/versions', 'by_tile', { signal, onProgress })
+  const seconds = (performance.now() - start) / 1000
+  await store.secure(PUBLIC_SECURITY)
+  await untilQuiet(store, signal)
+  return seconds
+}
+
+/** Until the index is committed, and the server neither builds nor compacts anything. */
+async function untilQuiet (store, signal) {
+  await until(async () => {
+    signal.throwIfAborted()
+    const tasks = await store.couch.request({ path: '_active_tasks', server: true, signal })
+    const { view_index: index } = await store.couch.request({ path: '_design/versions/_info', signal })
+    return !tasks.length && !index.waiting_commit && !index.updater_running && !index.compact_running
+  }, { timeout: 900_000, every: 250, what: 'the server to have nothing else to do' })
+}
+
+/**
+ * Random windows of 10 x 8 tiles, the same on every machine.
+ * @param {Block[]} blocks @param {number} count @param {number} seed
+ */
+export function viewsOf (blocks, count, seed) {
+  const next = random(seed)
+  return Array.from({ length: blocks.length && count }, () => {
+    const { layer, z, x, y, columns, rows } = blocks[Math.floor(next() * blocks.length)]
+    return { layer, z, x: x + Math.floor(next() * (columns - VIEW.columns + 1)), y: y + Math.floor(next() * (rows - VIEW.rows + 1)) }
+  })
+}

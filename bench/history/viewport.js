@@ -1,0 +1,179 @@
+// What it costs to know the past of a view of the map: the query of the time index, whole answer read and parsed, beside
+// the other ways to ask, on stores of different sizes.
+import { tileBounds } from '../../core/index.js'
+import { VersionIndex } from '../../client/history/version-index.js'
+import { CouchSource } from '../../client/source/couch-source.js'
+import { BY_TILE } from '../../loader/store/reader.js'
+import { interleaveLatencies } from '../measure.js'
+import { DEEP, LAYER, VIEW, blocksOf, viewsOf } from './data.js'
+
+const WARM = 8 // views each contender sees before anything is measured
+
+/** @typedef {{layer: string, z: number, x: number, y: number}} View its corner in the north-west */
+/** @typedef {import('../measure.js').Timed} Timed */
+
+/** @param {View} view */
+export const columnsOf = ({ z, x, y }) => Array.from({ length: VIEW.columns }, (_, index) => ({ z, x: x + index, y0: y, y1: y + VIEW.rows - 1 }))
+
+/** @param {View} view @returns {import('../../core/grid.js').Bbox} */
+export function bboxOf ({ z, x, y }) {
+  const [west, , , north] = tileBounds(z, x, y)
+  const [, south, east] = tileBounds(z, x + VIEW.columns - 1, y + VIEW.rows - 1)
+  return [west, south, east, north]
+}
+
+const range = ({ layer, z, x, y }) => ({ reduce: false, startkey: [layer, z, x, y], endkey: [layer, z, x + VIEW.columns - 1, y + VIEW.rows - 1, {}] })
+
+const columnQueries = view => columnsOf(view).map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [view.layer, z, x, y0], endkey: [view.layer, z, x, y1, {}] }))
+
+const tileQueries = view => columnsOf(view).flatMap(({ z, x, y0 }) => Array.from({ length: VIEW.rows }, (_, row) => (
+  { reduce: false, startkey: [view.layer, z, x, y0 + row], endkey: [view.layer, z, x, y0 + row, {}] })))
+
+const params = query => new URLSearchParams(Object.entries(query).map(([name, value]) => [name, JSON.stringify(value)]))
+
+/** Through plain fetch, as nobody: how any page asks. */
+async function ask (url, { signal, ...init }) {
+  const start = performance.now()
+  const response = await fetch(url, { ...init, headers: { ...(init.body && { 'content-type': 'application/json' }), ...init.headers }, signal })
+  const answered = performance.now()
+  const text = await response.text()
+  const read = performance.now()
+  const json = JSON.parse(text)
+  const parsed = performance.now()
+  if (!response.ok || json.results?.some(result => result.error)) throw new Error(`${response.status} for ${url}: ${text.slice(0, 200)}`)
+  return { json, answer: answered - start, read: read - answered, parse: parsed - read, bytes: Buffer.byteLength(text) }
+}
+
+const rowsOf = ({ rows, results }) => rows?.length ?? results.reduce((sum, result) => sum + result.rows.length, 0)
+
+function queries (url, queriesOf = columnQueries, headers = {}) {
+  return async (view, signal) => {
+    const { json, ...figures } = await ask(`${url}/${BY_TILE}/queries`, { method: 'POST', body: JSON.stringify({ queries: queriesOf(view) }), headers, signal })
+    return { rows: rowsOf(json), ...figures }
+  }
+}
+
+/** The same query at every size; the budget is its median. */
+export const QUERY = 'POST …/by_tile/queries, plain fetch'
+
+/** And beside it, on the smallest store, so that a machine that slows down does not look like a store that does. */
+export const SMALL = 'the same, on the smallest store'
+
+/** @param {import('../../loader/store/index.js').Store} store */
+function contenders (store) {
+  const { url } = store
+  const source = new CouchSource(url)
+  return {
+    [QUERY]: queries(url),
+    'the same, store.versionsIn': async (view, signal) => ({ rows: (await store.versionsIn(view.layer, { bbox: bboxOf(view), z: view.z, signal })).length }),
+    'the same, history client into its index': async (view, signal) => {
+      const index = new VersionIndex()
+      const columns = columnsOf(view)
+      const missing = index.missing(columns) // whole blocks of rows: up to 12 of them for 8
+      const answers = await source.versions(view.layer, missing, signal)
+      missing.forEach((column, at) => index.add(column, answers[at]))
+      const rows = index.size
+      index.changes(columns)
+      return { rows }
+    },
+    'GET times.json?bbox&z': async (view, signal) => {
+      const { json, ...figures } = await ask(`${url}/_design/tiles/_rewrite/${view.layer}/times.json?bbox=${bboxOf(view)}&z=${view.z}`, { signal })
+      return { times: json.times.length, ...figures }
+    }
+  }
+}
+
+const extent = async (source, signal) => { await source.extent(LAYER, signal) }
+
+/** Other ways to put the same question, side by side: what would be quicker, and what only looks so. */
+function variants (store) {
+  const { url } = store
+  const each = extra => queries(url, view => columnQueries(view).map(query => ({ ...query, ...extra })))
+  const together = requests => async (view, signal) => {
+    const parts = await Promise.all(requests.map(request => request(view, signal)))
+    return Object.fromEntries(['rows', 'bytes'].map(figure => [figure, parts.reduce((sum, part) => sum + part[figure], 0)]))
+  }
+  return {
+    [QUERY]: queries(url),
+    '… with update=false': each({ update: false }),
+    '… with stable=true, update=false': each({ stable: true, update: false }),
+    '… with sorted=false': each({ sorted: false }),
+    '… with Accept-Encoding: identity': queries(url, columnQueries, { 'accept-encoding': 'identity' }),
+    '… as two requests at a time, half the columns each': together([0, 5].map(from => queries(url, view => columnQueries(view).slice(from, from + 5)))),
+    '… as one GET a column, all at a time': together(columnQueries({ z: 0, x: 0, y: 0 }).map((_, column) => async (view, signal) => {
+      const { json, bytes } = await ask(`${url}/${BY_TILE}?${params(columnQueries(view)[column])}`, { signal })
+      return { rows: rowsOf(json), bytes }
+    })),
+    'one range a tile instead of a column': queries(url, tileQueries),
+    'one range over all columns, the rest left out': async (view, signal) => {
+      const { json, ...figures } = await ask(`${url}/${BY_TILE}?${params(range(view))}`, { signal })
+      return { rows: json.rows.filter(({ key }) => key[3] >= view.y && key[3] < view.y + VIEW.rows).length, ...figures }
+    },
+    'only how many versions each tile has: group_level=4': async (view, signal) => {
+      const { rows, ...figures } = await each({ reduce: true, group_level: 4 })(view, signal)
+      return { groups: rows, ...figures }
+    }
+  }
+}
+
+/**
+ * @param {import('../../loader/store/index.js').Store} store
+ * @param {import('./data.js').Stage} stage
+ * @param {{rounds: number, restart?: () => Promise<void>, small?: import('../../loader/store/index.js').Store, smallStage?: import('./data.js').Stage, signal: AbortSignal}} options
+ */
+export async function measureViewport (store, stage, { rounds, restart, small, smallStage = stage, signal }) {
+  const blocks = blocksOf(stage)
+  const views = viewsOf(blocks.filter(({ layer }) => layer === LAYER), rounds + WARM, stage.versions)
+  const deep = viewsOf(blocks.filter(({ layer }) => layer === DEEP), rounds + WARM, stage.versions + 1)
+  const first = await firstQueries(store, views.at(-1), { restart, signal })
+  const timed = (list, suffix, every) => Object.entries(list.length ? contenders(store) : {}).map(([name, run]) => ({
+    name: name + suffix, run: checked(run, list, signal), every: name.includes('times.json') ? 4 : every
+  }))
+  const all = [
+    timed(views, '', 1)[0],
+    ...(small ? [{ name: SMALL, run: checked(queries(small.url), viewsOf(blocksOf(smallStage), rounds, 5), signal) }] : []),
+    ...timed(views, '', 1).slice(1),
+    { name: 'layer extent: first and last of by_time', run: () => extent(new CouchSource(store.url), signal) },
+    ...timed(deep, ', 100 versions a tile', 4)
+  ]
+  await interleaveLatencies(all.map(contender => ({ ...contender, every: 1 })), WARM, signal)
+  return { versions: stage.versions, first, results: await interleaveLatencies(all, rounds, signal) }
+}
+
+/**
+ * @param {import('../../loader/store/index.js').Store} store
+ * @param {import('./data.js').Stage} stage
+ * @param {{rounds: number, signal: AbortSignal}} options
+ */
+export async function measureVariants (store, stage, { rounds, signal }) {
+  const views = viewsOf(blocksOf(stage).filter(({ layer }) => layer === LAYER), rounds + WARM, stage.versions + 2)
+  const all = Object.entries(variants(store)).map(([name, run]) => ({ name, run: checked(run, views, signal) }))
+  await interleaveLatencies(all, WARM, signal)
+  return interleaveLatencies(all, rounds, signal)
+}
+
+/** An answer that lacks something would be quick for a bad reason. */
+function checked (run, views, signal) {
+  const wanted = VIEW.columns * VIEW.rows
+  return async round => {
+    const view = views[round % views.length]
+    const figures = await run(view, signal)
+    const expected = wanted * (view.layer === DEEP ? 100 : 10)
+    if (figures.rows !== undefined && figures.rows < expected) throw new Error(`${figures.rows} rows instead of ${expected} for ${JSON.stringify(view)}`)
+    return figures
+  }
+}
+
+/** The first questions to a server that has just started: code not loaded, files not open, connections not made. */
+async function firstQueries (store, view, { restart, signal }) {
+  if (!restart) return null
+  await restart()
+  const times = []
+  for (let turn = 0; turn < 3; turn++) {
+    const start = performance.now()
+    await queries(store.url)(view, signal)
+    times.push(Math.round((performance.now() - start) * 10) / 10)
+  }
+  return times
+}
+
