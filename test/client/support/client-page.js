@@ -10,7 +10,8 @@ const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 
 let files
 
-function bundle () {
+/** What the page consists of, by name: content type and text. */
+export function clientFiles () {
   files ??= Promise.all([
     build({
       entryPoints: [`${root}client/global.js`, `${root}client/tilecouch.css`],
@@ -41,7 +42,7 @@ function bundle () {
  * @param {import('playwright-core').BrowserContextOptions} [options]
  */
 export async function openClientPage (browser, db, options = screens.desk) {
-  const served = await bundle()
+  const served = await clientFiles()
   const view = await openPage(browser, options)
   const { origin } = new URL(db)
   await view.page.route(`${origin}/__page/*`, (route, request) => {
