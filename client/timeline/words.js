@@ -61,3 +61,5 @@ export function changeWords (time, changes, zone) {
 export function valueWords (time, changes, zone) {
   return `${time === null ? 'Newest' : timeWords(time, zone)}, ${changeWords(time, changes, zone)}`
 }
+
+export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)

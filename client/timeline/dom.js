@@ -1,0 +1,79 @@
+// Small helpers for building what the controls show.
+
+const SVG = 'http://www.w3.org/2000/svg'
+
+/** Paths on a grid of 24 by 24. Filled ones start with F. */
+const ICONS = {
+  first: 'FM6 5.5h2v13H6zM18.5 6v12L9.5 12z',
+  previous: 'M14.5 6 8.5 12l6 6',
+  play: 'FM8 5.2v13.6L19 12z',
+  pause: 'FM7 5.5h3.6v13H7zM13.4 5.5H17v13h-3.6z',
+  next: 'M9.5 6l6 6-6 6',
+  last: 'FM16 5.5h2v13h-2zM5.5 6v12l9-6z',
+  newest: 'M4 12h12M11 7l5 5-5 5M20 5v14',
+  range: 'M8 5H4.5v14H8M16 5h3.5v14H16M12 9v6M9 12h6',
+  clear: 'M8 5H4.5v14H8M16 5h3.5v14H16M9.5 9.5l5 5M14.5 9.5l-5 5',
+  toRange: 'M4 5v14M20 5v14M8 12h8M10.5 9.5 8 12l2.5 2.5M13.5 9.5 16 12l-2.5 2.5',
+  zoomIn: 'M10.5 4.5a6 6 0 1 0 0 12 6 6 0 0 0 0-12M15 15l5 5M10.5 8v5M8 10.5h5',
+  zoomOut: 'M10.5 4.5a6 6 0 1 0 0 12 6 6 0 0 0 0-12M15 15l5 5M8 10.5h5',
+  all: 'M3.5 12h17M3.5 12l4-4M3.5 12l4 4M20.5 12l-4-4M20.5 12l-4 4',
+  loop: 'M17 3.5 20 6.5l-3 3M20 6.5H8a4 4 0 0 0-4 4v1M7 20.5l-3-3 3-3M4 17.5h12a4 4 0 0 0 4-4v-1',
+  more: 'FM12 4.2a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6M12 10.2a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6M12 16.2a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6',
+  swap: 'M9.5 6.5 4 12l5.5 5.5M14.5 6.5 20 12l-5.5 5.5'
+}
+
+/**
+ * @param {string} tag @param {Record<string, any>} [attributes] `text` is the text; null and false are left out
+ * @param {Array<Node | null | false>} [children]
+ * @returns {any}
+ */
+export function element (tag, attributes = {}, children = []) {
+  const node = document.createElement(tag)
+  write(node, attributes)
+  node.append(.../** @type {Node[]} */ (children.filter(Boolean)))
+  return node
+}
+
+/** @returns {any} an SVG element */
+export function svg (tag, attributes = {}, children = []) {
+  const node = document.createElementNS(SVG, tag)
+  write(node, attributes)
+  node.append(...children)
+  return node
+}
+
+/** Sets what differs, so that nothing is repainted (or read aloud again) for nothing. */
+export function write (node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'text') {
+      if (node.textContent !== value) node.textContent = value
+    } else if (value === null || value === false || value === undefined) node.removeAttribute(name)
+    else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value === true ? '' : String(value))
+  }
+}
+
+/** @param {keyof typeof ICONS} name */
+export function icon (name) {
+  const path = ICONS[name]
+  const filled = path.startsWith('F')
+  return svg('svg', { viewBox: '0 0 24 24', width: 22, height: 22, 'aria-hidden': 'true', focusable: 'false', class: `tilecouch-icon${filled ? ' tilecouch-icon-filled' : ''}` },
+    [svg('path', { d: filled ? path.slice(1) : path })])
+}
+
+/**
+ * A button with an icon, named for those who hear it and for those who point at it.
+ * @param {keyof typeof ICONS} name @param {string} label @param {() => void} act @param {string} [className]
+ */
+export function iconButton (name, label, act, className = '') {
+  const button = element('button', { type: 'button', class: `tilecouch-button ${className}`.trim(), 'aria-label': label, title: label }, [icon(name)])
+  button.addEventListener('click', act)
+  return button
+}
+
+/** Another icon and name for a button. */
+export function rename (button, name, label) {
+  write(button, { 'aria-label': label, title: label })
+  if (button.dataset.icon === name) return
+  button.dataset.icon = name
+  button.replaceChildren(icon(name))
+}
