@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { TilecouchError } from '../../core/errors.js'
 import { createAuth } from './auth.js'
+import { allowReaders } from './cors.js'
 import { Databases } from './databases.js'
 import { toHttpError } from './errors.js'
 import { Exchange } from './exchange.js'
@@ -90,9 +91,9 @@ async function serve (req, res, server) {
   const gone = new AbortController()
   res.on('close', () => { if (!res.writableFinished) gone.abort(new Error('the client left')) })
   res.on('error', () => {}) // the client left; close follows
-  let ex
+  if (allowReaders(req, res)) return
   try {
-    ex = new Exchange({ method: req.method, target: req.url, headers: req.headers, req, res, signal: gone.signal })
+    const ex = new Exchange({ method: req.method, target: req.url, headers: req.headers, req, res, signal: gone.signal })
     await route(ex, server)
   } catch (error) {
     fail(res, toHttpError(error), error, gone.signal, server)
