@@ -89,7 +89,7 @@ export class Scene {
    * @param {{announce?: boolean}} [options] announce: say when all is shown, also when nothing had to change
    */
   update ({ announce = false } = {}) {
-    if (announce) this.#settled = false
+    if (announce) this.#settled = this.#late = false // a new step: what was late in the last one says nothing of this
     let missing = false
     this.#updating = true
     for (const item of this.#items) {
@@ -136,12 +136,6 @@ export class Scene {
 
   async #load (item) {
     const { target, picture } = item
-    if (item.shown !== undefined && !this.#timer && !this.#late) {
-      this.#timer = setTimeout(() => {
-        this.#late = true
-        this.#settle()
-      }, this.#options.together)
-    }
     try {
       const blob = await this.#store.load(picture.version, { user: item })
       const image = await decodeImage(blob).catch(() => {
@@ -182,12 +176,15 @@ export class Scene {
   /** Shows what is ready, when it is time to, and says when all is shown. */
   #settle () {
     if (this.#updating) return
-    let waiting = false
+    let [waiting, keeping] = [false, false]
     for (const item of this.#items) {
       if (item.staged && item.shown === undefined) this.#commit(item) // nothing older to keep
-      waiting ||= item.target !== undefined && item.target !== item.shown && !item.staged && !item.failed
+      if (item.target === undefined || item.target === item.shown || item.staged || item.failed) continue
+      waiting = true
+      keeping ||= item.shown !== undefined
     }
     if (!waiting || this.#late) for (const item of this.#items) if (item.staged) this.#commit(item)
+    if (keeping && !this.#late) this.#timer ??= setTimeout(() => this.#hurry(), this.#options.together)
     if (waiting) return
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -195,6 +192,12 @@ export class Scene {
     if (this.#settled || !this.isShown) return
     this.#settled = true
     this.#listeners.onShown()
+  }
+
+  #hurry () {
+    this.#timer = undefined
+    this.#late = true
+    this.#settle()
   }
 
   #commit (item) {

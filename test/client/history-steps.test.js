@@ -1,0 +1,161 @@
+/* global window, document -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { gate, seconds } from './support/front.js'
+import { T, stepAt } from './support/gallery.js'
+import { call, expected, onStage } from './support/stage.js'
+
+const STEPS = [1, 2, 3, 4, 5]
+const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
+const differing = (picture, from, to) => Object.keys(picture).filter(key => {
+  const [z, x, y] = key.split('/').map(Number)
+  return stepAt('steps', from, z, x, y) !== stepAt('steps', to, z, x, y)
+}).sort()
+
+/** Marks every image in view, so that it can be told apart from one that takes its place. */
+const markImages = page => page.evaluate(() => { for (const image of document.querySelectorAll('.tilecouch-tile img')) Object.assign(image, { marked: true }) })
+const markedImages = page => page.evaluate(() => [...document.querySelectorAll('.tilecouch-tile img')].filter(image => /** @type {any} */ (image).marked).length)
+
+onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage => {
+  it('follows a first picture that took one question for the index and one request for each image', async () => {
+    const page = await stage.show('steps')
+    const picture = await stage.rest(page)
+    shows(picture, 5)
+    assert.ok(Object.keys(picture).length >= 8)
+    for (const kind of /** @type {const} */ (['index', 'layer', 'extent'])) assert.equal(stage.front.requests(kind).length, 1, kind)
+    assert.deepEqual(stage.front.tiles(), Object.keys(picture).sort())
+    assert.deepEqual(await call(page, 'layer.extent'), { first: T(1), last: T(5) })
+    assert.equal(await call(page, 'layer.title'), 'Steps')
+    const changes = STEPS.map(step => {
+      const tiles = differing(picture, step - 1, step).length
+      return { time: T(step), tiles, bytes: tiles * 98 }
+    })
+    assert.deepEqual(await call(page, 'layer.changes'), changes)
+    await page.waitForFunction(() => /** @type {any} */ (window).events.length === 4)
+    assert.deepEqual((await call(page, 'events.slice')).sort((a, b) => a.type < b.type ? -1 : 1), [
+      { type: 'changes', changes }, { type: 'extent', first: T(1), last: T(5) }, { type: 'layerload' }, { type: 'timeload', time: null }
+    ])
+  })
+
+  it('asks for exactly the versions that differ, and on the way back for nothing', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    for (const step of STEPS.slice(1)) {
+      stage.front.forget()
+      const picture = await stage.at(page, T(step))
+      shows(picture, step)
+      assert.deepEqual(stage.front.requests().map(({ tile }) => tile).sort(), differing(picture, step - 1, step), `step ${step}`)
+    }
+    stage.front.forget()
+    for (const step of [4, 3, 2, 1, 5]) shows(await stage.at(page, T(step)), step)
+    assert.deepEqual(stage.front.requests(), [])
+  })
+
+  it('leaves the images alone that are the same at both times', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    for (const step of STEPS.slice(1)) {
+      const count = await page.locator('.tilecouch-tile img').count()
+      await markImages(page)
+      const differ = differing(await stage.at(page, T(step)), step - 1, step).length
+      assert.equal(await markedImages(page), count - differ)
+      assert.equal(await page.locator('.tilecouch-tile img').count(), count)
+    }
+  })
+})
+
+onStage('the frames of a step', { layers: ['steps'] }, stage => {
+  /** Does something while every frame is watched; the pictures that were seen, each once in a row. */
+  async function frames (page, task) {
+    await page.evaluate(() => { /** @type {any} */ (window).see.watch() })
+    await task()
+    return call(page, 'frames')
+  }
+
+  const isOf = (picture, step) => Object.entries(picture).every(([key, text]) => text === stepAt('steps', step, .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
+
+  it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
+    const page = await stage.show('steps', { time: T(1), together: 5000 })
+    stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
+    for (const step of STEPS.slice(1)) {
+      const seen = await frames(page, () => stage.at(page, T(step)))
+      assert.ok(isOf(seen[0], step - 1) && isOf(seen[1], step), `step ${step}: ${JSON.stringify(seen)}`)
+      assert.equal(seen.length, 2)
+    }
+  })
+
+  for (const map of [{}, { fadeAnimation: false }, { zoomAnimation: false }]) {
+    it(`keep what is there until a tile that is very late is not waited for any longer (map: ${JSON.stringify(map)})`, async () => {
+      const page = await stage.show('steps', { time: T(1), together: 200, map })
+      const late = gate()
+      stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
+      const seen = await frames(page, async () => {
+        await call(page, 'layer.setTime', T(5))
+        await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).filter(text => text !== '5').length === 1)
+        late.open()
+        await stage.rest(page)
+      })
+      assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
+      for (const picture of seen.slice(0, -1)) assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'), JSON.stringify(picture))
+    })
+  }
+
+  it('of a quick step after a slow one change together again', async () => {
+    const page = await stage.show('steps', { time: T(1), together: 600 })
+    const late = gate()
+    stage.front.rule(({ path }) => { if (/01-03/.test(path)) return late.opened })
+    await call(page, 'layer.setTime', T(3))
+    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).includes('2'))
+    stage.front.rule(({ tile }) => { if (tile === '3/4/4') return seconds(0.15) })
+    const seen = await frames(page, () => stage.at(page, T(5)))
+    assert.equal(seen.length, 2, JSON.stringify(seen))
+    late.open()
+  })
+
+  it('fade from one image into the next, and leave one', async () => {
+    const page = await stage.show('steps', { time: T(1), fade: 150 })
+    const seen = await frames(page, () => stage.at(page, T(5)))
+    assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
+    assert.ok(seen.slice(1, -1).every(picture => Object.values(picture).every(text => text === '1+5' || text === '5')), JSON.stringify(seen))
+    await page.evaluate(times => { for (const time of times) /** @type {any} */ (window).layer.setTime(time) }, [T(1), T(2), T(3)])
+    shows(await stage.rest(page), 3)
+    assert.equal(await page.locator('.tilecouch-tile img').count(), Object.keys(seen[0]).length)
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.tilecouch-tile img')].map(image => /** @type {any} */ (image).style.mixBlendMode).filter(Boolean)), [])
+  })
+
+  it('turn at once where motion is not wanted', async () => {
+    const page = await stage.show('steps', { time: T(1), fade: 500, page: { reducedMotion: 'reduce' } })
+    assert.equal((await frames(page, () => stage.at(page, T(5)))).length, 2)
+  })
+
+  it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
+    const page = await stage.show('steps', { time: T(1), together: 10000 })
+    stage.front.forget()
+    let running = 0
+    let most = 0
+    stage.front.rule(async () => {
+      most = Math.max(most, ++running)
+      await seconds(0.03)
+      running--
+    })
+    const seen = await frames(page, async () => {
+      await page.evaluate(times => {
+        const { layer } = /** @type {any} */ (window)
+        for (let at = 0; at < 200; at++) layer.setTime(times[at * 7 % times.length])
+        layer.setTime(times[3])
+      }, STEPS.map(T))
+      shows(await stage.rest(page), 4)
+    })
+    const paths = stage.front.requests('tile').map(({ path }) => path)
+    assert.equal(new Set(paths).size, paths.length)
+    assert.ok(most <= 6, `${most} at the same time`)
+    assert.ok(paths.length <= 6 + Object.keys(seen[0]).length, `${paths.length} requests`)
+    assert.equal(seen.length, 2)
+    assert.equal((await call(page, 'events.slice')).filter(({ type, time }) => type === 'timeload' && time === T(4)).length, 1)
+  })
+
+  it('make no object URL that is not given back', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    for (const step of [5, 3, 4, 1, 2]) await stage.at(page, T(step))
+    const { made, open } = await page.evaluate(() => /** @type {any} */ (window).see.urls())
+    assert.ok(made > 0)
+    assert.equal(open, 0)
+  })
+})

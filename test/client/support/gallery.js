@@ -1,0 +1,85 @@
+// Layers whose pictures say what they are: the colour of a tile names its place and its time, a quarter of it which quarter it is.
+import { encodeIndexed } from '../../../server/demo/png.js'
+
+const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in the middle of a quarter
+
+/** The time of step 1, 2, 3, … */
+export const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
+
+/** @param {number} step up to 31 @param {number} z up to 7 @param {number} x up to 31 @param {number} y up to 31 */
+export function picture (step, z, x, y) {
+  const palette = Uint8Array.from([0, 1, 2, 3].flatMap(quarter => [step * 8 + z, x * 8, y * 8 + quarter]))
+  const pixels = Uint8Array.from({ length: SIZE * SIZE }, (_, at) => +(at % SIZE >= SIZE / 2) + 2 * +(at >= SIZE * SIZE / 2))
+  return encodeIndexed(pixels, SIZE, palette)
+}
+
+/**
+ * All versions of a layer.
+ * @param {string} layer
+ * @param {Record<number, number[]>} steps what is written at which step: tiles as [z, x, y], gone where a fourth member says so
+ */
+export async function history (layer, steps) {
+  const versions = []
+  for (const [step, tiles] of Object.entries(steps)) {
+    for (const [z, x, y, gone] of /** @type {any} */ (tiles)) {
+      versions.push({ layer, z, x, y, time: T(step), ...(gone ? { gone: true } : { bytes: await picture(+step, z, x, y) }) })
+    }
+  }
+  return versions
+}
+
+/**
+ * Tiles of a zoom: all of them, or those that are wanted.
+ * @param {number} z @param {(x: number, y: number) => boolean} [wanted]
+ */
+export function tilesOf (z, wanted = () => true) {
+  const tiles = []
+  for (let x = 0; x < 2 ** z; x++) for (let y = 0; y < 2 ** z; y++) if (wanted(x, y)) tiles.push([z, x, y])
+  return tiles
+}
+
+const ONE = tilesOf(3)
+
+/** The layers of the suites. Fields of the document, and what is written when. */
+export const layers = {
+  // every step changes other tiles of the same zoom
+  steps: {
+    fields: { name: 'Steps', minzoom: 3, maxzoom: 3 },
+    steps: { 1: ONE, 2: tilesOf(3, (x, y) => (x + y) % 2 === 0), 3: tilesOf(3, x => x < 4), 4: [[3, 3, 3]], 5: ONE }
+  },
+  // 3/3/3 goes and comes back, 3/4/3 begins later, 3/3/4 was never there; nothing above to fill holes with
+  holes: {
+    fields: { minzoom: 3, maxzoom: 3 },
+    steps: { 1: tilesOf(3, (x, y) => !(x === 4 && y === 3) && !(x === 3 && y === 4)), 2: [[3, 3, 3, true]], 3: [[3, 3, 3], [3, 4, 3]] }
+  },
+  // the whole world at zoom 1, a half of it at 2, one tile at 3
+  deep: {
+    fields: { minzoom: 1, maxzoom: 3 },
+    steps: { 1: [...tilesOf(1), ...tilesOf(2, x => x < 2)], 2: [[3, 3, 3]], 3: tilesOf(1) }
+  },
+  late: { fields: { minzoom: 3, maxzoom: 3 }, steps: { 4: ONE, 5: tilesOf(3, x => x === 3) } },
+  large: { fields: { minzoom: 2, maxzoom: 2, tileSize: 512 }, steps: { 1: tilesOf(2), 2: [[2, 1, 1]] } },
+  // Europe or so: columns 4 and rows 2 and 3 of zoom 3
+  bounded: { fields: { minzoom: 3, maxzoom: 3, bounds: [1, 1, 44, 65] }, steps: { 1: ONE } },
+  // columns 7 and 0 of zoom 3
+  pacific: { fields: { minzoom: 3, maxzoom: 3, bounds: [140, -40, -140, 40] }, steps: { 1: ONE, 2: [[3, 7, 3], [3, 0, 3]] } },
+  vector: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: { 1: ONE, 2: [[3, 3, 3]] } }
+}
+
+/** The step that a tile of a layer shows as of a step, `-` for none. */
+export function stepAt (layer, step, z, x, y) {
+  const written = Object.entries(layers[layer].steps).filter(([at, tiles]) => +at <= step && tiles.some(tile => tile[0] === z && tile[1] === x && tile[2] === y))
+  const last = written.at(-1)
+  return !last || last[1].some(tile => tile[0] === z && tile[1] === x && tile[2] === y && tile[3]) ? '-' : last[0]
+}
+
+/**
+ * @param {import('../../../loader/index.js').Store} store
+ * @param {string[]} names
+ */
+export async function hang (store, names) {
+  for (const name of names) {
+    await store.defineLayer(name, layers[name].fields)
+    await store.write(await history(name, layers[name].steps))
+  }
+}

@@ -1,0 +1,114 @@
+// Runs in the page before everything else: tells what tiles show, counts object URLs and timers, and watches frame by frame.
+/* global document, window, requestAnimationFrame */
+
+export function install () {
+  const view = /** @type {any} */ (window)
+  const colours = new WeakMap()
+  const canvas = document.createElement('canvas')
+  canvas.width = canvas.height = 1
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { willReadFrequently: true }))
+
+  const urls = { made: 0, open: new Set() }
+  const { createObjectURL, revokeObjectURL } = URL
+  URL.createObjectURL = blob => {
+    const url = createObjectURL.call(URL, blob)
+    urls.made++
+    urls.open.add(url)
+    return url
+  }
+  URL.revokeObjectURL = url => {
+    urls.open.delete(url)
+    revokeObjectURL.call(URL, url)
+  }
+
+  const timers = new Set()
+  const { setTimeout: later, clearTimeout: never } = window
+  view.setTimeout = (run, ...rest) => {
+    const id = later.call(window, (...given) => {
+      timers.delete(id)
+      run(...given)
+    }, ...rest)
+    timers.add(id)
+    return id
+  }
+  view.clearTimeout = id => {
+    timers.delete(id)
+    never.call(window, id)
+  }
+
+  /** What an image shows at a point of a tile, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of an ancestor. */
+  function read (image, box, z) {
+    const [outer, inner] = [box.getBoundingClientRect(), image.getBoundingClientRect()]
+    const at = (start, size, from, length) => Math.min(0.999, Math.max(0, (start + size / 4 - from) / length))
+    const [fx, fy] = [at(outer.left, outer.width, inner.left, inner.width), at(outer.top, outer.height, inner.top, inner.height)]
+    const known = colours.get(image) ?? {}
+    colours.set(image, known)
+    const point = `${image.src} ${fx} ${fy}`
+    known[point] ??= (() => {
+      context.clearRect(0, 0, 1, 1)
+      context.imageSmoothingEnabled = false
+      context.drawImage(image, Math.floor(fx * image.naturalWidth), Math.floor(fy * image.naturalHeight), 1, 1, 0, 0, 1, 1)
+      const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data
+      return { step: r >> 3, z: r & 7, x: g >> 3, y: b >> 3, quarter: b & 7, clear: a === 0 }
+    })()
+    const { step, z: own, clear, quarter } = known[point]
+    return clear ? '-' : own === z ? `${step}` : `${step}<${own}.${quarter}`
+  }
+
+  function shows (el, z) {
+    const images = el.tagName === 'IMG' ? (el.naturalWidth ? [el] : []) : [...el.querySelectorAll('img')]
+    const failed = el.classList.contains('tilecouch-failed') ? '!' : ''
+    return (images.map(image => image.complete && image.naturalWidth ? read(image, el, z) : '?').join('+') || '-') + failed
+  }
+
+  /** z/x/y -> what is to be seen there, of the tiles in the window. Copies of the world are marked with their number. */
+  function picture (layer = view.layer) {
+    const seen = {}
+    const frame = layer._map.getContainer().getBoundingClientRect()
+    for (const { el, coords, current } of Object.values(layer._tiles)) {
+      const { left, top, right, bottom } = el.getBoundingClientRect()
+      if (!current || right <= frame.left + 1 || left >= frame.right - 1 || bottom <= frame.top + 1 || top >= frame.bottom - 1) continue
+      const z = coords.z + (layer.options.zoomOffset ?? 0)
+      const across = 2 ** z
+      const copy = Math.floor(coords.x / across)
+      const opacity = +view.getComputedStyle(el).opacity
+      seen[`${z}/${coords.x - copy * across}/${coords.y}${copy ? `#${copy}` : ''}`] = shows(el, z) + (opacity === 1 ? '' : '~')
+    }
+    return seen
+  }
+
+  view.see = {
+    picture,
+    /** Nothing is left to load, and the fading of new tiles is over. */
+    isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null && !Object.values(picture(layer)).some(text => /[~?+]/.test(text)),
+    urls: () => ({ made: urls.made, open: urls.open.size }),
+    timers: () => timers.size,
+    /** Remembers what every frame shows, until the function it answers is called. */
+    watch (layer = view.layer) {
+      const frames = []
+      let on = true
+      const look = () => {
+        if (!on) return
+        const text = JSON.stringify(picture(layer))
+        if (frames.at(-1) !== text) frames.push(text)
+        requestAnimationFrame(look)
+      }
+      look()
+      view.frames = () => {
+        on = false
+        return frames.map(text => JSON.parse(text))
+      }
+    },
+    /** Events of a layer, in order, with what is told. */
+    listen (types, layer = view.layer) {
+      const events = []
+      for (const type of types.split(' ')) {
+        layer.on(type, ({ time, error, changes, coords, first, last }) => events.push({
+          type, ...(time !== undefined && { time }), ...(error && { code: error.code }), ...(changes !== undefined && { changes }),
+          ...(coords && { tile: `${coords.z}/${coords.x}/${coords.y}` }), ...(first && { first, last })
+        }))
+      }
+      view.events = events
+    }
+  }
+}
