@@ -49,7 +49,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
         this._preloader.run(this.changes() ?? [], this.getTime())
       },
       onMissing: () => this._onMissing(),
-      onOutdated: ({ picture }) => this._onTilesChanged([picture.version]),
+      onOutdated: ({ picture }) => { if (picture) this._onTilesChanged([picture.version]) },
       onError: (item, error, isFirst) => this._onTileFailed(item, error, isFirst),
       onLoad: (item, isFirst) => this._onTileLoaded(item, isFirst)
     })

@@ -1,11 +1,14 @@
 // What both layers do with a store, as a Leaflet mixin (`includes`): read the layer's document and live by it, follow
 // changes, and tell when the store stops answering and when it is back.
+import L from 'leaflet'
 import { checkLayer } from '../../core/index.js'
 import { CouchSource } from './couch-source.js'
 import { follow } from './follow.js'
 import { Health } from './health.js'
 import { leafletOptions } from './layer-options.js'
 import { persist } from './patience.js'
+
+const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
 export const storeMixin = /** @type {ThisType<any>} */ ({
   /**
@@ -77,6 +80,14 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
   async _readLayer () {
     const doc = await this._ask('layer', signal => this._source.layer(this.options.layer, signal))
     if (doc) this._takeLayer(doc)
+  },
+
+  // bounds over the antimeridian go on beyond 180 degrees, where Leaflet, which wraps tiles, would not find any
+  _tileCoordsToBounds (coords) {
+    const tile = prototype._tileCoordsToBounds.call(this, coords)
+    if (!this.options.bounds) return tile
+    const [west, east] = [tile.getWest() + 360, tile.getEast() + 360]
+    return west < L.latLngBounds(this.options.bounds).getEast() ? L.latLngBounds([tile.getSouth(), west], [tile.getNorth(), east]) : tile
   },
 
   _takeLayer (doc) {

@@ -1,0 +1,152 @@
+/* global window, document, L -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { T, stepAt } from './support/gallery.js'
+import { call, expected, onStage } from './support/stage.js'
+
+const keysOf = picture => Object.keys(picture).sort()
+
+onStage('what a history layer shows', { layers: ['steps', 'holes', 'late', 'deep', 'large', 'bounded', 'pacific', 'vector'] }, stage => {
+  const shows = (picture, layer, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
+
+  it('is nothing where there was no tile at that time: no error, no request', async () => {
+    const page = await stage.show('holes', { time: T(1) })
+    shows(await stage.rest(page), 'holes', 1)
+    for (const step of [2, 3]) {
+      stage.front.forget()
+      const picture = await stage.at(page, T(step))
+      shows(picture, 'holes', step)
+      assert.equal(picture['3/3/4'], '-')
+      assert.deepEqual(stage.front.requests('tile').map(({ tile }) => tile).sort(), step === 2 ? [] : ['3/3/3', '3/4/3'])
+    }
+    const types = (await call(page, 'events.slice')).map(({ type }) => type)
+    assert.ok(!types.includes('tileerror') && !types.includes('storeerror'), String(types))
+    assert.deepEqual(await page.evaluate(([from, to]) => /** @type {any} */ (window).layer.changedTiles(from, to).map(({ z, x, y, before, after, bytes }) => [z, x, y, before?.time, Boolean(after?.gone), bytes]), [T(1), T(2)]),
+      [[3, 3, 3, T(1), true, 0]])
+  })
+
+  it('is nothing before its first time, and the first picture from then on', async () => {
+    const page = await stage.show('late', { time: T(2) })
+    shows(await stage.rest(page), 'late', 2)
+    assert.deepEqual(stage.front.tiles(), [])
+    assert.deepEqual(await call(page, 'layer.extent'), { first: T(4), last: T(5) })
+    shows(await stage.at(page, T(4)), 'late', 4)
+    shows(await stage.at(page, T(3)), 'late', 3)
+    shows(await stage.at(page, null), 'late', 5)
+  })
+
+  it('is the right part of an ancestor, as of the time, where a tile has none of its own', async () => {
+    const page = await stage.show('deep', { time: T(1) })
+    // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
+    const quarter = (x, y) => x % 2 + 2 * (y % 2)
+    const at = step => (z, x, y) => step >= 2 && x === 3 && y === 3 ? '2' : x < 4 ? `1<2.${quarter(x, y)}` : `${step === 3 ? 3 : 1}<1.${quarter(x >> 1, y >> 1)}`
+    for (const step of [1, 2, 3, 2]) {
+      const picture = await stage.at(page, T(step))
+      assert.deepEqual(picture, expected(picture, at(step)), `step ${step}`)
+    }
+    const paths = stage.front.requests('tile').map(({ path }) => path)
+    assert.equal(new Set(paths).size, paths.length, 'no image twice, though many tiles show parts of it')
+    assert.equal(stage.front.requests('index').length, 2, 'all ancestors in one question')
+  })
+
+  it('leaves holes where enlarging is not wanted', async () => {
+    const picture = await stage.rest(await stage.show('deep', { time: T(2), overzoom: 0 }))
+    assert.deepEqual(picture, expected(picture, (z, x, y) => x === 3 && y === 3 ? '2' : '-'))
+  })
+
+  it('is enlarged beyond the last zoom, up to as many zooms as wanted, and not below the first', async () => {
+    const page = await stage.show('holes', { map: { zoom: 5 }, overzoom: 2 })
+    const picture = await stage.rest(page)
+    assert.ok(keysOf(picture).every(key => key.startsWith('3/')))
+    shows(picture, 'holes', 3)
+    assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMaxZoom()), 5)
+    assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMinZoom()), 3)
+  })
+
+  it('is nothing at zooms that it does not have, and is back when they are left', async () => {
+    const page = await stage.show('holes', { map: { minZoom: 1, maxZoom: 9 } })
+    for (const zoom of [1, 8]) {
+      await page.evaluate(level => { /** @type {any} */ (window).map.setZoom(level, { animate: false }) }, zoom)
+      await page.waitForFunction(() => !Object.keys(/** @type {any} */ (window).see.picture()).length)
+      assert.deepEqual(await call(page, 'layer.changes'), [])
+      assert.equal(await call(page, 'layer.isShown'), true)
+    }
+    await page.evaluate(() => { /** @type {any} */ (window).map.setZoom(3) })
+    shows(await stage.rest(page), 'holes', 3)
+  })
+
+  it('is in its place with tiles of 512 pixels', async () => {
+    const page = await stage.show('large', { time: T(1) })
+    const picture = await stage.rest(page)
+    shows(picture, 'large', 1)
+    const box = await page.evaluate(() => {
+      const { x, y, width, height } = /** @type {any} */ (document.querySelector('.tilecouch-tile')).getBoundingClientRect()
+      return [x, y, width, height]
+    })
+    assert.deepEqual(box.slice(2), [512, 512])
+    assert.equal((await stage.at(page, T(2)))['2/1/1'], '2')
+    assert.equal((await call(page, 'layer.tileAt', [10, -10])).versions.length, 2)
+  })
+
+  it('keeps to its bounds', async () => {
+    const page = await stage.show('bounded')
+    assert.deepEqual(keysOf(await stage.rest(page)), ['3/4/3'])
+    assert.deepEqual(stage.front.tiles(), ['3/4/3'])
+    assert.deepEqual((await call(page, 'layer.changes')).map(({ tiles }) => tiles), [1])
+  })
+
+  it('keeps to bounds over the antimeridian, on both sides of it', async () => {
+    const page = await stage.show('pacific', { map: { center: [0, 180] } })
+    assert.deepEqual(keysOf(await stage.rest(page)), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
+    assert.deepEqual((await call(page, 'layer.changes')).map(({ tiles }) => tiles), [4, 2])
+    await page.evaluate(() => { /** @type {any} */ (window).map.setView([0, -180], 3, { animate: false }) })
+    assert.deepEqual(keysOf(await stage.rest(page)), ['3/0/3', '3/0/4', '3/7/3#-1', '3/7/4#-1'])
+    assert.equal(stage.front.tiles().length, 4, 'each image once, wherever it is shown')
+  })
+
+  it('is the same in every copy of the world, from one image each', async () => {
+    const page = await stage.show('deep', { time: T(1), map: { zoom: 1, center: [0, 180] }, page: { viewport: { width: 1300, height: 500 } } })
+    const picture = await stage.rest(page)
+    assert.ok(keysOf(picture).some(key => key.includes('#1')))
+    shows(picture, 'deep', 1)
+    assert.deepEqual(stage.front.tiles(), ['1/0/0', '1/0/1', '1/1/0', '1/1/1'])
+    assert.deepEqual(await call(page, 'layer.changes').then(list => list.map(({ tiles }) => tiles)), [4, 4], 'copies are counted once')
+    const before = stage.front.requests('tile').length
+    shows(await stage.at(page, T(3)), 'deep', 3)
+    assert.equal(stage.front.requests('tile').length - before, 4)
+  })
+
+  it('is the right picture after every zoom and move, asking only for what is new', async () => {
+    const page = await stage.show('deep', { time: T(3), map: { zoom: 1, center: [40, -60] } })
+    for (const [lat, lng, zoom] of [[40, -60, 2], [30, -40, 3], [30, 60, 3], [-30, 60, 2], [40, -60, 1], [30, -40, 3]]) {
+      await page.evaluate(([place, level]) => { /** @type {any} */ (window).map.setView(place, level) }, /** @type {any} */ ([[lat, lng], zoom]))
+      await page.waitForFunction(level => !/** @type {any} */ (window).map._animatingZoom && /** @type {any} */ (window).map.getZoom() === level && !/** @type {any} */ (window).map._panAnim?._inProgress, zoom)
+      const picture = await stage.rest(page)
+      assert.ok(keysOf(picture).length && Object.values(picture).every(text => /^\d/.test(text)), JSON.stringify(picture))
+    }
+    const paths = stage.front.requests('tile').map(({ path }) => path)
+    assert.equal(new Set(paths).size, paths.length)
+  })
+
+  it('is not drawn for vector tiles, whose changes are known all the same', async () => {
+    const page = await stage.show('vector')
+    assert.ok(Object.values(await stage.rest(page)).every(text => text === '-'))
+    assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles > 0]), [[T(1), true], [T(2), true]])
+    assert.deepEqual(stage.front.tiles(), [])
+  })
+
+  it('is as of one time for all layers on a clock', async () => {
+    const page = await stage.page()
+    await page.evaluate(() => {
+      const view = /** @type {any} */ (window)
+      view.clock = L.couch.clock({ time: '2024-01-02' })
+      view.map = L.map('map', { center: [0, 0], zoom: 3 })
+      view.all = ['steps', 'holes', 'late'].map(layer => L.tileLayer.couch.history(view.db, { layer, clock: view.clock, preload: 0 }).addTo(view.map))
+    })
+    for (const step of [2, 4, 1, 5]) {
+      await page.evaluate(time => { /** @type {any} */ (window).all[1].setTime(time) }, T(step))
+      await page.waitForFunction(() => /** @type {any} */ (window).all.every(layer => /** @type {any} */ (window).see.isAtRest(layer)))
+      const pictures = await page.evaluate(() => /** @type {any} */ (window).all.map(layer => /** @type {any} */ (window).see.picture(layer)))
+      for (const [at, layer] of ['steps', 'holes', 'late'].entries()) shows(pictures[at], layer, step)
+    }
+  })
+})
