@@ -119,7 +119,8 @@ export function listenToPointers (control, parts, signal) {
     const { axis, span } = control.state
     if (!axis || !control.options.zoomable) return
     event.preventDefault()
-    const pixels = event.deltaMode === 1 ? 24 : event.deltaMode === 2 ? 240 : 1
+    // lines, pages, or pixels; two fingers on a pad come as small steps with the control key
+    const pixels = event.deltaMode === 1 ? 24 : event.deltaMode === 2 ? 240 : event.ctrlKey ? 6 : 1
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY)
     control.setSpan(sideways || event.shiftKey
       ? moveSpan(span, (event.deltaX || event.deltaY) * pixels * axis.msPerPx)

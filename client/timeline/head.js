@@ -22,7 +22,7 @@ export function makeHead (control) {
   const date = element('span')
   const hour = element('span', { class: 'tilecouch-timeline-hour' })
   const detail = element('div', { class: 'tilecouch-timeline-detail' })
-  const now = element('div', { class: 'tilecouch-timeline-now', 'aria-hidden': 'true' }, [element('div', { class: 'tilecouch-timeline-time' }, [date, hour]), detail])
+  const now = element('div', { class: 'tilecouch-timeline-now' }, [element('div', { class: 'tilecouch-timeline-time' }, [date, hour]), detail])
 
   const range = iconButton('range', 'Select a range', () => control.toggleRange())
   const toRange = iconButton('toRange', 'Zoom to the range', () => control.zoomToRange())
@@ -30,7 +30,7 @@ export function makeHead (control) {
   const zoomOut = iconButton('zoomOut', 'Zoom the axis out', () => control.zoomAxis(0.5))
   const zoomIn = iconButton('zoomIn', 'Zoom the axis in', () => control.zoomAxis(2))
   const all = iconButton('all', 'Show all of the time', () => control.showAll())
-  const loop = iconButton('loop', 'Play in a loop', () => player.setLoop(!player.getLoop()))
+  const loop = iconButton('loop', 'Start again at the end', () => player.setLoop(!player.getLoop()))
   const speed = speedMenu(player)
   const zones = zoneSwitch(control)
   const group = (...children) => element('div', { class: 'tilecouch-timeline-group' }, children)

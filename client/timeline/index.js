@@ -45,6 +45,7 @@ export const TimelineControl = L.Control.extend(/** @type {ThisType<any>} */ ({
     this.layers = Array.isArray(layers) ? [...layers] : [layers]
     this.clock = this.layers[0].clock
     this.player = player(this.clock, this.layers, { speed, loop, range })
+    this.player.on('rangechange', this._onRange, this)
     this.id = L.Util.stamp(this)
     this.zone = zoneOf(timeZone)
     this._compute = stateOf(this)
@@ -158,6 +159,7 @@ export const TimelineControl = L.Control.extend(/** @type {ThisType<any>} */ ({
   setSpan (span) {
     const { domain } = this._compute()
     this.span = span && domain && clampSpan(span, domain)
+    this.state = this._compute() // several may come between two frames
     return this.refresh()
   },
 
@@ -203,6 +205,9 @@ export const TimelineControl = L.Control.extend(/** @type {ThisType<any>} */ ({
     this._container.classList.toggle('tilecouch-zoomed', state.zoomed)
     this._head.render(state)
     this._axisView.render(state)
+    // a button that went out of use under the focus would leave the keyboard nowhere
+    const focused = /** @type {any} */ (document.activeElement)
+    if (this._container.contains(focused) && (focused.disabled || focused.hidden)) this._axisView.thumb.focus({ preventScroll: true })
   },
 
   _measure () {
@@ -218,7 +223,7 @@ export const TimelineControl = L.Control.extend(/** @type {ThisType<any>} */ ({
       layer[onOff]('storeerror storeback', this._onStore, this)
     }
     this.clock[onOff]('timechange', this._onTime, this)
-    this.player[onOff](PLAYER_EVENTS, this._onPlayer, this)[onOff]('rangechange', this._onRange, this)
+    this.player[onOff](PLAYER_EVENTS, this._onPlayer, this)
   },
 
   _onStore ({ type }) {

@@ -1,0 +1,163 @@
+/* global getComputedStyle, requestAnimationFrame, innerWidth, map, left, right, control, tilecouch, said -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { screens } from '../viewer/browser.js'
+import { onControls } from './support/controls.js'
+
+/** Which part of the window shows a layer, as shares of its width; null when it is not clipped. */
+const shown = page => page.evaluate(() => [left, right].map(layer => {
+  const { clipPath } = layer.getContainer().style
+  if (!clipPath) return null
+  const xs = [...clipPath.matchAll(/(-?[\d.]+)px (-?[\d.]+)px/g)].map(([, x, y]) => map.layerPointToContainerPoint([+x, +y]))
+  const { x, y } = map.getSize()
+  const range = name => [Math.min(...xs.map(each => each[name])), Math.max(...xs.map(each => each[name]))]
+  const [from, to] = range('x')
+  const [top, bottom] = range('y')
+  return top <= 0 && bottom >= y ? [from / x, to / x] : 'cut off above or below'
+}))
+
+describe('comparing two layers', function () {
+  this.timeout(60000)
+  const { visit } = onControls()
+
+  const open = async (options = {}, screen = undefined) => {
+    const page = await visit(null, screen)
+    await page.evaluate(each => {
+      const clocks = [tilecouch.clock({ time: '2020' }), tilecouch.clock()]
+      const own = tilecouch.map({ zoomAnimation: false })
+      const [a, b] = ['#8fb3a0', '#b38f8f'].map((colour, i) => tilecouch.fakeLayer({ clock: clocks[i], changes: [], colour }).addTo(own))
+      const compare = tilecouch.compare(a, b, each).addTo(own)
+      const list = []
+      compare.on('splitchange', ({ split }) => list.push(split))
+      Object.assign(globalThis, { map: own, left: a, right: b, control: compare, said: list })
+    }, options)
+    return page
+  }
+  const handle = page => page.getByRole('slider', { name: 'Compare' })
+
+  it('shows one left and the other right of the handle', async () => {
+    const page = await open({ split: 0.25 })
+    assert.deepEqual(await shown(page), [[0, 0.25], [0.25, 1]])
+    const box = await handle(page).boundingBox()
+    assert.ok(box && Math.abs(box.x + box.width / 2 - 320) <= 1 && box.width >= 44 && box.height >= 44)
+  })
+
+  it('stays where it is while the map is moved, zoomed and resized', async () => {
+    const page = await open()
+    await page.mouse.move(200, 500)
+    await page.mouse.down()
+    await page.mouse.move(330, 420, { steps: 5 })
+    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]], 'during the drag')
+    await page.mouse.up()
+    await page.evaluate(() => map.setZoom(4, { animate: false }))
+    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+    await page.evaluate(() => map.setView([0, 100], 6, { animate: false }))
+    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+    await page.setViewportSize({ width: 800, height: 600 })
+    await page.waitForFunction(() => map.getSize().x === 800)
+    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+  })
+
+  it('keeps both sides apart while a zoom is animated', async () => {
+    const page = await visit()
+    const found = await page.evaluate(() => new Promise(resolve => {
+      const own = tilecouch.map({ zoomAnimationThreshold: 10 })
+      const [a, b] = [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
+      tilecouch.compare(a, b).addTo(own)
+      own.panBy([37, 21], { animate: false })
+      const edges = []
+      const look = () => {
+        const [, x] = /px, (-?[\d.]+)px/.exec(a.getContainer().style.clipPath) ?? []
+        edges.push(Math.round(a.getContainer().getBoundingClientRect().left + Number(x)))
+        if (own._animatingZoom) requestAnimationFrame(look)
+        else resolve([...new Set(edges)])
+      }
+      own.once('zoomanim', () => requestAnimationFrame(look))
+      own.setZoom(5, { animate: true })
+    }))
+    assert.deepEqual(found, [640], 'in every frame')
+  })
+
+  it('is dragged, and does not drag the map', async () => {
+    const page = await open()
+    const center = () => page.evaluate(() => map.getCenter().toString())
+    const before = await center()
+    const box = /** @type {any} */ (await handle(page).boundingBox())
+    await page.mouse.move(box.x + 10, box.y + 22)
+    await page.mouse.down()
+    await page.mouse.move(box.x + 10 + 320, box.y + 50, { steps: 4 })
+    await page.mouse.up()
+    assert.deepEqual(await shown(page), [[0, 0.75], [0.75, 1]], 'it does not jump under the pointer')
+    assert.equal((await page.evaluate(() => said)).at(-1), 0.75)
+    await page.mouse.move(700, 200)
+    assert.deepEqual((await shown(page))[0], [0, 0.75], 'let go of')
+    assert.equal(await center(), before)
+  })
+
+  it('follows a finger', async () => {
+    const page = await open({}, screens.phone)
+    const box = /** @type {any} */ (await handle(page).boundingBox())
+    const session = await page.context().newCDPSession(page)
+    const finger = (type, ...xs) => session.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map(x => ({ x, y: box.y + 20 })) })
+    await finger('touchStart', box.x + 22)
+    for (const by of [20, 50, 78]) await finger('touchMove', box.x + 22 + by)
+    await finger('touchEnd')
+    assert.ok(Math.abs(await page.evaluate(() => control.getSplit()) - 0.7) < 0.01)
+  })
+
+  it('is a slider for the keyboard', async () => {
+    const page = await open({ leftLabel: '2020', rightLabel: 'Newest' })
+    await handle(page).focus()
+    const found = []
+    for (const key of ['ArrowRight', 'ArrowLeft', 'PageUp', 'PageDown', 'End', 'ArrowRight', 'Home']) {
+      await page.keyboard.press(key)
+      found.push(+(await page.evaluate(() => control.getSplit())).toFixed(2))
+    }
+    assert.deepEqual(found, [0.52, 0.5, 0.6, 0.5, 1, 1, 0])
+    assert.equal(await handle(page).getAttribute('aria-valuenow'), '0')
+    assert.equal(await handle(page).getAttribute('aria-valuetext'), '2020 on 0 %, Newest on 100 % of the map')
+    assert.equal(await page.evaluate(() => map.getCenter().lng), 10)
+  })
+
+  it('labels both sides, or not', async () => {
+    const page = await open({ leftLabel: '2020' })
+    const labels = () => page.locator('.tilecouch-compare-label:visible').allTextContents()
+    assert.deepEqual(await labels(), ['2020'])
+    await page.evaluate(() => control.setLabels('1 Jan 2020, 00:00 UTC', 'Newest'))
+    assert.deepEqual(await labels(), ['1 Jan 2020, 00:00 UTC', 'Newest'])
+    const [a, b] = await page.locator('.tilecouch-compare-label').evaluateAll(all => all.map(label => label.getBoundingClientRect().toJSON()))
+    assert.ok(a.right < 640 && b.left > 640)
+  })
+
+  it('swaps sides, and takes layers that come and go', async () => {
+    const page = await open({ split: 0.25 })
+    await page.evaluate(() => control.setLayers(right, left))
+    assert.deepEqual(await shown(page), [[0.25, 1], [0, 0.25]])
+    await page.evaluate(() => left.remove())
+    await page.evaluate(() => left.addTo(map))
+    assert.deepEqual(await shown(page), [[0.25, 1], [0, 0.25]], 'clipped when it is back')
+    await page.evaluate(() => control.setLayers(null, [right]))
+    assert.deepEqual(await shown(page), [null, [0.25, 1]], 'what is not compared is whole')
+  })
+
+  it('undoes all when it goes', async () => {
+    const page = await open()
+    const listeners = () => page.evaluate(() => [map, left, right].map(each => Object.values(each._events ?? {}).reduce((sum, list) => sum + list.length, 0)))
+    await page.evaluate(() => control.remove())
+    const before = await listeners()
+    await page.evaluate(() => control.addTo(map).remove())
+    assert.deepEqual(await listeners(), before)
+    assert.deepEqual(await shown(page), [null, null])
+    await page.evaluate(() => map.setZoom(5, { animate: false }))
+    await page.evaluate(() => left.remove().addTo(map))
+    assert.deepEqual(await shown(page), [null, null])
+    assert.equal(await page.locator('.tilecouch-compare').count(), 0)
+  })
+
+  it('leaves the map and its buttons to the pointer', async () => {
+    const page = await open()
+    await page.locator('.leaflet-control-zoom-in').click()
+    assert.equal(await page.evaluate(() => map.getZoom()), 4)
+    assert.equal(await page.locator('.tilecouch-compare').evaluate(node => getComputedStyle(node).pointerEvents), 'none')
+    assert.ok(await page.evaluate(() => innerWidth === map.getSize().x))
+  })
+})

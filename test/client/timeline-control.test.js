@@ -1,0 +1,223 @@
+/* global L, PointerEvent, document, getComputedStyle, requestAnimationFrame, map, clock, layer, control, said, tilecouch -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { screens } from '../viewer/browser.js'
+import { onControls } from './support/controls.js'
+
+const hour = number => `2024-06-20T${String(number).padStart(2, '0')}:00:00Z`
+/** @type {Array<[string, number]>} */
+const TIMES = [[hour(0), 4], [hour(1), 12], [hour(2), 1], [hour(14), 1200], [hour(20), 40]]
+const DAY = { times: TIMES, time: hour(1) }
+
+const at = page => page.evaluate(() => clock.getTime())
+const settled = page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+/** Where a time is on the page. */
+const spot = (page, time) => page.evaluate(each => {
+  const { axis } = control.state
+  const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
+  return { x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right }
+}, time)
+const text = (page, name) => page.locator(`.tilecouch-timeline-${name}`).textContent()
+
+describe('the timeline on a map', function () {
+  this.timeout(60000)
+  const { visit } = onControls()
+
+  it('spans the map along its lower edge, and the attribution and the scale stand above it', async () => {
+    const page = await visit(DAY)
+    const boxes = await page.evaluate(() => Object.fromEntries(['timeline', 'attribution', 'scale'].map(name => {
+      const { left, right, top, bottom } = document.querySelector(name === 'timeline' ? '.tilecouch-timeline' : `.leaflet-control-${name}`).getBoundingClientRect()
+      return [name, { left, right, top, bottom }]
+    })))
+    assert.ok(boxes.timeline.left <= 8 && boxes.timeline.right >= 1272 && boxes.timeline.bottom <= 800, 'as wide as the map')
+    assert.ok(boxes.attribution.bottom <= boxes.timeline.top && boxes.scale.bottom <= boxes.timeline.top, 'above it')
+    await page.evaluate(() => control.setPosition('topright'))
+    const [timeline, zoom] = await page.evaluate(() => ['.tilecouch-timeline', '.leaflet-control-zoom'].map(name => document.querySelector(name).getBoundingClientRect().toJSON()))
+    assert.ok(timeline.top < 20 && zoom.top >= timeline.bottom, 'at the top it is the zoom buttons that give way')
+  })
+
+  it('leaves nothing behind', async () => {
+    const page = await visit(DAY)
+    const counts = () => page.evaluate(() => [clock, layer, map, control.player].map(each => Object.values(each._events ?? {}).reduce((sum, list) => sum + list.length, 0)))
+    const html = () => page.evaluate(() => [map.getContainer().className, map.getContainer().getAttribute('style'), map._controlContainer.childElementCount])
+    await page.evaluate(() => control.remove())
+    const before = [await counts(), await html()]
+    await page.evaluate(() => control.addTo(map))
+    await page.locator('.tilecouch-play').click()
+    await page.evaluate(() => control.setRange({ from: '2024', to: '2025' }).remove())
+    await settled(page)
+    assert.deepEqual([await counts(), await html()], before)
+    await page.evaluate(() => {
+      clock.setTime('2020')
+      layer.setChanges([])
+    })
+    assert.equal(await page.locator('.tilecouch-timeline').count(), 0)
+    await page.evaluate(() => {
+      control.addTo(map)
+      tilecouch.timeline(layer).addTo(map)
+      control.remove()
+      map.remove()
+    })
+    assert.equal(await page.locator('.tilecouch-dock').count(), 0, 'a map that goes takes its timelines along')
+  })
+
+  it('can be somewhere else on the page', async () => {
+    const page = await visit(DAY)
+    await page.evaluate(() => {
+      control.remove()
+      const place = Object.assign(document.createElement('div'), { id: 'place' })
+      place.style.cssText = 'position: absolute; left: 100px; top: 10px; width: 600px; z-index: 5000'
+      document.body.append(place)
+      tilecouch.timeline(layer, { container: place }).addTo(map)
+    })
+    const box = await page.locator('#place > .tilecouch-timeline').boundingBox()
+    assert.equal(box?.width, 600)
+    assert.equal(await page.locator('.tilecouch-dock').count(), 0)
+    await page.locator('#place .tilecouch-timeline-axis').click({ position: { x: 10, y: 20 } })
+    assert.equal(await at(page), hour(0))
+  })
+
+  it('says the time and what changed then', async () => {
+    const page = await visit(DAY)
+    assert.equal(await text(page, 'time'), '20 Jun 2024, 01:00 UTC')
+    assert.equal(await text(page, 'detail'), '12 tiles changed here')
+    await page.evaluate(() => clock.setTime('2024-06-20T15:30:00Z'))
+    await settled(page)
+    assert.equal(await text(page, 'detail'), 'Unchanged since 20 Jun 2024, 14:00 UTC')
+    await page.evaluate(() => clock.setTime(null))
+    await settled(page)
+    assert.equal(await text(page, 'time'), 'Newest')
+    assert.equal(await page.locator('.tilecouch-newest').getAttribute('aria-pressed'), 'true')
+  })
+
+  it('goes to a change that is clicked near, and to any time elsewhere', async () => {
+    const page = await visit(DAY)
+    const bar = await spot(page, hour(14))
+    await page.mouse.click(bar.x + 6, bar.y)
+    assert.equal(await at(page), hour(14))
+    const between = await spot(page, '2024-06-20T10:10:10Z')
+    await page.mouse.click(between.x, between.y)
+    const time = await at(page)
+    assert.match(time, /^2024-06-20T10:\d\d:00Z$/, 'as round as a pixel is wide')
+  })
+
+  it('drags, snaps, and moves the clock once a frame at most', async () => {
+    const page = await visit(DAY)
+    const start = await spot(page, hour(1))
+    const end = await spot(page, hour(14))
+    await page.mouse.move(start.x, start.y)
+    await page.mouse.down()
+    const moves = await page.evaluate(({ y, from, to }) => new Promise(resolve => {
+      const axis = document.querySelector('.tilecouch-timeline-axis')
+      said.length = 0
+      // many moves within one task, as a fast mouse sends them
+      for (let i = 1; i <= 50; i++) axis.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, pointerId: 1, pointerType: 'mouse', clientX: from + (to - from) * i / 50 - 4, clientY: y }))
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(said)))
+    }), { y: start.y, from: start.x, to: end.x })
+    assert.deepEqual(moves, [hour(14)], 'one move, to the last place')
+    await page.mouse.move(end.x + 2, end.y)
+    await page.mouse.up()
+    await settled(page)
+    assert.deepEqual(await page.evaluate(() => said), [hour(14)], 'the same time is not set again')
+    assert.ok(await page.locator('.tilecouch-timeline-tip').isHidden())
+  })
+
+  it('has the newest right of everything', async () => {
+    const page = await visit(DAY)
+    const { x, y, right } = await spot(page, hour(14))
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.move(right + 40, y, { steps: 4 })
+    await page.mouse.up()
+    assert.equal(await at(page), null)
+    await page.locator('.tilecouch-timeline-thumb').focus()
+    await page.keyboard.press('ArrowLeft')
+    assert.equal(await at(page), hour(14), 'the last change looks like the newest')
+    await page.getByRole('button', { name: 'Newest' }).click()
+    assert.equal(await at(page), null)
+  })
+
+  it('shows what is under the pointer', async () => {
+    const page = await visit(DAY)
+    const { x, y } = await spot(page, hour(14))
+    await page.mouse.move(x - 40, y)
+    await page.mouse.move(x + 3, y)
+    await settled(page)
+    assert.equal(await text(page, 'tip'), '20 Jun 2024, 14:00 UTC1,200 tiles changed here, 1.2 MB')
+    await page.mouse.move(600, 300)
+    await page.locator('.tilecouch-timeline-tip').waitFor({ state: 'hidden' })
+  })
+
+  it('keeps drags, wheels, double clicks and keys from the map', async () => {
+    const page = await visit({ ...DAY, map: { keyboard: true } })
+    const view = () => page.evaluate(() => [map.getCenter().lat, map.getCenter().lng, map.getZoom()].join())
+    const before = await view()
+    const head = /** @type {any} */ (await page.locator('.tilecouch-timeline-now').boundingBox())
+    const { x, y, strip } = await spot(page, hour(10))
+    for (const [fromX, fromY] of [[head.x + 10, head.y + 10], [x, y], [x, strip]]) {
+      await page.mouse.move(fromX, fromY)
+      await page.mouse.down()
+      await page.mouse.move(fromX + 60, fromY - 20, { steps: 3 })
+      await page.mouse.up()
+      await page.mouse.dblclick(fromX, fromY)
+      await page.mouse.wheel(0, 200)
+    }
+    for (const key of ['ArrowLeft', 'ArrowUp', '+', '-', 'PageDown', ' ', 'End']) await page.keyboard.press(key)
+    await page.locator('.tilecouch-timeline-now').click()
+    for (const key of ['ArrowLeft', 'ArrowUp', '+', '-']) await page.keyboard.press(key)
+    await settled(page)
+    assert.equal(await page.evaluate(() => Boolean(map._animatingZoom || map._panAnim?._inProgress)), false)
+    assert.equal(await view(), before)
+  })
+
+  it('says what it is waiting for, what is missing, and what is wrong', async () => {
+    const page = await visit({ times: null })
+    assert.equal(await text(page, 'message'), 'Loading the history …')
+    assert.ok(await page.getByRole('button', { name: 'Play' }).isDisabled())
+    await page.evaluate(() => layer.fire('storeerror', { error: new Error('gone') }))
+    await settled(page)
+    assert.equal(await text(page, 'message'), 'The store cannot be reached')
+    await page.evaluate(() => {
+      layer.fire('storeback')
+      layer.setExtent({ first: '2020-01-01T00:00:00Z', last: '2024-01-01T00:00:00Z' })
+      layer.setChanges([])
+    })
+    await settled(page)
+    assert.equal(await text(page, 'message'), 'Nothing changed here')
+    assert.ok((await page.locator('.tilecouch-labels text').allTextContents()).includes('2021'), 'the axis stays, so that panning does not rescale it')
+    await page.evaluate(() => layer.remove())
+    await settled(page)
+    assert.equal(await text(page, 'message'), 'The layer is not on the map')
+  })
+
+  it('tells local time from UTC', async () => {
+    const page = await visit(DAY, { ...screens.desk, timezoneId: 'America/New_York' })
+    await page.getByRole('button', { name: 'Local' }).click()
+    await settled(page)
+    assert.match(String(await text(page, 'time')), /^19 Jun 2024, 21:00 (GMT-4|EDT)$/)
+    assert.ok((await page.locator('.tilecouch-labels text').allTextContents()).includes('20 Jun'))
+    await page.evaluate(() => control.setTimeZone('Asia/Tokyo'))
+    await settled(page)
+    assert.match(String(await text(page, 'time')), /^20 Jun 2024, 10:00/)
+  })
+
+  it('takes other layers on another clock', async () => {
+    const page = await visit(DAY)
+    const found = await page.evaluate(() => {
+      const other = tilecouch.clock({ time: '2001-02-03T00:00:00Z' })
+      const next = tilecouch.fakeLayer({ clock: other, changes: [{ time: '2001-02-03T00:00:00Z', tiles: 5, bytes: 1 }] }).addTo(map)
+      control.setLayers(next).render()
+      return [document.querySelector('.tilecouch-timeline-time').textContent, document.querySelector('.tilecouch-timeline-detail').textContent, clock.listens('timechange') && clock._events.timechange.length]
+    })
+    assert.deepEqual(found, ['3 Feb 2001, 00:00 UTC', '5 tiles changed here', 2], 'only the old layer and the test still listen to the old clock')
+  })
+
+  it('wears the colours a page gives it', async () => {
+    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+      const page = await visit(DAY, { ...screens.desk, colorScheme })
+      await page.addStyleTag({ content: '.tilecouch-timeline { --tilecouch-accent: rgb(200, 0, 100) }' })
+      assert.equal(await page.locator('.tilecouch-play').evaluate(node => getComputedStyle(node).backgroundColor), 'rgb(200, 0, 100)')
+      assert.ok(await page.evaluate(() => control instanceof L.Control))
+      await page.context().close()
+    }
+  })
+})

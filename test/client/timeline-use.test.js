@@ -1,0 +1,234 @@
+/* global document, innerWidth, requestAnimationFrame, map, clock, layer, control, said -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { screens } from '../viewer/browser.js'
+import { onControls } from './support/controls.js'
+
+const day = number => new Date(Date.UTC(2020, 0, number)).toISOString().slice(0, 19) + 'Z'
+/** @type {Array<[string, number]>} */
+const TIMES = Array.from({ length: 100 }, (_, i) => [day(1 + i * 10), 1 + i % 7])
+const YEARS = { times: TIMES, time: day(101) }
+
+const at = page => page.evaluate(() => clock.getTime())
+const settled = page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+const spot = (page, time) => page.evaluate(each => {
+  const { axis } = control.state
+  const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
+  return { x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58 }
+}, time)
+const span = page => page.evaluate(() => control.state.span)
+const range = page => page.evaluate(() => control.getRange())
+const thumb = page => page.locator('.tilecouch-timeline-thumb')
+
+describe('the timeline by keyboard and ear', function () {
+  this.timeout(60000)
+  const { visit } = onControls()
+
+  it('steps with the arrows, by tens with the page keys, to the ends, and plays with the space bar', async () => {
+    const page = await visit(YEARS)
+    await thumb(page).focus()
+    const found = []
+    for (const key of ['ArrowRight', 'ArrowUp', 'ArrowLeft', 'PageUp', 'PageDown', 'End', 'ArrowRight', 'Home', 'ArrowDown']) {
+      await page.keyboard.press(key)
+      found.push(await at(page))
+    }
+    assert.deepEqual(found, [111, 121, 111, 211, 111, 991, 991, 1, 1].map(day))
+    await page.keyboard.press(' ')
+    assert.equal(await page.evaluate(() => control.player.isPlaying()), true)
+    await page.keyboard.press('ArrowRight')
+    assert.equal(await page.evaluate(() => control.player.isPlaying()), false, 'who steps has taken over')
+  })
+
+  it('is a slider that says its time in words, and says it aloud only when it rests', async () => {
+    const page = await visit(YEARS)
+    const slider = page.getByRole('slider', { name: 'Time' })
+    assert.equal(await slider.getAttribute('aria-valuetext'), '10 Apr 2020, 00:00 UTC, 4 tiles changed here')
+    assert.equal(await slider.getAttribute('aria-valuenow'), String(Date.UTC(2020, 3, 10) / 1000))
+    const status = page.locator('.tilecouch-timeline [role=status]')
+    await page.evaluate(() => control.player.setSpeed(50).play())
+    await page.waitForFunction(from => clock.getTime() > from, day(301))
+    assert.equal(await status.textContent(), '', 'nobody wants to hear a film')
+    await page.evaluate(() => control.player.first())
+    await page.waitForFunction(() => document.querySelector('.tilecouch-timeline [role=status]').textContent !== '')
+    assert.equal(await status.textContent(), '1 Jan 2020, 00:00 UTC, 1 tile changed here')
+    for (const button of await page.locator('.tilecouch-timeline button').all()) {
+      assert.ok(await button.getAttribute('title'), 'every button explains itself')
+    }
+  })
+
+  it('can be walked through with Tab alone, range and all', async () => {
+    const page = await visit(YEARS)
+    await page.getByRole('button', { name: 'Select a range' }).focus()
+    await page.keyboard.press('Enter')
+    const before = await range(page)
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+    assert.equal(await focused(), 'Start of the range')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(), 'End of the range')
+    await page.keyboard.press('PageDown')
+    const after = await range(page)
+    assert.equal(Date.parse(after.from) - Date.parse(before.from), 10 * 864e5)
+    assert.equal(Date.parse(after.to) - Date.parse(before.to), -100 * 864e5)
+    for (let i = 0; i < 20; i++) await page.keyboard.press('PageDown')
+    assert.ok((await range(page)).to >= after.from, 'the ends do not pass each other')
+    await page.getByRole('button', { name: 'Clear the range' }).focus()
+    await page.keyboard.press('Enter')
+    assert.equal(await range(page), null)
+    assert.equal((await page.evaluate(() => said)).at(-1)[1], undefined, 'says that it was cleared')
+  })
+})
+
+describe('the timeline as a player', function () {
+  this.timeout(60000)
+  const { visit } = onControls()
+
+  it('plays to the end and waits for tiles on the way', async () => {
+    const page = await visit({ times: TIMES.slice(0, 4), time: day(1), options: { speed: 50 } })
+    await page.evaluate(() => { layer.slow = true })
+    await page.getByRole('button', { name: 'Play', exact: true }).click()
+    await page.locator('.tilecouch-play.tilecouch-waiting').waitFor()
+    assert.equal(await at(page), day(11))
+    assert.equal(await page.locator('.tilecouch-timeline-detail').textContent(), 'Waiting for tiles …')
+    await page.evaluate(() => {
+      layer.slow = false
+      layer.arrive()
+    })
+    await page.getByRole('button', { name: 'Play', exact: true }).waitFor()
+    assert.deepEqual(await page.evaluate(() => said), [11, 21, 31].map(day), 'every step once')
+  })
+
+  it('plays within a range, at the speed of the menu, on and on', async () => {
+    const page = await visit({ times: TIMES, time: day(501), options: { range: { from: '2020-02', to: '2020-02' } } })
+    await page.getByLabel('Speed').selectOption('10')
+    await page.getByRole('button', { name: 'Start again at the end' }).click()
+    await page.getByRole('button', { name: 'Play', exact: true }).click()
+    await page.waitForFunction(() => said.length >= 4)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    assert.deepEqual((await page.evaluate(() => said)).slice(0, 4), [41, 51, 41, 51].map(day))
+  })
+
+  it('keeps the time in view while it plays on a zoomed axis', async () => {
+    const page = await visit({ ...YEARS, options: { speed: 100 } })
+    await page.evaluate(() => control.setSpan({ from: Date.parse('2020-03-01'), to: Date.parse('2020-06-01') }))
+    await page.getByRole('button', { name: 'Play', exact: true }).click()
+    await page.waitForFunction(from => clock.getTime() > from, day(401))
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await settled(page)
+    const shown = await span(page)
+    const time = Date.parse(await at(page))
+    assert.ok(time >= shown.from && time <= shown.to)
+    assert.ok(Math.abs(shown.to - shown.from - 92 * 864e5) < 1000, 'as close as before')
+  })
+})
+
+describe('the axis of the timeline on a page', function () {
+  this.timeout(60000)
+  const { visit } = onControls()
+
+  it('makes a range with shift and drag, and moves its handles', async () => {
+    const page = await visit(YEARS)
+    const [a, b, c] = await Promise.all([201, 401, 601].map(number => spot(page, day(number))))
+    await page.keyboard.down('Shift')
+    await page.mouse.move(b.x + 2, b.y)
+    await page.mouse.down()
+    await page.mouse.move(a.x + 1, a.y, { steps: 3 })
+    await page.mouse.up()
+    await page.keyboard.up('Shift')
+    assert.deepEqual(await range(page), { from: day(201), to: day(401) })
+    await page.mouse.move(a.x, a.y)
+    await page.mouse.down()
+    await page.mouse.move(c.x - 1, c.y, { steps: 5 })
+    await page.mouse.up()
+    assert.deepEqual(await range(page), { from: day(401), to: day(601) }, 'one handle passes the other')
+    assert.equal(await at(page), day(101), 'the time has not moved')
+    assert.equal(await page.locator('.tilecouch-timeline-chosen').textContent(), '4 Feb 2021 – 23 Aug 2021 · 21 changes')
+  })
+
+  it('zooms around the pointer, is dragged by its ticks, and shows all again', async () => {
+    const page = await visit(YEARS)
+    const { x: middle, y, strip } = await spot(page, day(301))
+    const x = Math.round(middle) // as mice are
+    const under = () => page.evaluate(each => control.state.axis.ms(each - document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect().left), x)
+    const wide = await span(page)
+    const time = await under()
+    await page.mouse.move(x, y)
+    for (let i = 0; i < 4; i++) await page.mouse.wheel(0, -200)
+    await page.waitForFunction(length => control.state.span.to - control.state.span.from < length / 8, wide.to - wide.from)
+    assert.ok(Math.abs(await under() - time) < 1000, 'what is under the pointer stays there')
+    assert.equal(await page.evaluate(() => map.getZoom()), 3)
+    const before = await span(page)
+    await page.mouse.move(x, strip)
+    await page.mouse.down()
+    await page.mouse.move(x - 100, strip, { steps: 3 })
+    await page.mouse.up()
+    await settled(page)
+    assert.ok((await span(page)).from > before.from)
+    assert.equal(await at(page), day(101), 'the time has not moved')
+    await page.getByRole('button', { name: 'Show all of the time' }).click()
+    await settled(page)
+    assert.deepEqual(await span(page), wide)
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Time', 'the focus is not lost with the button')
+  })
+
+  it('zooms to the range', async () => {
+    const page = await visit({ ...YEARS, options: { range: { from: day(201), to: day(301) } } })
+    await page.getByRole('button', { name: 'Zoom to the range' }).click()
+    await settled(page)
+    const shown = await span(page)
+    assert.ok(shown.from < Date.parse(day(201)) && shown.from > Date.parse(day(181)) && shown.to > Date.parse(day(301)) && shown.to < Date.parse(day(321)))
+  })
+
+  it('writes labels that never overlap, whatever it shows', async () => {
+    const page = await visit(YEARS)
+    for (const hours of [30000, 8000, 2000, 600, 200, 48, 7, 1, 0.02]) {
+      await page.evaluate(each => {
+        const middle = Date.UTC(2021, 0, 1)
+        control.setSpan({ from: middle - each * 18e5, to: middle + each * 18e5 }).render()
+      }, hours)
+      const gaps = await page.evaluate(() => {
+        const boxes = [...document.querySelectorAll('.tilecouch-labels text')].map(node => node.getBoundingClientRect()).sort((a, b) => a.left - b.left)
+        return { count: boxes.length, least: Math.min(...boxes.slice(1).map((box, i) => box.left - boxes[i].right)) }
+      })
+      assert.ok(gaps.count > 2 && gaps.least > 2, `${hours} h: ${JSON.stringify(gaps)}`)
+    }
+  })
+
+  it('fits phones: two rows, fingers find everything, two of them zoom', async () => {
+    const page = await visit(YEARS, { ...screens.phone, viewport: { width: 320, height: 568 } })
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true)
+    const rows = await page.locator('.tilecouch-timeline').boundingBox()
+    assert.ok(rows && rows.height < 150, 'two rows')
+    await page.getByRole('button', { name: 'More' }).tap()
+    const targets = page.locator('.tilecouch-timeline :is(button, select):visible')
+    assert.ok(await targets.count() >= 12)
+    for (const target of await targets.all()) {
+      const { width, height } = /** @type {any} */ (await target.boundingBox())
+      assert.ok(width >= 40 && height >= 40, `${await target.getAttribute('aria-label')}: ${width} x ${height}`)
+    }
+    const { x, y } = await spot(page, day(501))
+    await page.touchscreen.tap(x, y)
+    assert.equal(await at(page), day(501))
+
+    const wide = await span(page)
+    const session = await page.context().newCDPSession(page)
+    const fingers = (type, ...xs) => session.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map((each, id) => ({ x: each, y, id })) })
+    await fingers('touchStart', 100)
+    await fingers('touchStart', 100, 160)
+    await fingers('touchMove', 80, 180)
+    await fingers('touchMove', 60, 200)
+    await fingers('touchEnd')
+    await settled(page)
+    const close = await span(page)
+    assert.ok(close.to - close.from < (wide.to - wide.from) / 2, 'spread fingers zoom in')
+    assert.equal(await at(page), day(501), 'and do not move the time')
+    assert.equal(await page.evaluate(() => map.getZoom()), 3)
+  })
+
+  it('draws thousands of changes as bars that can be told apart', async () => {
+    const times = Array.from({ length: 5000 }, (_, i) => [day(1 + i), 1 + i % 500])
+    const page = await visit({ times, time: day(2501) })
+    const bars = await page.evaluate(() => ['later', 'past', 'current'].map(name => (document.querySelector(`.tilecouch-${name}`).getAttribute('d').match(/M/g) ?? []).length))
+    assert.equal(bars[2], 1, 'one current bar')
+    assert.ok(bars[0] + bars[1] > 100 && bars[0] + bars[1] < 300, 'bars that can be told apart')
+  })
+})
