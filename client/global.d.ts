@@ -3,11 +3,11 @@
 import * as client from './index.js'
 
 declare module 'leaflet' {
-  /** Classes that have no place of Leaflet's own. */
+  /** What has no place of Leaflet's own. */
   const Couch: {
-    TilecouchError: typeof client.TilecouchError
     Clock: typeof client.Clock
     Player: typeof client.Player
+    TilecouchError: typeof client.TilecouchError
   }
   const couch: {
     clock: typeof client.clock
@@ -18,5 +18,13 @@ declare module 'leaflet' {
   }
   namespace tileLayer {
     const couch: typeof client.couchLayer & { history: typeof client.historyLayer }
+  }
+  namespace Control {
+    const Timeline: typeof client.TimelineControl
+    const Compare: typeof client.CompareControl
+  }
+  namespace control {
+    const timeline: typeof client.timeline
+    const compare: typeof client.compare
   }
 }

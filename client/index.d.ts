@@ -301,4 +301,102 @@ export class Player extends PlayerBase {
 
 export function player (clock: Clock, layers: HistoryLayer | HistoryLayer[], options?: PlayerOptions): Player
 
+// ---- Controls
+
+export interface TimelineControlOptions extends L.ControlOptions {
+  /** anything at the bottom: along the lower edge of the map; at the top: along the upper */
+  position?: L.ControlPosition
+  /** an element to be in instead of the map */
+  container?: HTMLElement | null
+  /** steps a second while playing */
+  speed?: number
+  /** playing starts again at the end */
+  loop?: boolean
+  /** to begin with */
+  range?: Range | null
+  timeZone?: TimeZone
+  /** a play button, speed and loop */
+  playable?: boolean
+  /** a range can be chosen */
+  selectable?: boolean
+  /** the axis can be zoomed */
+  zoomable?: boolean
+}
+
+/** In which times are shown: `'utc'`, `'local'`, or a name such as `'Europe/Berlin'`. */
+export type TimeZone = 'utc' | 'local' | (string & {})
+
+export interface TimelineControlEvents {
+  /** another range was chosen; without fields: none */
+  rangechange: { from?: ExactTime, to?: ExactTime }
+  /** `setTimeZone` was called, or the user chose another */
+  zonechange: { timeZone: TimeZone }
+}
+
+declare const TimelineControlBase: Base<L.Control & L.Evented, TimelineControlEvents, typeof L.Control>
+
+/** When the view of the map changed, and the way through it. */
+export class TimelineControl extends TimelineControlBase {
+  /** @param layers a history layer, or several that share a clock */
+  constructor (layers: HistoryLayer | HistoryLayer[], options?: TimelineControlOptions)
+  options: TimelineControlOptions
+  /** what it plays with: listen to it, or tell it what to do */
+  readonly player: Player
+  /** that of its layers */
+  readonly clock: Clock
+  setLayers (layers: HistoryLayer | HistoryLayer[]): this
+  /** In which times are shown. */
+  getTimeZone (): TimeZone
+  /** Throws a `RangeError` when there is none of that name. */
+  setTimeZone (zone: TimeZone): this
+  /** Exact times, or null: none is chosen. */
+  getRange (): { from: ExactTime, to: ExactTime } | null
+  /** Both ends belong to it, and parts of a time are whole periods; null: everything. */
+  setRange (range: Range | null): this
+  toggleRange (): this
+  /** The axis shows the range, with some air on both sides. */
+  zoomToRange (): this
+  zoomAxis (factor: number): this
+  /** The axis shows all there is. */
+  showAll (): this
+  /** What the axis shows, in milliseconds; null for everything. */
+  setSpan (span: { from: number, to: number } | null): this
+}
+
+export function timeline (layers: HistoryLayer | HistoryLayer[], options?: TimelineControlOptions): TimelineControl
+
+export interface CompareControlOptions extends L.ControlOptions {
+  /** where the handle is, a share of the width of the map */
+  split?: number
+  leftLabel?: string
+  rightLabel?: string
+  /** the handle's name for screen readers */
+  label?: string
+}
+
+export interface CompareControlEvents {
+  /** the handle moved */
+  splitchange: { split: number }
+}
+
+/** One side of a comparison: layers that have a container to clip. */
+export type Side = L.GridLayer | L.GridLayer[] | null
+
+declare const CompareControlBase: Base<L.Control & L.Evented, CompareControlEvents, typeof L.Control>
+
+/** Two sides under a swipe handle. */
+export class CompareControl extends CompareControlBase {
+  constructor (left: Side, right: Side, options?: CompareControlOptions)
+  options: CompareControlOptions
+  setLayers (left: Side, right: Side): this
+  /** What the sides show; an empty text: no label. */
+  setLabels (left: string, right: string): this
+  /** Where the handle is, a share of the width of the map. */
+  getSplit (): number
+  /** A share of the width, 0 to 1. */
+  setSplit (split: number): this
+}
+
+export function compare (left: Side, right: Side, options?: CompareControlOptions): CompareControl
+
 export {}

@@ -38,11 +38,12 @@ export function interfaceMembers (name, without = []) {
 /**
  * Methods and properties of a class of its own.
  * @param {string} name
- * @returns {{methods: (Member & {parameters: string})[], properties: Member[]}}
+ * @returns {{meaning: string, methods: (Member & {parameters: string})[], properties: Member[]}}
  */
 export function classMembers (name) {
   const members = /** @type {any[]} */ ([...find(name).members])
   return {
+    meaning: meaning(find(name)),
     methods: members.filter(ts.isMethodDeclaration).map(method => ({
       name: method.name.getText(), parameters: method.parameters.map(line).join(', '), type: line(method.type), meaning: meaning(method)
     })),
@@ -51,9 +52,9 @@ export function classMembers (name) {
   }
 }
 
-/** The factory of a class: its name begins with a small letter. @param {string} name */
+/** The factory of a class: its name begins with a small letter, and does without "Control", as Leaflet's do. @param {string} name */
 export function factoryOf (name) {
-  const factory = find(name[0].toLowerCase() + name.slice(1))
+  const factory = find(name[0].toLowerCase() + name.slice(1).replace(/Control$/, ''))
   return { name: factory.name.text, parameters: factory.parameters.map(line).join(', ') }
 }
 

@@ -8,13 +8,14 @@ import ts from 'typescript'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** What Leaflet calls, and what it documents for every layer and control. */
-const LEAFLETS = new Set(['initialize', 'onAdd', 'onRemove', 'createTile', 'getTileUrl', 'getEvents', 'getAttribution', 'beforeAdd'])
+const LEAFLETS = new Set(['initialize', 'onAdd', 'onRemove', 'createTile', 'getTileUrl', 'getEvents', 'getAttribution', 'beforeAdd', 'addTo', 'getContainer'])
 
 /**
  * @typedef {{name: string, value: string, meaning: string}} Option value: as it is written
  * @typedef {{name: string, fields: string, meaning: string}} Event
  * @typedef {{name: string, meaning: string}} Method
  * @typedef {{name: string, base: string, file: string, meaning: string, options: Option[], events: Event[], methods: Method[], undocumented: string[]}} ClientClass
+ *   undocumented: methods without a comment
  */
 
 const parsed = new Map()
@@ -61,7 +62,7 @@ function readClass (name) {
   const members = /** @type {any[]} */ (bare(value.arguments[0]).properties)
   const found = members.find(member => member.name?.getText() === 'options')
   const included = members.filter(member => member.name?.getText() === 'includes')
-    .flatMap(member => resolveName(file, bare(member.initializer)).value.properties)
+    .flatMap(member => /** @type {any} */ (resolveName(file, bare(member.initializer)).value).properties ?? []) // Leaflet's own have none here
   const own = [...members, ...included].filter(member => ts.isMethodDeclaration(member) && /^[a-z]/.test(member.name.getText()) && !LEAFLETS.has(member.name.getText()))
   return {
     name,

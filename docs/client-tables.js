@@ -16,7 +16,7 @@ export function describeClass ({ name, base, meaning, options, events, methods }
   return {
     name,
     base,
-    meaning,
+    meaning: meaning.replace(/\s*\bFires `.*$/, '') || declared.meaning, // the events have a table
     options: options.map(option => ({ ...option, type: types[option.name] ?? '' })),
     methods: declared.methods.map(method => ({ ...method, meaning: methods.find(other => other.name === method.name)?.meaning || method.meaning })),
     properties: declared.properties,

@@ -68,6 +68,16 @@ describe('what browsers get of this project', () => {
     assert.doesNotMatch(text('viewer.js'), /\bfrom\s*["']/, 'the viewer imports nothing')
   })
 
+  it('has every module and every style of its folders in it: none was forgotten', async () => {
+    const bundles = await bundle(names)
+    const inside = new Set(Object.values(bundles).flatMap(({ inputs }) => inputs))
+    for (const top of ['attachments', 'client']) {
+      for (const name of readdirSync(path.join(root, top), { recursive: true }).map(String)) {
+        if (/(?<!\.d)\.(js|css)$/.test(name)) assert.ok(inside.has(`${top}/${name.replaceAll(path.sep, '/')}`), `no bundle imports ${top}/${name}`)
+      }
+    }
+  })
+
   it('holds nothing of Leaflet, of Node or of the loader', async () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
       for (const input of inputs) assert.match(input, /^(attachments\/|client\/|core\/|global:leaflet$)/, `${name} holds ${input}`)

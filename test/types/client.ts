@@ -1,7 +1,7 @@
 // Checked by tsc, never run: what is right compiles, and every @ts-expect-error stands above what must not.
 import * as L from 'leaflet'
-import { Clock, CouchLayer, HistoryLayer, Player, TilecouchError, clock, couchLayer, historyLayer, player } from 'tilecouch/client'
-import type { Change, ChangedTile, LayerDocument, Version } from 'tilecouch/client'
+import { Clock, CompareControl, CouchLayer, HistoryLayer, Player, TilecouchError, TimelineControl, clock, compare, couchLayer, historyLayer, player, timeline } from 'tilecouch/client'
+import type { Change, ChangedTile, LayerDocument, TimelineControlOptions, Version } from 'tilecouch/client'
 
 const db = 'http://127.0.0.1:5984/tiles'
 const map = L.map('map')
@@ -92,6 +92,31 @@ plays.setSpeed('fast')
 // @ts-expect-error
 plays.setRange({ from: '2024' })
 
+// ---- timeline
+const options: TimelineControlOptions = { position: 'topleft', speed: 1, timeZone: 'Europe/Berlin', selectable: false, container: document.body }
+const control: TimelineControl = timeline([past], options).addTo(map)
+control.setTimeZone('local').setRange({ from: '2024', to: '2025' }).zoomToRange().zoomAxis(2).showAll().setSpan({ from: 0, to: 1 }).toggleRange().setLayers(past)
+control.on('rangechange', ({ from, to }) => [from, to]).on('zonechange', ({ timeZone }) => timeZone.length)
+control.player.on('waiting', () => control.getContainer()?.classList.add('waits'))
+new TimelineControl(past).setPosition('bottomright').remove()
+// @ts-expect-error a plain layer knows no changes
+timeline(couch)
+// @ts-expect-error
+timeline(past, { position: 'middle' })
+// @ts-expect-error
+control.on('rangechange', ({ start }) => start)
+
+// ---- compare
+const swipe: CompareControl = compare(past, [couch], { split: 0.3, leftLabel: 'then', rightLabel: 'now' }).addTo(map)
+swipe.setSplit(0.5).setLabels('2023', '').setLayers(couch, null).on('splitchange', ({ split }) => split.toFixed(2))
+const share: number = new CompareControl(past, couch).getSplit()
+// @ts-expect-error a marker cannot be clipped
+compare(past, L.marker([0, 0]))
+// @ts-expect-error
+compare(past)
+// @ts-expect-error
+swipe.setSplit('half')
+
 // ---- errors
 try {
   shared.setTime('tomorrow')
@@ -99,4 +124,4 @@ try {
   if (error instanceof TilecouchError) console.log(error.code, error.status, error.advice?.length, error.toJSON().reason)
 }
 
-export { bytes, first, from, name, same, state, url, versions }
+export { bytes, first, from, name, same, share, state, url, versions }
