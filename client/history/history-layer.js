@@ -67,8 +67,8 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._stopStore()
     this._loader.stop()
     this._preloader.drop()
-    prototype.onRemove.call(this, map)
     this._scene.close()
+    prototype.onRemove.call(this, map)
     this._columns = []
   },
 
@@ -144,7 +144,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
   refresh () {
     if (!this._map) return this
     if (this.options.tilejson) this._readLayer()
-    this._index.expireAll()
+    this._loader.expireAll()
     this._want()
     this._readExtent()
     return this
@@ -269,11 +269,11 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
 
   _onFollowing () {
     // what changed between the first look and now
-    if (this._index.size) this.refresh()
+    if (this._index.size || this._loader.isBusy) this.refresh()
   },
 
   _onTilesChanged (tiles) {
-    for (const { z, x, y } of tiles) this._index.expire(z, x, y)
+    for (const { z, x, y } of tiles) this._loader.expire(z, x, y)
     this._want()
     this._readExtent()
   }

@@ -1,8 +1,16 @@
 // Fills the version index with what a view of the map lacks: one request for all of it, given up when the map has moved
 // on, and asked again for as long as it is wanted when the store does not answer.
 import { persist } from '../source/patience.js'
+import { BLOCK } from './version-index.js'
 
-/** @typedef {import('../source/couch-source.js').Column} Column */
+/**
+ * @typedef {import('../source/couch-source.js').Column} Column
+ * @typedef {object} Job
+ * @property {Column[]} columns
+ * @property {AbortController} controller
+ * @property {boolean} failed so far
+ * @property {[number, number, number][]} outdated tiles that changed after it was asked for
+ */
 
 export class IndexLoader {
   #source
@@ -11,7 +19,7 @@ export class IndexLoader {
   #listeners
   /** @type {Column[]} */
   #wanted = []
-  /** @type {Set<{columns: Column[], controller: AbortController}>} */
+  /** @type {Set<Job>} */
   #running = new Set()
   #failed = false
 
@@ -36,15 +44,34 @@ export class IndexLoader {
   want (columns) {
     this.#wanted = columns
     for (const job of this.#running) if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)
-    const asked = [...this.#running].flatMap(job => job.columns)
-    const missing = this.#index.missing(columns).filter(column => !asked.some(other => contains(other, column)))
+    const missing = this.#index.missing(columns, (z, x, y) => [...this.#running].some(job => holds(job, z, x, y)))
     if (missing.length) this.#ask(missing)
+    if (!this.#failed || this.#running.size) return
+    this.#failed = false // what failed is not wanted any more
+    this.#listeners.onBack()
+  }
+
+  /** A tile has changed: what is known of it, or is on its way, is asked for again when it is next wanted. */
+  expire (z, x, y) {
+    this.#index.expire(z, x, y)
+    for (const job of this.#running) if (holds(job, z, x, y)) job.outdated.push([z, x, y])
+  }
+
+  /** The same for everything. */
+  expireAll () {
+    this.#index.expireAll()
+    for (const job of this.#running) {
+      for (const { z, x, y0, y1 } of job.columns) for (let y = y0; y <= y1; y += BLOCK) job.outdated.push([z, x, y])
+    }
+  }
+
+  get isBusy () {
+    return this.#running.size > 0
   }
 
   /** Asks now instead of waiting for the next attempt. */
   retry () {
-    if (!this.#failed) return
-    for (const job of this.#running) this.#abort(job)
+    for (const job of this.#running) if (job.failed) this.#abort(job)
     this.want(this.#wanted)
   }
 
@@ -59,14 +86,15 @@ export class IndexLoader {
   }
 
   async #ask (columns) {
-    const job = { columns, controller: new AbortController() }
+    /** @type {Job} */
+    const job = { columns, controller: new AbortController(), failed: false, outdated: [] }
     const { signal } = job.controller
     this.#running.add(job)
     try {
       const answers = await persist(() => this.#source.versions(this.#layer, columns, signal), {
         signal,
         onError: error => {
-          this.#failed = true
+          this.#failed = job.failed = true
           this.#listeners.onError(error)
         },
         onDone: () => {
@@ -75,14 +103,17 @@ export class IndexLoader {
         }
       })
       columns.forEach((column, at) => this.#index.add(column, answers[at]))
+      for (const tile of job.outdated) this.#index.expire(...tile)
+      this.#index.trim(this.#wanted)
     } catch {
       return // the map has moved on
     } finally {
       this.#running.delete(job)
     }
     this.#listeners.onKnown()
+    if (job.outdated.length) this.want(this.#wanted)
   }
 }
 
 const overlap = (a, b) => a.z === b.z && a.x === b.x && a.y0 <= b.y1 && b.y0 <= a.y1
-const contains = (a, b) => a.z === b.z && a.x === b.x && a.y0 <= b.y0 && b.y1 <= a.y1
+const holds = (job, z, x, y) => job.columns.some(column => column.z === z && column.x === x && column.y0 <= y && y <= column.y1)

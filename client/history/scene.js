@@ -79,7 +79,7 @@ export class Scene {
 
   /** @param {Item} item */
   remove (item) {
-    this.#items.delete(item)
+    if (!this.#items.delete(item)) return
     this.#release(item, true)
     if (!this.#settled) this.#settle()
   }
@@ -112,10 +112,14 @@ export class Scene {
     this.update()
   }
 
+  /** Forgets all tiles, without a word. */
   close () {
     clearTimeout(this.#timer)
+    this.#timer = undefined
     for (const item of this.#items) this.#release(item, true)
     this.#items.clear()
+    this.#settled = true
+    this.#late = false
   }
 
   /** @param {Item} item @returns {boolean} whether the index could say */

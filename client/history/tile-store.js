@@ -18,6 +18,7 @@ export const tileStoreDefaults = {
  * @property {boolean} urgent
  * @property {AbortController} controller
  * @property {boolean} running or about to be tried again
+ * @property {boolean} resting between two attempts
  * @property {number} attempts
  * @property {{promise: Promise<Blob>, resolve: (blob: Blob) => void, reject: (error: unknown) => void}} result
  */
@@ -79,7 +80,7 @@ export class TileStore {
   release (version, user, { abort = false } = {}) {
     const job = this.#jobs.get(versionKey(version))
     if (!job?.users.delete(user) || job.users.size) return
-    if (!job.running || abort) this.#drop(job)
+    if (!job.running || job.resting || abort) this.#drop(job)
   }
 
   /** Ends everything. */
@@ -94,7 +95,7 @@ export class TileStore {
     const result = {}
     result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }))
     result.promise.catch(() => {}) // who only preloads does not listen
-    const job = { key, version, users: new Set(), urgent: false, controller: new AbortController(), running: false, attempts: 0, result }
+    const job = { key, version, users: new Set(), urgent: false, controller: new AbortController(), running: false, resting: false, attempts: 0, result }
     this.#jobs.set(key, job)
     return job
   }
@@ -137,9 +138,10 @@ export class TileStore {
   }
 
   async #later (job) {
+    job.resting = true
     await wait(backoff(job.attempts - 1, { first: 300 }), job.controller.signal).catch(() => {})
     if (job.controller.signal.aborted) return
-    job.running = false
+    job.running = job.resting = false
     this.#pump()
   }
 

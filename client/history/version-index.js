@@ -30,15 +30,16 @@ export class VersionIndex {
   /**
    * The parts of a view that have to be asked for, as whole blocks, neighbours in one range.
    * @param {Column[]} columns
+   * @param {(z: number, x: number, y: number) => boolean} [isAsked] whether a row is on its way already
    * @returns {Column[]}
    */
-  missing (columns) {
+  missing (columns, isAsked = () => false) {
     const wanted = []
     for (const { z, x, y0, y1 } of columns) {
       const known = this.#columns.get(key(z, x))?.known
       let open
       for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
-        if (known?.get(block)) open = undefined
+        if (known?.get(block) || isAsked(z, x, block * BLOCK)) open = undefined
         else if (open) open.y1 = lastRow(z, block)
         else wanted.push(open = { z, x, y0: block * BLOCK, y1: lastRow(z, block) })
       }
@@ -69,7 +70,6 @@ export class VersionIndex {
     entry.versions += versions.length - before
     this.#versions += versions.length - before
     this.generation++
-    if (this.#versions > this.#limit) this.#evict()
   }
 
   /** Whether anything is known about a tile, be it that it has no versions. */
@@ -152,6 +152,21 @@ export class VersionIndex {
     for (const { known } of this.#columns.values()) for (const block of known.keys()) known.set(block, false)
   }
 
+  /**
+   * Forgets what was not used for longest, when there is too much; never anything of these columns, which are looked at.
+   * @param {Column[]} columns
+   */
+  trim (columns) {
+    if (this.#versions <= this.#limit) return
+    const kept = new Set(columns.map(({ z, x }) => key(z, x)))
+    for (const [name, entry] of [...this.#columns].sort(([, a], [, b]) => a.used - b.used)) {
+      if (this.#versions <= this.#limit * 0.8) return
+      if (kept.has(name)) continue
+      this.#columns.delete(name)
+      this.#versions -= entry.versions
+    }
+  }
+
   clear () {
     this.#columns.clear()
     this.#versions = 0
@@ -170,16 +185,6 @@ export class VersionIndex {
         const versions = tiles.get(y)
         if (versions) yield versions
       }
-    }
-  }
-
-  #evict () {
-    const oldest = [...this.#columns].sort(([, a], [, b]) => a.used - b.used)
-    // what was added last stays, however much it is: it is being looked at
-    for (const [name, entry] of oldest.slice(0, -1)) {
-      if (this.#versions <= this.#limit * 0.8) return
-      this.#columns.delete(name)
-      this.#versions -= entry.versions
     }
   }
 }

@@ -1,0 +1,212 @@
+/* global window, L, document -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { gate, seconds } from './support/front.js'
+import { T, stepAt } from './support/gallery.js'
+import { call, expected, onStage } from './support/stage.js'
+
+const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
+const moveTo = (page, place) => page.evaluate(to => { /** @type {any} */ (window).map.setView(to, 3, { animate: false }) }, place)
+/** Makes every question for the index wait. */
+const holdIndex = ({ front }) => {
+  const held = gate()
+  front.rule(({ kind }) => kind === 'index' ? held.opened : undefined)
+  return held
+}
+const holdTiles = ({ front }) => {
+  const held = gate()
+  front.rule(({ kind }) => kind === 'tile' ? held.opened : undefined)
+  return held
+}
+
+onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
+  it('fetches the next steps in advance, each image once, so that they are there at once', async () => {
+    const page = await stage.show('steps', { time: T(2), preload: 1 })
+    const [first] = [await stage.rest(page)]
+    const wanted = Object.keys(first).flatMap(key => {
+      const tile = /** @type {[number, number, number]} */ (key.split('/').map(Number))
+      return [...new Set([1, 2, 3].map(step => stepAt('steps', step, ...tile)))].map(() => key)
+    }).sort()
+    await until(() => stage.front.tiles().length === wanted.length, { what: 'the steps before and after' })
+    assert.deepEqual(stage.front.tiles(), wanted)
+    await until(() => stage.front.requests('tile').every(({ done }) => done))
+    stage.front.forget()
+    const hold = holdTiles(stage)
+    shows(await stage.at(page, T(3)), 3)
+    shows(await stage.at(page, T(1)), 1)
+    hold.open()
+  })
+
+  it('fetches no more in advance than so many bytes', async () => {
+    const page = await stage.show('steps', { time: T(4), preload: 5, preloadSize: 300 })
+    const count = Object.keys(await stage.rest(page)).length
+    await until(() => stage.front.requests('tile').length >= count + 3)
+    await call(page, 'layer.changes') // a turn of the page in between
+    await until(() => stage.front.requests('tile').every(({ done }) => done))
+    assert.equal(stage.front.requests('tile').length, count + 3, 'three images of 98 bytes')
+  })
+
+  it('gives up what it fetches in advance when the clock moves', async () => {
+    const page = await stage.show('steps', { time: T(1), preload: 4, requests: 1, wait: false })
+    const tiles = await until(() => page.evaluate(() => /** @type {any} */ (window).layer.isShown() && Object.keys(/** @type {any} */ (window).see.picture()).length))
+    const hold = holdTiles(stage)
+    await until(() => stage.front.requests('tile').some(({ done }) => !done), { what: 'the first image in advance' })
+    const before = stage.front.requests('tile').length
+    assert.ok(before > tiles)
+    await page.evaluate(options => {
+      const { layer } = /** @type {any} */ (window)
+      layer._preloader.run = () => {} // nothing new, to see the old end
+      layer.setTime(options)
+    }, T(1).replace('00Z', '01Z'))
+    hold.open()
+    await until(() => stage.front.requests('tile').every(({ done }) => done))
+    await stage.rest(page)
+    assert.equal(stage.front.requests('tile').length, before)
+  })
+
+  it('aborts the requests of tiles that leave', async () => {
+    const page = await stage.show('steps', { wait: false, requests: 4, map: { center: [0, -100] } })
+    const hold = holdTiles(stage)
+    await until(() => stage.front.requests('tile').length === 4, { what: 'requests' })
+    await moveTo(page, [0, 100])
+    await until(() => stage.front.requests('tile').filter(({ aborted }) => aborted).length === 4, { what: 'requests given up' })
+    hold.open()
+    shows(await stage.rest(page), 5)
+    const west = stage.front.requests('tile').filter(({ tile }) => +tile.split('/')[1] < 4)
+    assert.equal(west.length, 4, 'those that waited never began')
+  })
+
+  it('knows no changes while the index is on its way, and them all when it is there', async () => {
+    const hold = holdIndex(stage)
+    const page = await stage.show('steps', { wait: false })
+    await until(() => stage.front.requests('index').length === 1)
+    assert.equal(await call(page, 'layer.changes'), null)
+    assert.equal(await call(page, 'layer.isShown'), false)
+    hold.open()
+    await stage.rest(page)
+    assert.equal((await call(page, 'layer.changes')).length, 5)
+  })
+
+  it('asks on for where the map is now while answers are slow, and gives up those for where it was', async () => {
+    const hold = holdIndex(stage)
+    const page = await stage.show('steps', { wait: false, map: { center: [0, -100] } })
+    for (const place of [[0, -20], [0, 100]]) {
+      const asked = stage.front.requests('index').length
+      await moveTo(page, place)
+      await until(() => stage.front.requests('index').length > asked, { what: 'a question for the new place' })
+    }
+    hold.open()
+    shows(await stage.rest(page), 5)
+    const asked = stage.front.requests('index')
+    assert.ok(asked.filter(({ aborted }) => aborted).length >= 1)
+    const columns = asked.filter(({ aborted }) => !aborted).flatMap(({ body }) => body.queries.map(({ startkey, endkey }) => [startkey[2], startkey[3], endkey[3]]))
+    const rows = columns.flatMap(([x, y0, y1]) => Array.from({ length: y1 - y0 + 1 }, (_, at) => `${x}/${y0 + at}`))
+    assert.equal(new Set(rows).size, rows.length, 'no row of tiles was asked for twice')
+  })
+
+  it('ends at the right picture when it is zoomed and panned while answers are slow', async () => {
+    stage.front.rule(({ kind }) => kind === 'index' || kind === 'tile' ? seconds(0.05) : undefined)
+    const page = await stage.show('deep', { time: T(3), wait: false, map: { zoom: 1 } })
+    for (const [zoom, x] of [[2, 300], [3, 200], [2, -400], [3, 300], [2, 0], [3, 0]]) {
+      await page.evaluate(([level, by]) => {
+        const { map } = /** @type {any} */ (window)
+        map.setZoom(level)
+        map.panBy([by, 50])
+      }, [zoom, x])
+    }
+    await page.waitForFunction(() => !/** @type {any} */ (window).map._animatingZoom && !/** @type {any} */ (window).map._panAnim?._inProgress)
+    const picture = await stage.rest(page)
+    assert.ok(Object.values(picture).every(text => /^\d/.test(text)), JSON.stringify(picture))
+  })
+
+  it('stays within as many requests at a time as wanted', async () => {
+    let [running, most] = [0, 0]
+    stage.front.rule(async ({ kind }) => {
+      if (kind !== 'tile') return
+      most = Math.max(most, ++running)
+      await seconds(0.02)
+      running--
+    })
+    const page = await stage.show('steps', { time: T(1), requests: 2 })
+    await stage.at(page, T(5))
+    assert.equal(most, 2)
+  })
+
+  it('shows the view though its past is larger than the index may be', async () => {
+    const page = await stage.show('steps', { time: T(1), versions: 5 })
+    shows(await stage.rest(page), 1)
+    shows(await stage.at(page, T(5)), 5)
+    assert.equal(stage.front.requests('index').length, 1)
+    await moveTo(page, [0, 120])
+    shows(await stage.rest(page), 5)
+  })
+
+  it('is shown again after it was taken off the map, from what it has', async () => {
+    const page = await stage.show('steps', { time: T(2) })
+    await call(page, 'layer.remove')
+    assert.equal(await call(page, 'layer.changes'), null)
+    await call(page, 'layer.setTime', T(3))
+    stage.front.forget()
+    await page.evaluate(() => { /** @type {any} */ (window).layer.addTo(/** @type {any} */ (window).map) })
+    shows(await stage.rest(page), 3)
+    assert.deepEqual(stage.front.requests('index'), [])
+  })
+
+  it('is on two maps as two layers on one clock', async () => {
+    const page = await stage.show('steps', { time: T(2) })
+    await page.evaluate(() => {
+      const view = /** @type {any} */ (window)
+      const box = Object.assign(document.createElement('div'), { style: 'position: absolute; inset: 50% 0 0 0; z-index: 9999' })
+      document.body.append(box)
+      view.other = L.tileLayer.couch.history(view.db, { layer: 'steps', clock: view.layer.clock }).addTo(L.map(box, { center: [0, 90], zoom: 3 }))
+      view.layer.setTime('2024-01-04')
+    })
+    shows(await stage.rest(page), 4)
+    await page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest(/** @type {any} */ (window).other))
+    shows(await page.evaluate(() => /** @type {any} */ (window).see.picture(/** @type {any} */ (window).other)), 4)
+  })
+
+  for (const [what, kind] of /** @type {const} */ ([['its document', 'layer'], ['the index', 'index'], ['images', 'tile'], ['the extent', 'extent']])) {
+    it(`ends with its map while ${what} is on its way: no request, no timer, no event after that`, async () => {
+      const hold = gate()
+      stage.front.rule(entry => entry.kind === kind ? hold.opened : undefined)
+      const page = await stage.show('steps', { wait: false, live: true, preload: 2 })
+      await until(() => stage.front.requests(kind).length > 0)
+      await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
+      await page.evaluate(() => {
+        const view = /** @type {any} */ (window)
+        view.map.remove()
+        view.events.length = 0
+      })
+      const asked = stage.front.requests().length
+      hold.open()
+      await until(() => stage.front.requests().every(({ done }) => done), { what: 'the end of all requests' })
+      await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0)
+      assert.equal(stage.front.requests().length, asked)
+      assert.deepEqual(await call(page, 'events.slice'), [])
+      assert.equal((await page.evaluate(() => /** @type {any} */ (window).see.urls())).open, 0)
+    })
+  }
+
+  it('ends when it is taken off in the middle of a step, with nothing told and nothing asked', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    const hold = holdTiles(stage)
+    await page.evaluate(time => {
+      const { layer } = /** @type {any} */ (window)
+      layer.options.preload = 3
+      layer.setTime(time)
+    }, T(3))
+    await until(() => stage.front.requests('tile').some(({ done }) => !done))
+    await page.evaluate(() => {
+      const view = /** @type {any} */ (window)
+      view.events.length = 0
+      view.layer.remove()
+    })
+    const asked = stage.front.requests().length
+    hold.open()
+    await until(() => stage.front.requests().every(({ done }) => done))
+    await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0)
+    assert.equal(stage.front.requests().length, asked)
+    assert.deepEqual(await call(page, 'events.slice'), [])
+  })
+})
