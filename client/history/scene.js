@@ -143,6 +143,7 @@ export class Scene {
     try {
       const blob = await this.#store.load(picture.version, { user: item })
       const image = await decodeImage(blob).catch(() => {
+        this.#store.forget(picture.version)
         throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
       })
       if (item.target === target && this.#items.has(item)) this.#stage(item, image)

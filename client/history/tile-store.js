@@ -32,12 +32,14 @@ export class TileStore {
   /** @type {Map<string, Blob>} least recently used first */
   #blobs = new Map()
   #bytes = 0
+  /** @type {Set<string>} what came last time was no good: not to be taken from the browser's cache */
+  #spoilt = new Set()
   /** @type {Map<string, Job>} */
   #jobs = new Map()
   #active = 0
 
   /**
-   * @param {{tile: (version: Version, signal: AbortSignal) => Promise<Blob>}} source
+   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>}} source
    * @param {Partial<typeof tileStoreDefaults>} [options]
    */
   constructor (source, options = {}) {
@@ -83,6 +85,16 @@ export class TileStore {
     if (!job.running || job.resting || abort) this.#drop(job)
   }
 
+  /** The image is damaged: whoever asks next gets another. @param {Version} version */
+  forget (version) {
+    const key = versionKey(version)
+    const blob = this.#blobs.get(key)
+    if (!blob) return
+    this.#blobs.delete(key)
+    this.#bytes -= blob.size
+    this.#spoilt.add(key)
+  }
+
   /** Ends everything. */
   close () {
     for (const job of [...this.#jobs.values()]) this.#drop(job)
@@ -120,11 +132,13 @@ export class TileStore {
     job.running = true
     this.#active++
     try {
-      const blob = await this.#source.tile(job.version, job.controller.signal)
+      const blob = await this.#source.tile(job.version, job.controller.signal, { fresh: this.#spoilt.has(job.key) })
+      this.#spoilt.delete(job.key)
       this.#keep(job.key, blob)
       this.#end(job)
       job.result.resolve(blob)
     } catch (error) {
+      if (!job.controller.signal.aborted) this.#spoilt.add(job.key)
       const again = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted
       if (again) this.#later(job) // others need not wait for this one
       else {

@@ -31,7 +31,7 @@ export class CouchSource {
    * @param {Partial<typeof sourceDefaults>} [options]
    */
   constructor (db, options = {}) {
-    if (typeof db !== 'string' || !db.trim() || /^\w+:\/\/[^/]*@/.test(db)) throw new TilecouchError('BAD_DATABASE', { value: db })
+    if (typeof db !== 'string' || !db.trim() || /^\s*(\w+:)?\/\/[^/]*@/.test(db)) throw new TilecouchError('BAD_DATABASE', { value: db })
     this.db = db.trim().replace(/\/+$/, '')
     this.options = { ...sourceDefaults, ...options }
   }
@@ -89,11 +89,12 @@ export class CouchSource {
 
   /**
    * @param {Version} version @param {AbortSignal} [signal]
+   * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache, which may hold an answer that was no good
    * @returns {Promise<Blob>}
    */
-  async tile (version, signal) {
+  async tile (version, signal, { fresh = false } = {}) {
     // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
-    const response = await this.#fetch(this.tileUrl(version), { signal, cache: 'force-cache' })
+    const response = await this.#fetch(this.tileUrl(version), { signal, cache: fresh ? 'reload' : 'force-cache' })
     if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
     if (!response.ok) throw await this.#failure(response)
     return this.#body(response, 'blob')
@@ -103,14 +104,15 @@ export class CouchSource {
    * What changed in a layer: waits for the next changes, and answers with them.
    * @param {string} layer @param {string} since `now`, or what the last call answered
    * @param {AbortSignal} signal
+   * @param {{wait?: boolean}} [options] wait: until there is a change, or for half of the timeout
    * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}>}
    *   tiles: whose head changed; layer: whether its document did
    */
-  async changes (layer, since, signal) {
+  async changes (layer, since, signal, { wait = since !== 'now' } = {}) {
     // by id and not by field: a deleted document has no fields left
     const selector = { _id: { $regex: `^(${layer}:[0-9:]+|layer:${layer})$` } }
     const { results, last_seq: last } = await this.#json(
-      `_changes?feed=${since === 'now' ? 'normal' : 'longpoll'}&filter=_selector&since=${encodeURIComponent(since)}&timeout=${this.options.timeout / 2}`,
+      `_changes?feed=${wait ? 'longpoll' : 'normal'}&filter=_selector&since=${encodeURIComponent(since)}&timeout=${this.options.timeout / 2}`,
       { method: 'POST', body: JSON.stringify({ selector }), signal })
     const tiles = []
     for (const { id, changes, deleted } of results) {
@@ -143,13 +145,13 @@ export class CouchSource {
     }
   }
 
-  // the connection may also break in the middle of an answer
+  // the connection may also break in the middle of an answer: of a long wait when the server stops, of an image when that is damaged
   async #body (response, kind) {
     try {
       return await response[kind]()
     } catch (error) {
       if (error instanceof SyntaxError) throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'not JSON' })
-      throw this.#unanswered(error)
+      throw kind === 'blob' && error.name === 'TypeError' ? new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it was cut off' }) : this.#unanswered(error)
     }
   }
 

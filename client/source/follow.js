@@ -11,9 +11,20 @@ const GATHER = 250 // milliseconds: a load changes hundreds of tiles, and they a
  */
 export async function follow (source, layer, { signal, onStart, onChanges, onError, onBack }) {
   let since = 'now'
+  let isAway = false // then the first answer is not waited for: it tells that the store is back
   try {
     while (!signal.aborted) {
-      const answer = await persist(() => source.changes(layer, since, signal), { signal, onError, onDone: onBack })
+      const answer = await persist(() => source.changes(layer, since, signal, { wait: since !== 'now' && !isAway }), {
+        signal,
+        onError: error => {
+          isAway = true
+          onError(error)
+        },
+        onDone: () => {
+          isAway = false
+          onBack()
+        }
+      })
       if (since === 'now') onStart()
       since = answer.since
       if (!answer.tiles.length && !answer.layer) continue

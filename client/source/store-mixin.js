@@ -19,7 +19,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     checkLayer(options.layer)
     this._given = new Set(Object.keys(options)) // what the caller decided stays
     const { timeout, fetchOptions } = this.options
-    this._source = typeof db === 'string' ? new CouchSource(db, { timeout, fetchOptions }) : db
+    this._source = db && typeof db === 'object' ? db : new CouchSource(db, { timeout, fetchOptions })
     this._isReady = false
     this.title = options.layer
     this._health = new Health({

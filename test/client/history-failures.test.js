@@ -1,0 +1,197 @@
+/* global window, L -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { gate, seconds } from './support/front.js'
+import { T, layers, stepAt } from './support/gallery.js'
+import { call, expected, onStage } from './support/stage.js'
+
+const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
+const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
+const events = async (page, type) => (await call(page, 'events.slice')).filter(event => event.type === type)
+const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, least]) => /** @type {any} */ (window).events.filter(event => event.type === name).length >= least, /** @type {any} */ ([type, count]))
+const PROVOKED = [/Failed to load resource/, /net::ERR/]
+
+onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'] }, stage => {
+  /** Spoils one tile from a step on. @param {(entry: import('./support/front.js').Entry) => any} answer */
+  const spoil = (answer, tile = '3/3/3') => stage.front.rule(entry => entry.kind === 'tile' && entry.tile === tile ? answer(entry) : undefined)
+
+  const troubles = {
+    'is answered with 500': { answer: () => ({ status: 500, body: '{"error":"boom"}' }), code: 'COUCHDB_ERROR' },
+    'is answered with 404': { answer: () => ({ status: 404, body: '{"error":"not_found","reason":"missing"}', headers: { 'Cache-Control': 'max-age=600' } }), code: 'TILE_NOT_FOUND' },
+    'is cut off in the middle': { answer: () => ({ cut: 40 }), code: 'BAD_ANSWER' },
+    'is half an image': { answer: () => ({ status: 200, body: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }), code: 'TRUNCATED_IMAGE' },
+    'is another thing than an image': { answer: () => ({ status: 200, body: '<h1>hello</h1>', headers: { 'Content-Type': 'text/html' } }), code: 'TRUNCATED_IMAGE' }
+  }
+  for (const [what, { answer, code }] of Object.entries(troubles)) {
+    it(`says so when a tile ${what}, keeps the older image, tries again by itself, and recovers`, async () => {
+      stage.allow(...PROVOKED)
+      const page = await stage.show('steps', { time: T(1), attempts: 1 })
+      const whole = spoil(answer)
+      await call(page, 'layer.setTime', T(5))
+      await waitForEvent(page, 'timeload', 2)
+      const seen = await picture(page)
+      assert.equal(seen['3/3/3'], '1!')
+      shows({ ...seen, '3/3/3': '5' }, 5)
+      assert.deepEqual(await events(page, 'tileerror'), [{ type: 'tileerror', code, tile: '3/3/3' }])
+      assert.equal(await call(page, 'layer.isShown'), true, 'nobody has to wait for it')
+      whole()
+      await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '5')
+      assert.deepEqual([...await events(page, 'storeback'), ...await events(page, 'storeerror')], [])
+    })
+  }
+
+  it('says so when a first tile fails, and shows it when it is tried again', async () => {
+    stage.allow(...PROVOKED)
+    const whole = spoil(() => ({ status: 503 }))
+    const page = await stage.show('steps', { attempts: 2, wait: false })
+    await waitForEvent(page, 'tileerror')
+    await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown())
+    assert.equal(stage.front.requests('tile').filter(({ tile }) => tile === '3/3/3').length, 2)
+    assert.equal((await picture(page))['3/3/3'].slice(0, 2), '-!')
+    whole()
+    await call(page, 'layer.retry')
+    shows(await stage.rest(page), 5)
+  })
+
+  it('tries an image again that failed in passing, without a word', async () => {
+    stage.allow(...PROVOKED)
+    const page = await stage.show('steps', { time: T(1) })
+    let times = 0
+    spoil(() => times++ < 2 ? { status: 503 } : undefined)
+    shows(await stage.at(page, T(5)), 5)
+    assert.deepEqual(await events(page, 'tileerror'), [])
+    assert.equal(times, 3)
+  })
+
+  it('leaves a failed tile when the clock moves on, and has it when it comes back', async () => {
+    stage.allow(...PROVOKED)
+    const page = await stage.show('steps', { time: T(1), attempts: 1 })
+    const whole = spoil(() => ({ status: 500 }))
+    await call(page, 'layer.setTime', T(5))
+    await waitForEvent(page, 'tileerror')
+    shows(await stage.at(page, T(1)), 1)
+    whole()
+    shows(await stage.at(page, T(5)), 5)
+  })
+
+  it('tells once that the store is away and once that it is back, and goes on by itself', async () => {
+    stage.allow(...PROVOKED)
+    const page = await stage.show('steps', { time: T(1), live: true })
+    await page.waitForFunction(() => /** @type {any} */ (window).layer.isShown())
+    await stage.front.stop()
+    await page.evaluate(time => {
+      const { layer, map } = /** @type {any} */ (window)
+      layer.setTime(time)
+      map.panBy([600, 0], { animate: false })
+    }, T(5))
+    await waitForEvent(page, 'storeerror')
+    await waitForEvent(page, 'tileerror')
+    await stage.front.restart()
+    await waitForEvent(page, 'storeback')
+    shows(await stage.rest(page), 5)
+    assert.deepEqual((await events(page, 'storeerror')).map(({ code }) => code), ['UNREACHABLE'])
+    assert.equal((await events(page, 'storeback')).length, 1)
+  })
+
+  it('begins when the store comes up after the page', async () => {
+    stage.allow(...PROVOKED)
+    const page = await stage.page()
+    await stage.front.stop()
+    await page.evaluate(() => {
+      const view = /** @type {any} */ (window)
+      view.map = L.map('map', { center: [0, 0], zoom: 3 })
+      view.layer = L.tileLayer.couch.history(view.db, { layer: 'steps', preload: 0 })
+      view.see.listen('storeerror storeback')
+      view.layer.addTo(view.map)
+    })
+    await waitForEvent(page, 'storeerror')
+    await stage.front.restart()
+    shows(await stage.rest(page), 5)
+    await waitForEvent(page, 'storeback')
+    assert.equal((await call(page, 'events.slice')).length, 2)
+  })
+
+  it('forgets that a question failed which nobody asks any more', async () => {
+    stage.allow(...PROVOKED)
+    const page = await stage.show('steps', { time: T(5) })
+    const whole = stage.front.rule(({ kind }) => kind === 'index' ? { status: 500 } : undefined)
+    await page.evaluate(() => { /** @type {any} */ (window).map.panBy([900, 0], { animate: false }) })
+    await waitForEvent(page, 'storeerror')
+    await page.evaluate(() => { /** @type {any} */ (window).map.panBy([-900, 0], { animate: false }) })
+    await waitForEvent(page, 'storeback')
+    whole()
+    shows(await stage.rest(page), 5)
+  })
+
+  it('says that a layer is not there, and shows it as soon as it is', async () => {
+    stage.allow(...PROVOKED)
+    const page = await stage.show('later', { live: true, wait: false })
+    await waitForEvent(page, 'storeerror')
+    assert.deepEqual((await events(page, 'storeerror')).map(({ code }) => code), ['LAYER_NOT_FOUND'])
+    await stage.store.defineLayer('later', layers.steps.fields)
+    await stage.write('later', { 5: layers.steps.steps[5] })
+    await waitForEvent(page, 'storeback')
+    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).includes('5'))
+    shows(await stage.rest(page), 5)
+    await until(async () => (await call(page, 'layer.extent'))?.last === T(5))
+  })
+
+  it('says that a layer was deleted, keeps its picture, and takes it up again', async () => {
+    stage.allow(...PROVOKED)
+    const page = await stage.show('holes', { live: true, time: T(1) })
+    await until(() => stage.front.requests('changes').length > 1)
+    const doc = await stage.store.couch.get('layer:holes')
+    await stage.store.couch.request({ method: 'DELETE', path: 'layer:holes', qs: { rev: doc._rev } })
+    await waitForEvent(page, 'storeerror')
+    assert.deepEqual((await events(page, 'storeerror')).map(({ code }) => code), ['LAYER_NOT_FOUND'])
+    assert.equal((await picture(page))['3/4/4'], '1')
+    await stage.store.defineLayer('holes', { ...layers.holes.fields, name: 'Again' })
+    await waitForEvent(page, 'storeback')
+    await page.waitForFunction(() => /** @type {any} */ (window).layer.title === 'Again')
+    await stage.rest(page)
+  })
+
+  it('says what is missing: the database, the index, the right to read, an answer', async () => {
+    stage.allow(...PROVOKED)
+    for (const [kind, answer, code] of /** @type {const} */ ([
+      ['layer', { status: 404, body: '{"error":"not_found","reason":"no_db_file"}' }, 'DATABASE_NOT_FOUND'],
+      ['layer', { status: 401, body: '{"error":"unauthorized"}' }, 'UNAUTHORIZED'],
+      ['layer', { status: 200, body: '<h1>' }, 'BAD_ANSWER'],
+      ['index', { status: 404, body: '{"error":"not_found","reason":"missing_named_view"}' }, 'INDEX_MISSING']
+    ])) {
+      const whole = stage.front.rule(entry => entry.kind === kind ? answer : undefined)
+      const page = await stage.show('steps', { wait: false })
+      await waitForEvent(page, 'storeerror')
+      assert.equal((await events(page, 'storeerror'))[0].code, code)
+      whole()
+      await page.context().close()
+    }
+  })
+
+  it('gives up an answer that does not come in time, and asks again', async () => {
+    const never = gate()
+    let count = 0
+    stage.front.rule(({ kind }) => kind === 'index' && count++ === 0 ? never.opened : undefined)
+    const page = await stage.show('steps', { timeout: 300, wait: false })
+    shows(await stage.rest(page), 5)
+    assert.equal((await events(page, 'storeerror'))[0].code, 'UNREACHABLE')
+    await waitForEvent(page, 'storeback')
+    never.open()
+    await seconds(0)
+  })
+
+  it('refuses what it cannot use, with a code', async () => {
+    const page = await stage.page()
+    const codes = await page.evaluate(() => {
+      const { history } = L.tileLayer.couch
+      const code = make => { try { make(); return 'none' } catch (error) { return `${error.name} ${error.code}` } }
+      return [
+        () => history('/db'), () => history('/db', {}), () => history('/db', { layer: 'No' }), () => history('/db', { layer: 'layer' }), () => L.tileLayer.couch('/db', {}),
+        () => history('http://admin:secret@localhost/db', { layer: 'a' }), () => history('//admin:secret@localhost/db', { layer: 'a' }), () => history('', { layer: 'a' }), () => history(undefined, { layer: 'a' }),
+        () => history('/db', { layer: 'a', time: 'yesterday' }), () => history('/db', { layer: 'a', time: '2024-02-30' }), () => history('/db', { layer: 'a' }).setTime({}), () => history('/db', { layer: 'a' }).setTime(NaN),
+        () => history('/db', { layer: 'a' }).setTime(new Date(NaN))
+      ].map(code)
+    })
+    assert.deepEqual(codes, [...Array(5).fill('BAD_LAYER'), ...Array(4).fill('BAD_DATABASE'), ...Array(5).fill('BAD_TIME')].map(code => `TilecouchError ${code}`))
+  })
+})
