@@ -31,6 +31,7 @@ export const CouchLayer = /** @type {new (db: any, options: any) => any} */ (/**
     prototype.initialize.call(this, this._source.template(this.options.layer), options)
     this._revs = new Map() // id -> newest revision, of tiles that changed while this was on the map
     this._renewed = new WeakSet() // images that got another source
+    this._turns = new WeakMap() // image -> the last attempt to give it one
   },
 
   onAdd (map) {
@@ -92,11 +93,13 @@ export const CouchLayer = /** @type {new (db: any, options: any) => any} */ (/**
   async _renew (el, coords, { fresh = false } = {}) {
     const url = this.getTileUrl(this._wrapCoords(coords))
     const image = new Image()
+    const turn = {}
+    this._turns.set(el, turn)
     if (this.options.crossOrigin !== false) image.crossOrigin = el.crossOrigin
     if (fresh && !/\?rev=/.test(url)) await fetch(url, { ...this.options.fetchOptions, cache: 'reload' }).catch(() => {})
     image.src = url
     const found = await image.decode().then(() => true, () => false)
-    if (!el.isConnected) return
+    if (!el.isConnected || this._turns.get(el) !== turn) return
     this._renewed.add(el)
     if (!found) el.classList.remove('leaflet-tile-loaded')
     el.src = found ? url : L.Util.emptyImageUrl

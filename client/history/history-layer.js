@@ -30,6 +30,7 @@ const prototype = /** @type {any} */ (L.GridLayer.prototype)
 export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/** @type {unknown} */ (L.GridLayer.extend(/** @type {ThisType<any>} */ ({
   includes: storeMixin,
   options: historyDefaults,
+  _followsPast: true,
 
   initialize (db, options) {
     L.Util.setOptions(this, options)
@@ -240,10 +241,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
 
   _onTileFailed (item, error, isFirst) {
     if (error.code === 'UNREACHABLE') this._health.fail('tiles', error)
-    if (!isFirst) {
-      this.fire('tileerror', { coords: item.coords, tile: item.view.el, error })
-      return
-    }
+    if (!isFirst) return this.fire('tileerror', { coords: item.coords, tile: item.view.el, error })
     item.ready(error)
     item.view.el.classList.add('leaflet-tile-loaded') // the mark of a failed tile has to be seen
   },

@@ -57,18 +57,22 @@ export class VersionIndex {
     this.#columns.set(name, entry)
     entry.used = ++this.#clock
     for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) entry.known.set(block, true)
-    let before = 0
+    /** @type {Map<number, Version[]>} */
+    const old = new Map()
     for (const [y, list] of entry.tiles) {
       if (y < y0 || y > y1) continue
-      before += list.length
+      old.set(y, list)
       entry.tiles.delete(y)
+      this.#count(entry, -list.length)
     }
     for (let at = 0, end; at < versions.length; at = end) {
-      for (end = at + 1; end < versions.length && versions[end].y === versions[at].y;) end++
-      entry.tiles.set(versions[at].y, timeline(versions.slice(at, end)))
+      const { y } = versions[at]
+      for (end = at + 1; end < versions.length && versions[end].y === y;) end++
+      const list = timeline(versions.slice(at, end))
+      for (const version of list) keepContent(version, old.get(y) ?? [])
+      entry.tiles.set(y, list)
+      this.#count(entry, list.length)
     }
-    entry.versions += versions.length - before
-    this.#versions += versions.length - before
     this.generation++
   }
 
@@ -177,6 +181,11 @@ export class VersionIndex {
     return this.#versions
   }
 
+  #count (entry, more) {
+    entry.versions += more
+    this.#versions += more
+  }
+
   * #tilesIn (columns) {
     for (const { z, x, y0, y1 } of columns) {
       const tiles = this.#columns.get(key(z, x))?.tiles
@@ -187,6 +196,13 @@ export class VersionIndex {
       }
     }
   }
+}
+
+// a head that went to the past is another document with the same image, which need not be fetched again
+function keepContent (version, before) {
+  const same = before.find(({ time }) => time === version.time)
+  const isSame = same && same.bytes === version.bytes && (same.rev === version.rev || (same.current && !version.current))
+  if (isSame) version.content = same.content ?? same.rev
 }
 
 /** Whether there is anything to draw. @param {Version | null | undefined} version */

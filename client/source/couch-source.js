@@ -18,6 +18,7 @@ const BY_TIME = '_design/versions/_view/by_time'
  * @property {number} y
  * @property {string} time
  * @property {string} rev
+ * @property {string} [content] revision of another document that had the same image before
  * @property {number} bytes
  * @property {boolean} gone there is no tile from this time on
  * @property {boolean} current the head
@@ -104,13 +105,13 @@ export class CouchSource {
    * What changed in a layer: waits for the next changes, and answers with them.
    * @param {string} layer @param {string} since `now`, or what the last call answered
    * @param {AbortSignal} signal
-   * @param {{wait?: boolean}} [options] wait: until there is a change, or for half of the timeout
+   * @param {{wait?: boolean, past?: boolean}} [options] wait: until there is a change, or for half of the timeout; past: of past versions, too
    * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}>}
-   *   tiles: whose head changed; layer: whether its document did
+   *   tiles: whose head changed, or any version (then some may be told of twice); layer: whether its document did
    */
-  async changes (layer, since, signal, { wait = since !== 'now' } = {}) {
+  async changes (layer, since, signal, { wait = since !== 'now', past = false } = {}) {
     // by id and not by field: a deleted document has no fields left
-    const selector = { _id: { $regex: `^(${layer}:[0-9:]+|layer:${layer})$` } }
+    const selector = { _id: { $regex: `^(${layer}:[0-9:]+${past ? '(@.+)?' : ''}|layer:${layer})$` } }
     const { results, last_seq: last } = await this.#json(
       `_changes?feed=${wait ? 'longpoll' : 'normal'}&filter=_selector&since=${encodeURIComponent(since)}&timeout=${this.options.timeout / 2}`,
       { method: 'POST', body: JSON.stringify({ selector }), signal })

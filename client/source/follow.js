@@ -6,15 +6,15 @@ const GATHER = 250 // milliseconds: a load changes hundreds of tiles, and they a
 /**
  * @param {import('./couch-source.js').CouchSource} source
  * @param {string} layer
- * @param {{signal: AbortSignal, onStart: () => void, onChanges: (changes: {tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
- *   onStart: nothing that changes from now on is missed
+ * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
+ *   past: tell of versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is missed
  */
-export async function follow (source, layer, { signal, onStart, onChanges, onError, onBack }) {
+export async function follow (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
   let since = 'now'
   let isAway = false // then the first answer is not waited for: it tells that the store is back
   try {
     while (!signal.aborted) {
-      const answer = await persist(() => source.changes(layer, since, signal, { wait: since !== 'now' && !isAway }), {
+      const answer = await persist(() => source.changes(layer, since, signal, { past, wait: since !== 'now' && !isAway }), {
         signal,
         onError: error => {
           isAway = true

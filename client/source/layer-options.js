@@ -14,8 +14,9 @@ export function leafletOptions (doc, overzoom) {
     maxZoom: maxzoom + shift + overzoom,
     zoomOffset: -shift,
     tileSize,
-    ...(bounds && { bounds: corners(bounds) }),
-    ...(attribution && { attribution: attributionHtml(attribution) })
+    // named also where there is none: the document may have had one before
+    bounds: bounds && corners(bounds),
+    attribution: attribution && attributionHtml(attribution)
   }
 }
 

@@ -39,6 +39,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     if (this.options.live) {
       follow(this._source, this.options.layer, {
         signal,
+        past: this._followsPast,
         onStart: () => this._onFollowing(),
         onChanges: changes => {
           if (changes.layer && this.options.tilejson) this._readLayer()
@@ -92,6 +93,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
 
   _takeLayer (doc) {
     const { options, _map: map } = this
+    if (this._doc && gridOf(doc) !== gridOf(this._doc)) this._removeAllTiles() // they stand in the wrong places
     this._doc = doc
     this.title = doc?.name ?? options.layer
     const before = options.attribution
@@ -108,3 +110,5 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     if (this._map) this._resetView()
   }
 })
+
+const gridOf = ({ minzoom, maxzoom, bounds, tileSize }) => JSON.stringify([minzoom, maxzoom, bounds, tileSize])

@@ -1,0 +1,181 @@
+/* global window, requestAnimationFrame -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { gate, seconds } from './support/front.js'
+import { T, tilesOf } from './support/gallery.js'
+import { call, onStage } from './support/stage.js'
+
+const ALL = tilesOf(3)
+let counter = 0
+
+onStage('following a store', { layers: [], everywhere: true }, stage => {
+  /** A layer of its own for each test, with step 1 everywhere, on a page that follows it. */
+  async function follow (options = {}) {
+    const layer = `live${counter++}`
+    await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3, name: 'First' })
+    await stage.write(layer, { 1: ALL })
+    const page = await stage.show(layer, { live: true, ...options, wait: false })
+    await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
+    await (options.kind === 'couch' ? drawn(page, ALL, '1') : page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest()))
+    await until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done))
+    stage.front.forget()
+    return { page, layer }
+  }
+
+  const seen = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
+  /** Waits until tiles show a step, and the others what they did. */
+  async function drawn (page, tiles, step, others = step) {
+    const changed = new Set(tiles.map(tile => tile.join('/')))
+    await page.waitForFunction(([names, text, rest]) => {
+      const now = Object.entries(/** @type {any} */ (window).see.picture())
+      return now.length > 0 && now.every(([key, value]) => value === (names.includes(key) ? text : rest))
+    }, /** @type {any} */ ([[...changed], step, others]))
+  }
+
+  const outside = [3, 0, 0]
+
+  it('a history layer at the newest time shows a new edition by itself, asking for what changed alone', async () => {
+    const { page, layer } = await follow()
+    const changed = [[3, 3, 3], [3, 4, 4], outside]
+    await stage.write(layer, { 2: changed })
+    await drawn(page, changed, '2', '1')
+    assert.deepEqual(stage.front.tiles(), ['3/3/3', '3/4/4'])
+    await until(async () => (await call(page, 'layer.extent')).last === T(2), { what: 'the new extent' })
+    assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles]), [[T(1), 8], [T(2), 2]])
+    const rows = stage.front.requests('index').flatMap(({ body }) => body.queries.map(({ startkey, endkey }) => endkey[3] - startkey[3] + 1))
+    assert.ok(rows.length <= 4 && rows.every(count => count === 4), `only the blocks of those tiles: ${rows}`)
+  })
+
+  it('a history layer in the past keeps its picture, and has the new edition when it goes there', async () => {
+    const { page, layer } = await follow({ time: T(1) })
+    await stage.write(layer, { 2: [[3, 3, 3]] })
+    await until(async () => (await call(page, 'layer.changes'))?.length === 2)
+    await stage.rest(page)
+    assert.deepEqual(stage.front.tiles(), [], 'what is shown is no other image because it is past now')
+    await stage.at(page, null)
+    await drawn(page, [[3, 3, 3]], '2', '1')
+    await stage.at(page, T(1))
+    await drawn(page, [], '', '1')
+    assert.deepEqual(stage.front.tiles(), ['3/3/3'])
+  })
+
+  it('a history layer learns of editions that are loaded for an earlier time', async () => {
+    const { page, layer } = await follow()
+    await stage.write(layer, { 3: [[3, 3, 3]] })
+    await drawn(page, [[3, 3, 3]], '3', '1')
+    await stage.write(layer, { 2: [[3, 3, 3], [3, 3, 4]] })
+    await until(async () => (await call(page, 'layer.changes'))?.length === 3, { what: 'the time between' })
+    await stage.at(page, T(2))
+    await drawn(page, [[3, 3, 3], [3, 3, 4]], '2', '1')
+  })
+
+  it('a tile that is gone, and documents that are deleted, leave the map', async () => {
+    const { page, layer } = await follow()
+    await stage.write(layer, { 2: [/** @type {any} */ ([3, 3, 3, true])] })
+    await drawn(page, [[3, 3, 3]], '-', '1')
+    const doc = await stage.store.couch.get(`${layer}:3:4:4`)
+    await stage.store.couch.request({ method: 'DELETE', path: `${layer}%3A3%3A4%3A4`, qs: { rev: doc._rev } })
+    await drawn(page, [[3, 3, 3], [3, 4, 4]], '-', '1')
+    assert.deepEqual(stage.front.tiles(), [])
+  })
+
+  it('a couch layer refreshes the tiles that changed, and no others', async () => {
+    const { page, layer } = await follow({ kind: 'couch' })
+    await stage.write(layer, { 2: [[3, 3, 3], [3, 4, 4], outside] })
+    await drawn(page, [[3, 3, 3], [3, 4, 4]], '2', '1')
+    assert.deepEqual(stage.front.tiles(), ['3/3/3', '3/4/4'])
+    await stage.write(layer, { 3: [[3, 3, 3]] })
+    await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/3/3'] === '3')
+  })
+
+  it('a couch layer empties tiles that are deleted, and fills those that come back', async () => {
+    stage.allow(/404/, /Failed to load/)
+    const { page, layer } = await follow({ kind: 'couch' })
+    const doc = await stage.store.couch.get(`${layer}:3:4:4`)
+    await stage.store.couch.request({ method: 'DELETE', path: `${layer}%3A3%3A4%3A4`, qs: { rev: doc._rev } })
+    await drawn(page, [[3, 4, 4]], '-', '1')
+    await stage.write(layer, { 3: [[3, 4, 4]] })
+    await drawn(page, [[3, 4, 4]], '3', '1')
+  })
+
+  it('a couch layer ends at the newest image, though an older one comes in later', async () => {
+    const { page, layer } = await follow({ kind: 'couch' })
+    const late = gate()
+    let first = true
+    stage.front.rule(({ kind }) => {
+      if (kind !== 'tile' || !first) return
+      first = false
+      return late.opened
+    })
+    await stage.write(layer, { 2: [[3, 3, 3]] })
+    await until(() => stage.front.requests('tile').length === 1)
+    await stage.write(layer, { 3: [[3, 3, 3]] })
+    await drawn(page, [[3, 3, 3]], '3', '1')
+    late.open()
+    await until(() => stage.front.requests('tile').every(({ done }) => done))
+    await page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+    await page.evaluate(() => new Promise(resolve => { setTimeout(resolve, 100) }))
+    assert.equal((await seen(page))['3/3/3'], '3')
+  })
+
+  it('both take new fields of the layer document', async () => {
+    for (const kind of ['history', 'couch']) {
+      const { page, layer } = await follow({ kind })
+      await stage.store.defineLayer(layer, { name: 'Second', attribution: '<b>Somebody</b> <a href="https://example.org/">else</a>' })
+      await page.waitForFunction(() => /** @type {any} */ (window).layer.title === 'Second')
+      assert.match(await page.locator('.leaflet-control-attribution').innerHTML(), /Somebody <a href="https:\/\/example\.org\/"[^>]*>else<\/a>/)
+      await stage.store.defineLayer(layer, { attribution: null, bounds: [0, 0, 44, 40] })
+      await page.waitForFunction(() => Object.keys(/** @type {any} */ (window).see.picture()).join() === '3/4/3')
+      assert.doesNotMatch(await page.locator('.leaflet-control-attribution').innerHTML(), /Somebody/)
+      await page.context().close()
+    }
+  })
+
+  it('does not ask faster than things change, while other layers are loaded', async () => {
+    const { page } = await follow()
+    for (let step = 1; step <= 10; step++) await stage.write('another', { [step]: ALL.slice(step) })
+    assert.ok(stage.front.requests('changes').length <= 2, `${stage.front.requests('changes').length} questions`)
+    assert.deepEqual(stage.front.requests().filter(({ kind }) => kind !== 'changes'), [])
+    assert.ok(await seen(page))
+  })
+
+  it('a bulk load is one refresh now and then, and not one for each tile', async () => {
+    const { page, layer } = await follow()
+    for (let step = 2; step <= 6; step++) await stage.write(layer, { [step]: ALL })
+    await drawn(page, [], '', '6')
+    assert.ok(stage.front.requests('index').length <= 12, `${stage.front.requests('index').length} questions`)
+  })
+
+  it('misses nothing that changes while the first index is on its way', async () => {
+    const layer = `live${counter++}`
+    await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })
+    await stage.write(layer, { 1: ALL })
+    // the first answer is read before the change and comes after it
+    const old = gate()
+    let first = true
+    stage.front.rule(async ({ kind }) => {
+      if (kind === 'changes') await seconds(0.1)
+      if (kind !== 'index' || !first) return
+      first = false
+      const body = JSON.stringify({ results: Array.from({ length: 4 }, (_, at) => ({ rows: [3, 4].map(y => ({ id: `${layer}:3:${at + 2}:${y}`, key: [layer, 3, at + 2, y, T(1)], value: { rev: '1-a', bytes: 98, gone: false, expires: null } })) })) })
+      await old.opened
+      return { status: 200, body }
+    })
+    const page = await stage.show(layer, { live: true, wait: false })
+    await until(() => stage.front.requests('changes').length > 1 && stage.front.requests('index').length > 0)
+    stage.allow(/404/)
+    await stage.write(layer, { 2: ALL })
+    await until(() => stage.front.requests('changes').length > 2)
+    old.open()
+    await drawn(page, [], '', '2')
+  })
+
+  it('goes on after the connection was lost, with what it missed', async () => {
+    stage.allow(/Failed to load/, /net::ERR/)
+    const { page, layer } = await follow()
+    await stage.front.stop()
+    await stage.write(layer, { 2: [[3, 3, 3]] })
+    await stage.front.restart()
+    await drawn(page, [[3, 3, 3]], '2', '1')
+  })
+})
