@@ -4,6 +4,7 @@
  * @param {string} tag
  * @param {Record<string, any> | null} [attributes] `on` is an object of listeners; null and false leave an attribute out
  * @param {...(Node | string | null | undefined | false)} children
+ * @returns {any}
  */
 export function element (tag, attributes, ...children) {
   const node = document.createElement(tag)
@@ -15,25 +16,41 @@ export function element (tag, attributes, ...children) {
   return node
 }
 
-const LINK = /^https?:\/\//
+/** @param {string} label @param {() => void} act @param {Record<string, any>} [attributes] */
+export const button = (label, act, attributes) => element('button', { type: 'button', ...attributes, on: { click: act } }, label)
 
-/**
- * The attribution of a layer: TileJSON allows HTML, of which links and text are kept.
- * @param {string} html
- * @returns {Node[]}
- */
-export function attributionNodes (html) {
-  const parsed = new DOMParser().parseFromString(html, 'text/html') // runs no script, loads no image
-  const nodes = []
-  const walk = node => {
-    if (node.nodeType === Node.TEXT_NODE) nodes.push(document.createTextNode(node.data))
-    else if (node.tagName === 'A' && LINK.test(node.getAttribute('href'))) {
-      nodes.push(element('a', { href: node.getAttribute('href'), rel: 'noopener', target: '_blank' }, node.textContent))
-    } else if (!['SCRIPT', 'STYLE'].includes(node.tagName)) node.childNodes.forEach(walk)
-  }
-  walk(parsed.body)
-  return nodes
+const SVG = 'http://www.w3.org/2000/svg'
+
+const icons = {
+  close: 'M6 6l12 12M18 6 6 18',
+  download: 'M12 4v11M7 10.5 12 15.5 17 10.5M5 19.5h14',
+  compare: 'M12 3v18M8.5 8 4.5 12l4 4M15.5 8l4 4-4 4'
 }
 
-/** The same as a text of markup, which is what Leaflet takes. */
-export const attributionHtml = html => element('span', null, ...attributionNodes(html)).innerHTML
+/** @param {keyof typeof icons} name */
+export function icon (name) {
+  const picture = document.createElementNS(SVG, 'svg')
+  const path = document.createElementNS(SVG, 'path')
+  for (const [attribute, value] of Object.entries({ viewBox: '0 0 24 24', width: '20', height: '20', 'aria-hidden': 'true' })) picture.setAttribute(attribute, value)
+  path.setAttribute('d', icons[name])
+  picture.append(path)
+  return picture
+}
+
+/**
+ * Calls together what is asked for several times, in the next frame (or after so many milliseconds).
+ * @param {() => void} run @param {number} [delay]
+ */
+export function soon (run, delay) {
+  let waiting = false
+  return () => {
+    if (waiting) return
+    waiting = true
+    const then = () => {
+      waiting = false
+      run()
+    }
+    if (delay) setTimeout(then, delay)
+    else requestAnimationFrame(then)
+  }
+}

@@ -1,24 +1,82 @@
-// The editions of a layer by title, newest first; choosing one shows the map as of then.
-import { element } from './dom.js'
+// The editions of a layer by title, newest first; choosing one moves the clock there.
+import { button, element } from './dom.js'
 import { date, plural, time as written } from './format.js'
 
-export const LIMIT = 200 // editions in the list: a layer loaded every hour has thousands
+export const PAGE = 200 // editions read at once: a layer loaded every hour has thousands
+const MANY = 12 // editions from which on there is a search
 
-/**
- * @param {import('./api.js').Edition[]} editions newest first
- * @param {{time?: string, onSelect: (time?: string) => void}} options time: undefined is "the newest of every tile"
- */
-export function editionList (editions, { time, onSelect }) {
-  if (!editions.length) return element('div', { class: 'editions' })
-  const isListed = !time || editions.some(edition => edition.time === time)
-  const item = (value, title, note) => element('li', null, element('button', {
-    type: 'button', 'data-time': value ?? '', 'aria-pressed': String(value === time), on: { click: () => onSelect(value) }
-  }, element('span', null, title), element('span', { class: 'note' }, note)))
-  return element('div', { class: 'editions' },
-    element('h3', { id: 'editions' }, editions.length < LIMIT ? plural(editions.length, 'edition') : `The last ${LIMIT} editions`),
-    element('ul', { 'aria-labelledby': 'editions' },
-      item(undefined, 'Newest', 'of every tile'),
-      !isListed && item(time, 'As of', written(/** @type {string} */ (time))),
-      ...editions.map(edition => item(edition.time, edition.title ?? written(edition.time),
-        !edition.finished ? 'not finished' : edition.title ? date(edition.time) : ''))))
+export class Editions {
+  element = element('div', { class: 'editions' })
+  /** @type {import('./store.js').Edition[]} newest first */
+  #editions = []
+  #onSelect
+  #onMore
+  /** @type {{item: HTMLElement, button: HTMLElement, time: string | null, text: string}[]} */
+  #items = []
+  #list
+  #search = element('input', { type: 'search', placeholder: 'Find an edition', 'aria-label': 'Find an edition', on: { input: () => this.#filter() } })
+
+  /** @param {{onSelect: (time: string | null) => void, onMore: () => void}} options onMore: older ones are wanted */
+  constructor ({ onSelect, onMore }) {
+    this.#onSelect = onSelect
+    this.#onMore = onMore
+  }
+
+  /** The oldest that is listed. */
+  get oldest () {
+    return this.#editions.at(-1)?.time
+  }
+
+  get length () {
+    return this.#editions.length
+  }
+
+  /**
+   * @param {import('./store.js').Edition[]} editions @param {boolean} more whether there are older ones
+   */
+  fill (editions, more) {
+    this.#editions = editions
+    const item = (time, title, note) => {
+      const choice = element('button', { type: 'button', 'data-time': time ?? '', on: { click: () => this.#onSelect(time) } },
+        element('span', null, title), element('span', { class: 'note' }, note))
+      return { item: element('li', null, choice), button: choice, time, text: `${title} ${note} ${time}`.toLowerCase() }
+    }
+    this.#items = !editions.length ? [] : [
+      item(null, 'Newest', 'of every tile'),
+      ...editions.map(({ time, title, finished }) => item(time, title ?? written(time), !finished ? 'loading …' : title ? date(time) : ''))
+    ]
+    const scrolled = this.#list?.scrollTop ?? 0
+    this.#list = element('ul', { 'aria-labelledby': 'editions' }, ...this.#items.map(({ item: entry }) => entry),
+      more && element('li', null, button('Older editions', this.#onMore, { class: 'more' })))
+    this.element.replaceChildren(...!editions.length ? [] : [
+      element('div', { class: 'row' },
+        element('h3', { id: 'editions' }, more ? `The last ${plural(editions.length, 'edition')}` : plural(editions.length, 'edition')),
+        editions.length > MANY ? this.#search : ''),
+      this.#list])
+    this.#list.scrollTop = scrolled
+    this.#filter()
+  }
+
+  /** Marks the edition that is to be seen at a time. @param {string | null} time */
+  setTime (time) {
+    const shown = time === null ? this.#items[0] : this.#items.slice(1).find(item => /** @type {string} */ (item.time) <= time)
+    for (const item of this.#items) {
+      const pressed = String(item === shown)
+      if (item.button.getAttribute('aria-pressed') === pressed) continue
+      item.button.setAttribute('aria-pressed', pressed)
+      if (item === shown) this.#reveal(item.item)
+    }
+  }
+
+  // scrolls the list alone: scrollIntoView would move the panel too
+  #reveal ({ offsetTop, offsetHeight }) {
+    const { scrollTop, clientHeight } = this.#list
+    if (offsetTop < scrollTop) this.#list.scrollTop = offsetTop
+    else if (offsetTop + offsetHeight > scrollTop + clientHeight) this.#list.scrollTop = offsetTop + offsetHeight - clientHeight
+  }
+
+  #filter () {
+    const words = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean)
+    for (const { item, text } of this.#items) item.hidden = !words.every(word => text.includes(word))
+  }
 }

@@ -1,41 +1,40 @@
-// Numbers, sizes and times as people read them. English throughout, like the page; times in UTC, like the store.
+// Times as people read them, in the zone of the timeline. English throughout, like the page.
+import { clockWords, count, dateWords, plural, size } from '../client/timeline/words.js'
+import { zoneOf } from '../client/timeline/zone.js'
 
-const integer = new Intl.NumberFormat('en-US')
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
+export { count, plural, size }
 
-/** @param {number} number */
-export const count = number => integer.format(number)
+let zone = zoneOf('utc')
 
-/** @param {number} number @param {string} noun */
-export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
-
-/** @param {number} number */
-export function bytes (number) {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let unit = 0
-  while (number >= 1000 && unit < units.length - 1) {
-    number /= 1000
-    unit++
-  }
-  return `${unit && number < 100 ? number.toFixed(1) : Math.round(number)} ${units[unit]}`
+/** @param {string} name as the timeline names it */
+export function setZone (name) {
+  zone = zoneOf(name)
 }
 
 /**
- * `1 Mar 2024`, and the hour when it is not midnight.
- * @param {string} text ISO 8601
+ * `1 Mar 2024`, and the hour when it is not midnight, in UTC or with the name of the zone.
+ * @param {string | null} text ISO 8601; null is the newest
  */
 export function time (text) {
-  const value = new Date(text)
-  if (isNaN(value.getTime())) return text
-  return /T00:00:00/.test(text) ? day.format(value) : `${day.format(value)}, ${clock.format(value)} UTC`
+  if (text === null) return 'Newest'
+  const ms = Date.parse(text)
+  if (isNaN(ms)) return text
+  return zone.name === 'utc' && ms % 86400000 === 0 ? dateWords(ms, zone) : `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
 }
 
-/** `1 Mar 2024` */
-export function date (text) {
-  const value = new Date(text)
-  return isNaN(value.getTime()) ? text : day.format(value)
+/** `1 Mar 2024, 14:05`, for lists whose heading names the zone. @param {string} text */
+export function brief (text) {
+  const ms = Date.parse(text)
+  if (isNaN(ms)) return text
+  const hour = new Date(zone.civil(ms)).toISOString().slice(11, 16)
+  return zone.name === 'utc' && ms % 86400000 === 0 ? dateWords(ms, zone) : `${dateWords(ms, zone)}, ${hour}`
 }
+
+/** What times are told in: `UTC`, or the name of the zone at a time. @param {string} text */
+export const zoneName = text => zone.label(Date.parse(text))
+
+/** `1 Mar 2024` */
+export const date = text => isNaN(Date.parse(text)) ? text : dateWords(Date.parse(text), zone)
 
 /** @param {number | undefined} min @param {number | undefined} max */
 export const zooms = (min, max) => min === undefined ? '' : min === max ? `${min}` : `${min}–${max}`

@@ -1,34 +1,49 @@
-// The map: one layer at a time, as it is or as it was.
-import { template } from './api.js'
-import { attributionHtml } from './dom.js'
+// The map itself: where it is, what fits into it, and which place somebody means.
+import L from 'leaflet'
+import { corners } from '../client/source/layer-options.js'
 
 const CLOSER = 3 // zooms beyond the layer's last one, enlarged
 const WORLD = 300 // degrees: a layer wider than this is the whole world
+const EDGE = 48 // pixels that stay free around a place somebody looks at
+const TWICE = 250 // milliseconds in which a second click makes a double click, which zooms
+
+export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches
 
 export class MapView {
-  #shown
-  #earlier = new Set() // layers that stay until the next one is drawn, so that nothing flashes
+  #placed = false
+  /** @type {{z: number, lat: number, lon: number} | undefined} */
+  #asked
+  #free
 
   /**
    * @param {HTMLElement} container
-   * @param {{onMove: () => void, onTileError: () => void}} listeners
+   * @param {{onMove: () => void, onPick: (place: L.LatLng, byKey: boolean) => void, free: () => {left: number, right: number, bottom: number}}} options
+   *   free: pixels that other things cover at the edges
    */
-  constructor (container, { onMove, onTileError }) {
-    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches
+  constructor (container, { onMove, onPick, free }) {
+    this.#free = free
     this.map = L.map(container, {
       zoomControl: false,
       worldCopyJump: true,
       maxBounds: [[-85.06, -1e6], [85.06, 1e6]],
       maxBoundsViscosity: 1,
-      zoomAnimation: !calm,
-      fadeAnimation: !calm
+      zoomAnimation: !calm(),
+      fadeAnimation: !calm()
     })
     this.map.attributionControl.setPrefix('<a href="https://leafletjs.com" target="_blank" rel="noopener">Leaflet</a>')
     L.control.zoom({ position: 'topright' }).addTo(this.map)
     L.control.scale({ position: 'bottomright', imperial: false }).addTo(this.map)
     this.map.on('moveend', onMove)
-    this.onTileError = onTileError
-    new ResizeObserver(() => this.map.invalidateSize({ pan: false })).observe(container)
+    let clicked
+    this.map.on('click', ({ latlng }) => {
+      clearTimeout(clicked)
+      clicked = setTimeout(() => onPick(latlng, false), TWICE)
+    })
+    this.map.on('dblclick movestart', () => clearTimeout(clicked))
+    container.addEventListener('keydown', event => {
+      if (event.key === 'Enter' && event.target === container) onPick(this.map.getCenter(), true)
+    })
+    new ResizeObserver(() => this.map.invalidateSize({ animate: false })).observe(container)
   }
 
   /** Where the map is, once it is anywhere. */
@@ -42,60 +57,25 @@ export class MapView {
     return { z, lat: center.lat, lon: this.map.wrapLatLng(center).lng }
   }
 
-  #placed = false
-  /** @type {{z: number, lat: number, lon: number} | undefined} */
-  #asked
-
   /** @param {{z: number, lat: number, lon: number}} view */
   go ({ z, lat, lon }) {
-    this.map.invalidateSize({ pan: false })
+    this.map.invalidateSize({ animate: false })
     this.map.setView([lat, lon], z, { animate: false })
     this.#placed = true
     this.#asked = { z, lat, lon }
   }
 
-  /**
-   * @param {import('./api.js').Layer} layer
-   * @param {string} [time]
-   * @param {number} [covered] pixels on the left that the panel hides
-   */
-  show (layer, time, covered = 0) {
-    this.map.invalidateSize({ pan: false })
-    if (!this.#placed || !this.#sees(layer)) this.#fit(layer, covered)
-    if (this.#shown) this.#earlier.add(this.#shown)
-    const shown = this.#shown = this.#tiles(layer, time)
-    shown.on('tileerror', this.onTileError).on('load', () => { if (shown === this.#shown) this.#dropEarlier() }).addTo(this.map)
-    if (!shown.isLoading()) this.#dropEarlier() // nothing of it is in view
+  /** Goes to a layer, unless some of it is in sight. @param {import('./store.js').Layer} layer */
+  see (layer) {
+    this.map.invalidateSize({ animate: false })
+    if (!this.#placed || !this.#sees(layer)) this.fit(layer)
   }
 
-  clear () {
-    this.#shown?.remove()
-    this.#shown = undefined
-    this.#dropEarlier()
-  }
-
-  /** Asks again for the tiles that did not come. */
-  retry () {
-    this.#shown?.redraw()
-  }
-
-  #dropEarlier () {
-    for (const layer of this.#earlier) layer.remove()
-    this.#earlier.clear()
-  }
-
-  #tiles (layer, time) {
-    const { minzoom = 0, maxzoom = 18, bounds, tileSize = 256, attribution } = layer
-    const shift = Math.log2(tileSize / 256) // a tile of 512 pixels stands where Leaflet expects four of the next zoom
-    return L.tileLayer(template(layer, time), {
-      minZoom: minzoom + shift,
-      maxNativeZoom: maxzoom + shift,
-      maxZoom: maxzoom + shift + CLOSER,
-      zoomOffset: -shift,
-      tileSize,
-      ...(bounds && { bounds: box(bounds) }),
-      attribution: attribution && attributionHtml(attribution)
-    })
+  /** Moves the map so far that nothing lies over a place. @param {L.LatLngExpression} place */
+  reveal (place) {
+    this.map.invalidateSize({ animate: false })
+    const { left, right, bottom } = this.#free()
+    this.map.panInside(place, { paddingTopLeft: [left + EDGE, EDGE], paddingBottomRight: [right + EDGE, bottom + EDGE], animate: !calm() })
   }
 
   #sees ({ minzoom = 0, maxzoom = 18, bounds }) {
@@ -103,22 +83,24 @@ export class MapView {
     return zoom >= minzoom && zoom <= maxzoom + CLOSER && (!bounds || isWorld(bounds) || this.map.getBounds().intersects(box(bounds)))
   }
 
-  #fit ({ minzoom = 0, maxzoom = 18, bounds = [-180, -85, 180, 85], center }, covered) {
+  /** @param {import('./store.js').Layer} layer */
+  fit ({ minzoom = 0, maxzoom = 18, bounds = [-180, -85, 180, 85], center }) {
     this.#placed = true
+    const { left, right, bottom } = this.#free()
     if (!isWorld(bounds)) {
-      this.map.fitBounds(box(bounds), { paddingTopLeft: [covered, 0], maxZoom: maxzoom, animate: false })
+      this.map.fitBounds(box(bounds), { paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: maxzoom, animate: false })
       return
     }
     // the whole world: as large as fills the free part of the window
     const { x: width, y: height } = this.map.getSize()
-    const z = Math.ceil(Math.log2(Math.max(width - covered, height) * 0.9 / 256))
+    const z = Math.ceil(Math.log2(Math.max(width - left - right, height - bottom) * 0.9 / 256))
     const [lon, lat] = center ?? [10, 25]
     const zoom = Math.min(Math.max(z, minzoom), maxzoom)
-    const middle = this.map.project([lat, lon], zoom).subtract([covered / 2, 0])
+    const middle = this.map.project([lat, lon], zoom).add([(right - left) / 2, bottom / 2])
     this.map.setView(this.map.unproject(middle, zoom), zoom, { animate: false })
   }
 }
 
 const isWorld = ([west, , east]) => east - west > WORLD
 
-const box = ([west, south, east, north]) => L.latLngBounds([south, west], [north, east < west ? east + 360 : east])
+const box = bounds => L.latLngBounds(/** @type {any} */ (corners(bounds)))

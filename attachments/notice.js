@@ -1,5 +1,5 @@
 // What the panel says when there is no list to show: loading, nothing there, nobody there.
-import { element } from './dom.js'
+import { button, element } from './dom.js'
 
 /** Grey shapes where the layers will stand. */
 export const loading = () => element('div', { class: 'loading', 'aria-hidden': 'true' }, ...Array.from({ length: 2 }, () =>
@@ -12,8 +12,8 @@ export const loading = () => element('div', { class: 'loading', 'aria-hidden': '
 export const failure = (error, retry) => element('div', { class: 'notice', role: 'alert' },
   element('h2', null, 'The store does not answer'),
   element('p', null, error.message),
-  element('p', null, 'Is the server still running? Nothing is lost: the page goes on where it was.'),
-  element('button', { type: 'button', class: 'primary', on: { click: retry } }, 'Try again'))
+  element('p', null, 'Is the server still running? Nothing is lost: this page keeps asking, and goes on when there is an answer.'),
+  button('Try again', retry, { class: 'primary' }))
 
 /**
  * @param {string | null} database
@@ -23,14 +23,6 @@ export const empty = (database, retry) => element('div', { class: 'notice' },
   element('h2', null, 'No layers yet'),
   element('p', null, 'This store is ready and empty. Load a folder of tiles or an MBTiles file into it:'),
   element('pre', { tabindex: '0', 'aria-label': 'Command' }, element('code', null, `tilecouch load tiles/ \\\n  --layer osm --time 2024-03-01${database ? ` \\\n  --db ${database}` : ''}`)),
-  element('p', null, 'A folder holds z/x/y.png, as gdal2tiles and most tile tools write it. Each load at a new time adds to the layer’s past.'),
-  element('button', { type: 'button', class: 'primary', on: { click: retry } }, 'Look again'))
-
-/**
- * A line above the list that does not take its place.
- * @param {string} text
- * @param {{label: string, action: () => void}} [button]
- */
-export const banner = (text, button) => element('div', { class: 'banner', role: 'alert' },
-  element('span', null, text),
-  button && element('button', { type: 'button', on: { click: button.action } }, button.label))
+  element('p', null, 'A folder holds z/x/y.png, as gdal2tiles and most tile tools write it. Each load at a new time adds to the layer’s past, and this page lets you go back there.'),
+  element('p', null, 'The map appears here by itself as soon as there is one.'),
+  button('Look again', retry, { class: 'primary' }))

@@ -1,76 +1,106 @@
-// The list of layers. The chosen one opens and shows its facts, its editions and its address.
-import { template } from './api.js'
-import { attributionNodes, element } from './dom.js'
-import { bytes, count, plural, time as written, zooms } from './format.js'
+// The list of layers. The chosen one opens and shows its editions, its facts and its address.
+import { button, element } from './dom.js'
+import { Editions } from './editions.js'
+import { address, facts } from './facts.js'
+import { plural, size, zooms } from './format.js'
 
-/**
- * @param {import('./api.js').Layer[]} layers
- * @param {{selected: string, onSelect: (layer: string) => void, details: HTMLElement}} options
- */
-export function layerList (layers, { selected, onSelect, details }) {
-  return element('ul', { class: 'layers' }, ...layers.map(layer => {
-    const isSelected = layer.layer === selected
-    return element('li', { class: isSelected ? 'selected' : null },
-      element('button', { type: 'button', class: 'layer', 'data-layer': layer.layer, 'aria-pressed': String(isSelected), on: { click: () => onSelect(layer.layer) } },
-        thumbnail(layer),
-        element('span', { class: 'title' }, layer.name ?? layer.layer),
-        element('span', { class: 'brief' }, brief(layer))),
-      isSelected && details)
-  }))
-}
+/** @typedef {import('./store.js').Layer} Layer */
 
-/** @param {import('./api.js').Layer} layer */
-const brief = ({ stats, minzoom, maxzoom }) => [
-  stats.known && plural(stats.tiles, 'tile'), minzoom !== undefined && `zoom ${zooms(minzoom, maxzoom)}`, stats.known && bytes(stats.bytes)
-].filter(Boolean).join(' · ')
+export class Panel {
+  #content
+  #options
+  #chosen = ''
+  /** @type {string | null} */
+  #time = null
+  /** @type {ReturnType<typeof address> | null} */
+  #address = null
+  /** @type {Editions} */
+  editions
 
-/** A small picture: a tile of the first zoom, when it is certain that there is one in the middle. */
-function thumbnail (layer) {
-  const [first] = [...layer.stats.zooms].sort((a, b) => a.z - b.z)
-  const whole = first && first.tiles === (first.x1 - first.x0 + 1) * (first.y1 - first.y0 + 1)
-  if (!whole || layer.format === 'pbf') return element('span', { class: 'thumbnail' })
-  const place = { z: first.z, x: (first.x0 + first.x1) >> 1, y: (first.y0 + first.y1) >> 1 }
-  const src = template(layer).replace(/\{([zxy])\}/g, (_, axis) => place[axis])
-  return element('img', { class: 'thumbnail', src, alt: '', width: 44, height: 44 })
-}
-
-/**
- * @param {import('./api.js').Layer} layer
- * @param {string} [time]
- */
-export function facts (layer, time) {
-  const { stats } = layer
-  const fromSeconds = seconds => written(new Date(seconds * 1000).toISOString())
-  const rows = [
-    ['Layer', element('code', null, layer.layer)],
-    ['Tiles', stats.known && count(stats.tiles)],
-    ['Versions', stats.known && count(stats.versions)],
-    ['Size', stats.known && bytes(stats.bytes)],
-    ['Zooms', zooms(layer.minzoom, layer.maxzoom)],
-    ['First', stats.known && fromSeconds(stats.first)],
-    ['Last', stats.known && fromSeconds(stats.last)],
-    ['Source', layer.attribution && element('span', null, ...attributionNodes(layer.attribution))]
-  ].filter(([, value]) => value)
-  return element('div', { class: 'facts' },
-    layer.description && element('p', null, layer.description),
-    layer.format === 'pbf' && element('p', { class: 'hint' }, 'These are vector tiles: this page lists them and cannot draw them.'),
-    element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])),
-    address(new URL('.', document.baseURI).href + template(layer, time)))
-}
-
-function address (text) {
-  const code = element('code', { tabindex: '0' }, text)
-  const button = element('button', { type: 'button', on: { click: copy } }, 'Copy')
-  async function copy () {
-    try {
-      await navigator.clipboard.writeText(text)
-      button.textContent = 'Copied'
-    } catch { // not allowed outside https and localhost: leave it selected instead
-      getSelection()?.selectAllChildren(code)
-      button.textContent = 'Selected'
-    }
+  /**
+   * @param {HTMLElement} content
+   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x: number, y: number}) => string}} options
+   */
+  constructor (content, options) {
+    this.#content = content
+    this.#options = options
+    this.editions = this.#newEditions()
   }
-  return element('div', { class: 'address' },
-    element('h3', null, 'Address for map clients'),
-    element('div', null, code, button))
+
+  #newEditions () {
+    return new Editions({ onSelect: this.#options.onTime, onMore: this.#options.onOlder })
+  }
+
+  /**
+   * @param {Layer[]} layers @param {string} chosen
+   * @param {Map<string, import('./store.js').Stats> | null} stats null while unknown
+   */
+  render (layers, chosen, stats) {
+    if (chosen !== this.#chosen) this.editions = this.#newEditions()
+    this.#chosen = chosen
+    const focused = /** @type {HTMLElement | null} */ (this.#content.contains(document.activeElement) ? document.activeElement : null)
+    const list = this.editions.element.querySelector('ul')
+    const [scrolled, scrolledList] = [this.#content.scrollTop, list?.scrollTop ?? 0]
+    this.#content.replaceChildren(element('ul', { class: 'layers' }, ...layers.map(layer => this.#item(layer, stats?.get(layer.layer)))))
+    this.#content.scrollTop = scrolled
+    if (list) list.scrollTop = scrolledList
+    this.#refocus(focused)
+    this.setTime(this.#time)
+  }
+
+  #refocus (before) {
+    if (!before || before.isConnected) return before?.focus({ preventScroll: true })
+    const { layer, does } = before.dataset
+    const after = layer ? `[data-layer="${layer}"]` : does ? `[data-does="${does}"]` : null
+    if (after) this.#content.querySelector(after)?.focus({ preventScroll: true })
+  }
+
+  /** @param {import('./store.js').Edition[]} editions @param {boolean} more */
+  setEditions (editions, more) {
+    const focused = /** @type {HTMLElement} */ (document.activeElement)
+    const time = this.editions.element.contains(focused) ? focused.dataset.time : undefined
+    this.editions.fill(editions, more)
+    this.editions.setTime(this.#time)
+    if (time !== undefined) this.editions.element.querySelector(`[data-time="${time}"]`)?.focus({ preventScroll: true })
+  }
+
+  /** @param {string | null} time */
+  setTime (time) {
+    this.#time = time
+    this.editions.setTime(time)
+    this.#address?.setTime(time)
+  }
+
+  #item (layer, stats) {
+    const isChosen = layer.layer === this.#chosen
+    return element('li', { class: isChosen ? 'selected' : null },
+      element('button', { type: 'button', class: 'layer', 'data-layer': layer.layer, 'aria-pressed': String(isChosen), on: { click: () => this.#options.onLayer(layer.layer) } },
+        this.#thumbnail(layer, stats),
+        element('span', { class: 'title' }, layer.name ?? layer.layer),
+        element('span', { class: 'brief' }, brief(layer, stats))),
+      isChosen && this.#details(layer, stats))
+  }
+
+  #details (layer, stats) {
+    this.#address = address(layer)
+    return element('div', { class: 'details' },
+      layer.format === 'pbf' && element('p', { class: 'hint' }, 'These are vector tiles: this page knows their past, and cannot draw them.'),
+      this.editions.element,
+      layer.format !== 'pbf' && button('Compare two times', this.#options.onCompare, { class: 'secondary', 'data-does': 'compare' }),
+      facts(layer, stats),
+      this.#address.element)
+  }
+
+  /** A small picture: a tile of the first zoom, when it is certain that there is one in the middle. */
+  #thumbnail (layer, stats) {
+    const [first] = [...stats?.zooms ?? []].sort((a, b) => a.z - b.z)
+    const whole = first && first.tiles === (first.x1 - first.x0 + 1) * (first.y1 - first.y0 + 1)
+    if (!whole || layer.format === 'pbf') return element('span', { class: 'thumbnail' })
+    const place = { z: first.z, x: (first.x0 + first.x1) >> 1, y: (first.y0 + first.y1) >> 1 }
+    return element('img', { class: 'thumbnail', src: this.#options.newestUrl(layer.layer, place), alt: '', width: 44, height: 44, on: { error: ({ target }) => target.removeAttribute('src') } })
+  }
 }
+
+const brief = ({ minzoom, maxzoom }, stats) => [
+  stats && plural(stats.tiles, 'tile'), minzoom !== undefined && `zoom ${zooms(minzoom, maxzoom)}`, stats && size(stats.bytes)
+].filter(Boolean).join(' · ')

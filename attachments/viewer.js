@@ -1,138 +1,229 @@
-// The page: reads the store, keeps what is chosen, and lets the map, the panel and the address follow.
-import { databaseUrl, isThere, readEditions, readLayers } from './api.js'
-import { LIMIT, editionList } from './editions.js'
-import { bytes, plural } from './format.js'
+// The page: reads the store, keeps what is chosen, and lets the map, the panel, the cards and the address follow.
+import { wait, backoff } from '../client/source/patience.js'
+import { fromSeconds, now } from '../core/index.js'
+import { Cards } from './cards.js'
+import { soon } from './dom.js'
+import { PAGE } from './editions.js'
+import { plural, size } from './format.js'
 import { MapView } from './map.js'
-import { banner, empty, failure, loading } from './notice.js'
-import { facts, layerList } from './panel.js'
+import { empty, failure, loading } from './notice.js'
+import { Notices } from './notices.js'
+import { Outlines } from './outlines.js'
+import { Panel } from './panel.js'
 import * as permalink from './permalink.js'
+import { RangeCard } from './range-card.js'
 import { Sheet } from './sheet.js'
+import { Stage } from './stage.js'
+import { Store, databaseUrl } from './store.js'
+import { TileCard } from './tile-card.js'
+import { watch } from './watch.js'
+
+const WRITE = 200 // milliseconds: browsers refuse to write the address for every frame
+const GATHER = 1500 // milliseconds: a load changes the store for a while
+const LOOK = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
+const LONG = 300000 // milliseconds: the longest of them
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
-const summary = byId('summary')
-
-/** @type {import('./api.js').Layer[]} */
-let layers = []
-/** @type {{layer: string, time?: string} | null} */
-let chosen = null
-let checking = false
-
+const store = new Store()
 const sheet = new Sheet(byId('panel'), byId('toggle'))
-const view = new MapView(byId('map'), { onMove: remember, onTileError: check })
+const notices = new Notices(byId('notices'))
+const view = new MapView(byId('map'), { onMove, onPick: pick, free: covered })
+const stage = new Stage(view.map, byId('time'))
+const outlines = new Outlines(view.map)
+const cards = new Cards(byId('cards'))
+const rangeCard = new RangeCard(stage, cards, outlines)
+const tileCard = new TileCard(stage, cards, outlines, store)
+const panel = new Panel(content, {
+  onLayer: name => choose(name),
+  onTime: time => stage.clock.setTime(time),
+  onOlder: () => readEditions(panel.editions.length + PAGE),
+  onCompare: () => { stage.chooseRange(); stage.compare(true) },
+  newestUrl: (layer, tile) => store.newestUrl(layer, tile)
+})
+
+/** @type {import('./store.js').Layer[]} */
+let layers = []
+/** @type {Map<string, import('./store.js').Stats> | null} */
+let stats = null
+let [unfinished, pause] = ['', LOOK]
+let looking
+/** @type {{layer: any, last: string} | null} */
+let told = null
+let again = new AbortController() // ends a pause before the store is asked again
+
+/** Pixels of the map that lie under something. */
+function covered () {
+  const box = node => node.getBoundingClientRect()
+  const side = box(byId('cards'))
+  return { left: sheet.covered, right: side.left > 0 ? innerWidth - side.left : 0, bottom: box(byId('map')).bottom - box(byId('time')).top }
+}
 
 async function start () {
   content.replaceChildren(loading())
   content.setAttribute('aria-busy', 'true')
-  summary.textContent = 'Reading the store …'
-  try {
-    layers = await readLayers()
-  } catch (error) {
-    summary.textContent = 'No connection'
-    say(failure(error, start))
-    return
-  } finally {
-    content.removeAttribute('aria-busy')
-  }
-  if (!layers.length) {
-    chosen = null
-    view.clear()
-    summary.textContent = 'An empty store'
-    say(empty(databaseUrl(), start))
-    return
+  summarize('Reading the store …')
+  for (let failures = 0; ;) {
+    try {
+      layers = await store.layers()
+      if (layers.length) break
+      failures = 0
+      say('An empty store', empty(databaseUrl(), () => again.abort()))
+    } catch (error) {
+      failures++
+      say('No connection', failure(error, () => again.abort()))
+    }
+    again = new AbortController()
+    await wait(failures ? backoff(failures) : LOOK, again.signal).catch(() => {})
   }
   document.body.classList.remove('bare')
-  summary.textContent = `${plural(layers.length, 'layer')} · ${bytes(layers.reduce((sum, { stats }) => sum + stats.bytes, 0))}`
+  content.removeAttribute('aria-busy')
   follow()
+  refresh()
 }
 
-/** A notice in place of everything else. */
-function say (notice) {
+/** A notice in place of everything else. The same one is left as it is, with the focus in it. */
+function say (summary, notice) {
+  content.removeAttribute('aria-busy')
+  summarize(summary)
   document.body.classList.add('bare')
   sheet.expand()
-  content.replaceChildren(notice)
+  if (content.firstElementChild?.textContent !== notice.textContent) content.replaceChildren(notice)
+}
+
+function summarize (text) {
+  const bytes = [...stats?.values() ?? []].reduce((sum, { bytes: more }) => sum + more, 0)
+  byId('summary').textContent = text ?? [plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
 /** Shows what the address asks for, or the first layer. */
 function follow () {
   const wanted = permalink.parse(location.hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
+  const problems = wanted.layer && !known ? [`There is no layer “${wanted.layer.slice(0, 63)}” here.`] : wanted.problems
   if (wanted.view) view.go(wanted.view)
-  choose(known?.layer ?? layers[0].layer, known && wanted.time)
-  if (wanted.layer && !known) content.prepend(banner(`There is no layer “${wanted.layer}” here.`))
+  const { time = null, compare = null, range = null } = known ? wanted : {}
+  stage.clock.setTime(compare ? compare.to : time)
+  const name = known?.layer ?? layers[0].layer
+  if (stage.doc?.layer !== name) choose(name)
+  stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
+  stage.compare(Boolean(compare))
+  if (compare) stage.clock.setTime(compare.to)
+  if (problems.length) notices.say('link', { text: `This link is not all right. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
+  else notices.end('link')
 }
 
-/**
- * @param {string} name
- * @param {string} [time]
- */
-function choose (name, time) {
-  const layer = /** @type {import('./api.js').Layer} */ (layers.find(candidate => candidate.layer === name))
-  const isOther = chosen?.layer !== name
-  chosen = { layer: name, time }
+const newest = name => stats?.has(name) ? fromSeconds(/** @type {any} */ (stats.get(name)).last) : now()
+
+/** Whether a layer has a past in a range; yes while that is not known. */
+function reaches (name, range) {
+  const known = stats?.get(name)
+  return !range || !known || (range.from <= fromSeconds(known.last) && range.to >= fromSeconds(known.first))
+}
+
+/** @param {string} name */
+function choose (name) {
+  const layer = /** @type {import('./store.js').Layer} */ (layers.find(candidate => candidate.layer === name))
+  const isOther = stage.doc?.layer !== name
   document.title = `${layer.name ?? name} · tilecouch`
-  render(layer, isOther)
-  if (layer.format === 'pbf') view.clear()
-  else view.show(layer, time, sheet.covered)
+  byId('shown').textContent = layer.name ?? name
+  tileCard.close()
+  if (isOther) for (const matter of ['store', 'tiles', 'sight', 'link']) notices.end(matter)
+  panel.render(layers, name, stats)
+  view.see(layer)
+  if (isOther) {
+    if (!reaches(name, stage.range)) stage.range = null
+    stage.show(store.db, layer)
+  }
+  panel.setTime(stage.time)
+  readEditions(PAGE)
   remember()
 }
 
-async function render (layer, isOther) {
-  const focused = /** @type {HTMLElement | null} */ (document.activeElement)
-  const place = focused?.dataset.layer ? `[data-layer="${focused.dataset.layer}"]` : focused?.dataset.time !== undefined ? `[data-time="${focused.dataset.time}"]` : null
-  const time = chosen?.time
-  const list = content.querySelector('.editions')
-  const scrolled = isOther ? 0 : list?.querySelector('ul')?.scrollTop ?? 0
-  const details = document.createElement('div')
-  details.className = 'details'
-  details.append(facts(layer, time))
-  content.replaceChildren(layerList(layers, { selected: layer.layer, onSelect: choose, details }))
-  try {
-    const editions = await cachedEditions(layer.layer, isOther)
-    if (chosen?.layer !== layer.layer || chosen.time !== time) return // meanwhile something else was chosen
-    const shown = editionList(editions, { time, onSelect: value => choose(layer.layer, value) })
-    details.firstElementChild?.before(shown)
-    if (scrolled) /** @type {HTMLElement} */ (shown.querySelector('ul')).scrollTop = scrolled
-    else if (time) shown.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest' })
-  } catch {
-    check()
+/** @param {number} limit */
+async function readEditions (limit) {
+  const name = /** @type {string} */ (stage.doc?.layer)
+  const editions = await store.editions(name, { limit: limit + 1 }).catch(() => null) // the map says what is wrong
+  if (!editions || stage.doc?.layer !== name) return
+  panel.setEditions(editions.slice(0, limit), editions.length > limit)
+  // a load is under way, or was stopped: then asking gets rarer
+  const state = JSON.stringify(editions.filter(({ finished }) => !finished))
+  if (state === '[]') return
+  pause = state === unfinished ? Math.min(2 * pause, LONG) : LOOK
+  unfinished = state
+  clearTimeout(looking)
+  looking = setTimeout(reread, pause)
+}
+
+/** Reads anew what is said of the store: after a load, or after it was away. */
+async function refresh () {
+  const found = await store.layers().catch(() => null)
+  if (!found) return
+  layers = found
+  if (!layers.length) {
+    stage.clear()
+    tileCard.close()
+    notices.clear()
+    return start()
   }
-  if (place) /** @type {HTMLElement | null} */ (content.querySelector(place))?.focus({ preventScroll: true })
+  describe()
+  stats = await store.stats().catch(() => stats)
+  describe()
 }
 
-/** @type {{layer: string, editions: Promise<import('./api.js').Edition[]>} | null} */
-let read = null
-
-function cachedEditions (layer, again) {
-  if (again || read?.layer !== layer) read = { layer, editions: readEditions(layer, LIMIT) }
-  return read.editions
+function describe () {
+  const name = stage.doc?.layer ?? ''
+  summarize()
+  const shown = layers.find(({ layer }) => layer === name)
+  if (shown) stage.doc = shown
+  panel.render(layers, name, stats)
 }
 
-/** Writes what is shown into the address, without a step in the browser's history for every move. */
-function remember () {
-  if (chosen && view.view) history.replaceState(null, '', permalink.format({ ...chosen, view: view.view }))
+const remember = soon(() => {
+  const { doc, time, comparing, range } = stage
+  if (doc && view.view) history.replaceState(null, '', permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }))
+}, WRITE)
+
+function onMove () {
+  remember()
+  writeCards()
+  tileCard.outline()
 }
 
-/** A tile did not come: is it missing, or is the server away? */
-async function check () {
-  if (checking || content.querySelector('.banner.away')) return
-  checking = true
-  const there = await isThere()
-  checking = false
-  if (there || !chosen) return
-  const away = banner('The server does not answer.', { label: 'Try again', action: retry })
-  away.classList.add('away')
-  content.prepend(away)
-  sheet.expand()
+/** @param {any} place @param {boolean} byKey */
+function pick (place, byKey) {
+  const tile = stage.layer?.tileAt(place)
+  if (!tile) return
+  tileCard.open(tile, byKey)
+  view.reveal(place)
 }
 
-async function retry () {
-  content.querySelector('.banner.away')?.remove()
-  if (!await isThere()) return check()
-  view.retry()
-  const layer = layers.find(candidate => candidate.layer === chosen?.layer)
-  if (layer) render(layer, true)
+function retry () {
+  stage.retry()
+  refresh()
 }
 
+const writeCards = soon(() => rangeCard.update())
+const reread = soon(() => { refresh(); readEditions(Math.max(PAGE, panel.editions.length)); tileCard.refresh() }, GATHER)
+
+stage.on('time range compare', remember)
+stage.on('time range compare changes extent zone', writeCards)
+stage.on('time', () => { panel.setTime(stage.time); tileCard.setTime() })
+stage.on('zone', () => { describe(); tileCard.render(); readEditions(panel.editions.length) })
+stage.on('storeback', reread)
+stage.on('extent', ({ first, last }) => { // told anew whenever a tile changes
+  const isNews = told?.layer === stage.layer && told?.last !== `${first} ${last}`
+  told = { layer: stage.layer, last: `${first} ${last}` }
+  if (isNews) reread()
+})
+stage.on('storeerror', ({ error }) => { if (error.code === 'LAYER_NOT_FOUND' || error.code === 'DATABASE_NOT_FOUND') refresh() })
+watch(stage, notices, view, retry)
+
+new ResizeObserver(() => {
+  for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
+}).observe(byId('time'))
 addEventListener('hashchange', () => { if (layers.length) follow() })
+addEventListener('online', () => again.abort())
+addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })
+document.addEventListener('visibilitychange', () => { if (!document.hidden && stage.doc) retry() })
 start()

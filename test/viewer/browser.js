@@ -1,5 +1,5 @@
 /* global document -- of the page, in functions that run there */
-// A Chromium for the tests of the viewer, and pages that remember what went wrong on them.
+// A Chromium for the tests, and pages that remember what went wrong on them.
 import { chromium } from 'playwright-core'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
@@ -36,11 +36,20 @@ export async function openPage (browser, options = screens.desk) {
   return { page, errors, close: () => context.close() }
 }
 
-/** Waits until the tiles in the window are drawn, and says how many there are. */
+/** Waits until all that is in view is drawn, and says how many tiles there are. */
 export async function drawnTiles (page) {
   await page.waitForFunction(() => {
-    const tiles = [...document.querySelectorAll('#map img.leaflet-tile')]
-    return tiles.length > 0 && tiles.every(tile => tile.classList.contains('leaflet-tile-loaded') && /** @type {any} */ (tile).naturalWidth > 0)
+    const timeline = document.querySelector('.tilecouch-timeline')
+    const images = [...document.querySelectorAll('#map .tilecouch-tile img')]
+    return timeline && !timeline.classList.contains('tilecouch-busy') && images.length > 0 && images.every(image => /** @type {any} */ (image).naturalWidth > 0)
   })
-  return page.locator('#map img.leaflet-tile').count()
+  return page.locator('#map .tilecouch-tile img').count()
+}
+
+/** Waits until the clock stands at a time as the timeline writes it, and all of it is drawn. @param {any} page @param {string} words */
+export async function shownAt (page, words) {
+  await page.waitForFunction(text => {
+    const timeline = document.querySelector('.tilecouch-timeline')
+    return timeline && !timeline.classList.contains('tilecouch-busy') && timeline.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith(text)
+  }, words)
 }

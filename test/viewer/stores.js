@@ -6,17 +6,15 @@ import { Store } from '../../loader/index.js'
 import { VIEWER_CSP } from '../../loader/setup.js'
 import { up } from '../../server/index.js'
 
-export const SMALL = { zooms: { min: 0, max: 2 }, hours: 3 }
+export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5 }
 
 export async function embeddedStore (options = {}) {
   const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-viewer-'))
-  const start = port => up({ data: folder, port, env: {}, demoSize: SMALL, ...options })
-  let running = await start(0)
+  const running = await up({ data: folder, port: 0, env: {}, demoSize: SMALL, ...options })
   return {
-    get url () { return running.url },
-    get viewer () { return running.viewer },
-    stop: () => running.close(),
-    async restart () { running = await start(+new URL(running.url).port) },
+    url: running.url,
+    viewer: running.viewer,
+    database: running.url,
     async close () {
       await running.close()
       await rm(folder, { recursive: true, force: true })
@@ -25,10 +23,11 @@ export async function embeddedStore (options = {}) {
 }
 
 const CSP = '_node/_local/_config/csp/attachments_header_value'
+let counter = 0
 
 async function couchStore (options = {}) {
   const server = new URL(/** @type {string} */ (process.env.COUCHDB_URL))
-  server.pathname = `/viewer_${process.pid}_${Date.now().toString(36)}`
+  server.pathname = `/viewer_${process.pid}_${Date.now().toString(36)}_${counter++}`
   const running = await up({ db: server.href, demoSize: SMALL, ...options })
   const store = await Store.open(server.href)
   const configure = value => store.couch.request({ method: value === null ? 'DELETE' : 'PUT', path: CSP, server: true, raw: true, ...(value !== null && { body: JSON.stringify(value) }) })

@@ -1,0 +1,70 @@
+// Tiles marked on the map: those that changed, and the one whose versions are being looked at.
+import L from 'leaflet'
+import { tileBounds } from '../core/index.js'
+
+const SIDES = [ // neighbour, and the edge towards it as corners [west or east, south or north]
+  { dx: -1, dy: 0, edge: [['w', 's'], ['w', 'n']] },
+  { dx: 1, dy: 0, edge: [['e', 's'], ['e', 'n']] },
+  { dx: 0, dy: -1, edge: [['w', 'n'], ['e', 'n']] },
+  { dx: 0, dy: 1, edge: [['w', 's'], ['e', 's']] }
+]
+
+export class Outlines {
+  #map
+  #renderer
+  #shapes = { changed: [], picked: [] }
+
+  /** @param {L.Map} map */
+  constructor (map) {
+    this.#map = map
+    map.createPane('outlines').style.cssText = 'z-index: 450; pointer-events: none'
+    this.#renderer = L.svg({ pane: 'outlines', padding: 0.5 })
+  }
+
+  /** @param {{z: number, x: number, y: number}[]} tiles each with a thin line, all together with a thick one */
+  changed (tiles) {
+    const there = new Set(tiles.map(({ x, y }) => `${x}/${y}`))
+    const boxes = []
+    const rims = []
+    for (const tile of tiles) {
+      const across = 2 ** tile.z
+      for (const side of this.#copies(tile)) {
+        boxes.push(ring(side))
+        for (const { dx, dy, edge } of SIDES) {
+          if (!there.has(`${(tile.x + dx + across) % across}/${tile.y + dy}`)) rims.push(edge.map(([lon, lat]) => [side[lat], side[lon]]))
+        }
+      }
+    }
+    this.#draw('changed', boxes.length
+      ? [L.polygon(boxes.map(box => [box]), this.#style('changed-tiles')), L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('changed-rim'))]
+      : [])
+  }
+
+  /** @param {{z: number, x: number, y: number} | null} tile */
+  picked (tile) {
+    const rings = tile ? this.#copies(tile).map(ring) : []
+    this.#draw('picked', rings.length ? [L.polygon(rings.map(box => [box]), this.#style('picked-casing')), L.polygon(rings.map(box => [box]), this.#style('picked-tile'))] : [])
+  }
+
+  #style (className) {
+    return { className, renderer: this.#renderer, interactive: false, smoothFactor: 0, noClip: true, fill: /tile/.test(className) }
+  }
+
+  #draw (name, shapes) {
+    for (const shape of this.#shapes[name]) shape.remove()
+    this.#shapes[name] = shapes.map(shape => shape.addTo(this.#map))
+  }
+
+  /** The sides of a tile in every copy of the world that is in sight. */
+  #copies ({ z, x, y }) {
+    const [west, south, east, north] = tileBounds(z, x, y)
+    const sight = this.#map.getBounds().pad(0.5)
+    const copies = []
+    for (let shift = Math.ceil((sight.getWest() - east) / 360) * 360; west + shift <= sight.getEast(); shift += 360) {
+      copies.push({ w: west + shift, s: south, e: east + shift, n: north })
+    }
+    return copies
+  }
+}
+
+const ring = ({ w, s, e, n }) => [[s, w], [n, w], [n, e], [s, e]]

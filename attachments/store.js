@@ -1,0 +1,146 @@
+// What the page reads of the store itself: layers, editions, figures and the documents of one tile. The map and the
+// timeline read for themselves.
+import { layerId, pastRange, tileId, timeline } from '../core/index.js'
+
+const PATIENCE = 20000 // milliseconds until a request counts as unanswered
+const INDEXING = 300000 // milliseconds: figures may wait for an index that is being built
+
+/** What went wrong, in words for the page. */
+export class StoreError extends Error {
+  /** @param {string} message @param {number} [status] none when nobody answered */
+  constructor (message, status) {
+    super(message)
+    this.status = status
+  }
+}
+
+async function read (url, { patience = PATIENCE, ...init } = {}) {
+  let answer
+  try {
+    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patience) })
+  } catch (error) {
+    throw new StoreError(error.name === 'TimeoutError' ? `No answer within ${patience / 1000} seconds.` : 'The server cannot be reached.')
+  }
+  const body = await answer.json().catch(() => null)
+  if (answer.ok && body) return body
+  throw new StoreError(body?.reason ?? `The server answered ${answer.status} ${answer.statusText}.`, answer.status)
+}
+
+const key = value => encodeURIComponent(JSON.stringify(value))
+
+/** The database behind this page, when CouchDB serves it; nothing behind a gateway. */
+export function databaseUrl (page = document.baseURI) {
+  const match = /^(.*)\/_design\/[^/]+\/_rewrite\//.exec(page)
+  return match ? match[1] : null
+}
+
+/**
+ * Address of a layer's tiles for other map clients, relative to the page.
+ * @param {Layer} layer @param {string | null} [time]
+ */
+export const template = ({ layer, format = 'png' }, time) => `${time ? `${layer}@${time}` : layer}/{z}/{x}/{y}.${format}`
+
+export class Store {
+  /** Address of the database, once it has answered. A rewrite costs CouchDB twice as much as what it leads to. */
+  db = ''
+
+  /** @returns {Promise<Layer[]>} every layer, without figures */
+  async layers () {
+    const path = `_all_docs?include_docs=true&startkey=${key('layer:')}&endkey=${key('layer;')}`
+    const addresses = this.db ? [this.db] : [databaseUrl(), new URL('db', document.baseURI).href]
+    let problem
+    for (const address of addresses) {
+      if (!address) continue
+      try {
+        const { rows } = await read(`${address}/${path}`)
+        this.db = address
+        return rows.map(({ doc }) => doc)
+      } catch (error) { // a proxy may show the page and hide the database
+        problem ??= error
+      }
+    }
+    throw problem
+  }
+
+  /**
+   * The figures of every layer.
+   * @returns {Promise<Map<string, Stats>>} empty where the view was not deployed
+   */
+  async stats () {
+    try {
+      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { patience: INDEXING }))
+    } catch (error) {
+      if (error.status === 404) return new Map()
+      throw error
+    }
+  }
+
+  /**
+   * Editions of a layer, newest first.
+   * @param {string} layer
+   * @param {{limit: number, before?: string}} options before: a time
+   * @returns {Promise<Edition[]>}
+   */
+  async editions (layer, { limit, before = '~' }) {
+    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${limit + (before === '~' ? 0 : 1)}&startkey=${key(`edition:${layer}@${before}`)}&endkey=${key(`edition:${layer}@`)}`)
+    return rows.map(({ doc }) => doc).filter(({ time }) => time !== before)
+  }
+
+  /**
+   * The newest versions of a tile, oldest first.
+   * @param {string} layer @param {{z: number, x: number, y: number}} tile
+   * @param {number} limit
+   * @returns {Promise<TileDocument[]>}
+   */
+  async versions (layer, { z, x, y }, limit) {
+    const id = tileId(layer, z, x, y)
+    const { startkey, endkey } = pastRange(id)
+    const { results } = await read(`${this.db}/_all_docs/queries`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ queries: [{ keys: [id], include_docs: true }, { startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true }] })
+    })
+    return timeline(results.flatMap(({ rows }) => rows.map(({ doc }) => doc)).filter(doc => doc?.type === 'tile')).slice(-limit)
+  }
+
+  /** @param {string} layer @returns {Promise<boolean>} */
+  async has (layer) {
+    const { rows: [row] } = await read(`${this.db}/_all_docs?key=${key(layerId(layer))}`)
+    return Boolean(row && !row.value.deleted)
+  }
+
+  /** Where the image of a version is: the address names what never changes. @param {TileDocument} doc */
+  tileUrl ({ _id, _rev }) {
+    return `${this.db}/${encodeURI(_id)}/tile?rev=${_rev}`
+  }
+
+  /** Where the newest image of a tile is. */
+  newestUrl (layer, { z, x, y }) {
+    return `${this.db}/${tileId(layer, z, x, y)}/tile`
+  }
+}
+
+// The view emits [bytes, seconds, x, y] under [layer, zoom, 'current' | 'past' | 'gone'] and reduces with _stats
+function addUp ({ rows }) {
+  /** @type {Map<string, Stats>} */
+  const layers = new Map()
+  for (const { key: [layer, z, kind], value: [size, seconds, x, y] } of rows) {
+    const stats = layers.get(layer) ?? { tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity, zooms: [] }
+    layers.set(layer, stats)
+    stats.versions += size.count
+    stats.bytes += size.sum
+    stats.first = Math.min(stats.first, seconds.min)
+    stats.last = Math.max(stats.last, seconds.max)
+    if (kind !== 'current') continue
+    stats.tiles += size.count
+    stats.zooms.push({ z, tiles: size.count, x0: x.min, x1: x.max, y0: y.min, y1: y.max })
+  }
+  return layers
+}
+
+/**
+ * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, zooms: {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
+ * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number}} Layer
+ * @typedef {{layer: string, time: string, title?: string, tiles?: number, finished?: string}} Edition
+ * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?: string, gone?: boolean, current?: boolean, _attachments?: {tile?: {length: number, content_type: string}}}} TileDocument
+ */

@@ -1,0 +1,92 @@
+// What a suite of the viewer stands on, on every kind of store: a store with layers, a server before it that can be made
+// slow or dead, and pages on which nothing may go wrong that was not expected.
+import assert from 'node:assert/strict'
+import { Store } from '../../loader/index.js'
+import { startFront } from '../client/support/front.js'
+import { hang, history } from '../client/support/gallery.js'
+import { openBrowser, openPage, screens } from './browser.js'
+import { kinds } from './stores.js'
+
+const REWRITE = '/_design/tiles/_rewrite/'
+
+/**
+ * @param {string} title
+ * @param {{layers?: string[], demo?: boolean}} options layers of the client library's gallery, beside the demo
+ * @param {(stage: Stage, kind: string) => void} body
+ */
+export function onViewer (title, { layers = [], demo = true }, body) {
+  for (const { name, open } of kinds) {
+    describe(`the viewer on ${name}: ${title}`, function () {
+      this.timeout(60000)
+      const stage = new Stage()
+
+      before(async function () {
+        stage.browser = await openBrowser(this)
+        stage.backend = await open({ demo })
+        stage.store = await Store.open(stage.backend.database)
+        await hang(stage.store, layers)
+        stage.front = await startFront(stage.backend.url)
+      })
+      afterEach(function () { return stage.clear(this.currentTest?.isPassed()) })
+      after(async () => {
+        await stage.browser?.close()
+        await stage.front?.close()
+        await stage.backend?.close()
+      })
+      body(stage, name)
+    })
+  }
+}
+
+export class Stage {
+  /** @type {any} */
+  browser
+  /** @type {any} */
+  backend
+  /** @type {any} */
+  front
+  /** @type {import('../../loader/index.js').Store} */
+  store = /** @type {any} */ (null)
+  /** @type {any[]} */
+  #views = []
+  /** @type {RegExp[]} */
+  #allowed = []
+
+  get address () {
+    return this.front.url + REWRITE
+  }
+
+  /** @param {string} [hash] @param {import('playwright-core').BrowserContextOptions} [options] */
+  async visit (hash = '', options = screens.desk) {
+    const view = await openPage(this.browser, options)
+    this.#views.push(view)
+    await view.page.goto(this.address + hash)
+    return view.page
+  }
+
+  /** A test that provokes errors says which. @param {RegExp[]} patterns */
+  allow (...patterns) {
+    this.#allowed.push(...patterns)
+  }
+
+  /** Writes more versions of a gallery's layer: step -> tiles. */
+  async write (layer, steps) {
+    await this.store.write(await history(layer, steps))
+  }
+
+  /** Images that were asked for as versions, once for each request. */
+  images () {
+    return this.front.requests('tile').filter(({ path }) => path.includes('rev='))
+  }
+
+  async clear (passed) {
+    const errors = this.#views.flatMap(view => view.errors).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
+    await Promise.all(this.#views.splice(0).map(view => view.close()))
+    this.#allowed = []
+    this.front.reset()
+    if (passed) assert.deepEqual(errors, [], 'nothing on the console')
+  }
+}
+
+/** What Chromium says of a server that is not there, or of an answer that is cut off. */
+export const AWAY = /net::ERR_/
