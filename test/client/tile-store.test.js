@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { TileStore } from '../../client/history/tile-store.js'
+import { TilecouchError } from '../../core/index.js'
+import { until } from '../../bench/wait.js'
+
+const version = (x, more = {}) => ({ layer: 'a', z: 5, x, y: 0, time: '2024-01-01T00:00:00Z', rev: '1-a', bytes: 10, gone: false, current: false, expires: null, ...more })
+const passing = () => new TilecouchError('COUCHDB_ERROR', { url: 'http://x', status: 503, reason: 'busy' })
+const lasting = () => new TilecouchError('TILE_NOT_FOUND', { id: 'a' })
+
+/** A source that answers when it is told to. */
+function source () {
+  const asked = []
+  return {
+    asked,
+    open: () => asked.filter(({ done }) => !done),
+    tile: (of, signal, { fresh }) => new Promise((resolve, reject) => {
+      const request = { x: of.x, fresh, done: false, aborted: false, answer: size => end(() => resolve(new Blob(['x'.repeat(size ?? 10)]))), fail: error => end(() => reject(error)) }
+      const end = how => { request.done = true; how() }
+      signal.addEventListener('abort', () => { request.aborted = true; end(() => reject(signal.reason)) })
+      asked.push(request)
+    })
+  }
+}
+
+const isAborted = error => error.name === 'AbortError'
+const turn = () => new Promise(resolve => { setImmediate(resolve) })
+
+describe('the store of images', () => {
+  it('fetches so many at a time, the wanted before the merely likely, in order', async () => {
+    const from = source()
+    const store = new TileStore(from, { requests: 2 })
+    for (const x of [0, 1, 2, 3]) store.load(version(x), { urgent: false })
+    for (const x of [4, 5]) store.load(version(x))
+    const order = []
+    while (from.open().length) {
+      assert.ok(from.open().length <= 2)
+      order.push(from.open()[0].x)
+      from.open()[0].answer()
+      await turn()
+    }
+    assert.deepEqual(order, [0, 1, 4, 5, 2, 3])
+  })
+
+  it('asks once for a version, whoever wants it and when', async () => {
+    const from = source()
+    const store = new TileStore(from)
+    const both = Promise.all([store.load(version(1)), store.load(version(1), { urgent: false })])
+    from.asked[0].answer()
+    const [a, b] = await both
+    assert.equal(a, b)
+    assert.equal(await store.load(version(1)), a)
+    assert.equal(store.has(version(1)), true)
+    assert.equal(from.asked.length, 1)
+    store.load(version(1, { rev: '2-b' }))
+    store.load(version(1, { time: '2024-01-02T00:00:00Z' }))
+    store.load(version(1, { rev: '3-c', content: '1-a' }))
+    assert.equal(from.asked.length, 3, 'another revision or time is another image, unless it is known to be the same')
+  })
+
+  it('hurries what is wanted after all', async () => {
+    const from = source()
+    const store = new TileStore(from, { requests: 1 })
+    for (const x of [0, 1, 2]) store.load(version(x), { urgent: false })
+    store.load(version(2))
+    from.asked[0].answer()
+    await turn()
+    assert.equal(from.open()[0].x, 2)
+  })
+
+  it('drops what nobody wants any more and has not begun, and lets come in what has', async () => {
+    const from = source()
+    const store = new TileStore(from, { requests: 1 })
+    const [one, other] = [{}, {}]
+    const begun = store.load(version(0), { user: one })
+    const waiting = store.load(version(1), { user: one })
+    store.load(version(2), { user: one })
+    store.load(version(2), { user: other })
+    for (const x of [0, 1, 2, 7]) store.release(version(x), one)
+    await assert.rejects(waiting, isAborted)
+    from.asked[0].answer()
+    await begun
+    await turn()
+    assert.deepEqual(from.asked.map(({ x, aborted }) => [x, aborted]), [[0, false], [2, false]])
+    assert.ok(store.has(version(0)))
+  })
+
+  it('aborts what leaves the screen, unless somebody else wants it', async () => {
+    const from = source()
+    const store = new TileStore(from)
+    const [one, other] = [{}, {}]
+    const gone = store.load(version(0), { user: one })
+    store.load(version(1), { user: one })
+    store.load(version(1), { user: other, urgent: false })
+    for (const x of [0, 1]) store.release(version(x), one, { abort: true })
+    await assert.rejects(gone, isAborted)
+    assert.deepEqual(from.asked.map(({ aborted }) => aborted), [true, false])
+    store.load(version(0))
+    assert.equal(from.asked.length, 3, 'who comes back asks anew')
+  })
+
+  it('tries again what may pass, past the cache, and nothing else', async () => {
+    const from = source()
+    const store = new TileStore(from, { attempts: 2, requests: 1 })
+    const result = store.load(version(0))
+    const next = store.load(version(1))
+    from.asked[0].fail(passing())
+    await turn()
+    assert.equal(from.open()[0].x, 1, 'others need not wait for this one')
+    from.open()[0].fail(lasting())
+    await assert.rejects(next, { code: 'TILE_NOT_FOUND' })
+    await until(() => from.open().length)
+    assert.deepEqual(from.asked.map(({ x, fresh }) => [x, fresh]), [[0, false], [1, false], [0, true]])
+    from.open()[0].fail(passing())
+    await assert.rejects(result, { code: 'COUCHDB_ERROR' })
+    await turn()
+    assert.equal(from.asked.length, 3)
+    store.load(version(0))
+    assert.equal(from.open()[0].fresh, true)
+  })
+
+  it('does not try again what nobody wants any more', async () => {
+    const from = source()
+    const store = new TileStore(from)
+    const user = {}
+    const result = store.load(version(0), { user })
+    from.asked[0].fail(passing())
+    await turn()
+    store.release(version(0), user)
+    await assert.rejects(result, isAborted)
+    store.load(version(0))
+    assert.equal(from.asked.length, 2, 'and whoever comes back does not wait')
+  })
+
+  it('keeps so many bytes, and forgets what was not used for longest', async () => {
+    const from = source()
+    const store = new TileStore(from, { cacheSize: 30 })
+    const load = async x => {
+      const result = store.load(version(x))
+      from.open()[0]?.answer(10)
+      await result
+    }
+    for (const x of [0, 1, 2]) await load(x)
+    await load(0)
+    await load(3)
+    assert.deepEqual([0, 1, 2, 3].map(x => store.has(version(x))), [true, false, true, true])
+    const large = store.load(version(9))
+    from.open()[0].answer(100)
+    assert.equal((await large).size, 100, 'one that is too large is shown and not kept')
+    assert.deepEqual([0, 1, 2, 3, 9].map(x => store.has(version(x))), [false, false, false, false, false])
+  })
+
+  it('fetches a damaged image again, past the cache', async () => {
+    const from = source()
+    const store = new TileStore(from)
+    const first = store.load(version(0))
+    from.asked[0].answer()
+    await first
+    store.forget(version(0))
+    store.forget(version(1))
+    assert.equal(store.has(version(0)), false)
+    const second = store.load(version(0))
+    from.asked[1].answer()
+    await second
+    assert.deepEqual(from.asked.map(({ fresh }) => fresh), [false, true])
+  })
+
+  it('ends everything when it is closed, and may be used again', async () => {
+    const from = source()
+    const store = new TileStore(from, { requests: 1 })
+    const all = [0, 1].map(x => store.load(version(x)))
+    store.close()
+    for (const result of all) await assert.rejects(result, isAborted)
+    await turn()
+    assert.deepEqual(from.asked.map(({ aborted }) => aborted), [true])
+    store.load(version(5))
+    assert.equal(from.asked.length, 2)
+  })
+})
