@@ -1,6 +1,6 @@
 // A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
 // answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
-import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
+import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
 
 export const sourceDefaults = {
   timeout: 30000, // milliseconds until a request counts as unanswered
@@ -32,7 +32,9 @@ export class CouchSource {
    * @param {Partial<typeof sourceDefaults>} [options]
    */
   constructor (db, options = {}) {
-    if (typeof db !== 'string' || !db.trim() || /^\s*(\w+:)?\/\/[^/]*@/.test(db)) throw new TilecouchError('BAD_DATABASE', { value: db })
+    if (typeof db !== 'string' || !db.trim() || /^\s*(\w+:)?\/\/[^/]*@/.test(db)) {
+      throw new TilecouchError('BAD_DATABASE', { value: typeof db === 'string' ? db.replace(/\/\/[^/]*@/, '//') : db })
+    }
     this.db = db.trim().replace(/\/+$/, '')
     this.options = { ...sourceDefaults, ...options }
   }
@@ -44,7 +46,7 @@ export class CouchSource {
    */
   async layer (layer, signal) {
     checkLayer(layer)
-    return this.#json(encodeURIComponent(layerId(layer)), { signal }, () => new TilecouchError('LAYER_NOT_FOUND', { layer }))
+    return this.#json(encodeURIComponent(layerId(layer)), { signal }, { missing: () => new TilecouchError('LAYER_NOT_FOUND', { layer }) })
   }
 
   /**
@@ -114,24 +116,29 @@ export class CouchSource {
     const selector = { _id: { $regex: `^(${layer}:[0-9:]+${past ? '(@.+)?' : ''}|layer:${layer})$` } }
     const { results, last_seq: last } = await this.#json(
       `_changes?feed=${wait ? 'longpoll' : 'normal'}&filter=_selector&since=${encodeURIComponent(since)}&timeout=${this.options.timeout / 2}`,
-      { method: 'POST', body: JSON.stringify({ selector }), signal })
+      { method: 'POST', body: JSON.stringify({ selector }), signal }, { isRight: body => Array.isArray(body?.results) })
     const tiles = []
     for (const { id, changes, deleted } of results) {
-      if (id !== layerId(layer)) tiles.push({ ...parseTileId(id), rev: changes[0].rev, deleted: Boolean(deleted) })
+      if (isTileId(id)) tiles.push({ ...parseTileId(id), rev: changes[0].rev, deleted: Boolean(deleted) })
     }
-    return { since: String(last), tiles, layer: tiles.length < results.length }
+    return { since: String(last), tiles, layer: results.some(({ id }) => id === layerId(layer)) }
   }
 
   #query (view, queries, signal) {
-    return this.#json(`${view}/queries`, { method: 'POST', body: JSON.stringify({ queries }), signal }, () => new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') }))
+    return this.#json(`${view}/queries`, { method: 'POST', body: JSON.stringify({ queries }), signal }, {
+      missing: () => new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') }),
+      isRight: body => body?.results?.length === queries.length && body.results.every(result => Array.isArray(result?.rows))
+    })
   }
 
-  async #json (path, init, missing) {
+  /** @param {string} path @param {any} init @param {{missing?: () => Error, isRight?: (body: any) => boolean}} expectations */
+  async #json (path, init, { missing, isRight = body => body !== null && typeof body === 'object' }) {
     const response = await this.#fetch(`${this.db}/${path}`, init)
     if (!response.ok) throw (response.status === 404 && missing && await isMissing(response)) ? missing() : await this.#failure(response)
     const body = await this.#body(response, 'json')
     const error = body?.results?.find?.(result => result?.error)
     if (error) throw new TilecouchError('COUCHDB_ERROR', { url: this.db, status: 200, reason: error.reason ?? error.error })
+    if (!isRight(body)) throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'JSON of another kind' })
     return body
   }
 

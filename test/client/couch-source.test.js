@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { CouchSource, isPassing } from '../../client/source/couch-source.js'
+import { Store } from '../../loader/index.js'
+import { onEachStore, as } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { furnish } from './support/designs.js'
+
+const T = step => `2024-01-0${step}T00:00:00Z`
+const version = (x, y, step) => ({ layer: 'osm', z: 3, x, y, time: T(step), bytes: png(x * 100 + y * 10 + step) })
+const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
+const never = new AbortController().signal
+
+onEachStore('a source', backend => {
+  let store
+  let url
+  const paths = ['', '/_design/tiles/_rewrite/db']
+
+  before(async () => {
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', { name: 'Map', maxzoom: 3 })
+    await store.defineLayer('empty', {})
+    await store.write([version(1, 1, 1), version(1, 2, 2), version(1, 1, 3), version(2, 5, 1)])
+    await store.write([{ layer: 'osm', z: 3, x: 2, y: 5, time: T(2), gone: true }])
+    await furnish(store)
+  })
+
+  for (const path of paths) {
+    describe(path ? 'behind the addresses of tiles' : 'at the database', () => {
+      let source
+      before(() => { source = new CouchSource(`${as(url)}${path}/`) })
+
+      it('reads the document of a layer', async () => {
+        const doc = await source.layer('osm')
+        assert.deepEqual([doc.name, doc.maxzoom, doc.type], ['Map', 3, 'layer'])
+        await assert.rejects(source.layer('nothing'), { code: 'LAYER_NOT_FOUND' })
+        await assert.rejects(source.layer('No!'), { code: 'BAD_LAYER' })
+      })
+
+      it('reads the versions of every tile of some columns, in one answer for each', async () => {
+        const [one, two, three] = await source.versions('osm', [{ z: 3, x: 1, y0: 0, y1: 3 }, { z: 3, x: 2, y0: 4, y1: 7 }, { z: 3, x: 1, y0: 4, y1: 7 }])
+        assert.deepEqual(one.map(({ x, y, time, current, gone }) => [x, y, time, current, gone]), [[1, 1, T(1), false, false], [1, 1, T(3), true, false], [1, 2, T(2), true, false]])
+        assert.deepEqual(two.map(({ time, current, gone, bytes }) => [time, current, gone, bytes > 0]), [[T(1), false, false, true], [T(2), true, true, false]])
+        assert.deepEqual(three, [])
+      })
+
+      it('reads the first and the last time of a layer', async () => {
+        assert.deepEqual(await source.extent('osm'), { first: T(1), last: T(3) })
+        assert.equal(await source.extent('empty'), null)
+      })
+
+      it('reads images of heads and of the past, by addresses that hold', async () => {
+        const [[past, head]] = await source.versions('osm', [{ z: 3, x: 1, y0: 1, y1: 1 }])
+        assert.deepEqual(await bytesOf(await source.tile(past)), png(111))
+        const image = await source.tile(head)
+        assert.deepEqual(await bytesOf(image), png(113))
+        assert.equal(image.type, 'image/png')
+        await assert.rejects(source.tile({ ...head, y: 7 }), { code: 'TILE_NOT_FOUND' })
+        await assert.rejects(source.tile({ ...head, rev: '9-0123456789abcdef0123456789abcdef' }), { code: 'TILE_NOT_FOUND' })
+      })
+
+      it('tells what changes, at once or when it happens, and of what is deleted', async () => {
+        const layer = `live${path.length}`
+        const { since } = await source.changes(layer, 'now', never)
+        assert.deepEqual(await source.changes(layer, since, never, { wait: false }), { since, tiles: [], layer: false })
+        const waiting = source.changes(layer, since, never)
+        await store.write([{ ...version(1, 1, 1), layer: `${layer}er` }]) // whose name only begins so
+        await store.write([{ ...version(1, 1, 1), layer }])
+        const first = await waiting
+        assert.deepEqual(first.tiles.map(({ z, x, y, deleted }) => [z, x, y, deleted]), [[3, 1, 1, false]])
+        await store.defineLayer(layer, { name: 'Live' })
+        const second = await source.changes(layer, first.since, never)
+        assert.deepEqual([second.tiles, second.layer], [[], true])
+        await store.write([{ ...version(1, 1, 2), layer }])
+        const third = await source.changes(layer, second.since, never)
+        assert.deepEqual(third.tiles.map(({ y, rev }) => [y, +rev.split('-')[0]]), [[1, 2]], 'the head alone')
+        const all = await source.changes(layer, second.since, never, { past: true })
+        assert.equal(all.tiles.length, 2)
+        const { _rev: rev } = await store.couch.get(`${layer}:3:1:1`)
+        await store.couch.request({ method: 'DELETE', path: `${layer}%3A3%3A1%3A1`, qs: { rev } })
+        const fourth = await source.changes(layer, third.since, never)
+        assert.deepEqual(fourth.tiles.map(({ x, deleted }) => [x, deleted]), [[1, true]])
+      })
+
+      it('waits no longer for changes than half of its timeout', async () => {
+        const short = new CouchSource(`${as(url)}${path}`, { timeout: 400 })
+        const { since } = await short.changes('empty', 'now', never)
+        assert.deepEqual((await short.changes('empty', since, never)).tiles, [])
+      })
+
+      it('stops waiting when told to', async () => {
+        const stop = new AbortController()
+        const { since } = await source.changes('empty', 'now', stop.signal)
+        const waiting = source.changes('empty', since, stop.signal)
+        stop.abort()
+        await assert.rejects(waiting, { name: 'AbortError' })
+      })
+    })
+  }
+
+  it('tells a missing database and a missing index from a missing layer', async () => {
+    const nowhere = new CouchSource(`${as(url)}_not`)
+    await assert.rejects(nowhere.layer('osm'), { code: 'DATABASE_NOT_FOUND' })
+    await assert.rejects(nowhere.extent('osm'), { code: 'DATABASE_NOT_FOUND' })
+    const bare = await backend.database()
+    await Store.create(bare)
+    const source = new CouchSource(as(bare))
+    await assert.rejects(source.versions('osm', [{ z: 0, x: 0, y0: 0, y1: 0 }]), { code: 'INDEX_MISSING' })
+    await assert.rejects(source.extent('osm'), { code: 'INDEX_MISSING' })
+    await assert.rejects(source.layer('osm'), { code: 'LAYER_NOT_FOUND' })
+  })
+
+  if (backend.supports.users) it('is told who may not read', async () => {
+    const locked = await backend.database()
+    await Store.create(locked, { public: false })
+    await assert.rejects(new CouchSource(as(locked)).layer('osm'), { code: 'UNAUTHORIZED' })
+    const headers = { authorization: `Basic ${btoa('nobody:wrong')}` }
+    await assert.rejects(new CouchSource(as(locked), { fetchOptions: { headers } }).extent('osm'), { code: 'UNAUTHORIZED' })
+  })
+})
+
+describe('a source beside a server that misbehaves', () => {
+  let server
+  let url
+  let serve
+  const json = (status, body) => (request, response) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body))
+  const tile = { layer: 'a', z: 0, x: 0, y: 0, time: T(1), rev: '1-a', bytes: 1, gone: false, current: true, expires: null }
+  const calls = {
+    layer: source => source.layer('a'),
+    versions: source => source.versions('a', [{ z: 0, x: 0, y0: 0, y1: 0 }]),
+    extent: source => source.extent('a'),
+    tile: source => source.tile(tile),
+    changes: source => source.changes('a', '1', never)
+  }
+  const all = Object.keys(calls)
+  const codeOf = async (name, options) => calls[name](new CouchSource(`${url}/db`, options)).then(() => 'none', error => error.code ?? error.name)
+
+  before(async () => {
+    server = createServer((request, response) => serve(request, response))
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    url = `http://127.0.0.1:${server.address().port}`
+  })
+  after(() => new Promise(resolve => {
+    server.close(resolve)
+    server.closeAllConnections()
+  }))
+
+  for (const [what, answer, codes, passing] of /** @type {[string, any, string[], boolean][]} */ ([
+    ['an error of the server', json(500, { error: 'x', reason: 'boom' }), all.map(() => 'COUCHDB_ERROR'), true],
+    ['an overloaded server', json(429, { error: 'x' }), all.map(() => 'COUCHDB_ERROR'), true],
+    ['an error page', (request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'), all.map(() => 'COUCHDB_ERROR'), true],
+    ['a bad request', json(400, { error: 'bad_request' }), all.map(() => 'COUCHDB_ERROR'), false],
+    ['a name or password that is needed', json(401, { error: 'unauthorized' }), all.map(() => 'UNAUTHORIZED'), false],
+    ['a refusal', json(403, { error: 'forbidden', reason: 'no' }), all.map(() => 'FORBIDDEN'), false],
+    ['a 404 of somebody else', (request, response) => response.writeHead(404).end('<h1>Not here</h1>'), ['LAYER_NOT_FOUND', 'INDEX_MISSING', 'INDEX_MISSING', 'TILE_NOT_FOUND', 'COUCHDB_ERROR'], false],
+    ['a 404 whose body is null', json(404, 'null'), ['LAYER_NOT_FOUND', 'INDEX_MISSING', 'INDEX_MISSING', 'TILE_NOT_FOUND', 'COUCHDB_ERROR'], false],
+    ['a body that is no JSON', json(200, '<h1>'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'none', 'BAD_ANSWER'], true],
+    ['JSON that is no answer', json(200, '{}'), ['none', 'BAD_ANSWER', 'BAD_ANSWER', 'none', 'BAD_ANSWER'], true],
+    ['null for an answer', json(200, 'null'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'none', 'BAD_ANSWER'], true],
+    ['a query that failed among others', json(200, { results: [{ error: 'timeout', reason: 'the index is being built' }] }), ['COUCHDB_ERROR', 'COUCHDB_ERROR', 'COUCHDB_ERROR', 'none', 'COUCHDB_ERROR'], false],
+    ['a connection that breaks in the middle', (request, response) => {
+      response.writeHead(200, { 'Content-Length': 100 })
+      response.write('{"results":', () => response.destroy())
+    }, ['UNREACHABLE', 'UNREACHABLE', 'UNREACHABLE', 'BAD_ANSWER', 'UNREACHABLE'], true],
+    ['a connection that breaks at once', (request, response) => response.destroy(), all.map(() => 'UNREACHABLE'), true]
+  ])) {
+    it(`tells ${what}`, async () => {
+      serve = answer
+      for (const [at, name] of all.entries()) assert.equal(await codeOf(name), codes[at], name)
+      const error = await calls.versions(new CouchSource(`${url}/db`)).catch(reason => reason)
+      assert.equal(isPassing(error), passing)
+    })
+  }
+
+  it('does not wait for ever, neither for an answer nor for the rest of one', async () => {
+    serve = () => {}
+    for (const name of all) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
+    serve = (request, response) => response.writeHead(200).write('{')
+    for (const name of all) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
+  })
+
+  it('tells a server that is not there', async () => {
+    await assert.rejects(new CouchSource('http://127.0.0.1:9/db').layer('a'), error => error.code === 'UNREACHABLE' && isPassing(error))
+  })
+
+  it('is stopped in the middle of an answer as well', async () => {
+    const stop = new AbortController()
+    serve = (request, response) => response.writeHead(200).write('{', () => stop.abort())
+    await assert.rejects(new CouchSource(`${url}/db`).layer('a', stop.signal), { name: 'AbortError' })
+  })
+
+  it('leaves out what is no tile, and goes on', async () => {
+    serve = json(200, { last_seq: '7-x', results: [{ id: 'a:99:1:1', changes: [{ rev: '1-a' }] }, { id: 'a:1:1:1', changes: [{ rev: '1-b' }] }, { id: 'layer:a', changes: [{ rev: '1-c' }] }] })
+    const changes = await new CouchSource(`${url}/db`).changes('a', '1', never)
+    assert.deepEqual(changes, { since: '7-x', tiles: [{ layer: 'a', z: 1, x: 1, y: 1, rev: '1-b', deleted: false }], layer: true })
+  })
+
+  it('sends what it is given with every request, and asks for images without asking again', async () => {
+    const seen = []
+    serve = (request, response) => {
+      seen.push([request.method, request.url, request.headers['x-key'], request.headers['content-type']])
+      json(200, { results: /_changes/.test(request.url) ? [] : Array(/by_time/.test(request.url) ? 2 : 1).fill({ rows: [] }), last_seq: 1 })(request, response)
+    }
+    const source = new CouchSource(` ${url}/db// `, { fetchOptions: { headers: { 'x-key': '7' } } })
+    for (const name of all) await calls[name](source)
+    assert.ok(seen.every(([, , key]) => key === '7'))
+    assert.deepEqual(seen.map(([method, path]) => `${method} ${path.split('?')[0]}`), [
+      'GET /db/layer%3Aa', 'POST /db/_design/versions/_view/by_tile/queries', 'POST /db/_design/versions/_view/by_time/queries', 'GET /db/a:0:0:0/tile', 'POST /db/_changes'
+    ])
+    assert.ok(seen.every(([method, , , type]) => method === 'GET' || type === 'application/json'))
+    assert.equal(source.template('a'), `${url}/db/a:{z}:{x}:{y}/tile`)
+    assert.throws(() => source.template('A'), { code: 'BAD_LAYER' })
+  })
+
+  it('takes no address with a password, and none that is none', () => {
+    for (const db of ['', ' ', null, undefined, 7, 'http://a:b@host/db', '//a:b@host/db', 'https://a@host/db']) assert.throws(() => new CouchSource(/** @type {any} */ (db)), error => error.code === 'BAD_DATABASE' && !/:b@/.test(error.message), String(db))
+    for (const db of ['/db', 'db', '../db', 'http://host/db', 'https://host:6984/a/b@c']) assert.ok(new CouchSource(db))
+  })
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { IndexLoader } from '../../client/history/index-loader.js'
+import { VersionIndex } from '../../client/history/version-index.js'
+import { TilecouchError } from '../../core/index.js'
+import { until } from '../../bench/wait.js'
+
+const column = (x, y0, y1) => ({ z: 5, x, y0, y1 })
+const version = (x, y, step = 1) => ({ layer: 'a', z: 5, x, y, time: `2024-01-0${step}T00:00:00Z`, rev: '1-a', bytes: 1, gone: false, current: false, expires: null })
+const turn = () => new Promise(resolve => { setImmediate(resolve) })
+const away = () => new TilecouchError('UNREACHABLE', { url: 'http://x', why: 'away' })
+
+function stand () {
+  const asked = []
+  const said = []
+  const source = {
+    versions: (layer, columns, signal) => new Promise((resolve, reject) => {
+      const end = how => value => { request.done = true; how(value) }
+      const request = { columns, done: false, aborted: false, answer: async (versions = columns.map(() => [])) => { end(resolve)(versions); await turn() }, fail: async (error = away()) => { end(reject)(error); await turn() } }
+      signal.addEventListener('abort', () => { request.aborted = true; end(reject)(signal.reason) })
+      asked.push(request)
+    })
+  }
+  const index = new VersionIndex()
+  const loader = new IndexLoader(/** @type {any} */ (source), 'a', index, { onKnown: () => said.push('known'), onError: error => said.push(error.code), onBack: () => said.push('back') })
+  return { asked, said, index, loader }
+}
+
+describe('filling the index', () => {
+  it('is one request for all that a view lacks, and none for what is known', async () => {
+    const { asked, said, index, loader } = stand()
+    loader.want([column(1, 0, 5), column(2, 0, 5)])
+    assert.deepEqual(asked.map(({ columns }) => columns), [[column(1, 0, 7), column(2, 0, 7)]])
+    await asked[0].answer([[version(1, 2)], []])
+    assert.deepEqual(said, ['back', 'known'])
+    assert.equal(index.versions(5, 1, 2).length, 1)
+    loader.want([column(2, 2, 7)])
+    assert.equal(asked.length, 1)
+    loader.want([column(2, 2, 8), column(3, 0, 3)])
+    assert.deepEqual(asked[1].columns, [column(2, 8, 11), column(3, 0, 3)])
+  })
+
+  it('asks for nothing that is on its way already, also not for a part of it', async () => {
+    const { asked, loader } = stand()
+    loader.want([column(1, 0, 7)])
+    loader.want([column(1, 0, 7)])
+    loader.want([column(1, 4, 11)])
+    assert.deepEqual(asked.map(({ columns }) => columns), [[column(1, 0, 7)], [column(1, 8, 11)]])
+  })
+
+  it('gives up a question when nothing of it is in view any more', async () => {
+    const { asked, said, index, loader } = stand()
+    loader.want([column(1, 0, 3), column(2, 0, 3)])
+    loader.want([column(2, 0, 3), column(3, 0, 3)])
+    loader.want([column(9, 0, 3)])
+    assert.deepEqual(asked.map(({ aborted }) => aborted), [true, true, false])
+    await turn()
+    assert.deepEqual(said, [])
+    assert.equal(index.isKnown(5, 1, 0), false)
+    loader.stop()
+    assert.equal(asked[2].aborted, true)
+    assert.equal(loader.isBusy, false)
+  })
+
+  it('asks again until the store answers, and says how it goes', async () => {
+    const { asked, said, loader } = stand()
+    loader.want([column(1, 0, 3)])
+    await asked[0].fail()
+    await until(() => asked.length === 2)
+    await asked[1].answer()
+    assert.deepEqual(said, ['UNREACHABLE', 'back', 'known'])
+  })
+
+  it('asks at once when it is told to, but only again for what failed', async () => {
+    const { asked, loader } = stand()
+    loader.want([column(1, 0, 3)])
+    loader.retry()
+    assert.equal(asked.length, 1)
+    await asked[0].fail()
+    loader.want([column(1, 0, 3), column(2, 0, 3)])
+    await asked[1].answer()
+    loader.retry()
+    assert.deepEqual(asked.slice(1).map(({ columns }) => columns), [[column(2, 0, 3)], [column(1, 0, 3)]])
+    loader.stop()
+  })
+
+  it('is no failure any more when what failed is not wanted any more', async () => {
+    const { asked, said, loader } = stand()
+    loader.want([column(1, 0, 3)])
+    await asked[0].answer()
+    loader.want([column(2, 0, 3)])
+    await asked[1].fail()
+    loader.want([column(3, 0, 3)])
+    assert.deepEqual(said.slice(2), ['UNREACHABLE'], 'not while another question is open')
+    loader.want([column(1, 0, 3)])
+    assert.deepEqual(said.slice(2), ['UNREACHABLE', 'back'])
+  })
+
+  it('is done again for tiles that change while it is on its way', async () => {
+    const { asked, index, loader } = stand()
+    loader.want([column(1, 0, 7)])
+    loader.expire(5, 1, 6)
+    loader.expire(5, 2, 6)
+    await asked[0].answer([[version(1, 6)]])
+    assert.deepEqual(asked[1].columns, [column(1, 4, 7)])
+    assert.equal(index.versions(5, 1, 6).length, 1, 'what is known serves meanwhile')
+    await asked[1].answer([[version(1, 6), version(1, 6, 2)]])
+    assert.equal(index.versions(5, 1, 6).length, 2)
+    assert.equal(asked.length, 2)
+  })
+
+  it('is done again for everything after everything expired', async () => {
+    const { asked, loader } = stand()
+    loader.want([column(1, 0, 7), column(2, 0, 7)])
+    loader.expireAll()
+    await asked[0].answer()
+    assert.deepEqual(asked[1].columns, [column(1, 0, 7), column(2, 0, 7)])
+    await asked[1].answer()
+    assert.equal(asked.length, 2)
+  })
+})

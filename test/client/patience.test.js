@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { follow } from '../../client/source/follow.js'
+import { Health } from '../../client/source/health.js'
+import { backoff, persist, wait } from '../../client/source/patience.js'
+import { leafletOptions, corners } from '../../client/source/layer-options.js'
+
+const failure = code => Object.assign(new Error(code), { code })
+
+describe('waiting', () => {
+  it('ends when the time is over, or with the reason why nobody waits any more', async () => {
+    await wait(1)
+    const stop = new AbortController()
+    const waiting = wait(60000, stop.signal)
+    stop.abort(new Error('enough'))
+    await assert.rejects(waiting, /enough/)
+    await assert.rejects(wait(60000, stop.signal), /enough/)
+  })
+
+  it('doubles up to a limit, with some chance in it', () => {
+    for (let attempt = 0; attempt < 40; attempt++) {
+      const middle = Math.min(30000, 500 * 2 ** attempt)
+      for (let time = 0; time < 20; time++) {
+        const milliseconds = backoff(attempt)
+        assert.ok(milliseconds >= middle * 0.75 && milliseconds <= middle * 1.25)
+      }
+    }
+    assert.ok(backoff(9, { first: 1, longest: 2 }) <= 2.5)
+  })
+
+  it('goes on until something works, and tells of each failure', async () => {
+    const said = []
+    let times = 0
+    const task = async () => { if (times++ < 1) throw failure('A'); return 7 }
+    assert.equal(await persist(task, { signal: new AbortController().signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done') }), 7)
+    assert.deepEqual(said, ['A', 'done'])
+  })
+
+  it('tells nobody of what happens after it was stopped', async () => {
+    const stop = new AbortController()
+    const said = []
+    const options = { signal: stop.signal, onError: () => said.push('error'), onDone: () => said.push('done') }
+    const [working, failing] = [persist(async () => { stop.abort() }, options), persist(async () => { await null; throw failure('A') }, options)]
+    await assert.rejects(working, { name: 'AbortError' })
+    await assert.rejects(failing, { name: 'AbortError' })
+    await assert.rejects(persist(async () => said.push('begun'), options), { name: 'AbortError' })
+    assert.deepEqual(said, [])
+  })
+})
+
+describe('the health of a store', () => {
+  const healthOf = said => new Health({ onError: ({ code }) => said.push(code), onBack: () => said.push('back') })
+
+  it('is told once, however many have the same trouble, and is good when the last of them has none', () => {
+    const said = []
+    const health = healthOf(said)
+    health.ok('index')
+    health.fail('index', failure('A'))
+    health.fail('tiles', failure('A'))
+    health.fail('index', failure('A'))
+    assert.equal(health.isGood, false)
+    health.ok('index')
+    health.ok('index')
+    assert.deepEqual(said, ['A'])
+    health.ok('tiles')
+    assert.deepEqual(said, ['A', 'back'])
+    assert.equal(health.isGood, true)
+    health.fail('index', failure('A'))
+    assert.deepEqual(said, ['A', 'back', 'A'])
+  })
+
+  it('is told again when the trouble is another', () => {
+    const said = []
+    const health = healthOf(said)
+    health.fail('index', failure('A'))
+    health.fail('index', failure('B'))
+    health.fail('layer', failure('A'))
+    assert.deepEqual(said, ['A', 'B', 'A'])
+  })
+})
+
+describe('following a feed', () => {
+  it('waits for changes, but after a failure only for the store', async () => {
+    const stop = new AbortController()
+    const said = []
+    const tile = { z: 1, x: 1, y: 1, rev: '1-a', deleted: false }
+    const answers = [{ since: '5', tiles: [tile], layer: true }, { since: '6', tiles: [], layer: false }, failure('UNREACHABLE'), { since: '7', tiles: [], layer: false }, { since: '8', tiles: [tile], layer: false }]
+    const source = {
+      changes: async (layer, since, signal, options) => {
+        said.push([since, options.wait, options.past])
+        const answer = answers.shift()
+        if (!answers.length) stop.abort()
+        if (answer instanceof Error) throw answer
+        return answer
+      }
+    }
+    await follow(/** @type {any} */ (source), 'a', {
+      signal: stop.signal, past: true, onStart: () => said.push('start'), onChanges: ({ tiles }) => said.push(`${tiles.length} tiles`), onError: error => said.push(error.message), onBack: () => said.push('back')
+    })
+    assert.deepEqual(said, [
+      ['now', false, true], 'back', 'start', '1 tiles',
+      ['5', true, true], 'back',
+      ['6', true, true], 'UNREACHABLE', ['6', false, true], 'back',
+      ['7', true, true]
+    ], 'and nothing after it was stopped')
+  })
+})
+
+describe('the options of a layer document', () => {
+  it('are those of Leaflet, with as many zooms more as wanted', () => {
+    assert.deepEqual(leafletOptions({}, 3), { minZoom: 0, maxNativeZoom: 18, maxZoom: 21, zoomOffset: -0, tileSize: 256, bounds: undefined, attribution: undefined })
+    assert.deepEqual(leafletOptions({ minzoom: 2, maxzoom: 9, tileSize: 512, bounds: [1, 2, 3, 4] }, 0), {
+      minZoom: 3, maxNativeZoom: 10, maxZoom: 10, zoomOffset: -1, tileSize: 512, bounds: [[2, 1], [4, 3]], attribution: undefined
+    })
+    assert.equal(leafletOptions({ tileSize: 128 }, 0).minZoom, 0)
+  })
+
+  it('have bounds that go on beyond the antimeridian', () => {
+    assert.deepEqual(corners([170, -10, -170, 10]), [[-10, 170], [10, 190]])
+    assert.deepEqual(corners([-180, -90, 180, 90]), [[-90, -180], [90, 180]])
+  })
+})
