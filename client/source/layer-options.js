@@ -40,7 +40,7 @@ export function attributionNodes (html) {
       const link = document.createElement('a')
       Object.assign(link, { href: node.getAttribute('href'), rel: 'noopener', target: '_blank', textContent: node.textContent })
       nodes.push(link)
-    } else if (!['SCRIPT', 'STYLE'].includes(node.tagName)) node.childNodes.forEach(walk)
+    } else if (!/^(script|style)$/i.test(node.tagName ?? '')) node.childNodes.forEach(walk)
   }
   walk(parsed.body)
   return nodes

@@ -1,0 +1,118 @@
+/* global window, document, L -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { stepAt } from './support/gallery.js'
+import { call, expected, onStage } from './support/stage.js'
+
+const PROVOKED = [/Failed to load resource/, /net::ERR/]
+const newest = { steps: 5, large: 2, bounded: 1, pacific: 2 }
+
+onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'] }, stage => {
+  /** Waits until every tile in view is drawn as it should be. */
+  async function drawn (page, layer = 'steps', step = newest[layer]) {
+    await page.waitForFunction(() => {
+      const { see, layer: shown } = /** @type {any} */ (window)
+      const texts = Object.values(see.picture())
+      return texts.length && !shown.isLoading() && texts.every(text => /^\d+$/.test(text))
+    })
+    const picture = await page.evaluate(() => /** @type {any} */ (window).see.picture())
+    assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
+    return Object.keys(picture).sort()
+  }
+  const show = (layer, options = {}) => stage.show(layer, { kind: 'couch', wait: false, ...options })
+
+  it('draws the newest tiles from plain addresses, each once, after one question for its document', async () => {
+    const page = await show('steps')
+    const tiles = await drawn(page)
+    assert.deepEqual(stage.front.tiles(), tiles)
+    assert.deepEqual(stage.front.requests().filter(({ kind }) => kind !== 'tile').map(({ kind }) => kind), ['layer'])
+    assert.ok(stage.front.requests('tile').every(({ path }) => /^steps:3:\d:\d\/tile$/.test(path)))
+    assert.equal(await call(page, 'layer.title'), 'Steps')
+  })
+
+  it('asks for nothing but tiles when it is not to read its document', async () => {
+    const page = await show('steps', { tilejson: false })
+    await drawn(page)
+    assert.ok(stage.front.requests().every(({ kind }) => kind === 'tile'))
+  })
+
+  it('keeps what its options say, whatever the document says', async () => {
+    const page = await show('bounded', { bounds: [[-80, -180], [80, 180]], maxZoom: 3, attribution: 'mine' })
+    assert.ok((await drawn(page, 'bounded')).length >= 8)
+    assert.equal(await page.evaluate(() => /** @type {any} */ (window).map.getMaxZoom()), 3)
+    assert.match(String(await page.locator('.leaflet-control-attribution').textContent()), /mine/)
+  })
+
+  it('keeps to its bounds, tile size and zooms', async () => {
+    assert.deepEqual(await drawn(await show('bounded'), 'bounded'), ['3/4/3'])
+    await drawn(await show('large'), 'large')
+    assert.deepEqual(await drawn(await show('pacific', { map: { center: [0, 180] } }), 'pacific'), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
+    const page = await show('steps', { map: { zoom: 5 } })
+    assert.ok((await drawn(page)).every(key => key.startsWith('3/')))
+  })
+
+  it('shows again, when the store is back, what did not come', async () => {
+    stage.allow(...PROVOKED)
+    const page = await show('steps', { live: true })
+    await drawn(page)
+    await until(() => stage.front.requests('changes').length > 1)
+    await stage.front.stop()
+    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
+    await page.evaluate(() => { /** @type {any} */ (window).map.panBy([600, 0], { animate: false }) })
+    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'tileerror'))
+    await stage.front.restart()
+    await drawn(page)
+    const types = (await call(page, 'events.slice')).map(({ type }) => type).filter(type => /^store/.test(type))
+    assert.deepEqual(types, ['storeerror', 'storeback'])
+  })
+
+  it('keeps its images while it asks for all of them anew', async () => {
+    const page = await show('steps')
+    const tiles = await drawn(page)
+    stage.front.forget()
+    await page.evaluate(() => {
+      const { see, layer } = /** @type {any} */ (window)
+      see.watch()
+      layer.refresh()
+    })
+    await until(() => stage.front.requests('tile').length >= tiles.length)
+    await until(() => stage.front.requests().every(({ done }) => done))
+    await drawn(page)
+    for (const picture of await call(page, 'frames')) assert.ok(Object.values(picture).every(text => text === '5'), JSON.stringify(picture))
+  })
+
+  it('ends with its map, while tiles and the feed are on their way', async () => {
+    const page = await show('steps', { live: true })
+    await until(() => stage.front.requests('changes').length > 1)
+    await page.evaluate(() => {
+      /** @type {any} */ (window).map.remove()
+      window.dispatchEvent(new Event('online'))
+    })
+    await until(() => stage.front.requests().every(({ done }) => done))
+    await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0)
+  })
+
+  it('lets nothing that a store holds become markup or script of the page', async () => {
+    const attribution = '<a href="https://example.org/?a=1&b=2" onclick="window.hurt=1">Some<b>one</b></a> <a href="javascript:window.hurt=1">else</a> <a href=" javascript:window.hurt=1">x</a>' +
+      '<img src=x onerror="window.hurt=1"><svg onload="window.hurt=1"><script>window.hurt=1</script></svg><style>body{display:none}</style><iframe srcdoc="<script>parent.hurt=1</script>"></iframe>&lt;img src=x onerror="window.hurt=1"&gt; <a href="//example.org">y</a>'
+    await stage.store.defineLayer('steps', { attribution })
+    const page = await show('steps')
+    await drawn(page)
+    const control = page.locator('.leaflet-control-attribution')
+    assert.deepEqual(await control.locator('a').evaluateAll(links => links.slice(1).map(link => link.outerHTML)), ['<a href="https://example.org/?a=1&amp;b=2" rel="noopener" target="_blank">Someone</a>'])
+    assert.equal(await control.locator('img, script, style, iframe, b, svg:not(.leaflet-attribution-flag)').count(), 0)
+    assert.match(String(await control.textContent()), /else x<img src=x onerror="window\.hurt=1"> y/)
+    assert.equal(await page.evaluate(() => /** @type {any} */ (window).hurt), undefined)
+    await stage.store.defineLayer('steps', { attribution: null })
+  })
+
+  it('is a layer like others: factories, classes and events of Leaflet', async () => {
+    const page = await stage.page()
+    assert.deepEqual(await page.evaluate(() => {
+      const { couch } = L.tileLayer
+      const { Couch } = L.TileLayer
+      const [present, past] = [couch('/db', { layer: 'a' }), couch.history('/db', { layer: 'a' })]
+      return [present instanceof Couch, present instanceof L.TileLayer, past instanceof Couch.History, past instanceof L.GridLayer, present.options.live, new (Couch.extend({ options: { live: true } }))('/db', { layer: 'a' }).options.live, document.querySelectorAll('.leaflet-tile').length]
+    }), [true, true, true, true, false, true, 0])
+  })
+})
