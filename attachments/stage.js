@@ -107,8 +107,10 @@ export class Stage extends L.Evented {
     on &&= Boolean(range)
     if (on === this.comparing) return
     this.comparing = on
-    if (on) this.#startComparing()
-    else this.#stopComparing()
+    if (on) {
+      this.clock.setTime(range?.to)
+      this.#startComparing()
+    } else this.#stopComparing()
     this.fire('compare')
   }
 

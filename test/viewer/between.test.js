@@ -1,0 +1,101 @@
+/* global document, location -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { T } from '../client/support/gallery.js'
+import { drawnTiles, screens, shownAt } from './browser.js'
+import { onViewer } from './stage.js'
+
+const card = page => page.getByRole('region', { name: 'What changed here' })
+const handle = page => page.getByRole('slider', { name: 'Compare: left and right' })
+
+onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
+  it('counts and outlines the tiles that changed in view, and follows the map and the range', async () => {
+    const page = await stage.visit(`#steps@${T(4)}/4/60/-157.5/${T(3)}..${T(4)}`)
+    await shownAt(page, '4 Jan 2024')
+    await card(page).getByText('Nothing changed here.').waitFor()
+    assert.equal(await page.locator('.changed-rim').count(), 0)
+    await page.evaluate(from => { location.hash = `#steps/3/0/0/${from}` }, `${T(3)}..${T(4)}`)
+    await card(page).getByText(/^1 tile changed, \d+ bytes/).waitFor()
+    await card(page).getByText('in 1 step').waitFor()
+    await page.locator('.changed-rim').waitFor({ state: 'attached' })
+    const outline = () => page.locator('.changed-tiles').getAttribute('d')
+    const one = await outline()
+    const from = page.getByRole('slider', { name: 'Start of the range' })
+    await from.focus()
+    await page.keyboard.press('ArrowLeft')
+    await card(page).getByText(/^\d\d tiles changed/).waitFor()
+    assert.notEqual(await outline(), one)
+    await card(page).getByRole('checkbox').uncheck()
+    await page.locator('.changed-tiles').waitFor({ state: 'detached' })
+    await page.waitForURL(/#steps\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-04T00:00:00Z$/)
+  })
+
+  it('opens with a range chosen on the timeline, and closes with its button or Escape', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    for (const close of [() => card(page).getByRole('button', { name: /^Close/ }).click(), () => page.keyboard.press('Escape')]) {
+      await page.getByRole('button', { name: 'Select a range' }).click()
+      await card(page).getByText('tiles changed').waitFor()
+      await close()
+      await card(page).waitFor({ state: 'detached' })
+      await page.locator('.changed-tiles').waitFor({ state: 'detached' })
+      await page.waitForURL(/#steps\/3\/0\.00\/0\.00$/)
+    }
+    await page.getByRole('button', { name: 'Select a range' }).click()
+    await card(page).getByRole('button', { name: '4 Jan 2024' }).click()
+    await shownAt(page, '4 Jan 2024')
+  })
+
+  it('shows both times side by side, each from its own versions, and plays on the right', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    await page.getByRole('button', { name: 'Compare two times' }).click()
+    await handle(page).waitFor()
+    await shownAt(page, '4 Jan 2024')
+    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['2 Jan 2024', '4 Jan 2024'])
+    await page.waitForURL(/#steps@2024-01-02T00:00:00Z\.\.2024-01-04T00:00:00Z\/3\/0\.00\/0\.00$/)
+    const clips = () => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes.map(node => /** @type {any} */ (node).style.clipPath))
+    const before = await clips()
+    assert.equal(before.filter(Boolean).length, 2)
+    await handle(page).focus()
+    await page.keyboard.press('Home')
+    assert.notDeepEqual(await clips(), before)
+    await page.getByRole('button', { name: 'Previous change' }).click()
+    await shownAt(page, '3 Jan 2024')
+    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['2 Jan 2024', '3 Jan 2024'])
+    await page.waitForURL(/#steps@2024-01-02T00:00:00Z\.\.2024-01-03T00:00:00Z\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-04T00:00:00Z$/)
+    await card(page).getByRole('button', { name: 'Stop comparing' }).click()
+    await handle(page).waitFor({ state: 'detached' })
+    assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 1)
+    assert.deepEqual((await clips()).filter(Boolean), [])
+    await card(page).getByText('tiles changed').waitFor()
+  })
+
+  it('opens a comparison from its address, either way round, and with the newest', async () => {
+    const page = await stage.visit(`#steps@${T(4)}..${T(2)}/3/0/0`)
+    await handle(page).waitFor()
+    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['2 Jan 2024', '4 Jan 2024'])
+    await page.evaluate(from => { location.hash = `#steps@${from}../3/0/0` }, T(3))
+    await page.locator('.tilecouch-compare-right', { hasText: 'Newest' }).waitFor()
+    assert.equal(await page.locator('.tilecouch-compare-left').textContent(), '3 Jan 2024')
+    await page.evaluate(() => { location.hash = '#steps/3/0/0' })
+    await handle(page).waitFor({ state: 'detached' })
+    await card(page).waitFor({ state: 'detached' })
+    await drawnTiles(page)
+    await page.waitForFunction(() => document.querySelectorAll('#map .leaflet-tile-pane > .leaflet-layer').length === 1)
+  })
+
+  it('is a card below the timeline on a phone, and the handle can be dragged', async () => {
+    const page = await stage.visit(`#steps@${T(2)}..${T(4)}/3/0/0`, screens.phone)
+    await handle(page).waitFor()
+    await card(page).getByText('tiles changed').waitFor()
+    const box = async locator => /** @type {any} */ (await locator.boundingBox())
+    const [below, timeline, grip] = await Promise.all([box(card(page)), box(page.locator('.tilecouch-timeline')), box(handle(page))])
+    assert.ok(below.y >= timeline.y + timeline.height && below.width === 390)
+    assert.ok(grip.y + grip.height < timeline.y, 'the handle is not under the timeline')
+    await page.mouse.move(grip.x + 22, grip.y + 22)
+    await page.mouse.down()
+    await page.mouse.move(80, grip.y + 22, { steps: 4 })
+    await page.mouse.up()
+    assert.ok((await box(handle(page))).x < 80)
+  })
+})

@@ -1,0 +1,117 @@
+/* global document -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { T, layers, tilesOf } from '../client/support/gallery.js'
+import { drawnTiles, shownAt } from './browser.js'
+import { onViewer } from './stage.js'
+
+const DAY = '2024-06-20T'
+const thumb = page => page.getByRole('slider', { name: 'Time' })
+const play = page => page.getByRole('button', { name: 'Play', exact: true })
+
+onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
+  it('steps by keys from change to change, and asks for each version that differs once', async () => {
+    const page = await stage.visit(`#steps@${T(1)}/3/0/0`)
+    await shownAt(page, '1 Jan 2024')
+    await thumb(page).focus()
+    for (const step of [2, 3, 4, 5]) {
+      await page.keyboard.press('ArrowRight')
+      await shownAt(page, `${step} Jan 2024`)
+    }
+    const asked = stage.images().map(({ tile, path }) => `${tile} ${path}`)
+    assert.equal(new Set(asked).size, asked.length, 'nothing twice')
+    const inView = new Set(stage.images().map(({ tile }) => tile))
+    const steps = /** @type {any} */ (layers.steps.steps)
+    const expected = Object.values(steps).flat().filter(tile => inView.has(tile.join('/')))
+    assert.equal(asked.length, expected.length)
+    assert.ok(inView.size >= 20)
+    await page.keyboard.press('Home')
+    await shownAt(page, '1 Jan 2024')
+    await page.keyboard.press('End')
+    await shownAt(page, '5 Jan 2024')
+    assert.equal(stage.images().length, asked.length, 'the way back costs nothing')
+    await page.waitForURL(/#steps@2024-01-05T00:00:00Z\/3\//)
+  })
+
+  it('goes where the thumb is dragged to', async () => {
+    const page = await stage.visit(`#steps@${T(1)}/3/0/0`)
+    await shownAt(page, '1 Jan 2024')
+    const axis = /** @type {any} */ (await page.locator('.tilecouch-timeline-axis').boundingBox())
+    await page.mouse.move(axis.x + 12, axis.y + 25)
+    await page.mouse.down()
+    await page.mouse.move(axis.x + axis.width * 0.6, axis.y + 25, { steps: 5 })
+    await page.mouse.move(axis.x + axis.width / 2, axis.y + 25, { steps: 2 })
+    await page.mouse.up()
+    await shownAt(page, '3 Jan 2024')
+    await page.waitForURL(/#steps@2024-01-03T00:00:00Z\/3\/0\.00\/0\.00$/)
+  })
+
+  it('plays to the end, and goes on from where the map is dragged to meanwhile', async () => {
+    const page = await stage.visit(`#daylight@${DAY}00:00:00Z/2/0/0`)
+    await shownAt(page, '20 Jun 2024, 00:00 UTC')
+    await play(page).click()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    await shownAt(page, '20 Jun 2024, 01:00 UTC')
+    await page.mouse.move(800, 300)
+    await page.mouse.down()
+    await page.mouse.move(600, 350, { steps: 6 })
+    await page.mouse.up()
+    await shownAt(page, '20 Jun 2024, 04:00 UTC')
+    await play(page).waitFor()
+    await page.waitForURL(url => /#daylight@2024-06-20T04:00:00Z\/2\//.test(url.href) && !/\/2\/0\.00\/0\.00/.test(url.href))
+    assert.equal(await page.locator('.editions [aria-pressed="true"]').getAttribute('data-time'), `${DAY}04:00:00Z`, 'the list follows')
+  })
+
+  it('says kindly that there is nothing yet at a time, and goes to the first', async () => {
+    const page = await stage.visit(`#late@${T(2)}/3/0/0`)
+    await page.getByText('This place has no tiles before 4 Jan 2024.').waitFor()
+    assert.equal(await page.locator('#map .tilecouch-tile img').count(), 0)
+    await page.getByRole('button', { name: 'Go there' }).click()
+    await shownAt(page, '4 Jan 2024')
+    assert.ok(await drawnTiles(page) > 0)
+    await page.locator('[data-matter="sight"]').waitFor({ state: 'detached' })
+  })
+
+  it('keeps its time when a layer is chosen that starts later', async () => {
+    const page = await stage.visit(`#steps@${T(3)}/3/0/0`)
+    await shownAt(page, '3 Jan 2024')
+    await page.locator('[data-layer="late"]').click()
+    await page.getByText('This place has no tiles before 4 Jan 2024.').waitFor()
+    await page.waitForFunction(() => !document.querySelector('#map .tilecouch-tile img'))
+    await page.waitForURL(/#late@2024-01-03T00:00:00Z\/3\//)
+    await page.locator('[data-layer="steps"]').click()
+    await shownAt(page, '3 Jan 2024')
+    await drawnTiles(page)
+    assert.equal(await page.locator('.toast').count(), 0)
+  })
+
+  it('has a timeline for vector tiles, and says that it cannot draw them', async () => {
+    const page = await stage.visit('#vector/3/0/0')
+    await page.locator('.toast', { hasText: 'vector tiles' }).waitFor()
+    await page.getByRole('button', { name: 'Previous change' }).click()
+    await shownAt(page, '1 Jan 2024')
+    assert.equal(await page.locator('#map .tilecouch-tile img').count(), 0)
+    assert.equal(await page.getByRole('button', { name: 'Compare two times' }).count(), 0)
+  })
+
+  it('tells times in the zone that is chosen', async () => {
+    const page = await stage.visit(`#daylight@${DAY}02:00:00Z/2/0/0`, { viewport: { width: 1280, height: 800 }, timezoneId: 'Asia/Kolkata' })
+    await shownAt(page, '20 Jun 2024, 02:00 UTC')
+    await page.getByRole('button', { name: 'Local' }).click()
+    await shownAt(page, '20 Jun 2024, 07:30')
+    await page.locator('dd', { hasText: '20 Jun 2024, 05:30' }).waitFor()
+    await page.waitForURL(/#daylight@2024-06-20T02:00:00Z\//)
+  })
+
+  it('shows a new edition by itself while the page is open', async () => {
+    const page = await stage.visit('#late/3/0/0')
+    await drawnTiles(page)
+    await page.locator('dt', { hasText: 'Versions' }).waitFor()
+    const before = await page.locator('.facts').innerText()
+    stage.front.forget()
+    await stage.write('late', { 9: tilesOf(3) })
+    await page.getByText('9 Jan 2024').first().waitFor()
+    await page.waitForFunction(text => /** @type {any} */ (document.querySelector('.facts')).innerText !== text, before)
+    await drawnTiles(page)
+    assert.ok(stage.images().length >= 20, 'the new tiles are shown')
+  })
+})

@@ -1,0 +1,111 @@
+/* global document, location -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { T } from '../client/support/gallery.js'
+import { drawnTiles, shownAt } from './browser.js'
+import { AWAY, onViewer } from './stage.js'
+
+onViewer('in trouble', { layers: ['steps', 'late'], demo: false }, stage => {
+  const remove = async id => {
+    const { _rev } = await stage.store.couch.get(id)
+    await stage.store.couch.request({ method: 'DELETE', path: `${encodeURIComponent(id)}?rev=${_rev}` })
+  }
+
+  it('waits for a slow server, keeps what is to be seen, and shows that it waits', async () => {
+    const page = await stage.visit(`#steps@${T(1)}/3/0/0`)
+    await shownAt(page, '1 Jan 2024')
+    const before = await page.locator('#map .tilecouch-tile img').count()
+    /** @type {(() => void)[]} */
+    const held = []
+    stage.front.rule(({ kind, path }) => kind === 'tile' && path.includes('rev=') ? new Promise(resolve => held.push(() => resolve(undefined))) : undefined)
+    await page.getByRole('button', { name: 'Last change' }).click()
+    await page.locator('.tilecouch-timeline.tilecouch-busy').waitFor()
+    assert.equal(await page.locator('#map .tilecouch-tile img').count(), before, 'nothing went grey')
+    await page.waitForFunction(() => document.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith('5 Jan 2024'))
+    stage.front.reset()
+    for (const go of held) go()
+    await shownAt(page, '5 Jan 2024')
+    assert.equal(await page.locator('.toast').count(), 0)
+  })
+
+  it('says that a tile does not load, and that it is there in the end', async () => {
+    const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 500, body: '{"reason":"broken"}' } : undefined)
+    const page = await stage.visit(`#steps@${T(4)}/3/0/0`)
+    await page.locator('.toast', { hasText: '1 tile did not load' }).waitFor()
+    heal()
+    await page.locator('.toast').getByRole('button', { name: 'Try again' }).click()
+    await page.locator('.toast').waitFor({ state: 'detached' })
+    await drawnTiles(page)
+    stage.allow(/500/)
+  })
+
+  it('says that the server is away, and goes on by itself when it is back', async () => {
+    const page = await stage.visit(`#steps@${T(2)}/3/0/0`)
+    await shownAt(page, '2 Jan 2024')
+    await stage.front.stop()
+    await page.getByText('The server does not answer.').waitFor()
+    await page.evaluate(time => { location.hash = `#steps@${time}/3/20/20` }, T(4))
+    await stage.front.restart()
+    await page.locator('.toast').waitFor({ state: 'detached', timeout: 40000 })
+    await shownAt(page, '4 Jan 2024')
+    assert.ok(await drawnTiles(page) > 0)
+    stage.allow(AWAY)
+  })
+
+  it('says that the layer was deleted, offers the others, and shows it again when it is back', async () => {
+    const fields = { name: 'Late', minzoom: 3, maxzoom: 3 }
+    await stage.store.defineLayer('late', fields)
+    const page = await stage.visit('#late/3/0/0')
+    await drawnTiles(page)
+    await remove('layer:late')
+    await page.getByText('The layer “Late” is no longer in this store.').waitFor()
+    await page.waitForFunction(() => document.querySelectorAll('.layer').length === 1)
+    await stage.store.defineLayer('late', fields)
+    await page.locator('.toast').waitFor({ state: 'detached', timeout: 40000 })
+    await page.locator('[data-layer="late"][aria-pressed="true"]').waitFor()
+    await remove('layer:late')
+    await page.getByText('no longer in this store').waitFor()
+    await page.locator('[data-layer="steps"]').click()
+    await drawnTiles(page)
+    assert.equal(await page.locator('.toast').count(), 0)
+    await stage.store.defineLayer('late', fields)
+    stage.allow(/404/)
+  })
+
+  for (const [hash, said] of /** @type {[string, RegExp | null][]} */ ([
+    ['#nosuch/1/0/0', /no layer “nosuch”/],
+    ['#<img src=x onerror=alert(1)>/1/0/0', /no layer “<img src=x onerror=alert\(1\)>”/],
+    ['#steps@2024-02-30/3/0/0', /“2024-02-30” is not a time/],
+    ['#steps@yesterday..tomorrow/3/0/0', /“yesterday” is not a time\. “tomorrow” is not a time/],
+    ['#steps@../3/0/0', /“” is not a time/],
+    ['#steps/99/0/0', /names no place/],
+    ['#steps/3/NaN/Infinity', /names no place/],
+    ['#steps/3/0/0/..', /“” is not a time/],
+    ['#steps/%E0%A4%A', null],
+    ['#steps/25/80/170', null],
+    ['#@@//..//@', /no layer|names no layer/]
+  ])) {
+    it(`takes no harm from ${hash}`, async () => {
+      const page = await stage.visit(hash)
+      if (said) await page.locator('.toast', { hasText: said }).waitFor()
+      await page.locator('.tilecouch-timeline').waitFor()
+      await page.waitForURL(/#(steps|late)[^<]*\/-?[\d.]+\/-?[\d.]+$/)
+      await drawnTiles(page)
+      if (!said) return
+      await page.locator('.toast').getByRole('button', { name: 'Close' }).click()
+      assert.equal(await page.locator('.toast').count(), 0)
+    })
+  }
+})
+
+onViewer('an empty store', { demo: false }, stage => {
+  it('explains how to load one, and shows it by itself when it is there', async () => {
+    const page = await stage.visit()
+    await page.getByRole('heading', { name: 'No layers yet' }).waitFor()
+    assert.match(String(await page.locator('.notice code').textContent()), new RegExp(`tilecouch load[^]*--db ${stage.front.url}`))
+    await stage.store.defineLayer('late', { name: 'Nothing in it yet', minzoom: 3, maxzoom: 3 })
+    await page.locator('.layer .title', { hasText: 'Nothing in it yet' }).waitFor()
+    await stage.write('late', { 4: [[3, 3, 3], [3, 4, 4]] })
+    await page.evaluate(() => { location.hash = '#late/3/0/0' })
+    assert.equal(await drawnTiles(page), 2)
+  })
+})
