@@ -227,7 +227,7 @@ export class HistoryLayer extends HistoryLayerBase {
   /** Times of versions, or null for the newest. */
   changedTiles (from: ExactTime | null, to: ExactTime | null): ChangedTile[]
   tileAt (place: L.LatLngExpression): { z: number, x: number, y: number, versions: Version[], shown: Version | null } | null
-  preload (times: (ExactTime | null)[]): Promise<void>
+  preload (times: (ExactTime | null)[], signal?: AbortSignal): Promise<void>
   retry (): this
   refresh (): this
 }

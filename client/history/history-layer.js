@@ -57,6 +57,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
   },
 
   onAdd (map) {
+    this._time = this.getTime() // what the tiles were told last
     prototype.onAdd.call(this, map)
     this.clock.on('timechange', this._onTime, this)
     this._startStore()
@@ -104,7 +105,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
 
   /** @returns {boolean} whether every tile in view shows what it should, or has failed and said so */
   isShown () {
-    return this._isReady && this._scene.isShown
+    return this._isReady && (!this._map || this._time === this.getTime()) && this._scene.isShown
   },
 
   /**
@@ -129,9 +130,10 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
   /**
    * Fetches what the view needs at these times, in the background.
    * @param {(string | null)[]} times
+   * @param {AbortSignal} [signal] ends it early
    */
-  preload (times) {
-    return this._preloader.load(times)
+  async preload (times, signal) {
+    if (this._map) await this._preloader.load(times, AbortSignal.any([this._stop.signal, ...(signal ? [signal] : [])]))
   },
 
   /** Tries again now what failed. */
@@ -235,6 +237,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._preloader.drop()
     this._preloader.forward = time === null || (previous !== null && time > previous)
     this._dropTiles(item => !this._scene.isRight(item))
+    this._time = time
     this.fire('timechange', { time })
     this._scene.update({ announce: true })
   },
@@ -266,8 +269,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
   },
 
   _onFollowing () {
-    // what changed between the first look and now
-    if (this._index.size || this._loader.isBusy) this.refresh()
+    if (this._index.size || this._loader.isBusy) this.refresh() // what changed between the first look and now
   },
 
   _onTilesChanged (tiles) {

@@ -31,22 +31,27 @@ export class Preloader {
     let bytes = 0
     for (const version of this.#neededAt(neighbours(changes, time, this.#options.preload, this.forward))) {
       if ((bytes += version.bytes) > this.#options.preloadSize) break
-      this.#load(version).catch(() => {}) // asked for again when it is wanted
+      this.#wanted.push(version)
+      this.#images.load(version, { urgent: false, user: this.#user }).catch(() => {}) // asked for again when it is wanted
     }
   }
 
-  /** @param {(string | null)[]} times */
-  async load (times) {
-    await Promise.allSettled(this.#neededAt(times).map(version => this.#load(version)))
+  /**
+   * Whatever the clock does meanwhile.
+   * @param {(string | null)[]} times @param {AbortSignal} signal
+   */
+  async load (times, signal) {
+    if (signal.aborted) return
+    const user = {}
+    const versions = this.#neededAt(times)
+    const stop = () => { for (const version of versions) this.#images.release(version, user, { abort: true }) }
+    signal.addEventListener('abort', stop)
+    await Promise.allSettled(versions.map(version => this.#images.load(version, { urgent: false, user })))
+    signal.removeEventListener('abort', stop)
   }
 
   /** What has not begun need not begin. */
   drop () {
     for (const version of this.#wanted.splice(0)) this.#images.release(version, this.#user)
-  }
-
-  #load (version) {
-    this.#wanted.push(version)
-    return this.#images.load(version, { urgent: false, user: this.#user })
   }
 }

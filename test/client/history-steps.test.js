@@ -1,4 +1,4 @@
-/* global window, document -- of the page, in functions that run there */
+/* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt } from './support/gallery.js'
@@ -157,5 +157,48 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     const { made, open } = await page.evaluate(() => /** @type {any} */ (window).see.urls())
     assert.ok(made > 0)
     assert.equal(open, 0)
+  })
+})
+
+onStage('the state of a history layer', { layers: ['steps'] }, stage => {
+  it('is not shown from the moment its clock moves, whoever asks first', async () => {
+    const page = await stage.page()
+    const answers = await page.evaluate(async ([first, last]) => {
+      const view = /** @type {any} */ (window)
+      const clock = L.couch.clock({ time: first })
+      const said = []
+      let layer = null
+      clock.on('timechange', () => said.push(layer.isShown())) // before the layer listens
+      view.layer = layer = L.tileLayer.couch.history(view.db, { layer: 'steps', clock, preload: 0 })
+      view.map = L.map('map', { center: [0, 0], zoom: 3 })
+      layer.addTo(view.map)
+      await new Promise(resolve => { layer.once('timeload', resolve) })
+      said.push(layer.isShown())
+      clock.setTime(last)
+      said.push(layer.isShown())
+      return said
+    }, [T(1), T(5)])
+    assert.deepEqual(answers, [true, false, false])
+    shows(await stage.rest(page), 5)
+  })
+
+  it('is what a preload waits for, and ends early when its signal says so', async () => {
+    const page = await stage.show('steps', { time: T(1), requests: 1 })
+    await page.evaluate(times => /** @type {any} */ (window).layer.preload(times), [T(2), T(3)])
+    stage.front.forget()
+    for (const step of [2, 3]) shows(await stage.at(page, T(step)), step)
+    assert.deepEqual(stage.front.tiles(), [])
+    const slow = gate()
+    stage.front.rule(({ kind }) => kind === 'tile' ? slow.opened : undefined)
+    await page.evaluate(time => {
+      const stop = new AbortController()
+      const { layer } = /** @type {any} */ (window)
+      const loaded = layer.preload([time], stop.signal)
+      stop.abort()
+      return loaded
+    }, T(5))
+    slow.open()
+    await stage.rest(page)
+    assert.ok(stage.front.tiles().length <= 1, 'only what had begun')
   })
 })

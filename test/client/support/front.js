@@ -61,6 +61,7 @@ export async function startFront (target) {
     const passed = ask({ host: hostname, port: upstream, path: request.url, method: request.method, headers }, answer => {
       entry.status = answer.statusCode
       response.writeHead(entry.status, answer.headers)
+      answer.once('error', () => response.destroy())
       if (cut === undefined) return answer.pipe(response)
       answer.once('data', data => response.write(data.subarray(0, cut), () => response.destroy()))
     })
