@@ -13,7 +13,11 @@ export async function openBrowser (context) {
     if (process.env.CI) throw new Error('no Chromium: install it, or name it in CHROMIUM_BIN')
     skip(context, 'no Chromium: install it, or name it in CHROMIUM_BIN')
   }
-  return chromium.launch({ executablePath: /** @type {string} */ (executablePath), args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  return chromium.launch({
+    executablePath: /** @type {string} */ (executablePath),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    handleSIGINT: false // tests interrupt commands in this process; Playwright would end all of it
+  })
 }
 
 export const screens = {
