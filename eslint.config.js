@@ -53,6 +53,11 @@ export default [
     files: ['client/**/*.js', 'attachments/**/*.js'],
     languageOptions: { globals: { ...globals.browser, L: 'readonly' } }
   },
+  { // a script of a page: what it declares is for the page
+    files: ['examples/**/*.js'],
+    languageOptions: { sourceType: 'script', globals: { ...globals.browser } },
+    rules: { 'no-unused-vars': ['error', { vars: 'local' }] }
+  },
   {
     files: ['test/**/*.js'],
     languageOptions: { globals: { ...globals.mocha, ...globals.node } },

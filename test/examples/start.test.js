@@ -1,0 +1,69 @@
+/* global document -- of the page, in functions that run there */
+// The pages of docs/client.md, as they stand there, at another origin than the store's.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { openBrowser, openPage } from '../viewer/browser.js'
+import { embeddedStore } from '../viewer/stores.js'
+import { drawn } from './drawn.js'
+import { serveExamples } from './server.js'
+
+const text = await readFile(new URL('../../docs/client.md', import.meta.url), 'utf8')
+const snippets = [...text.matchAll(/```html\n([^]*?)```/g)].map(([, html]) => html).filter(html => html.includes('<div id="map"'))
+
+describe('the pages of docs/client.md', function () {
+  this.timeout(60000)
+  let browser
+  let server
+  let store
+
+  before(async function () {
+    browser = await openBrowser(this)
+    server = await serveExamples()
+    store = await embeddedStore({ demoSize: { zooms: { min: 0, max: 3 }, hours: 1 } })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await server?.close()
+    await store?.close()
+  })
+
+  const open = async (html, headers = {}) => {
+    server.pages.set('start.html', { headers, html: `<!doctype html><link rel="icon" href="data:,">${html.replaceAll('http://127.0.0.1:5984/tiles', store.url)}` })
+    const view = await openPage(browser)
+    await view.page.goto(`${server.url}/start.html`)
+    return view
+  }
+
+  it('are two: scripts, and a module', () => {
+    assert.deepEqual(snippets.map(html => /importmap/.test(html)), [false, true])
+  })
+
+  for (const [index, html] of snippets.entries()) {
+    it(`work as they stand (${index + 1})`, async () => {
+      const { page, errors, close } = await open(html)
+      try {
+        await drawn(page)
+        assert.equal(await page.locator('.tilecouch-timeline').count(), index === 0 ? 1 : 0)
+      } finally {
+        await close()
+      }
+      assert.deepEqual(errors, [])
+    })
+  }
+
+  it('work under the content security policy that the page asks for', async () => {
+    const { origin } = new URL(store.url)
+    assert.ok(['`connect-src STORE`', '`img-src STORE blob: data:`', '`script-src STORE`', '`style-src STORE`'].every(part => text.includes(part)))
+    // 'unsafe-inline' for the script in the page, and hence nothing of it for styles
+    const policy = `default-src 'none'; script-src ${origin} 'unsafe-inline'; style-src ${origin}; img-src ${origin} blob: data:; connect-src ${origin}`
+    const { page, errors, close } = await open(`<link rel="stylesheet" href="${store.viewer}viewer.css">${snippets[0].replace(' style="height: 100vh"', '')}`, { 'Content-Security-Policy': policy })
+    try {
+      await page.evaluate(() => { /** @type {any} */ (document.getElementById('map')).style.height = '100vh' })
+      await drawn(page)
+    } finally {
+      await close()
+    }
+    assert.deepEqual(errors, [])
+  })
+})
