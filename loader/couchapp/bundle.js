@@ -40,7 +40,8 @@ const globalLeaflet = {
  * Makes bundles. The same sources give the same bytes wherever they are, so that what did not change is not pushed again.
  * @param {Record<string, Bundle>} bundles
  * @param {string} [folder] that the entries are in
- * @returns {Promise<Record<string, {bytes: Buffer, inputs: string[]}>>} inputs: files that are in it, seen from the folder
+ * @returns {Promise<Record<string, {bytes: Buffer, inputs: string[], imports: string[]}>>} inputs: files that are in it, seen
+ *   from the folder; imports: what the page has to have besides
  */
 export async function bundle (bundles, folder = root) {
   const esbuild = await import('esbuild') // only who deploys waits for it
@@ -71,7 +72,8 @@ async function one (esbuild, { entry, format, leaflet }, folder) {
   }
   const { outputFiles, warnings, metafile } = await esbuild.build(options).catch(error => refuse(folder, entry, error.errors ?? [{ text: error.message }]))
   if (warnings.length) refuse(folder, entry, warnings) // such as an import that is not exported
-  return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs).sort() }
+  const [{ imports }] = Object.values(metafile.outputs)
+  return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs).sort(), imports: [...new Set(imports.map(({ path: name }) => name))] }
 }
 
 /** @param {string} folder @param {string} entry @param {{text: string, location?: {file: string, line: number} | null}[]} problems @returns {never} */

@@ -84,6 +84,10 @@ describe('what browsers get of this project', () => {
     }
   })
 
+  it('needs Leaflet and nothing else', async () => {
+    for (const [name, { imports }] of Object.entries(await bundle(names))) assert.deepEqual(imports, name === 'tilecouch.esm.js' ? ['leaflet'] : [], name)
+  })
+
   it('is small', async () => {
     const bundles = await bundle(names)
     const size = name => bundles[name].bytes.length
