@@ -27,6 +27,10 @@ export async function run ({ server, restart, quick, log }) {
     const budgets = judge(sizes.stages, steps)
     for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
     return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, steps, budgets }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    log('\ninterrupted; its databases are removed')
+    return null
   } finally {
     process.removeListener('SIGINT', abort).removeListener('SIGTERM', abort)
   }
@@ -39,7 +43,8 @@ async function within (url, use) {
   try {
     return await use(store)
   } finally {
-    await store.destroy().catch(() => {})
+    // a server of our own may be gone with the same Ctrl-C, and its data with it: no patience
+    await store.couch.request({ method: 'DELETE', retries: 1 }).catch(() => {})
   }
 }
 

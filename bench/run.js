@@ -35,10 +35,12 @@ try {
   // one of our own may be stopped in between
   const restart = 'start' in server ? async () => { await server.kill(); await server.start() } : undefined
   const result = await run({ server: server.url, restart, quick: values.quick, log: text => console.log(text) })
-  const file = path.join(values.out, `${name}.json`)
-  await mkdir(values.out, { recursive: true })
-  await writeFile(file, JSON.stringify({ name, quick: values.quick, machine, ...result }, null, 2) + '\n')
-  console.log(`\n${file}`)
+  if (result) {
+    const file = path.join(values.out, `${name}.json`)
+    await mkdir(values.out, { recursive: true })
+    await writeFile(file, JSON.stringify({ name, quick: values.quick, machine, ...result }, null, 2) + '\n')
+    console.log(`\n${file}`)
+  } else process.exitCode = 130 // interrupted
 } finally {
   await server.close()
 }

@@ -85,21 +85,27 @@ function contenders (store) {
 
 const extent = async (source, signal) => { await source.extent(LAYER, signal) }
 
+/** Several requests at a time, for one answer. */
+const together = requests => async (view, signal) => {
+  const parts = await Promise.all(requests.map(request => request(view, signal)))
+  return Object.fromEntries(['rows', 'bytes'].map(figure => [figure, parts.reduce((sum, part) => sum + part[figure], 0)]))
+}
+
+/** The columns of a view shared out among so many requests. */
+const shared = (url, count) => together(Array.from({ length: count }, (_, part) => (
+  queries(url, view => columnQueries(view).filter((__, column) => Math.floor(column * count / VIEW.columns) === part)))))
+
 /** Other ways to put the same question, side by side: what would be quicker, and what only looks so. */
 function variants (store) {
   const { url } = store
   const each = extra => queries(url, view => columnQueries(view).map(query => ({ ...query, ...extra })))
-  const together = requests => async (view, signal) => {
-    const parts = await Promise.all(requests.map(request => request(view, signal)))
-    return Object.fromEntries(['rows', 'bytes'].map(figure => [figure, parts.reduce((sum, part) => sum + part[figure], 0)]))
-  }
   return {
     [QUERY]: queries(url),
     '… with update=false': each({ update: false }),
     '… with stable=true, update=false': each({ stable: true, update: false }),
     '… with sorted=false': each({ sorted: false }),
     '… with Accept-Encoding: identity': queries(url, columnQueries, { 'accept-encoding': 'identity' }),
-    '… as two requests at a time, half the columns each': together([0, 5].map(from => queries(url, view => columnQueries(view).slice(from, from + 5)))),
+    '… as two requests at a time, half the columns each': shared(url, 2),
     '… as one GET a column, all at a time': together(columnQueries({ z: 0, x: 0, y: 0 }).map((_, column) => async (view, signal) => {
       const { json, bytes } = await ask(`${url}/${BY_TILE}?${params(columnQueries(view)[column])}`, { signal })
       return { rows: rowsOf(json), bytes }
@@ -146,8 +152,13 @@ export async function measureViewport (store, stage, { rounds, restart, small, s
  * @param {{rounds: number, signal: AbortSignal}} options
  */
 export async function measureVariants (store, stage, { rounds, signal }) {
-  const views = viewsOf(blocksOf(stage).filter(({ layer }) => layer === LAYER), rounds + WARM, stage.versions + 2)
-  const all = Object.entries(variants(store)).map(([name, run]) => ({ name, run: checked(run, views, signal) }))
+  const [views, deep] = [LAYER, DEEP].map(wanted => viewsOf(blocksOf(stage).filter(({ layer }) => layer === wanted), rounds + WARM, stage.versions + 2))
+  const all = [
+    ...Object.entries(variants(store)).map(([name, run]) => ({ name, run: checked(run, views, signal) })),
+    ...[1, 2, 5].map(count => ({
+      name: `100 versions a tile, ${count === 1 ? 'one request' : `${count} requests at a time`}`, run: checked(shared(store.url, count), deep, signal), every: 2
+    }))
+  ]
   await interleaveLatencies(all, WARM, signal)
   return interleaveLatencies(all, rounds, signal)
 }
