@@ -1,0 +1,167 @@
+// What a gateway runs with: the command line before the environment before the file before the defaults. Whatever is wrong
+// is said at the door, by the name under which it was given.
+import { readFile, stat } from 'node:fs/promises'
+import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
+import { defaults, longFlag, options, optionsByName } from './options.js'
+
+/** @typedef {Record<string, any>} Values by the names of the options */
+
+const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
+const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT'] // of the command line and of the tests
+
+/** A value that cannot be taken; the message says why. */
+class Refusal extends Error {}
+const refuse = why => { throw new Refusal(why) }
+
+/** From what was written, or is such a value already, to the value. @type {Record<string, (value: any, option: import('./options.js').Option) => any>} */
+const parsers = {
+  text: value => typeof value !== 'string' || !value.trim() || /[\u0000-\u001f\u007f]/.test(value) ? refuse('it takes a text without line breaks') : value.trim(), // eslint-disable-line no-control-regex
+  url: parseUrl,
+  port: value => whole(value, 0, 65535),
+  count: value => whole(value, 1, 64),
+  bytes: parseBytes,
+  duration: parseSeconds,
+  boolean: value => typeof value === 'boolean' ? value : /^(true|1|yes|on)$/i.test(value) ? true : /^(false|0|no|off)$/i.test(value) ? false : refuse('it takes true or false'),
+  choice: (value, { choices = [] }) => choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
+  json: parseHeaders
+}
+
+function whole (value, least, most) {
+  const number = typeof value === 'number' ? value : /^\d{1,9}$/.test(value) ? +value : NaN
+  return Number.isInteger(number) && number >= least && number <= most ? number : refuse(`it takes a whole number from ${least} to ${most}`)
+}
+
+function parseBytes (value) {
+  const [, number, unit] = /^(\d{1,12}(?:\.\d+)?)\s*([kmg]?i?b?)$/i.exec(String(value)) ?? []
+  const factor = UNITS[unit?.toLowerCase()]
+  return factor === undefined ? refuse('it takes a size such as 256MB, 1GiB or a number of bytes') : Math.floor(+number * factor)
+}
+
+function parseSeconds (value) {
+  if (typeof value === 'number' && value >= 0 && Number.isFinite(value)) return value
+  try {
+    return parseDuration(value)
+  } catch {
+    return refuse('it takes a duration such as 90s, 15m, 12h, 7d')
+  }
+}
+
+function parseUrl (value) {
+  const url = URL.canParse(value) ? new URL(value) : refuse('it takes a URL')
+  if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) return refuse('it takes an http(s) URL without a password, query or fragment')
+  return url.href.endsWith('/') ? url.href : `${url.href}/`
+}
+
+/** host -> header -> value. Messages never repeat a value: these are the secrets. */
+function parseHeaders (value) {
+  const hosts = typeof value === 'string' ? tryJson(value) : value
+  if (!isObject(hosts)) return refuse('it takes a JSON object: host -> header -> value')
+  for (const [host, headers] of Object.entries(hosts)) {
+    if (!/^[\w.[\]:-]+$/.test(host)) refuse(`${JSON.stringify(scrub(host))} is no host name`)
+    if (!isObject(headers)) refuse(`the headers of ${host} are no object`)
+    for (const [name, text] of Object.entries(headers)) {
+      if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) refuse(`a header of ${host} has no valid name`)
+      if (typeof text !== 'string' || /[^\t\x20-\x7e\x80-\xff]/.test(text)) refuse(`the value of ${name} for ${host} is no text of one line`)
+    }
+  }
+  return hosts
+}
+
+function tryJson (text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Checks what is there and fills in the rest. What it answers may be given to it again.
+ * @param {object} sources
+ * @param {Values} [sources.flags] of the command line, or of a program
+ * @param {NodeJS.ProcessEnv} [sources.env]
+ * @param {Values} [sources.file] content of the file
+ * @param {string} [sources.fileName] for messages
+ * @returns {Values}
+ */
+export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 'the configuration' } = {}) {
+  for (const key of Object.keys(file)) {
+    if (key === 'config' || !Object.hasOwn(optionsByName, key)) throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(key) })
+  }
+  for (const key of Object.keys(flags)) {
+    if (!Object.hasOwn(optionsByName, key)) throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key) })
+  }
+  return Object.fromEntries(options.map(option => {
+    // an empty variable is one that is not set: compose files and units pass on what they do not know
+    const variable = [option.env, option.fallback].find(name => name && env[name])
+    if (given(flags[option.name])) return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--'))]
+    if (variable) return [option.name, parse(option, env[variable], variable)]
+    if (given(file[option.name])) return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
+    return [option.name, defaults[option.name]]
+  }))
+}
+
+const given = value => value !== undefined && value !== null
+
+function parse (option, value, where) {
+  try {
+    return parsers[option.type](value, option)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new TilecouchError('BAD_OPTION', { option: where, value: option.secret ? '(not shown)' : value, why: error.message })
+  }
+}
+
+function unknownKey (key) {
+  const plain = text => text.replace(/[^a-z]/gi, '').toLowerCase()
+  const near = options.find(({ name }) => plain(name) === plain(key))
+  return `unknown option ${JSON.stringify(key)}${near ? `; "${near.name}" is one` : ''}`
+}
+
+/**
+ * The same with the file that --config or TILECOUCH_CONFIG names.
+ * @param {{flags?: Values, env?: NodeJS.ProcessEnv}} [sources]
+ * @returns {Promise<{options: Values, warnings: string[]}>}
+ */
+export async function loadOptions ({ flags = {}, env = process.env } = {}) {
+  const fileName = flags.config ?? (env.TILECOUCH_CONFIG || undefined)
+  const { file, warnings } = fileName ? await readConfig(fileName) : { file: {}, warnings: [] }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('TILECOUCH_') && !OTHER_VARIABLES.includes(name) && !options.some(option => option.env === name)) warnings.push(`${name} in the environment names no option`)
+  }
+  return { options: resolveOptions({ flags, env, file, fileName }), warnings }
+}
+
+async function readConfig (fileName) {
+  const warnings = []
+  let text
+  let mode
+  try {
+    text = await readFile(fileName, 'utf8')
+    mode = (await stat(fileName)).mode
+  } catch (error) {
+    throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: error.code === 'ENOENT' ? 'no such file' : error.message })
+  }
+  const file = tryJson(text.replace(/^\ufeff/, ''))
+  // what the parser says shows a piece of the text, which may be the secret
+  if (!isObject(file)) throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${whereJsonEnds(text)}` })
+  if (process.platform !== 'win32' && mode & 0o004 && holdsSecret(file)) warnings.push(`${fileName} holds secrets and everybody on this machine may read it: chmod 640 ${fileName}`)
+  return { file, warnings }
+}
+
+function holdsSecret ({ db, upstreamHeaders }) {
+  return typeof db === 'string' && db !== scrub(db) || isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0
+}
+
+/** The line a person has to look at. */
+function whereJsonEnds (text) {
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    const [, position] = /position (\d+)/.exec(error.message) ?? []
+    if (position !== undefined) return ` (line ${text.slice(0, +position).split('\n').length})`
+  }
+  return ''
+}

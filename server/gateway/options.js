@@ -1,0 +1,70 @@
+// Everything that can be set on a gateway, once. Flags, environment, the keys of the file, --help, docs/gateway.md and the
+// defaults all come from this table.
+
+/**
+ * @typedef {'text' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json'} Type
+ *
+ * @typedef {object} Option
+ * @property {string} name of the option in a program and in the file
+ * @property {string} flags as the command line takes it
+ * @property {string} env
+ * @property {Type} type
+ * @property {any} default in the unit of the type: bytes, seconds
+ * @property {string} shown the default as one would write it
+ * @property {string} text
+ * @property {string[]} [choices]
+ * @property {boolean} [secret] its value is never shown
+ * @property {string} [fallback] another variable that is read when `env` is not set
+ */
+
+/** @type {(Pick<Option, 'name' | 'type' | 'default' | 'text'> & Partial<Option> & { short?: string })[]} */
+const table = [
+  { name: 'db', type: 'text', default: null, fallback: 'COUCHDB_URL', text: 'the CouchDB: environment of .couchapprc, URL, or name on this machine; without one, the embedded store' },
+  { name: 'data', type: 'text', default: './data', text: 'folder of the embedded store' },
+  { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
+  { name: 'port', short: 'p', type: 'port', default: 8080, text: 'port to listen on; 0 for any free one' },
+  { name: 'opsPort', type: 'port', default: null, text: 'a port of its own for /metrics and /health, which the public port then does not show' },
+  { name: 'opsHost', type: 'text', default: '127.0.0.1', text: 'address of that port' },
+  { name: 'memory', type: 'bytes', default: 256e6, shown: '256MB', text: 'tiles kept in memory, shared out among the workers; 0 keeps none' },
+  { name: 'workers', type: 'count', default: 1, text: 'processes that serve; more than the machine has cores gain nothing' },
+  { name: 'publicUrl', type: 'url', default: null, text: 'where clients reach the gateway, for links in TileJSON and WMTS capabilities' },
+  { name: 'trustProxy', type: 'boolean', default: false, text: 'believe X-Forwarded-Proto, -Host and -Prefix; only behind a proxy that sets them' },
+  { name: 'cors', type: 'text', default: '*', text: 'origins whose pages may read, separated by commas; * for all, none for nobody' },
+  { name: 'missing', type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto', text: 'answer for a tile that is not there; auto: 404 for images (clients then show the zoom below), 204 for vector tiles' },
+  { name: 'maxAge', type: 'duration', default: 300, shown: '5m', text: 'how long clients keep tiles that never expire' },
+  { name: 'staleWhileRevalidate', type: 'duration', default: 86400, shown: '1d', text: 'how long after that they may show the old tile while they ask' },
+  { name: 'staleIfError', type: 'duration', default: 604800, shown: '7d', text: 'how long they may show it when nobody answers' },
+  { name: 'upstream', type: 'boolean', default: true, text: 'fetch tiles that are missing or expired from the upstream of their layer' },
+  { name: 'upstreamHeaders', type: 'json', default: {}, secret: true, text: 'headers for upstreams, by host, such as {"tiles.example.org": {"Authorization": "…"}}; keys and passwords belong here' },
+  { name: 'contact', type: 'text', default: null, text: 'mail address or page that the User-Agent tells upstreams' },
+  { name: 'viewer', type: 'boolean', default: true, text: 'serve the viewer at /' },
+  { name: 'dbAccess', type: 'boolean', default: true, text: 'serve the store at /db, read-only, for PouchDB and the viewer' },
+  { name: 'logLevel', type: 'choice', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info', text: 'least level that is logged' },
+  { name: 'accessLog', type: 'boolean', default: false, text: 'log every request' },
+  { name: 'grace', type: 'duration', default: 10, shown: '10s', text: 'how long requests under way may take to end when the gateway stops' },
+  { name: 'requestTimeout', type: 'duration', default: 30, shown: '30s', text: 'how long a request may take' },
+  { name: 'config', type: 'text', default: null, text: 'JSON file with any of these by name' }
+]
+
+const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+
+/** What a flag takes, in --help. */
+const VALUES = { text: '<text>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', boolean: '' }
+const VALUE = { db: '<env|url>', data: '<folder>', host: '<address>', opsHost: '<address>', cors: '<origins>', config: '<file>' }
+
+/** @type {Option[]} */
+export const options = table.map(({ short, ...option }) => ({
+  ...option,
+  // a switch that is on needs a flag that turns it off; both are understood, --help shows the one that changes something
+  flags: `${short ? `-${short}, ` : ''}--${option.default === true ? 'no-' : ''}${kebab(option.name)} ${VALUE[option.name] ?? VALUES[option.type]}`.trim(),
+  env: `TILECOUCH_${kebab(option.name).replaceAll('-', '_').toUpperCase()}`,
+  shown: option.shown ?? (option.default === null ? '' : option.type === 'json' ? JSON.stringify(option.default) : String(option.default))
+}))
+
+/** @type {Record<string, Option>} */
+export const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))
+
+export const defaults = Object.fromEntries(options.map(option => [option.name, option.default]))
+
+/** The long flag without what it takes: `--ops-port`. @param {Option} option */
+export const longFlag = option => /--(?:no-)?([\w-]+)/.exec(option.flags)?.[0] ?? ''
