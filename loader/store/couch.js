@@ -46,6 +46,17 @@ export class Couch {
   }
 
   /**
+   * Where the database is and what opens it, for who speaks HTTP with it himself. Never to be shown.
+   * @returns {{origin: string, base: string, path: string, headers: {authorization?: string}}} base, path: of the server and of the database
+   */
+  get access () {
+    const { origin, pathname, username, password } = new URL(this.#target.authorised)
+    const base = pathname.replace(/\/$/, '')
+    const auth = username && Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
+    return { origin, base, path: `${base}/${encodeURIComponent(this.db)}`, headers: auth ? { authorization: `Basic ${auth}` } : {} }
+  }
+
+  /**
    * @param {CouchRequest} request
    * @returns {Promise<any>}
    */
@@ -91,14 +102,12 @@ export class Couch {
    * @param {CouchRequest} request
    */
   async #bytes ({ method = 'GET', path = '', qs = {}, body, parse, accept = '*/*', server, signal }) {
-    const { authorised, db } = this.#target
-    const target = new URL(`${authorised}${server ? '' : `/${encodeURIComponent(db)}`}/${path}`)
-    const auth = target.username && { authorization: `Basic ${Buffer.from(`${decodeURIComponent(target.username)}:${decodeURIComponent(target.password)}`).toString('base64')}` }
-    target.username = target.password = ''
+    const { origin, base, path: own, headers } = this.access
+    const target = new URL(`${origin}${server ? base : own}/${path}`)
     target.search = new URLSearchParams(qs).toString()
     const response = await fetch(target, {
       method,
-      headers: { accept, 'content-type': 'application/json', ...auth },
+      headers: { accept, 'content-type': 'application/json', ...headers },
       body: toBody(body),
       redirect: 'error',
       signal

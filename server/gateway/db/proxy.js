@@ -1,0 +1,140 @@
+// Passes questions on to the store's database, with the gateway's own credentials, and its answers back as they come.
+import { pipeline } from 'node:stream/promises'
+import { Pool } from 'undici'
+import { Refusal, away, notFound } from './refusal.js'
+
+export const proxyDefaults = {
+  connections: 48, // to the store, for questions that are answered at once; more of them wait
+  feeds: 500, // that wait for changes at a time; each is a connection to the store
+  connectTimeout: 5000, // milliseconds until a store that does not take a connection is away
+  patience: 30000, // milliseconds a document or an image may take to come, and the pauses in between
+  longPatience: 600000 // milliseconds for all else: a view may have to be built first, a feed waits
+}
+
+// What is passed on. Credentials, cookies and what belongs to one connection are not among it.
+const ASKED = ['accept', 'if-none-match']
+const ANSWERED = ['content-type', 'content-length', 'content-encoding', 'content-range', 'content-md5', 'accept-ranges', 'etag', 'last-modified', 'cache-control', 'vary']
+
+/** Attachments may be pages with scripts, which must not act in the name of the viewer. */
+export const SAFE = { 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' }
+
+export const IMMUTABLE = 'public, max-age=31536000, immutable'
+
+export class DatabaseProxy {
+  #access
+  #reads
+  #feeds
+  #open = 0
+  #closing = new AbortController()
+
+  /**
+   * @param {import('../../../loader/store/couch.js').Couch} couch
+   * @param {Partial<typeof proxyDefaults> & {log?: any}} [options]
+   */
+  constructor (couch, { log, ...options } = {}) {
+    this.options = { ...proxyDefaults, ...options }
+    this.log = log
+    this.#access = couch.access
+    const { connections, feeds, connectTimeout } = this.options
+    const common = { connect: { timeout: connectTimeout }, pipelining: 1, keepAliveTimeout: 20000 }
+    this.#reads = new Pool(this.#access.origin, { ...common, connections })
+    this.#feeds = new Pool(this.#access.origin, { ...common, connections: feeds }) // they must not keep others waiting
+  }
+
+  /**
+   * @param {import('./reading.js').Reading} reading
+   * @param {string | undefined} body
+   * @param {import('node:http').IncomingMessage} req
+   * @param {import('node:http').ServerResponse} res
+   */
+  async forward (reading, body, req, res) {
+    if (reading.waits && this.#open >= this.options.feeds) throw away(429, 'too many wait for changes already')
+    const gone = new AbortController()
+    const leave = () => gone.abort()
+    res.once('close', leave)
+    if (reading.waits) this.#closing.signal.addEventListener('abort', leave)
+    this.#open += Number(reading.waits)
+    try {
+      await this.#pass(reading, body, req, res, gone.signal)
+    } finally {
+      this.#open -= Number(reading.waits)
+      res.off('close', leave)
+      this.#closing.signal.removeEventListener('abort', leave)
+    }
+  }
+
+  async #pass (reading, body, req, res, signal) {
+    const answer = await this.#ask(reading, body, req, signal)
+    const { statusCode: status, headers } = answer
+    const trouble = troubleOf(status)
+    if (trouble) {
+      await answer.body.dump({ limit: 65536 }).catch(() => {})
+      this.log?.warn({ status, path: reading.path }, 'the store did not answer what /db asked')
+      throw trouble
+    }
+    const kept = Object.fromEntries(ANSWERED.filter(name => headers[name] !== undefined).map(name => [name, headers[name]]))
+    if (reading.pinned && (status === 200 || status === 206 || status === 304)) kept['cache-control'] = IMMUTABLE
+    res.writeHead(status, { ...kept, ...SAFE })
+    try {
+      if (req.method === 'HEAD') {
+        await answer.body.dump()
+        res.end()
+      } else await pipeline(answer.body, res)
+    } catch {
+      res.destroy() // one of the two left; half an answer must not look whole
+    }
+  }
+
+  /** Asks, and once more when the connection had been closed from the other side in the meantime: all of this only reads. */
+  async #ask (reading, body, req, signal) {
+    const { path, headers } = this.#access
+    const patience = /document|attachment|info/.test(reading.question) ? this.options.patience : this.options.longPatience
+    const request = {
+      method: req.method,
+      path: path + reading.path + reading.search,
+      headers: { ...headersFor(req), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body,
+      signal,
+      headersTimeout: patience,
+      bodyTimeout: patience
+    }
+    const pool = reading.waits ? this.#feeds : this.#reads
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await pool.request(request)
+      } catch (error) {
+        if (attempt > 1 || signal.aborted || !isCut(error)) throw this.#explain(error, signal)
+      }
+    }
+  }
+
+  #explain (error, signal) {
+    if (signal.aborted) return away()
+    if (/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)$/.test(error.code)) return notFound()
+    this.log?.warn({ code: error.code ?? error.name }, 'the store cannot be reached for /db')
+    return error.code === 'UND_ERR_HEADERS_TIMEOUT' ? away(504, 'the store did not answer in time') : away()
+  }
+
+  /** Feeds end, reads under way are answered. */
+  async close () {
+    this.#closing.abort()
+    await Promise.all([this.#reads.close(), this.#feeds.close()])
+  }
+}
+
+const isCut = ({ code }) => code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
+
+function headersFor ({ headers }) {
+  const passed = Object.fromEntries(ASKED.filter(name => headers[name] !== undefined).map(name => [name, headers[name]]))
+  // one range and one encoding, as CouchDB knows them; whatever else is asked for, everything is an answer
+  if (/^bytes=(\d{1,15}-\d{0,15}|-\d{1,15})$/.test(headers.range ?? '')) passed.range = headers.range
+  if (/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(headers['accept-encoding'] ?? '')) passed['accept-encoding'] = 'gzip'
+  return passed
+}
+
+/** Answers that are not for who asked: they are about the gateway and its store. */
+function troubleOf (status) {
+  if (status === 401 || status === 403) return new Refusal(502, 'bad_gateway', 'the store does not let the gateway read')
+  if (status >= 300 && status < 400 && status !== 304) return notFound()
+  return status >= 500 ? away(status === 503 ? 503 : 502, 'the store is in trouble') : null
+}

@@ -1,0 +1,107 @@
+// Which requests of CouchDB's API read, and read in this one database. What is not here is refused, and what is passed on is
+// spelled anew: nothing of the client's own spelling of a path or a query reaches the store.
+import { TILE_ATTACHMENT, parseTileId } from '../../../core/index.js'
+import { badRequest, forbidden, notFound, readOnly } from './refusal.js'
+
+const LEAST_HEARTBEAT = 1000 // milliseconds between two signs of life of a feed
+
+const GET = ['GET', 'HEAD']
+const POST = ['POST']
+const BOTH = [...GET, ...POST]
+
+const FEEDS = { normal: false, longpoll: true, continuous: true, live: true } // whether they wait for what is to come
+
+/**
+ * @typedef {object} Reading
+ * @property {string} path below the database
+ * @property {string} search with its question mark, or nothing
+ * @property {string} question which of CouchDB's: `document`, `attachment`, `_all_docs`, `_view`, `queries`, …
+ * @property {boolean} waits a feed that stays open
+ * @property {{id: string, layer: string, z: number, x: number, y: number, time?: string, rev?: string}} [tile] it is the image of a tile
+ * @property {boolean} pinned an attachment of one revision, which never changes
+ */
+
+/**
+ * @param {string} method
+ * @param {string} path as it came, below /db
+ * @param {string} search as it came, without the question mark
+ * @returns {Reading}
+ */
+export function parseReading (method, path, search) {
+  const segments = path.split('/').slice(1)
+  if (segments.at(-1) === '' && segments.length === 1) segments.pop() // /db/ is /db
+  const names = segments.map(decode)
+  const { question, methods } = recognise(names)
+  if (!methods.includes(method)) throw readOnly(methods.length ? methods : GET)
+  const query = new URLSearchParams(search)
+  // of two, CouchDB takes the last and others the first: then what was looked at here would not be what is done there
+  if (new Set(query.keys()).size < query.size) throw badRequest('a parameter is given twice')
+  const waits = question === '_changes' && checkFeed(query)
+  const text = query.toString()
+  return {
+    path: names.map(name => `/${encodeURIComponent(name)}`).join(''),
+    search: text && `?${text}`,
+    question,
+    waits,
+    ...(question === 'attachment' && imageOf(names, query)),
+    pinned: question === 'attachment' && query.has('rev')
+  }
+}
+
+/** A segment of the path as its text. Slashes inside one are nobody's: no id of ours has any, and proxies disagree about them. */
+function decode (segment) {
+  let name
+  try {
+    name = decodeURIComponent(segment)
+  } catch {
+    throw badRequest('the path is not encoded as UTF-8')
+  }
+  if (name === '' || name === '.' || name === '..' || hasStrangeCharacter(name)) throw notFound('no document has such a name')
+  return name
+}
+
+const hasStrangeCharacter = name => /[/\\\p{Cc}]/u.test(name)
+
+/** @param {string[]} names @returns {{question: string, methods: string[]}} */
+function recognise (names) {
+  const [first, second] = names
+  const { length } = names
+  if (length === 0) return { question: 'info', methods: GET }
+  if (length === 1 && Object.hasOwn(ENDPOINTS, first)) return { question: first, methods: ENDPOINTS[first] }
+  if (first === '_all_docs' && second === 'queries' && length === 2) return { question: 'queries', methods: POST }
+  if (first === '_local' && length === 2) return { question: 'document', methods: GET }
+  if (first === '_design' && length > 1) return inDesign(names.slice(2))
+  if (first.startsWith('_') || second?.startsWith('_')) throw forbidden(`not here: ${names.slice(0, 2).join('/')}`)
+  return { question: length === 1 ? 'document' : 'attachment', methods: GET }
+}
+
+const ENDPOINTS = { _all_docs: BOTH, _changes: BOTH, _bulk_get: POST, _revs_diff: POST, _find: POST }
+
+/** @param {string[]} names below the design document */
+function inDesign ([first, view, last, ...rest]) {
+  if (first === undefined) return { question: 'document', methods: GET }
+  if (!first.startsWith('_')) return { question: 'attachment', methods: GET }
+  if (first !== '_view' || view === undefined || rest.length) throw forbidden(`not here: ${first}`)
+  if (last === undefined) return { question: '_view', methods: BOTH }
+  if (last === 'queries') return { question: 'queries', methods: POST }
+  throw notFound()
+}
+
+/** @param {URLSearchParams} query @returns {boolean} whether it waits */
+function checkFeed (query) {
+  const feed = query.get('feed') ?? 'normal'
+  if (!Object.hasOwn(FEEDS, feed)) throw badRequest('feeds are normal, longpoll and continuous')
+  const beat = query.get('heartbeat')
+  if (beat !== null && /^\d+$/.test(beat) && +beat < LEAST_HEARTBEAT) query.set('heartbeat', `${LEAST_HEARTBEAT}`)
+  return FEEDS[feed]
+}
+
+/** The tile whose image an attachment is, when nothing else is asked of it. */
+function imageOf ([id, name, ...rest], query) {
+  if (name !== TILE_ATTACHMENT || rest.length || [...query.keys()].join() !== (query.has('rev') ? 'rev' : '')) return {}
+  try {
+    return { tile: { id, ...parseTileId(id), ...(query.has('rev') && { rev: query.get('rev') }) } }
+  } catch {
+    return {} // another document that happens to have such an attachment
+  }
+}

@@ -1,0 +1,84 @@
+// The viewer and the client library, as the couchapp has them attached. Made once a process, from the package itself: what a
+// gateway serves fits what it is, whatever design documents the store has.
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { TilecouchError } from '../../../core/index.js'
+import { VIEWER, compose } from '../../../loader/couchapp/compose.js'
+import { VIEWER_CSP } from '../../../loader/setup.js'
+import { isKnown } from '../etags.js'
+
+const SMALL = 1000 // bytes below which compressing gains nothing
+const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
+
+/** @typedef {{type: string, tag: string, bodies: Record<string, Buffer>}} File bodies: by content coding */
+
+/** @type {Promise<Map<string, File>> | undefined} */
+let loading
+
+/** All files by name. @returns {Promise<Map<string, File>>} */
+export function loadFiles () {
+  loading ??= load().catch(error => {
+    loading = undefined // another attempt may do better
+    throw error
+  })
+  return loading
+}
+
+async function load () {
+  const design = (await compose()).find(({ _id }) => _id === `_design/${VIEWER}`)
+  const attachments = Object.entries(design?._attachments ?? {})
+  return new Map(await Promise.all(attachments.map(async ([name, { content_type: type, data }]) => {
+    const bytes = Buffer.from(data, 'base64')
+    const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+    return /** @type {[string, File]} */ ([name, { type, tag, bodies: await codings(bytes, type) }])
+  })))
+}
+
+async function codings (bytes, type) {
+  if (bytes.length < SMALL || !/^text\/|json|svg/.test(type)) return { identity: bytes }
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(bytes, { params: QUALITY }), promisify(gzip)(bytes, { level: 9 })])
+  return { br, gzip: gz, identity: bytes }
+}
+
+/**
+ * @param {any} ctx @param {{name: string}} asked
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('node:http').ServerResponse} res
+ */
+export async function viewer ({ options }, { name }, req, res) {
+  const file = options.viewer ? (await loadFiles()).get(name || 'index.html') : undefined
+  if (!file) throw new TilecouchError('NOT_FOUND')
+  if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
+  const coding = Object.keys(file.bodies).find(one => one === 'identity' || accepts(req.headers['accept-encoding'], one)) ?? 'identity'
+  const body = file.bodies[coding]
+  const etag = coding === 'identity' ? `"${file.tag}"` : `"${file.tag}-${coding}"`
+  const headers = {
+    ETag: etag,
+    'Cache-Control': 'no-cache', // asked for anew each time, and 304 mostly: a new version shows at once
+    Vary: 'Accept-Encoding',
+    'Content-Security-Policy': VIEWER_CSP,
+    'X-Content-Type-Options': 'nosniff'
+  }
+  if (isKnown(req.headers['if-none-match'], etag)) {
+    res.writeHead(304, headers).end()
+    return
+  }
+  res.writeHead(200, {
+    ...headers,
+    'Content-Type': file.type,
+    'Content-Length': body.length,
+    ...(coding !== 'identity' && { 'Content-Encoding': coding })
+  })
+  res.end(req.method === 'HEAD' ? undefined : body)
+}
+
+/** Whether a client takes a coding: it names it, or everything, and does not give it weight 0. */
+export function accepts (header = '', coding) {
+  const weights = new Map(header.toLowerCase().split(',').map(part => {
+    const [name, ...parameters] = part.split(';').map(text => text.trim())
+    const weight = parameters.find(text => text.startsWith('q='))
+    return [name, weight === undefined ? 1 : Number(weight.slice(2))]
+  }))
+  return (weights.get(coding) ?? weights.get('*') ?? 0) > 0
+}
