@@ -9,14 +9,15 @@ export const catalogue = {
   BAD_ID: { status: 400, text: d => `not a tile id ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Tile ids look like osm:10:300:412 or osm:10:300:412@2024-03-01T00:00:00Z.' },
   BAD_TIME: { status: 400, text: d => `bad time ${show(d.value)}`, advice: 'Times are ISO 8601 in UTC: 2024, 2024-03, 2024-03-01, 2024-03-01T12:00:00Z.' },
   BAD_DURATION: { status: 400, text: d => `bad duration ${show(d.value)}`, advice: 'Durations are a number and a unit: 90s, 15m, 12h, 7d, 4w, 1y.' },
-  BAD_BBOX: { status: 400, text: d => `bad bounding box ${show(d.value)}`, advice: 'A bounding box is west,south,east,north in degrees, with south <= north.' },
+  BAD_BBOX: { status: 400, text: d => `bad bounding box ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A bounding box is west,south,east,north in degrees, with south <= north.' },
   BAD_AREA: { status: 400, text: d => `bad area: ${d.why}`, advice: 'An area is a bounding box, or a GeoJSON Polygon, MultiPolygon, Feature or FeatureCollection in degrees.' },
-  BAD_ZOOM: { status: 400, text: d => `bad zoom range ${show(d.value)}`, advice: 'Zooms are one number or a range such as 0-14, within 0 and 30.' },
+  BAD_ZOOM: { status: 400, text: d => `bad zoom range ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Zooms are one number or a range such as 0-14, within 0 and 30.' },
   BAD_OPTION: { status: 400, text: d => `bad value ${show(d.value)} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream and retention.' },
 
   // what a program asked over HTTP
+  BAD_ADDRESS: { status: 400, text: d => `bad address ${show(d.value)}: ${d.why}`, advice: 'Encode what is no letter or digit as UTF-8 with percent signs.' },
   NOT_FOUND: { status: 404, text: d => d.reason ?? 'nothing here', advice: 'Tiles are at layer/z/x/y.png or layer@time/z/x/y.png.' },
   READ_ONLY: { status: 405, text: d => d.reason ?? 'this address only reads', advice: 'Write to the database itself.' },
 
