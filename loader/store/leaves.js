@@ -2,8 +2,17 @@
 import { TilecouchError } from '../../core/index.js'
 import { parseBulkGet as parseMultipart } from './multipart.js'
 
-/** The documents of an answer in bytes. The embedded store answers JSON whatever is asked for. @param {Buffer} bytes */
-export const parseLeaves = bytes => bytes[0] === 0x7b ? leavesOf(parseJson(bytes)).map(withBuffers) : parseMultipart(bytes)
+/**
+ * The documents of an answer in bytes. The embedded store answers JSON whatever is asked for.
+ * @param {Buffer} bytes
+ * @param {(error: {id: string, error: string, reason: string}) => void} [onError] told of each document that could not be read, most often because there is none
+ */
+export function parseLeaves (bytes, onError) {
+  if (bytes[0] !== 0x7b) return parseMultipart(bytes, onError)
+  const answer = parseJson(bytes)
+  if (onError) for (const { docs } of answer.results) for (const { error } of docs) if (error) onError(error)
+  return leavesOf(answer).map(withBuffers)
+}
 
 function parseJson (bytes) {
   try {

@@ -8,9 +8,10 @@ const BLANK = Buffer.from('\r\n\r\n')
 /**
  * The documents of a multipart/mixed body, errors left out. Attachments have their bytes in `data`.
  * @param {Buffer} body
+ * @param {(error: {id: string, error: string, reason: string}) => void} [onError] told of each document that could not be read, most often because there is none
  * @returns {any[]}
  */
-export function parseBulkGet (body) {
+export function parseBulkGet (body, onError) {
   // the body names its own boundary in its first line
   const start = body.indexOf('--')
   const end = body.indexOf(CRLF, start)
@@ -21,6 +22,7 @@ export function parseBulkGet (body) {
     const inner = /^multipart\/related;\s*boundary="?([^";]+)"?/i.exec(type)
     if (inner) docs.push(parseRelated(content, Buffer.from(`--${inner[1]}`)))
     else if (!/error="?true/i.test(type)) docs.push(parseJson(content))
+    else onError?.(parseJson(content))
   }
   return docs
 }
