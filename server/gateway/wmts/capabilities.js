@@ -1,0 +1,129 @@
+// The capabilities: one document about all layers, in the order of elements that the schema of WMTS 1.0.0 has.
+import pMap from 'p-map'
+import { MAX_LATITUDE } from '../../../core/grid.js'
+import { EDGE, allLimitsOf, matrixSetId, matrixSetsOf, scaleDenominator, tileSizeOf, wellKnownScaleSet } from './matrix-sets.js'
+import { STYLE, formatOf } from './tile.js'
+import { xml } from './xml.js'
+
+const MAX_TIMES = 1000 // of a layer, the newest: every client reads them before it shows anything
+const CONCURRENCY = 8 // layers whose times are asked for at once
+const CRS = 'urn:ogc:def:crs:EPSG::3857'
+
+/** @typedef {{layer: Record<string, any>, times: string[]}} Listed times are exact and ascending */
+
+/**
+ * Everything the document says, as the store has it now.
+ * @param {{list: () => Promise<Record<string, any>[]>, times: (name: string) => Promise<string[]>}} layers
+ * @returns {Promise<Listed[]>}
+ */
+export async function listLayers (layers) {
+  const listed = await pMap(await layers.list(), async layer => {
+    try {
+      return { layer, times: await layers.times(layer.layer) }
+    } catch (error) {
+      if (error.code === 'LAYER_NOT_FOUND') return // removed since it was listed
+      throw error
+    }
+  }, { concurrency: CONCURRENCY })
+  return listed.filter(one => one !== undefined)
+}
+
+/**
+ * @param {Listed[]} listed
+ * @param {string} base URL of the gateway, ends in a slash
+ */
+export function capabilities (listed, base) {
+  const sets = matrixSetsOf(listed.map(({ layer }) => layer))
+  return String(xml`<?xml version="1.0" encoding="UTF-8"?>
+<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1.0.0">
+<ows:ServiceIdentification>
+<ows:Title>tilecouch</ows:Title>
+<ows:Abstract>Map tiles that remember: the newest ones, and as of any time</ows:Abstract>
+<ows:ServiceType>OGC WMTS</ows:ServiceType>
+<ows:ServiceTypeVersion>1.0.0</ows:ServiceTypeVersion>
+<ows:Fees>none</ows:Fees>
+<ows:AccessConstraints>none</ows:AccessConstraints>
+</ows:ServiceIdentification>
+<ows:OperationsMetadata>${operation('GetCapabilities', `${base}wmts/1.0.0/WMTSCapabilities.xml`, base)}${operation('GetTile', `${base}wmts/`, base)}
+</ows:OperationsMetadata>
+<Contents>${listed.map(one => layerElement(one, sets, base))}${[...sets].map(matrixSet)}
+</Contents>
+<ServiceMetadataURL xlink:href="${base}wmts/1.0.0/WMTSCapabilities.xml"/>
+</Capabilities>
+`)
+}
+
+// RESTful first: clients that take the first one get addresses that caches like
+const operation = (name, rest, base) => xml`
+<ows:Operation name="${name}">
+<ows:DCP><ows:HTTP>${[['RESTful', rest], ['KVP', `${base}wmts?`]].map(([encoding, href]) => xml`
+<ows:Get xlink:href="${href}">
+<ows:Constraint name="GetEncoding"><ows:AllowedValues><ows:Value>${encoding}</ows:Value></ows:AllowedValues></ows:Constraint>
+</ows:Get>`)}
+</ows:HTTP></ows:DCP>
+</ows:Operation>`
+
+function layerElement ({ layer, times }, sets, base) {
+  const { type, ext } = formatOf(layer)
+  const tileSize = tileSizeOf(layer)
+  const [west, south, east, north] = boundsOf(layer)
+  const newest = times.slice(-MAX_TIMES)
+  // one template a layer: clients that find two take either, and half of the tiles would not follow the time
+  const template = `${base}wmts/${layer.layer}/${STYLE}/${newest.length ? '{Time}/' : ''}{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.${ext}`
+  return xml`
+<Layer>
+<ows:Title>${layer.name || layer.layer}</ows:Title>${aboutOf(layer) && xml`
+<ows:Abstract>${aboutOf(layer)}</ows:Abstract>`}
+<ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner><ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>
+<ows:Identifier>${layer.layer}</ows:Identifier>
+<Style isDefault="true"><ows:Title>${STYLE}</ows:Title><ows:Identifier>${STYLE}</ows:Identifier></Style>
+<Format>${type}</Format>${newest.length > 0 && xml`
+<Dimension>
+<ows:Identifier>Time</ows:Identifier>
+<ows:UOM>ISO8601</ows:UOM>
+<Default>current</Default>
+<Current>true</Current>${newest.map(time => xml`
+<Value>${time}</Value>`)}
+</Dimension>`}
+<TileMatrixSetLink>
+<TileMatrixSet>${matrixSetId(tileSize)}</TileMatrixSet>${limits(allLimitsOf(layer, sets.get(tileSize)))}
+</TileMatrixSetLink>
+<ResourceURL format="${type}" resourceType="tile" template="${template}"/>
+</Layer>`
+}
+
+const limits = all => all.length > 0 && xml`
+<TileMatrixSetLimits>${all.map(({ z, minRow, maxRow, minCol, maxCol }) => xml`
+<TileMatrixLimits><TileMatrix>${z}</TileMatrix><MinTileRow>${minRow}</MinTileRow><MaxTileRow>${maxRow}</MaxTileRow><MinTileCol>${minCol}</MinTileCol><MaxTileCol>${maxCol}</MaxTileCol></TileMatrixLimits>`)}
+</TileMatrixSetLimits>`
+
+const matrixSet = ([tileSize, deepest]) => xml`
+<TileMatrixSet>
+<ows:Title>Web Mercator, tiles of ${tileSize} pixels</ows:Title>
+<ows:Identifier>${matrixSetId(tileSize)}</ows:Identifier>
+<ows:BoundingBox crs="${CRS}"><ows:LowerCorner>${-EDGE} ${-EDGE}</ows:LowerCorner><ows:UpperCorner>${EDGE} ${EDGE}</ows:UpperCorner></ows:BoundingBox>
+<ows:SupportedCRS>${CRS}</ows:SupportedCRS>${wellKnownScaleSet(tileSize) && xml`
+<WellKnownScaleSet>${wellKnownScaleSet(tileSize)}</WellKnownScaleSet>`}${Array.from({ length: deepest + 1 }, (_, z) => xml`
+<TileMatrix>
+<ows:Identifier>${z}</ows:Identifier>
+<ScaleDenominator>${scaleDenominator(tileSize, z)}</ScaleDenominator>
+<TopLeftCorner>${-EDGE} ${EDGE}</TopLeftCorner>
+<TileWidth>${tileSize}</TileWidth><TileHeight>${tileSize}</TileHeight>
+<MatrixWidth>${2 ** z}</MatrixWidth><MatrixHeight>${2 ** z}</MatrixHeight>
+</TileMatrix>`)}
+</TileMatrixSet>`
+
+/** A box over the antimeridian goes all the way round: clients read the corners as least and most. */
+function boundsOf ({ bounds: [west, south, east, north] = [-180, -MAX_LATITUDE, 180, MAX_LATITUDE] }) {
+  const clamp = (value, most) => Math.min(Math.max(value, -most), most)
+  const across = west > east ? [-180, 180] : [clamp(west, 180), clamp(east, 180)]
+  return [across[0], clamp(south, MAX_LATITUDE), across[1], clamp(north, MAX_LATITUDE)]
+}
+
+const SIGNS = { copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }
+
+/** What a layer is, and whose: WMTS has no other place for an attribution. That may be HTML, of which the text is kept. */
+function aboutOf ({ description = '', attribution = '' }) {
+  const plain = attribution.replace(/<[^>]*>/g, '').replace(/&(\w+);/g, (all, name) => SIGNS[name] ?? all)
+  return [description, plain].map(text => text.trim()).filter(Boolean).join('\n')
+}

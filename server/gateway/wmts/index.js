@@ -1,0 +1,61 @@
+// The WMTS of a gateway. It reads the question; the tile itself is answered as any other tile is.
+import { createHash } from 'node:crypto'
+import { isKnown } from '../etags.js'
+import { capabilities, listLayers } from './capabilities.js'
+import { sendException, toOwsError } from './exception.js'
+import { parseKvp } from './kvp.js'
+import { parseRest } from './rest.js'
+import { resolveTile } from './tile.js'
+
+const BASES = 8 // addresses of the gateway that a document is kept for; without a publicUrl they come from clients
+
+/**
+ * Documents of a gateway while nothing changes: the LayerBook answers with the same objects as long as they are true.
+ * @typedef {{listed: import('./capabilities.js').Listed[], documents: Map<string, {bytes: Buffer, etag: string}>}} Kept
+ * @type {WeakMap<object, Kept>}
+ */
+const kept = new WeakMap()
+
+/**
+ * @param {any} ctx
+ * @param {{path: string[], query: URLSearchParams}} asked
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('node:http').ServerResponse} res
+ */
+export async function wmts (ctx, asked, req, res) {
+  try {
+    const question = asked.path.join('') === '' ? parseKvp(asked.query) : parseRest(asked.path)
+    if (question.operation === 'GetTile') await ctx.answerTile(await resolveTile(ctx.layers, question.tile), req, res)
+    else sendCapabilities(await documentOf(ctx.layers, ctx.publicUrl(req)), req, res)
+  } catch (error) {
+    const exception = !res.headersSent && toOwsError(error)
+    if (!exception) throw error
+    sendException(exception, req, res)
+  }
+}
+
+/** The capabilities with links below a base, made anew when a layer or its times are others than before. */
+async function documentOf (layers, base) {
+  const listed = await listLayers(layers)
+  let known = kept.get(layers)
+  if (!known || !same(known.listed, listed)) kept.set(layers, known = { listed, documents: new Map() })
+  const { documents } = known
+  let document = documents.get(base)
+  if (!document) {
+    const bytes = Buffer.from(capabilities(listed, base))
+    document = { bytes, etag: `"${createHash('md5').update(bytes).digest('base64')}"` }
+    if (documents.size >= BASES) documents.delete(/** @type {string} */ (documents.keys().next().value))
+    documents.set(base, document)
+  }
+  return document
+}
+
+const same = (before, now) => before.length === now.length &&
+  before.every(({ layer, times }, index) => layer === now[index].layer && times === now[index].times)
+
+function sendCapabilities ({ bytes, etag }, req, res) {
+  const headers = { ETag: etag, 'Cache-Control': 'public, max-age=0, must-revalidate' }
+  if (isKnown(req.headers['if-none-match'], etag)) return void res.writeHead(304, headers).end()
+  res.writeHead(200, { ...headers, 'Content-Type': 'application/xml; charset=utf-8', 'Content-Length': bytes.length })
+  res.end(req.method === 'HEAD' ? undefined : bytes)
+}
