@@ -15,6 +15,7 @@ export const catalogue = {
   BAD_OPTION: { status: 400, text: d => `bad value ${show(d.value)} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream and retention.' },
+  BAD_UPSTREAM: { status: 400, text: d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`, advice: 'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.' },
 
   // what a program asked over HTTP
   BAD_ADDRESS: { status: 400, text: d => `bad address ${show(d.value)}: ${d.why}`, advice: 'Encode what is no letter or digit as UTF-8 with percent signs.' },
@@ -40,6 +41,12 @@ export const catalogue = {
   DATABASE_NOT_FOUND: { status: 404, text: d => `no database ${d.db}`, advice: 'Create it with `tilecouch setup --fix`, or load into it: loading creates it.' },
   BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
   INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },
+
+  // where missing tiles come from
+  UPSTREAM_UNREACHABLE: { status: 502, text: d => `cannot reach the upstream ${d.url}: ${d.why}`, advice: 'Is it up, and is the url of the layer right?' },
+  UPSTREAM_FAILED: { status: 502, text: d => `the upstream ${d.url} failed: ${d.why}`, advice: 'Nothing of it was stored. Open the address of the tile to see what it answers.' },
+  UPSTREAM_BUSY: { status: 503, text: d => `the upstream ${d.url} is not asked now: ${d.why}`, advice: 'Try again later.' },
+  UPSTREAM_REFUSED: { status: 502, text: d => `the upstream ${d.url} refused: ${d.why}`, advice: 'Look at its terms and limits, and whether it wants a key (upstreamHeaders of the gateway).' },
 
   // the server
   UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them in the URL, or as COUCHDB_USER and COUCHDB_PASSWORD.' },

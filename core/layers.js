@@ -3,6 +3,7 @@ import { TilecouchError } from './errors.js'
 import { MAX_ZOOM } from './grid.js'
 import { formats } from './images.js'
 import { layerId, checkLayer, formatReference } from './ids.js'
+import { checkUpstream } from './upstream.js'
 
 const text = value => typeof value === 'string'
 const zoom = value => Number.isInteger(value) && value >= 0 && value <= MAX_ZOOM
@@ -27,7 +28,7 @@ export const layerFields = {
   format: value => Object.values(formats).some(({ ext }) => ext === value), // extension of its tiles' type
   tileSize: value => Number.isInteger(value) && value >= 64 && value <= 4096, // pixels
   ttl: value => Number.isInteger(value) && value > 0, // seconds until a tile expires, counted from when it was stored
-  upstream: object, // where missing tiles come from
+  upstream: value => object(value) && Boolean(checkUpstream(value)), // where missing tiles come from; says itself which field is wrong
   retention: object // which past versions are kept
 }
 

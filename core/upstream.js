@@ -1,0 +1,143 @@
+// What the `upstream` of a layer may say: where its missing tiles come from. Everybody who reads the store reads it, so
+// that nothing secret may be in it: keys and passwords belong into the configuration of whoever asks the upstream.
+import { TilecouchError } from './errors.js'
+import { MAX_ZOOM, parseBbox } from './grid.js'
+import { checkAddress, checkTemplate, isOpenStreetMap, isSecret } from './upstream-url.js'
+
+/** Every field, what it is when it is not given, and what it says. */
+export const upstreamDefaults = {
+  type: 'xyz', // kind of address: xyz, tms, wmts (templates) or wms (a service)
+  url: undefined, // template of a tile's address, see above; wms: address of the service, without the parameters of GetMap
+  subdomains: undefined, // list of what {s} stands for, such as ["a", "b", "c"]
+  headers: undefined, // sent with every request, such as {"Referer": "https://example.org/"}; never anything secret
+  minzoom: undefined, // zoom below which the upstream has nothing; the layer's own minzoom holds as well
+  maxzoom: undefined, // zoom beyond which the upstream has nothing; the layer's own maxzoom holds as well
+  bounds: undefined, // west, south, east, north in degrees; the layer's own bounds hold as well
+  layers: undefined, // wms: LAYERS, needed; wmts: {Layer}
+  styles: undefined, // wms: STYLES (none); wmts: {Style} (default)
+  matrixSet: undefined, // wmts: {TileMatrixSet} (GoogleMapsCompatible)
+  matrix: undefined, // wmts: {TileMatrix}, with {z} for the zoom, such as EPSG:3857:{z} ({z})
+  version: undefined, // wms: 1.1.1 or 1.3.0 (1.3.0)
+  srs: undefined, // wms: EPSG:3857 or another name of Web Mercator: EPSG:900913, EPSG:3785, EPSG:102100 (EPSG:3857)
+  format: undefined, // wms: image/png, image/jpeg or image/webp, for the request and for the tiles (as the layer's format says, else image/png)
+  transparent: undefined, // wms: true or false (false)
+  params: undefined, // wms: other parameters of GetMap, such as {"map": "/srv/city.map"}; never anything secret
+  metatile: undefined, // wms: tiles a side that are asked for at once, 1 to 8 (4)
+  buffer: undefined, // wms: pixels around a metatile that are asked for and cut off, so that no label is cut at its edge, 0 to 512 (64)
+  expires: 'layer', // when tiles expire: layer (after its ttl), upstream (as Cache-Control or Expires say, else after the ttl), or a number of seconds
+  time: 'modified', // time of a new version: modified (Last-Modified where it makes sense, else now) or fetched (now)
+  concurrency: 4, // requests at once
+  rate: undefined, // requests a second at most
+  timeout: 30, // seconds for one request, from connecting to the last byte
+  negative: 60, // seconds for which it is remembered that a tile is missing
+  seed: true // whether tiles may be fetched ahead; false where the terms forbid it, as tile.openstreetmap.org does (false there unless said)
+}
+
+/** Fields that only some types have, and what they are there when not given. */
+const typeDefaults = {
+  xyz: {},
+  tms: {},
+  wmts: { layers: '', styles: 'default', matrixSet: 'GoogleMapsCompatible', matrix: '{z}' },
+  wms: { layers: undefined, styles: '', version: '1.3.0', srs: 'EPSG:3857', format: undefined, transparent: false, params: undefined, metatile: 4, buffer: 64 }
+}
+const SPECIAL = new Set(Object.values(typeDefaults).flatMap(Object.keys))
+
+/** @typedef {Record<string, any> & {type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, seed: boolean}} UpstreamSettings */
+
+const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isText = value => typeof value === 'string' && value.length <= 1000 && !/[\p{Cc}]/u.test(value)
+const between = (low, high) => ({ test: value => Number.isFinite(value) && value >= low && value <= high, why: `must be a number from ${low} to ${high}` })
+const whole = (low, high) => ({ test: value => Number.isInteger(value) && value >= low && value <= high, why: `must be a whole number from ${low} to ${high}` })
+const oneOf = (...values) => ({ test: value => values.includes(value), why: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` })
+const text = { test: isText, why: 'must be a text' }
+
+// by requests themselves, or not honest
+const OWN_HEADERS = /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|keep-alive|expect|range|if-.*|accept-encoding|user-agent|proxy-.*)$/i
+const OWN_PARAMS = /^(service|request|version|layers|styles|srs|crs|bbox|width|height|format|transparent)$/i
+
+const rules = {
+  type: oneOf('xyz', 'tms', 'wmts', 'wms'),
+  url: { test: value => isText(value) && value !== '', why: 'must be an address, such as https://example.org/{z}/{x}/{y}.png' },
+  subdomains: {
+    test: value => Array.isArray(value) && value.length > 0 && value.length <= 100 && value.every(name => typeof name === 'string' && /^[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?$/i.test(name)),
+    why: 'must be a list of names, such as ["a", "b", "c"]'
+  },
+  headers: { test: isObject, why: 'must be an object of texts' },
+  minzoom: whole(0, MAX_ZOOM),
+  maxzoom: whole(0, MAX_ZOOM),
+  bounds: { test: isBbox, why: 'must be west, south, east, north in degrees' },
+  layers: { test: value => isText(value) && value !== '', why: 'must be a text that names the layers' },
+  styles: text,
+  matrixSet: text,
+  matrix: { test: value => isText(value) && value.includes('{z}'), why: 'must hold {z}, such as EPSG:3857:{z}' },
+  version: oneOf('1.1.1', '1.3.0'),
+  srs: { ...oneOf('EPSG:3857', 'EPSG:900913', 'EPSG:3785', 'EPSG:102100'), why: 'must be a name of Web Mercator: EPSG:3857, EPSG:900913, EPSG:3785 or EPSG:102100; tiles of other projections are not supported' },
+  format: { test: value => isText(value) && /^image\/(png|jpeg|webp)(?![a-z+.])/.test(value), why: 'must be image/png, image/jpeg or image/webp' },
+  transparent: { test: value => typeof value === 'boolean', why: 'must be true or false' },
+  params: { test: isObject, why: 'must be an object of texts' },
+  metatile: whole(1, 8),
+  buffer: whole(0, 512),
+  expires: { test: value => value === 'layer' || value === 'upstream' || (Number.isInteger(value) && value > 0 && value <= 1e9), why: 'must be layer, upstream or a number of seconds' },
+  time: oneOf('modified', 'fetched'),
+  concurrency: whole(1, 64),
+  rate: between(0.01, 1000),
+  timeout: between(0.1, 600),
+  negative: between(0, 1e6),
+  seed: { test: value => typeof value === 'boolean', why: 'must be true or false' }
+}
+
+function isBbox (value) {
+  try {
+    return Array.isArray(value) && Boolean(parseBbox(value))
+  } catch {
+    return false
+  }
+}
+
+/** @returns {never} */
+function refuse (field, why, value) {
+  throw new TilecouchError('BAD_UPSTREAM', { field, why, ...(value !== undefined && { value }) })
+}
+
+/**
+ * The settings of an upstream, with what was not said filled in; an error that names the field, when one is wrong.
+ * @param {any} value the `upstream` of a layer document
+ * @returns {UpstreamSettings}
+ */
+export function checkUpstream (value) {
+  if (!isObject(value)) refuse('upstream', 'must be an object with type and url', value)
+  const given = Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null))
+  for (const field of Object.keys(given)) {
+    // what is wrong here may be a password in a place of its own: it is not repeated
+    if (!Object.hasOwn(rules, field)) refuse(field, `is not a field: there are ${Object.keys(rules).join(', ')}`)
+  }
+  const type = /** @type {UpstreamSettings['type']} */ (given.type ?? upstreamDefaults.type)
+  for (const [field, inner] of Object.entries(given)) {
+    if (!rules[field].test(inner)) refuse(field, rules[field].why, field === 'url' ? undefined : inner)
+    if (SPECIAL.has(field) && !Object.hasOwn(typeDefaults[type], field)) refuse(field, `is not for ${type}`)
+  }
+  if (given.url === undefined) refuse('url', rules.url.why)
+  checkTexts('headers', given.headers, OWN_HEADERS)
+  checkTexts('params', given.params, OWN_PARAMS)
+  if (given.minzoom > given.maxzoom) refuse('minzoom', 'is beyond maxzoom', given.minzoom)
+  if (type !== 'wms') checkTemplate(type, given.url, given, refuse)
+  else {
+    checkAddress(given.url, OWN_PARAMS, refuse)
+    if (given.subdomains) refuse('subdomains', 'is not for wms')
+    if (given.layers === undefined) refuse('layers', rules.layers.why)
+  }
+  return /** @type {UpstreamSettings} */ ({
+    ...upstreamDefaults, ...typeDefaults[type], seed: !isOpenStreetMap(given.url), ...given, type
+  })
+}
+
+/** Names and texts: none that the request has of its own, none that is secret. */
+function checkTexts (field, values = {}, own) {
+  for (const [name, value] of Object.entries(values)) {
+    const what = `${field}.${name}`
+    if (!/^[\w!#$%&'*+.^`|~:-]{1,100}$/.test(name)) refuse(field, 'has a name that is none', name)
+    if (isSecret(name, field === 'headers')) refuse(what, 'is secret, and everybody can read it here')
+    if (own.test(name)) refuse(what, 'is not to be set: every request has its own')
+    if (!isText(value) || (field === 'headers' && !/^[\t -~]*$/.test(value))) refuse(what, 'must be a text')
+  }
+}
