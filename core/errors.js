@@ -57,6 +57,7 @@ export const catalogue = {
   BAD_ANSWER: { status: 502, text: d => `${d.url} sent an answer that is not what CouchDB sends: ${d.why}` },
   EMBEDDED_LOCKED: { status: 409, text: d => `another process uses the embedded store in ${d.dir}`, advice: 'Stop it, or name the URL it printed with --db.' },
   PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
+  WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'What it met is in the log.' },
 
   // the couchapp
   COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line. It lives here since only server/ may know both the loader and the embedded store.
 import { createProgram } from '../loader/cli/program.js'
-import { addUpCommand } from './up-command.js'
+import { addServerCommands } from './commands.js'
 import { openEmbedded } from './up.js'
 
 // whoever read the output has seen enough: `tilecouch history … | head`
@@ -11,5 +11,5 @@ process.stdout.on('error', error => {
 })
 
 // the server that runs on the folder, or one of its own, on any port, for as long as the command takes
-const { run } = createProgram({ openEmbedded: dir => openEmbedded(dir, { port: 0 }), extend: addUpCommand })
+const { run } = createProgram({ openEmbedded: dir => openEmbedded(dir, { port: 0 }), extend: addServerCommands })
 process.exitCode = await run(process.argv.slice(2))

@@ -34,6 +34,12 @@ export const metricTable = {
   upstreamCircuit: { name: 'tilecouch_upstream_circuit', type: 'gauge', labels: ['layer'], aggregator: 'max', help: '0 closed: asked; 1 half-open: tried; 2 open: left alone after failures' }
 }
 
+/** Those of the process that keeps the workers; it shows them with the sum of theirs. */
+export const crewMetricTable = {
+  ready: { name: 'tilecouch_workers_ready', type: 'gauge', labels: [], help: 'worker processes that serve' },
+  restarts: { name: 'tilecouch_worker_restarts_total', type: 'counter', labels: [], help: 'workers that were started in the place of one that ended' }
+}
+
 /** What is counted for one set of labels. */
 class Series {
   constructor (labels) {
@@ -189,9 +195,9 @@ export class Metrics {
     return this.registry.contentType
   }
 
-  /** What /metrics answers. */
+  /** What /metrics answers: of this process, or of all workers where `gather` asks for them. @returns {Promise<string>} */
   text () {
-    return this.registry.metrics()
+    return this.gather ? this.gather() : this.registry.metrics()
   }
 }
 

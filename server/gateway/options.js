@@ -23,7 +23,7 @@ const table = [
   { name: 'data', type: 'text', default: './data', text: 'folder of the embedded store' },
   { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
   { name: 'port', short: 'p', type: 'port', default: 8080, text: 'port to listen on; 0 for any free one' },
-  { name: 'opsPort', type: 'port', default: null, text: 'a port of its own for /metrics and /health, which the public port then does not show' },
+  { name: 'opsPort', type: 'port', default: null, text: 'a port of its own for /metrics, which the public port then does not show, and /health' },
   { name: 'opsHost', type: 'text', default: '127.0.0.1', text: 'address of that port' },
   { name: 'memory', type: 'bytes', default: 256e6, shown: '256MB', text: 'tiles kept in memory, shared out among the workers; 0 keeps none' },
   { name: 'workers', type: 'count', default: 1, text: 'processes that serve; more than the machine has cores gain nothing' },

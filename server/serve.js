@@ -1,0 +1,99 @@
+// From options to a gateway that answers: the store it reads, one process or several, and the addresses to open.
+import { TilecouchError } from '../core/index.js'
+import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
+import { Store, publish, warmIndexes } from '../loader/index.js'
+import { Couch } from '../loader/store/couch.js'
+import { createLog, secretsOf } from './gateway/log.js'
+import { openEmbedded } from './up.js'
+
+/**
+ * @typedef {object} Serving
+ * @property {string} url of the gateway, as clients reach it
+ * @property {number} port
+ * @property {string} viewer
+ * @property {string} tiles XYZ template
+ * @property {string} asOf the same at a time
+ * @property {string} wmts capabilities
+ * @property {string} health
+ * @property {string} metrics
+ * @property {string} db the store, without any password
+ * @property {boolean} embedded
+ * @property {number} workers
+ * @property {Promise<void>} ended rejects when the gateway gives up by itself
+ * @property {() => Promise<void>} close
+ */
+
+/**
+ * @param {Record<string, any>} options of resolveOptions
+ * @param {object} [environment]
+ * @param {AbortSignal} [environment.signal]
+ * @param {string[]} [environment.warnings] of the configuration, for the log
+ * @param {NodeJS.ProcessEnv} [environment.env]
+ * @returns {Promise<Serving>}
+ */
+export async function serve (options, { signal, warnings = [], env = process.env } = {}) {
+  // an environment called "default" is for deploying: who serves says which, or means what is on this machine
+  const named = options.db ? await resolveDatabase(options.db, { env }) : null
+  const log = createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: named }) })
+  for (const warning of warnings) log.warn(warning)
+  const embedded = named ? null : await openEmbedded(options.data)
+  const db = named ?? withDatabase(/** @type {string} */ (embedded?.url))
+  try {
+    if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
+    const gateway = await start({ ...options, db }, log)
+    const close = async () => {
+      await gateway.close()
+      await embedded?.close()
+    }
+    if (signal?.aborted) {
+      await close()
+      throw new TilecouchError('ABORTED')
+    }
+    return { ...await addresses(gateway, options, db), embedded: !named, workers: options.workers, ended: gateway.ended ?? new Promise(() => {}), close }
+  } catch (error) {
+    await embedded?.close()
+    throw error
+  }
+}
+
+/** An embedded store is the gateway's own: it may be new, and is asked for its history. A CouchDB belongs to its operator. */
+async function prepare (url, signal) {
+  const store = await Store.create(url, { public: false })
+  await publish(store, { signal })
+  await warmIndexes(store, { signal })
+}
+
+/** @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
+async function start (options, log) {
+  if (options.workers > 1) return (await import('./gateway/workers.js')).runWorkers(options, { log })
+  return (await import('./gateway/index.js')).startGateway(options, { log })
+}
+
+async function addresses ({ url, port, opsUrl }, { publicUrl }, db) {
+  const own = url.endsWith('/') ? url : `${url}/`
+  const base = publicUrl ?? own
+  const { store, layer, format, time } = await example(db)
+  return {
+    url: base,
+    port,
+    viewer: base,
+    tiles: `${base}${layer}/{z}/{x}/{y}.${format}`,
+    asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`,
+    wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
+    health: new URL('health', own).href,
+    metrics: new URL('metrics', opsUrl ?? own).href,
+    db: store.url
+  }
+}
+
+/** A layer that is there, to try. The gateway also starts while its CouchDB does not answer: then no layer is known. */
+async function example (db) {
+  const store = new Store(new Couch(db, { retries: 0 }))
+  try {
+    const { layer, format = 'png' } = (await store.layers())[0] ?? { layer: 'LAYER' }
+    const editions = layer === 'LAYER' ? [] : await store.editions(layer)
+    return { store, layer, format, time: editions[editions.length >> 1]?.time ?? 'TIME' }
+  } catch {
+    return { store, layer: 'LAYER', format: 'png', time: 'TIME' }
+  }
+}
