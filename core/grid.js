@@ -7,7 +7,7 @@ export const MAX_ZOOM = 30
 export const MAX_LATITUDE = 85.0511287798066
 
 /** An edge this near to an edge of a tile lies on it, as a part of the world's width: 40 micrometres, beyond what sines and logarithms lose. */
-const EDGE = 1e-12
+export const EDGE = 1e-12
 
 /** @typedef {[number, number, number, number]} Bbox west, south, east, north in degrees; west > east crosses the antimeridian */
 /** @typedef {{min: number, max: number}} Zooms */

@@ -1,0 +1,69 @@
+// Numbers in the order of ids without sorting them: numbers with equally many digits sort as strings as they do as numbers,
+// so the order of ids is a merge of at most ten ascending series. Rows and columns differ in what follows the number there:
+// nothing after a row, a colon after a column (see compareRows and compareInner in ids.js).
+import { MAX_ZOOM } from './grid.js'
+
+const DIGITS = `${2 ** MAX_ZOOM}`.length
+
+/** Numbers of so many digits; `scale` brings them to the length of the longest. */
+const lengths = Array.from({ length: DIGITS }, (_, index) => ({
+  first: index ? 10 ** index : 0, last: 10 ** (index + 1) - 1, scale: 10 ** (DIGITS - 1 - index)
+}))
+
+/**
+ * Columns in the order of ids: 10 to 19 before 1.
+ * @template {{x: number}} T
+ * @param {number} z
+ * @param {(first: number, last: number) => Iterable<T>} columns those from first to last, ascending
+ * @returns {Generator<T>}
+ */
+export function * columnsById (z, columns) {
+  const series = lengths.filter(({ first }) => first < 2 ** z).map(({ first, last, scale }) => (
+    { items: columns(first, Math.min(last, 2 ** z - 1)), key: ({ x }) => (x + 1) * scale - 1 } // after all that begin with it
+  ))
+  yield * merge(series.reverse()) // 199, 19 and 1 end at one key: the longest comes first
+}
+
+/**
+ * Rows in the order of ids: 1 before 10 to 19.
+ * @param {import('./sweep.js').Run[]} runs ascending
+ * @returns {Generator<number>}
+ */
+export function * rowsById (runs) {
+  const [lowest, highest] = [runs[0][0], runs[runs.length - 1][1]]
+  const series = lengths.filter(({ first, last }) => first <= highest && last >= lowest).map(({ first, last, scale }) => (
+    { items: numbers(runs, first, last), key: y => y * scale } // before all that begin with it
+  ))
+  yield * series.length === 1 ? series[0].items : merge(series)
+}
+
+function * numbers (runs, first, last) {
+  for (const [from, to] of runs) {
+    for (let y = Math.max(from, first); y <= Math.min(to, last); y++) yield y
+  }
+}
+
+/**
+ * By ascending key; of equal keys, that of the earlier series first.
+ * @template T
+ * @param {{items: Iterable<T>, key: (item: T) => number}[]} series each ascending
+ * @returns {Generator<T>}
+ */
+function * merge (series) {
+  const cursors = series.map(({ items, key }) => ({ iterator: items[Symbol.iterator](), key, item: /** @type {any} */ (undefined), at: 0 })).filter(advance)
+  while (cursors.length) {
+    let least = 0
+    for (let index = 1; index < cursors.length; index++) if (cursors[index].at < cursors[least].at) least = index
+    const cursor = cursors[least]
+    yield cursor.item
+    if (!advance(cursor)) cursors.splice(least, 1)
+  }
+}
+
+function advance (cursor) {
+  const { done, value } = cursor.iterator.next()
+  if (done) return false
+  cursor.item = value
+  cursor.at = cursor.key(value)
+  return true
+}

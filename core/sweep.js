@@ -1,0 +1,128 @@
+// Which tiles polygons touch, column by column from west to east. Edges are straight in longitude and latitude, as GeoJSON
+// has them: in the projection they bend, but still rise or fall all the way, so that the rows an edge crosses in a column
+// are known from its two ends there.
+//
+// The rows a polygon touches in a column are those its edges cross, and those inside it at the column's western side: from
+// any place inside, straight west, one meets an edge or that side. Inside is by the even-odd rule, so that it does not
+// matter which way round a ring goes.
+import { EDGE, MAX_LATITUDE, latToY } from './grid.js'
+
+/** @typedef {[number, number]} Run first and last row, inclusive */
+
+export class Sweep {
+  /** @param {import('./geojson.js').Polygon[]} polygons */
+  constructor (polygons) {
+    const edges = polygons.flatMap(edgesOf)
+    edges.sort((a, b) => a.x0 - b.x0)
+    this.size = edges.length
+    const column = field => Float64Array.from(edges, edge => edge[field])
+    this.x0 = column('x0') // west end, as a part of the world's width
+    this.x1 = column('x1') // east end
+    this.lat0 = column('lat0')
+    this.lat1 = column('lat1')
+    this.part = column('part') // edges of one part are one figure; parts may overlap
+  }
+
+  /**
+   * The columns from first to last in which anything is touched, ascending, each with its rows: ascending, apart, never empty.
+   * Memory holds the edges under one column.
+   * @param {number} z @param {number} first @param {number} last
+   * @returns {Generator<{x: number, runs: Run[]}>}
+   */
+  * columns (z, first, last) {
+    const across = 2 ** z
+    let active = []
+    let next = 0
+    for (let x = first; x <= last; x++) {
+      if (!active.length) {
+        if (next >= this.size) return
+        x = Math.max(x, Math.floor(this.x0[next] * across)) // nothing before the next edge
+        if (x > last) return
+      }
+      const left = x / across + EDGE
+      const right = (x + 1) / across - EDGE
+      active = active.filter(edge => this.x1[edge] > left)
+      for (; next < this.size && this.x0[next] < right; next++) if (this.x1[next] > left) active.push(next)
+      const runs = toRuns(this.#spans(active, left, right), across)
+      if (runs.length) yield { x, runs }
+    }
+  }
+
+  /** What the polygons cover between two meridians, from north to south, as parts of the world's height; may overlap. */
+  #spans (edges, left, right) {
+    const spans = []
+    const crossings = []
+    for (const edge of edges) {
+      const from = this.#y(edge, Math.max(this.x0[edge], left))
+      const to = this.x1[edge] <= right ? latToY(this.lat1[edge], 0) : this.#y(edge, right)
+      if (from !== to) spans.push(from < to ? [from, to] : [to, from])
+      if (this.x0[edge] <= left) crossings.push({ part: this.part[edge], y: from })
+    }
+    // every ring crosses a meridian an even number of times: in and out, in and out
+    crossings.sort((a, b) => a.part - b.part || a.y - b.y)
+    for (let index = 0; index + 1 < crossings.length; index += 2) spans.push([crossings[index].y, crossings[index + 1].y])
+    return spans
+  }
+
+  #y (edge, x) {
+    const { x0, x1, lat0, lat1 } = this
+    if (x <= x0[edge]) return latToY(lat0[edge], 0)
+    return latToY(lat0[edge] + (lat1[edge] - lat0[edge]) * (x - x0[edge]) / (x1[edge] - x0[edge]), 0)
+  }
+}
+
+/** Overlapping spans as rows, each once. @returns {Run[]} */
+function toRuns (spans, across) {
+  const runs = []
+  let sliver
+  for (const [from, to] of spans) {
+    const first = Math.floor((from + EDGE) * across)
+    const last = Math.min(across, Math.ceil((to - EDGE) * across)) - 1
+    if (first <= last) runs.push([first, last])
+    else if (to > 0 && from < 1) sliver = Math.min(Math.floor(from * across), across - 1)
+  }
+  // thinner than what counts as an edge, but somewhere
+  if (!runs.length) return sliver === undefined ? [] : [[sliver, sliver]]
+  runs.sort((a, b) => a[0] - b[0])
+  const merged = [runs[0]]
+  for (const [first, last] of runs) {
+    const before = merged[merged.length - 1]
+    if (first > before[1] + 1) merged.push([first, last])
+    else if (last > before[1]) before[1] = last
+  }
+  return merged
+}
+
+/** The edges of a polygon, once for every time it lies on the world. @param {import('./geojson.js').Polygon} polygon */
+function edgesOf (polygon, index) {
+  const outline = polygon[0]
+  if (outline.every(([, lat]) => lat >= MAX_LATITUDE) || outline.every(([, lat]) => lat <= -MAX_LATITUDE)) return []
+  const edges = [...onceEach(polygon.flatMap(ring => ring.slice(1).map((to, at) => edge(ring[at], to))))]
+  let [west, east] = [Infinity, -Infinity]
+  for (const { x0, x1 } of edges) {
+    west = Math.min(west, x0)
+    east = Math.max(east, x1)
+  }
+  const turns = [-2, -1, 0, 1, 2].filter(turn => west + turn < 1 - EDGE && east + turn > EDGE)
+  return turns.flatMap(turn => edges.map(({ x0, x1, ...lats }) => ({ x0: x0 + turn, x1: x1 + turn, ...lats, part: 5 * index + turn })))
+}
+
+const toWorld = lon => lon / 360 + 0.5
+
+/** From west to east, so that there and back is the same. */
+function edge ([lonA, latA], [lonB, latB]) {
+  const forth = lonA < lonB || (lonA === lonB && latA < latB)
+  return forth
+    ? { x0: toWorld(lonA), x1: toWorld(lonB), lat0: latA, lat1: latB }
+    : { x0: toWorld(lonB), x1: toWorld(lonA), lat0: latB, lat1: latA }
+}
+
+/** An edge walked there and back, or shared by a hole and its outline, has the same on both sides: it bounds nothing. */
+function onceEach (edges) {
+  const odd = new Map()
+  for (const found of edges) {
+    const key = `${found.x0} ${found.lat0} ${found.x1} ${found.lat1}`
+    if (!odd.delete(key)) odd.set(key, found)
+  }
+  return odd.values()
+}

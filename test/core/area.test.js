@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { MAX_LATITUDE, compareInner, compareRows, parseArea, tileBounds, tileRanges } from '../../core/index.js'
+
+const TINY = 1e-9 // degrees
+const square = (w, s, e, n) => [[w, s], [e, s], [e, n], [w, n], [w, s]]
+const polygon = (...rings) => ({ type: 'Polygon', coordinates: rings })
+const tilesOf = (area, z) => [...area.columns(z)].flatMap(({ x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => `${x}/${y0 + index}`))
+const everyTile = z => Array.from({ length: 4 ** z }, (_, index) => [index >> z, index & (2 ** z - 1)])
+
+/** Inside by the even-odd rule. */
+function inside (rings, lon, lat) {
+  let odd = false
+  for (const ring of rings) {
+    for (let index = 1; index < ring.length; index++) {
+      const [[ax, ay], [bx, by]] = [ring[index - 1], ring[index]]
+      if ((ay > lat) !== (by > lat) && lon < ax + (bx - ax) * (lat - ay) / (by - ay)) odd = !odd
+    }
+  }
+  return odd
+}
+
+/** Whether a line goes through the inside of a box, by clipping it (Liang and Barsky). */
+function crosses ([ax, ay], [bx, by], [w, s, e, n]) {
+  let [from, to] = [0, 1]
+  for (const [step, room] of [[ax - bx, ax - w], [bx - ax, e - ax], [ay - by, ay - s], [by - ay, n - ay]]) {
+    if (step === 0 && room <= 0) return false
+    if (step < 0) from = Math.max(from, room / step)
+    if (step > 0) to = Math.min(to, room / step)
+  }
+  return from < to
+}
+
+/**
+ * The tiles polygons touch, by looking at each tile and each edge: in longitude and latitude, where tiles are boxes as well,
+ * so that no projection is involved. `margin` degrees are taken off each side of a tile.
+ */
+function bruteForce (polygons, z, margin = TINY) {
+  const found = []
+  for (const [x, y] of everyTile(z)) {
+    const [west, south, east, north] = tileBounds(z, x, y)
+    const touched = polygons.some(rings => [-360, 0, 360].some(turn => {
+      const box = [west + turn + margin, south + margin, east + turn - margin, north - margin]
+      return inside(rings, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2) ||
+        rings.some(ring => ring.slice(1).some((to, index) => crosses(ring[index], to, box)))
+    }))
+    if (touched) found.push(`${x}/${y}`)
+  }
+  return found
+}
+
+/** What must be touched is, and nothing that must not be: lines that graze a corner within micrometres may be either. */
+function agrees (area, polygons, z) {
+  const found = tilesOf(area, z)
+  assert.equal(new Set(found).size, found.length, 'no tile twice')
+  const may = new Set(bruteForce(polygons, z, TINY / 10))
+  for (const tile of found) assert.ok(may.has(tile), `${z}/${tile} is not touched`)
+  const got = new Set(found)
+  for (const tile of bruteForce(polygons, z)) assert.ok(got.has(tile), `${z}/${tile} is touched`)
+  return found
+}
+
+// millionths of a degree, and now and then an edge or corner of a tile
+const longitude = (min, max) => fc.oneof({ weight: 4, arbitrary: fc.integer({ min: min * 1e6, max: max * 1e6 }).map(value => value / 1e6) }, { weight: 1, arbitrary: fc.integer({ min: Math.ceil(min / 45), max: Math.floor(max / 45) }).map(value => value * 45) })
+const latitude = fc.oneof({ weight: 4, arbitrary: fc.integer({ min: -90e6, max: 90e6 }).map(value => value / 1e6) }, { weight: 1, arbitrary: fc.constantFrom(0, 90, -90, ...[1, 2, 3, 5].map(y => tileBounds(3, 0, y)[1])) })
+const closed = points => [...points, points[0]]
+const proper = ring => {
+  const [[lon, lat]] = ring
+  return ring.some(([x, y]) => ring.some(([u, v]) => Math.abs((x - lon) * (v - lat) - (y - lat) * (u - lon)) > 1e-3)) && ring.some(point => Math.abs(point[1]) < 85)
+}
+/** Any figure at all, crossing itself as it likes. */
+const ringIn = (min, max) => fc.array(fc.tuple(longitude(min, max), latitude), { minLength: 3, maxLength: 9 }).map(closed).filter(proper)
+const ring = ringIn(-90, 90)
+/** A star around a point, which holes of half its size fit into. */
+const star = fc.tuple(longitude(-80, 80), fc.integer({ min: -60, max: 60 }), fc.array(fc.double({ min: 1, max: 20, noNaN: true }), { minLength: 3, maxLength: 12 }))
+  .map(([lon, lat, radii]) => scale => closed(radii.map((radius, index) => {
+    const angle = 2 * Math.PI * index / radii.length
+    return [lon + scale * radius * Math.cos(angle), lat + scale * radius * Math.sin(angle)]
+  })))
+
+describe('areas that are polygons', () => {
+  it('hold exactly the tiles they touch, whatever their figure', () => {
+    fc.assert(fc.property(ring, fc.nat(5), (outline, z) => {
+      agrees(parseArea({ polygon: polygon(outline) }), [[outline]], z)
+    }), { numRuns: 500 })
+  })
+
+  it('leave out what lies in their holes, whichever way round those go', () => {
+    fc.assert(fc.property(star, fc.nat(5), fc.boolean(), fc.boolean(), (figure, z, turnOutline, turnHole) => {
+      const rings = [figure(1), figure(0.5)]
+      if (turnOutline) rings[0].reverse()
+      if (turnHole) rings[1].reverse()
+      agrees(parseArea({ polygon: polygon(...rings) }), [rings], z)
+    }), { numRuns: 300 })
+    const area = parseArea({ polygon: polygon(square(-170, -80, 170, 80).flatMap((point, index, all) => index ? [[(point[0] + all[index - 1][0]) / 2, (point[1] + all[index - 1][1]) / 2], point] : [point]), square(-80, -60, 80, 60)) })
+    assert.equal(area.has(3, 4, 4), false, 'in the hole')
+    assert.equal(area.has(3, 0, 4), true)
+  })
+
+  it('may be several, which overlap as they like', () => {
+    fc.assert(fc.property(fc.array(ring, { minLength: 1, maxLength: 4 }), fc.nat(4), (outlines, z) => {
+      const polygons = outlines.map(outline => [outline])
+      agrees(parseArea({ polygon: { type: 'MultiPolygon', coordinates: polygons } }), polygons, z)
+    }), { numRuns: 200 })
+  })
+
+  it('go on beyond the antimeridian', () => {
+    fc.assert(fc.property(ringIn(100, 260), fc.nat(4), fc.constantFrom(-360, 0), (outline, z, turn) => {
+      const moved = outline.map(([lon, lat]) => [lon + turn, lat])
+      agrees(parseArea({ polygon: polygon(moved) }), [[outline], [moved]], z)
+    }), { numRuns: 200 })
+    const fiji = { type: 'MultiPolygon', coordinates: [[square(177, -20, 180, -16)], [square(-180, -20, -178, -16)]] }
+    for (const z of [0, 1, 4, 7, 9]) {
+      const cut = tilesOf(parseArea({ polygon: fiji }), z)
+      assert.deepEqual(tilesOf(parseArea({ polygon: polygon(square(177, -20, 182, -16)) }), z), cut)
+      assert.deepEqual(tilesOf(parseArea({ polygon: polygon(square(-183, -20, -178, -16)) }), z), cut)
+      assert.deepEqual(tilesOf(parseArea({ bbox: [177, -20, -178, -16] }), z), cut)
+    }
+    assert.deepEqual(parseArea({ polygon: fiji }).bbox, [177, -20, -178, -16])
+  })
+
+  it('take a hole that is written on the other side of the antimeridian', () => {
+    const rings = [square(170, -20, 190, 20), square(-178, -5, -172, 5)]
+    const area = parseArea({ polygon: polygon(...rings) })
+    assert.deepEqual(tilesOf(area, 8), tilesOf(parseArea({ polygon: polygon(rings[0], square(182, -5, 188, 5)) }), 8))
+    assert.equal(area.has(8, 3, 128), false, 'in the hole')
+  })
+
+  it('are the boxes they look like', () => {
+    fc.assert(fc.property(longitude(-90, 90), latitude, longitude(-90, 90), latitude, fc.nat(12), (a, b, c, d, z) => {
+      const box = [Math.min(a, c), Math.min(b, d), Math.max(a, c), Math.max(b, d)]
+      fc.pre(box[2] - box[0] > 1e-6 && Math.min(box[3], 85) - Math.max(box[1], -85) > 1e-6)
+      const area = parseArea({ polygon: polygon(square(...box)) })
+      const same = parseArea({ bbox: box })
+      assert.equal(area.count({ min: z, max: z }), same.count({ min: z, max: z }))
+      if (z < 6) assert.deepEqual(tilesOf(area, z), tilesOf(same, z))
+      assert.deepEqual(area.bbox, box)
+    }), { numRuns: 300 })
+  })
+
+  it('do not take in tiles beyond an edge they end on, at any zoom', () => {
+    const address = fc.integer({ min: 1, max: 30 }).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
+    fc.assert(fc.property(address, ([z, x, y]) => {
+      const bounds = tileBounds(z, x, y)
+      assert.deepEqual([...parseArea({ polygon: polygon(square(...bounds)) }).columns(z)], [{ z, x, y0: y, y1: y }])
+      const middle = [(bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2]
+      const corners = square(...bounds).map(([lon, lat]) => [(lon + middle[0]) / 2, (lat + middle[1]) / 2])
+      assert.deepEqual([...parseArea({ polygon: polygon(corners) }).columns(z)], [{ z, x, y0: y, y1: y }])
+    }), { numRuns: 500 })
+    assert.deepEqual(tilesOf(parseArea({ polygon: polygon([[0, 0], [90, 0], [0, tileBounds(2, 0, 1)[3]], [0, 0]]) }), 2), ['2/1'])
+  })
+
+  it('are somewhere, however thin they are', () => {
+    for (const z of [3, 12, 22, 30]) {
+      const line = parseArea({ polygon: polygon([[10, 20], [10.001, 20.0000000005], [10.001, 20], [10, 20]]) })
+      assert.ok(line.count({ min: z, max: z }) > 0, `zoom ${z}`)
+    }
+  })
+
+  it('end where there are no tiles any more', () => {
+    const whole = parseArea({ polygon: polygon(square(-180, -90, 180, 90)) })
+    assert.equal(whole.count({ min: 0, max: 5 }), 1365)
+    assert.deepEqual(whole.bbox, [-180, -90, 180, 90])
+    const arctic = parseArea({ polygon: polygon([[0, 80], [40, 89], [80, 89], [40, 80], [0, 80]]) })
+    agrees(arctic, [[[[0, 80], [40, 89], [80, 89], [40, 80], [0, 80]]]], 5)
+    assert.ok(tilesOf(arctic, 5).every(tile => +tile.split('/')[1] < 4))
+  })
+
+  it('bound nothing with an edge that is walked there and back', () => {
+    const spike = [[0, 0], [10, 0], [10, 10], [60, 10], [10, 10], [0, 10], [0, 0]]
+    assert.deepEqual(tilesOf(parseArea({ polygon: polygon(spike) }), 5), tilesOf(parseArea({ polygon: polygon(square(0, 0, 10, 10)) }), 5))
+  })
+})
+
+describe('areas of any kind', () => {
+  const anyArea = fc.oneof(
+    ring.map(outline => parseArea({ polygon: polygon(outline) })),
+    fc.tuple(longitude(-180, 180), latitude, longitude(-180, 180), latitude).map(([w, a, e, b]) => parseArea({ bbox: [w, Math.min(a, b), e, Math.max(a, b)] })),
+    fc.tuple(ring, longitude(-180, 180), latitude, longitude(-180, 180), latitude).map(([outline, w, a, e, b]) => parseArea({ polygon: polygon(outline), bbox: [w, Math.min(a, b), e, Math.max(a, b)] }))
+  )
+
+  it('walk their tiles in the order of ids', () => {
+    fc.assert(fc.property(anyArea, fc.nat(7), (area, z) => {
+      const walked = [...area.tiles(z)]
+      const sorted = [...area.columns(z)].flatMap(({ x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => ({ z, x, y: y0 + index })))
+        .sort((a, b) => compareInner(a.x, b.x) || compareRows(a.y, b.y))
+      assert.deepEqual(walked, sorted)
+    }), { numRuns: 150 })
+    const ids = [...parseArea({ bbox: [-180, 0, 180, 5] }).tiles(9)].map(({ z, x, y }) => `osm:${z}:${x}:${y}`)
+    assert.deepEqual(ids, [...ids].sort())
+  })
+
+  it('know what they hold, and count it', () => {
+    fc.assert(fc.property(anyArea, fc.nat(4), (area, z) => {
+      const tiles = new Set(tilesOf(area, z))
+      assert.equal(area.count({ min: z, max: z }), tiles.size)
+      for (const [x, y] of everyTile(z)) assert.equal(area.has(z, x, y), tiles.has(`${x}/${y}`), `${z}/${x}/${y}`)
+    }), { numRuns: 150 })
+    const area = parseArea({ bbox: [-180, -90, 180, 90] })
+    for (const tile of [[-1, 0, 0], [31, 0, 0], [2, 4, 0], [2, 0, 4], [2, 0, -1], [2, 0.5, 0], [2, 0, 0.5], ['2', 0, 0], [2, NaN, 0], []]) {
+      assert.equal(area.has(...tile), false, JSON.stringify(tile))
+    }
+  })
+
+  it('can be cut to a box', () => {
+    fc.assert(fc.property(anyArea, longitude(-180, 180), latitude, longitude(-180, 180), latitude, fc.nat(4), (area, w, a, e, b, z) => {
+      const box = [w, Math.min(a, b), e, Math.max(a, b)]
+      const ranges = tileRanges(box, z)
+      const inBox = everyTile(z).filter(([x, y]) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)).map(tile => tile.join('/'))
+      const both = new Set(tilesOf(area, z))
+      assert.deepEqual(tilesOf(area.within(box), z).sort(), inBox.filter(tile => both.has(tile)).sort())
+      assert.equal(area.within(box).count({ min: z, max: z }), tilesOf(area.within(box), z).length)
+    }), { numRuns: 150 })
+  })
+
+  it('are counted and walked without being held, however deep the zoom', () => {
+    assert.equal(parseArea({ bbox: [-180, -90, 180, 90] }).count({ min: 26, max: 26 }), 2 ** 52)
+    const [first] = parseArea({ bbox: [-180, -90, 180, 90] }).tiles(30)
+    assert.deepEqual(first, { z: 30, x: 1000000000, y: 0 })
+    const triangle = parseArea({ polygon: polygon([[0, 0], [1, 0], [0, 1], [0, 0]]) })
+    const before = process.memoryUsage().heapUsed
+    const count = triangle.count({ min: 24, max: 24 })
+    assert.ok(Math.abs(count - 0.5 * (2 ** 24 / 360) ** 2) < 1e-3 * count, `${count} tiles`)
+    let walked = 0
+    for (const tile of triangle.tiles(24)) if (tile && ++walked === 100000) break
+    assert.ok(process.memoryUsage().heapUsed - before < 50e6)
+  })
+
+  it('stay within their boxes at the edge of the world', () => {
+    assert.ok(MAX_LATITUDE < 85.06)
+    assert.deepEqual(tilesOf(parseArea({ bbox: '170,-10,-170,10' }), 3), ['0/3', '0/4', '7/3', '7/4'])
+    assert.deepEqual(parseArea({ bbox: '170,-10,-170,10' }).bbox, [170, -10, -170, 10])
+  })
+})

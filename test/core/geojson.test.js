@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { parseArea } from '../../core/index.js'
+import { codeOf } from './helpers.js'
+
+const square = (w, s, e, n) => [[w, s], [e, s], [e, n], [w, n], [w, s]]
+const polygon = (...rings) => ({ type: 'Polygon', coordinates: rings })
+const feature = geometry => ({ type: 'Feature', properties: {}, geometry })
+const collection = (...features) => ({ type: 'FeatureCollection', features })
+const BOX = polygon(square(0, 0, 10, 10))
+const columns = object => [...parseArea({ polygon: object }).columns(6)]
+
+describe('areas in GeoJSON', () => {
+  const same = {
+    'a feature': feature(BOX),
+    'a multipolygon of one': { type: 'MultiPolygon', coordinates: [BOX.coordinates] },
+    'a collection of features': collection(feature(BOX)),
+    'a collection with features that are nowhere': collection(feature(null), feature(BOX), feature({ type: 'MultiPolygon', coordinates: [] }), feature(polygon())),
+    'a collection of geometries': { type: 'GeometryCollection', geometries: [BOX] },
+    'a collection of collections': collection(feature({ type: 'GeometryCollection', geometries: [BOX] }), collection(feature(BOX))),
+    'two halves': collection(feature(polygon(square(0, 0, 5, 10))), feature(polygon(square(5, 0, 10, 10)))),
+    'a ring the other way round': polygon([...BOX.coordinates[0]].reverse()),
+    'positions with a height': polygon(square(0, 0, 10, 10).map(position => [...position, 431])),
+    'points repeated': polygon(square(0, 0, 10, 10).flatMap(position => [position, position])),
+    'a hole without an inside': polygon(square(0, 0, 10, 10), [[2, 2], [4, 4], [3, 3], [2, 2]]),
+    'the system named that GeoJSON has anyway': { ...BOX, crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:OGC:1.3:CRS84' } } },
+    'members nobody knows': { ...BOX, id: 7, bbox: [1, 2, 3, 4], foreign: { members: true } },
+    'a box one world to the east': polygon(square(360, 0, 370, 10)),
+    'a box one world to the west': polygon(square(-360, 0, -350, 10))
+  }
+  for (const [what, object] of Object.entries(same)) {
+    it(`may be ${what}`, () => { assert.deepEqual(columns(object), columns(BOX)) })
+  }
+
+  const refused = {
+    'nothing at all': [null, /the GeoJSON is null/],
+    'a text': ['POLYGON((0 0, 1 1))', /not an object/],
+    'a list': [[BOX], /not an object/],
+    'no GeoJSON': [{ hello: 1 }, /of type undefined/],
+    'TopoJSON': [{ type: 'Topology', objects: {} }, /of type "Topology"/],
+    'a point': [{ type: 'Point', coordinates: [0, 0] }, /of type "Point", which has no inside/],
+    'a line': [feature({ type: 'LineString', coordinates: square(0, 0, 1, 1) }), /geometry of the GeoJSON is of type "LineString"/],
+    'a point among polygons': [collection(feature(BOX), feature({ type: 'Point', coordinates: [0, 0] })), /feature 2 of the GeoJSON/],
+    'a feature without a geometry member': [{ type: 'Feature' }, /geometry of the GeoJSON is undefined/],
+    'a collection without features': [{ type: 'FeatureCollection' }, /no list of features/],
+    'an empty collection': [collection(), /holds no polygon/],
+    'only features that are nowhere': [collection(feature(null)), /holds no polygon/],
+    'an empty polygon': [polygon(), /holds no polygon/],
+    'no coordinates': [{ type: 'Polygon' }, /no coordinates/],
+    'no coordinates of many': [{ type: 'MultiPolygon', coordinates: {} }, /no coordinates/],
+    'a polygon as flat as a ring': [polygon(...square(0, 0, 1, 1)), /ring 1 of the GeoJSON has 2 positions/],
+    'a ring that is none': [polygon('ring'), /ring 1 of the GeoJSON is "ring"/],
+    'a ring of three': [polygon([[0, 0], [1, 1], [0, 0]]), /3 positions.*at least 4/],
+    'an open ring': [polygon([[0, 0], [1, 0], [1, 1], [0, 1]]), /not closed: it starts at \[0,0\] and ends at \[0,1\]/],
+    'an open hole': [polygon(square(0, 0, 10, 10), [[1, 1], [2, 1], [2, 2], [1, 2]]), /ring 2 of the GeoJSON is not closed/],
+    'texts for numbers': [polygon([['0', '0'], ['1', '0'], ['1', '1'], ['0', '0']]), /position 1 of ring 1 .* not \[longitude, latitude\]/],
+    'one number': [polygon([[0], [1], [2], [0]]), /not \[longitude, latitude\]/],
+    'no number': [polygon([[0, 0], [null, 0], [1, 1], [0, 0]]), /position 2 of ring 1/],
+    'metres': [polygon(square(1113194, 5e6, 1113195, 6e6)), /latitude 5000000: .* in degrees/],
+    'longitudes far out': [polygon(square(1000, 0, 1001, 1)), /longitude 1000/],
+    'a latitude beyond the pole': [polygon(square(0, 80, 10, 90.5)), /latitude 90.5/],
+    'another system': [{ ...BOX, crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:EPSG::3857' } } }, /EPSG::3857/],
+    'another system of a member': [collection(feature({ ...BOX, crs: { type: 'link' } })), /coordinate system is/],
+    'a line there and back': [polygon([[0, 0], [5, 5], [10, 10], [0, 0]]), /no inside: its points lie on one line/],
+    'one point': [polygon([[3, 3], [3, 3], [3, 3], [3, 3]]), /no inside/],
+    'a polygon its hole takes away': [polygon(square(0, 0, 1, 1), square(0, 0, 1, 1)), /holes take all of it away/],
+    'the pole alone': [polygon(square(0, 86, 10, 89)), /beyond latitude 85\.05/],
+    'a way that may go either way round': [polygon(square(-170, -20, 170, 20)), /goes from -170 to 170: write -190 for 170 if it crosses the antimeridian, or add a point between/],
+    'its other direction': [polygon(square(170, -20, -170, 20)), /goes from 170 to -170: write 190 for -170/],
+    'more than the world': [polygon([[-190, 0], [-20, 0], [150, 0], [200, 0], [200, 10], [150, 10], [-20, 10], [-190, 10], [-190, 0]]), /wider than the world: -190 to 200/],
+    'one step round the world and more': [polygon(square(-200, 0, 200, 10)), /more than once round the world/]
+  }
+  for (const [what, [object, message]] of Object.entries(refused)) {
+    it(`is not ${what}`, () => {
+      assert.throws(() => parseArea({ polygon: object }), error => {
+        assert.equal(error.code, 'BAD_AREA')
+        assert.match(error.message, message)
+        return true
+      })
+    })
+  }
+
+  it('is not a pit of collections', () => {
+    let deep = feature(BOX)
+    for (let depth = 0; depth < 20000; depth++) deep = collection(deep)
+    assert.equal(codeOf(() => parseArea({ polygon: deep })), 'BAD_AREA')
+  })
+
+  it('shows no more of what is wrong than a message bears', () => {
+    assert.throws(() => parseArea({ polygon: polygon('x'.repeat(1e6)) }), error => error.message.length < 300)
+  })
+
+  it('is given, or a box is', () => {
+    assert.equal(codeOf(() => parseArea({})), 'BAD_AREA')
+    assert.equal(codeOf(() => parseArea({ bbox: '1,2,3' })), 'BAD_BBOX')
+    assert.equal(codeOf(() => parseArea({ bbox: '1,2,3', polygon: BOX })), 'BAD_BBOX')
+  })
+
+  it('reads a coast of a hundred thousand points', () => {
+    const coast = Array.from({ length: 100000 }, (_, index) => {
+      const angle = 2 * Math.PI * index / 100000
+      const radius = 20 + Math.sin(angle * 300)
+      return [radius * Math.cos(angle), radius * Math.sin(angle)]
+    })
+    const area = parseArea({ polygon: polygon([...coast, coast[0]]) })
+    assert.ok(area.count({ min: 0, max: 10 }) > 5000)
+    assert.equal(area.has(10, 512, 512), true)
+  })
+})
