@@ -10,7 +10,9 @@ import { scrub } from '../core/index.js'
 const benchmarks = {
   history: () => import('./history.js'),
   load: () => import('./load.js'),
-  memory: () => import('./memory.js')
+  memory: () => import('./memory.js'),
+  serve: () => import('./serve.js'),
+  'serve-memory': () => import('./serve-memory.js')
 }
 
 const { positionals: [name], values } = parseArgs({

@@ -1,0 +1,55 @@
+// What serves tiles how fast: CouchDB itself, the gateway with tiles in memory and without, nginx, and what people use now, with the
+// same tiles, one load generator, in turns.
+import { setMaxListeners } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { nodeClients, prepare, tasksOf } from './serve/contenders.js'
+import { LENGTH, NEW, OLD, fillStore, placesOf, shuffled } from './serve/data.js'
+import { judge, measureRounds } from './serve/rounds.js'
+import { startServers } from './serve/servers.js'
+import { MISSING, findWrk, wrkVersion } from './serve/wrk.js'
+
+/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
+export async function run ({ server, quick, log }) {
+  const wrk = findWrk()
+  if (!wrk) throw new Error(MISSING)
+  const scale = quick
+    ? { tiles: 1000, levels: [1, 32], rounds: 1, seconds: 1, warm: 1 }
+    : { tiles: 10_000, levels: [1, 8, 32, 100], rounds: 3, seconds: 4, warm: 2 }
+  const url = `${server}/bench_serve`
+  const stop = new AbortController()
+  setMaxListeners(0, stop.signal)
+  const abort = () => stop.abort(new Error('interrupted'))
+  process.once('SIGINT', abort).once('SIGTERM', abort)
+  const { signal } = stop
+  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-serve-'))
+  /** @type {(() => any)[]} the last that began ends first */
+  const closing = [() => rm(dir, { recursive: true, force: true, maxRetries: 5 })]
+  try {
+    const places = placesOf(scale.tiles)
+    const order = shuffled(places, 1)
+    log(`${scale.tiles} tiles of ${LENGTH} bytes, two editions; wrk ${await wrkVersion(wrk)}`)
+    const store = await fillStore(url, places, { times: [OLD, NEW], signal })
+    closing.push(() => store.couch.request({ method: 'DELETE', retries: 1 }).catch(() => {}))
+    log('Servers')
+    const servers = await startServers({ url, dir, places, store, closing, log })
+    const contenders = nodeClients({ db: store.url, order })
+    const tasks = tasksOf({ db: store.url, servers, order })
+    log('Warming up, comparing answers with the source')
+    for (const [at, task] of tasks.entries()) contenders.push(await prepare(task, { wrk, dir, order, at, seconds: scale.seconds, signal }))
+    const results = await measureRounds(contenders, { ...scale, signal, log })
+    for (const { check } of contenders) await check()
+    const budgets = judge(results)
+    log('')
+    for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
+    return { ...scale, bytes: LENGTH, wrk: await wrkVersion(wrk), programs: servers.programs, missing: servers.missing, results, budgets }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log('\ninterrupted; its database is removed')
+    return null
+  } finally {
+    process.removeListener('SIGINT', abort).removeListener('SIGTERM', abort)
+    for (const close of closing.reverse()) await close()
+  }
+}

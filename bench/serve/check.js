@@ -1,0 +1,60 @@
+// Whether what is measured is right: no figure counts when an answer was wrong.
+
+const HEADERS = 2000 // bytes at most of the headers of an answer
+
+/**
+ * All requests of a sample, by what wrk counts: errors, statuses, and bytes an answer.
+ * @param {string} name
+ * @param {import('./wrk.js').Sample} sample
+ * @param {{connections: number, length: number}} expected length: of a body; 0 for a 304
+ */
+export function checkSample (name, { requests, bytes, errors }, { connections, length }) {
+  const wrong = Object.entries(errors).filter(([, count]) => count)
+  if (wrong.length) throw new Error(`${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`)
+  if (!requests) throw new Error(`${name}: no request was answered`)
+  const mean = bytes / requests
+  // answers that were under way when the time was up count with their bytes alone
+  const most = length + HEADERS + connections * (length + HEADERS) / requests
+  if (mean < length || mean > most) throw new Error(`${name}: ${Math.round(mean)} bytes an answer, ${length} and headers were expected`)
+}
+
+/**
+ * Some answers byte by byte, with their status and a header.
+ * @param {string} name
+ * @param {object} asked
+ * @param {string} asked.url
+ * @param {{path: string, etag?: string}[]} asked.requests
+ * @param {Buffer[]} asked.bodies one a request; none of them counts for a 304
+ * @param {number} asked.status
+ * @param {[string, string]} [asked.header] name and value
+ * @returns {Promise<void>} rejects with what was wrong
+ */
+export async function checkAnswers (name, { url, requests, bodies, status, header }) {
+  for (const [at, { path, etag }] of requests.entries()) {
+    const response = await fetch(url + path, { redirect: 'manual', headers: etag ? { 'if-none-match': etag } : {} })
+    const body = Buffer.from(await response.arrayBuffer())
+    const where = `${name}: ${path}`
+    if (response.status !== status) throw new Error(`${where}: ${response.status} instead of ${status}: ${body.toString().slice(0, 200)}`)
+    const expected = status === 304 ? Buffer.alloc(0) : bodies[at]
+    if (!body.equals(expected)) throw new Error(`${where}: ${body.length} bytes that are not the ${expected.length} of the source`)
+    if (header && response.headers.get(header[0])?.toLowerCase() !== header[1]) {
+      throw Object.assign(new Error(`${where}: ${header[0]} is ${response.headers.get(header[0])} instead of ${header[1]}`), { header: true })
+    }
+  }
+}
+
+/**
+ * The ETag a server gives each path.
+ * @param {string} url @param {string[]} paths
+ */
+export async function etagsOf (url, paths) {
+  const requests = []
+  for (const path of paths) {
+    const response = await fetch(url + path)
+    await response.arrayBuffer()
+    const etag = response.headers.get('etag')
+    if (response.status !== 200 || !etag) throw new Error(`${url}${path}: ${response.status}, ETag ${etag}`)
+    requests.push({ path, etag })
+  }
+  return requests
+}

@@ -1,0 +1,124 @@
+// What is measured: a server, the requests it gets, and how its answers are known to be right.
+import path from 'node:path'
+import { checkAnswers, checkSample, etagsOf } from './check.js'
+import { LENGTH, NEW, OLD, bytesOf, zipf } from './data.js'
+import * as names from './names.js'
+import { runNodeClient } from './node-client.js'
+import { asOf, xyz } from './servers.js'
+import { runWrk, writeList } from './wrk.js'
+
+const SAMPLE = 100 // answers compared byte by byte
+const CHANGED = 1000 // tiles a 304 is asked for
+const PATIENCE = 30 // runs at most until everything is in memory
+const CACHE = 'x-tilecouch-cache'
+
+/**
+ * What is asked of whom.
+ * @typedef {object} Task
+ * @property {string} name
+ * @property {string} url of the server
+ * @property {(place: import('./data.js').Place) => string} pathOf
+ * @property {boolean} [unchanged] with the ETags the server gave: answered by 304
+ * @property {string} [time] of the version that is expected; else the newest
+ * @property {[string, string]} [header] that all answers have once everything is warm
+ * @property {number} [laps] times that everything is asked for before anything counts
+ * @property {import('./data.js').Place[]} [order] else that of all
+ */
+
+/**
+ * @param {object} options
+ * @param {string} options.db URL of the database, without a password
+ * @param {Awaited<ReturnType<typeof import('./servers.js').startServers>>} options.servers
+ * @param {import('./data.js').Place[]} options.order
+ * @returns {Task[]}
+ */
+export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, order }) {
+  const { origin, pathname } = new URL(db)
+  const attachment = ({ z, x, y }) => `${pathname}/bench:${z}:${x}:${y}/tile`
+  const draw = zipf(order, 3)
+  const hit = /** @type {[string, string]} */ ([CACHE, 'hit'])
+  const miss = /** @type {[string, string]} */ ([CACHE, 'miss'])
+  return [
+    { name: names.COUCH, url: origin, pathOf: attachment },
+    { name: names.COUCH_304, url: origin, pathOf: attachment, unchanged: true },
+    { name: names.REWRITE, url: origin, pathOf: place => `${pathname}/_design/tiles/_rewrite${xyz(place)}` },
+    { name: names.COLD, url: gateways.cold.url, pathOf: xyz, header: miss },
+    { name: names.COLD_AS_OF, url: gateways.cold.url, pathOf: asOf, time: OLD, header: miss },
+    { name: names.HOT, url: gateways.hot.url, pathOf: xyz, header: hit, laps: 2 },
+    { name: names.HOT_AS_OF, url: gateways.hot.url, pathOf: asOf, time: OLD, header: hit, laps: 2 },
+    { name: names.HOT_304, url: gateways.hot.url, pathOf: xyz, unchanged: true, header: hit },
+    { name: names.HOT_TWO, url: gateways.two.url, pathOf: xyz, header: hit, laps: 12 },
+    { name: names.ZIPF, url: gateways.third.url, pathOf: xyz, laps: 1, order: Array.from({ length: order.length * 4 }, draw) },
+    ...(nginxes
+      ? [
+          { name: names.PROXY, url: nginxes.proxy.url, pathOf: xyz, laps: 2 },
+          { name: names.PROXY_304, url: nginxes.proxy.url, pathOf: xyz, unchanged: true },
+          { name: names.FILES, url: nginxes.files.url, pathOf: xyz },
+          { name: names.FILES_304, url: nginxes.files.url, pathOf: xyz, unchanged: true }
+        ]
+      : []),
+    ...(tiles ? [{ name: names.TILESERVER, url: tiles.url, pathOf: tiles.pathOf }] : []),
+    ...(proxy
+      ? [
+          { name: names.MAPPROXY_COUCH, url: proxy.url, pathOf: proxy.pathOf('couch') },
+          { name: names.MAPPROXY_FILES, url: proxy.url, pathOf: proxy.pathOf('files') }
+        ]
+      : [])
+  ]
+}
+
+/**
+ * Makes a task into what takes part in rounds: its list written, its server warm, its answers compared with the source.
+ * @param {Task} task
+ * @param {{wrk: string, dir: string, order: import('./data.js').Place[], at: number, seconds: number, signal: AbortSignal}} options at: number of the task
+ */
+export async function prepare ({ name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: own }, { wrk, dir, order, at, seconds, signal }) {
+  const places = own ?? (unchanged ? order.slice(0, CHANGED) : order)
+  const requests = unchanged ? await etagsOf(url, places.map(pathOf)) : places.map(place => ({ path: pathOf(place) }))
+  const list = path.join(dir, `requests-${at}`)
+  await writeList(list, requests)
+  const chosen = Array.from({ length: SAMPLE }, (_, number) => Math.floor(number * requests.length / SAMPLE))
+  const sample = {
+    url, header, status: unchanged ? 304 : 200, requests: chosen.map(index => requests[index]), bodies: chosen.map(index => bytesOf(places[index].index, time))
+  }
+  const check = () => checkAnswers(name, sample)
+
+  let start = 0 // each run goes on where the one before ended, so that what is cold stays so
+  const run = async ({ connections, seconds: length, signal: stop }) => {
+    const result = await runWrk(wrk, { url, list, start, connections, seconds: length, signal: stop })
+    start = (start + result.requests) % requests.length
+    checkSample(name, result, { connections, length: unchanged ? 0 : LENGTH })
+    return result
+  }
+  await warmUp({ run, check, wanted: laps * requests.length, seconds, signal })
+  return { name, run, check }
+}
+
+/** Until everything was asked for so often, and answers have the header they should. */
+async function warmUp ({ run, check, wanted, seconds, signal }) {
+  for (let runs = 1, requests = 0; ; runs++) {
+    requests += (await run({ connections: 16, seconds, signal })).requests
+    try {
+      await check()
+      if (requests >= wanted) return
+    } catch (error) {
+      if (!error.header || runs >= PATIENCE) throw error
+    }
+    if (runs >= 10 * PATIENCE) throw new Error(`${requests} of ${wanted} requests to warm up, in ${runs} runs`)
+  }
+}
+
+/** The reference for what is not in memory: no load generator, one Node process. */
+export function nodeClients ({ db, order }) {
+  const { origin, pathname } = new URL(db)
+  const paths = order.map(({ z, x, y }) => `${pathname}/bench:${z}:${x}:${y}/tile`)
+  return Object.entries(names.NODE).map(([client, name]) => {
+    let start = 0
+    const run = async ({ connections, seconds, signal }) => {
+      const result = await runNodeClient(/** @type {any} */ (client), { url: origin, paths, start, length: LENGTH, connections, seconds, signal })
+      start = (start + result.requests) % paths.length
+      return result
+    }
+    return { name, run, check: async () => {} }
+  })
+}

@@ -1,0 +1,120 @@
+// What is served: a seeded block of tiles with two editions, in CouchDB, as a folder of files and as MBTiles, and the order
+// in which they are asked for.
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import Database from 'libsql'
+import { flipY, tileBounds } from '../../core/index.js'
+import { Store } from '../../loader/store/index.js'
+import { deploy } from '../history/data.js'
+import { noiseTile, random } from '../tiles.js'
+
+export const LAYER = 'bench'
+export const BYTES = 10_000 // of a tile, nearly
+export const OLD = '2023-03-01T00:00:00Z'
+export const NEW = '2024-03-01T00:00:00Z'
+export const AS_OF = '2023' // its end, when OLD was the newest
+const CORNER = { z: 14, x: 5000, y: 5000 }
+
+/** @typedef {{z: number, x: number, y: number, index: number}} Place */
+
+/**
+ * A block of tiles in the order of their ids.
+ * @param {number} count
+ * @returns {Place[]}
+ */
+export function placesOf (count) {
+  const side = Math.ceil(Math.sqrt(count))
+  return Array.from({ length: count }, (_, index) => ({ z: CORNER.z, x: CORNER.x + Math.floor(index / side), y: CORNER.y + index % side, index }))
+}
+
+/** Every tile has the same number of bytes, so that a wrong answer shows in the sum of all. */
+export const bytesOf = (index, time) => noiseTile(index * 2 + (time === NEW ? 1 : 0), BYTES)
+export const LENGTH = bytesOf(0, NEW).length
+
+/**
+ * The same places in a random order.
+ * @param {Place[]} places @param {number} seed
+ */
+export function shuffled (places, seed) {
+  const next = random(seed)
+  const order = [...places]
+  for (let at = order.length - 1; at > 0; at--) {
+    const other = Math.floor(next() * (at + 1));
+    [order[at], order[other]] = [order[other], order[at]]
+  }
+  return order
+}
+
+/**
+ * Places as people ask for them: the n-th most wanted 1/n as often as the first.
+ * @param {Place[]} places the most wanted first
+ * @param {number} seed
+ * @returns {() => Place}
+ */
+export function zipf (places, seed) {
+  const next = random(seed)
+  const sums = new Float64Array(places.length)
+  let total = 0
+  for (let rank = 0; rank < places.length; rank++) sums[rank] = total += 1 / (rank + 1)
+  return () => {
+    const wanted = next() * total
+    let [low, high] = [0, sums.length - 1]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (sums[middle] > wanted) high = middle
+      else low = middle + 1
+    }
+    return places[low]
+  }
+}
+
+/**
+ * A store with the editions, published, its index built, compacted, and the server with nothing else to do.
+ * @param {string} url
+ * @param {Place[]} places
+ * @param {{times: string[], signal: AbortSignal}} options
+ * @returns {Promise<Store>}
+ */
+export async function fillStore (url, places, { times, signal }) {
+  await (await Store.create(url)).destroy() // of a run that was killed
+  const store = await Store.create(url, { public: false })
+  await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: CORNER.z, maxzoom: CORNER.z })
+  for (const time of times) {
+    const { failed } = await store.write(versions(places, time), { signal })
+    if (failed) throw new Error(`${failed} tiles were not written`)
+  }
+  await store.couch.request({ method: 'POST', path: '_compact', body: {} })
+  await deploy(store, { signal })
+  return store
+}
+
+export function * versions (places, time) {
+  for (const { z, x, y, index } of places) yield { layer: LAYER, z, x, y, time, bytes: bytesOf(index, time) }
+}
+
+/** The newest edition as files: LAYER/z/x/y.png. */
+export async function writeTree (dir, places) {
+  const folders = new Set(places.map(({ z, x }) => path.join(dir, LAYER, `${z}`, `${x}`)))
+  for (const folder of folders) await mkdir(folder, { recursive: true })
+  for (const { z, x, y, index } of places) await writeFile(path.join(dir, LAYER, `${z}`, `${x}`, `${y}.png`), bytesOf(index, NEW))
+}
+
+/** The newest edition as MBTiles, as the format says it: a table with a unique index, rows from the south. */
+export function writeMbtiles (file, places) {
+  const db = new Database(file)
+  try {
+    db.exec('CREATE TABLE metadata (name TEXT, value TEXT); CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)')
+    const [first, last] = [places[0], places[places.length - 1]]
+    const [west, , , north] = tileBounds(first.z, first.x, first.y)
+    const [, south, east] = tileBounds(last.z, last.x, Math.max(...places.map(({ y }) => y)))
+    const metadata = { name: LAYER, format: 'png', type: 'baselayer', version: '1', description: 'tiles of a benchmark', minzoom: first.z, maxzoom: first.z, bounds: [west, south, east, north].join(',') }
+    const name = db.prepare('INSERT INTO metadata VALUES (?, ?)')
+    for (const entry of Object.entries(metadata)) name.run(entry[0], String(entry[1]))
+    db.exec('BEGIN')
+    const insert = db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
+    for (const { z, x, y, index } of places) insert.run(z, x, flipY(z, y), bytesOf(index, NEW))
+    db.exec('COMMIT; CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row)')
+  } finally {
+    db.close()
+  }
+}

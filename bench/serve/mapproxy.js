@@ -1,0 +1,65 @@
+// MapProxy behind gunicorn, as its manual recommends: reading the same documents through its CouchDB cache (docs/mapproxy.md), and
+// the same files through its file cache.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import path from 'node:path'
+import { freePort } from '../wait.js'
+import { LAYER } from './data.js'
+import { said, startProgram } from './programs.js'
+
+export const MISSING = 'not installed: pip install MapProxy requests gunicorn into a virtual environment, and MAPPROXY_PYTHON=…/bin/python'
+const THREADS = 8 // of a worker
+
+/** The versions of MapProxy and gunicorn of a Python, or nothing. */
+export async function findMapProxy (env = process.env) {
+  const python = env.MAPPROXY_PYTHON
+  if (!python) return undefined
+  const words = await said(python, ['-c', 'from importlib.metadata import version; import requests; print(version("MapProxy"), version("gunicorn"), version("Pillow"))']).catch(() => '')
+  const [, mapproxy, gunicorn] = /^(\S+) (\S+) \S+$/m.exec(words) ?? []
+  return mapproxy && { python, mapproxy, gunicorn }
+}
+
+/** @param {{server: string, db: string, tree: string, dir: string}} where tree: a folder of LAYER/z/x/y.png */
+export const configuration = ({ server, db, tree, dir }) => `
+services:
+  wmts:
+grids:
+  xyz:
+    base: GLOBAL_WEBMERCATOR
+    origin: nw
+layers:
+  - {name: couch, title: CouchDB cache, sources: [couch]}
+  - {name: files, title: file cache, sources: [files]}
+caches:
+  couch:
+    grids: [xyz]
+    sources: []
+    format: image/png
+    cache: {type: couchdb, url: "${server}", db_name: "${db}", tile_id: "%(couch_url)s/${LAYER}:%(z)s:%(x)s:%(y)s"}
+  files:
+    grids: [xyz]
+    sources: []
+    format: image/png
+    cache: {type: file, directory: "${path.join(tree, LAYER)}", directory_layout: tms}
+globals:
+  cache: {base_dir: "${dir}/cache", lock_dir: "${dir}/locks"}
+`
+
+/**
+ * @param {{python: string, mapproxy: string, gunicorn: string}} found
+ * @param {{server: string, db: string, tree: string, dir: string, place: import('./data.js').Place}} where
+ */
+export async function startMapProxy ({ python, mapproxy, gunicorn }, { server, db, tree, dir, place }) {
+  await mkdir(dir)
+  await writeFile(path.join(dir, 'mapproxy.yaml'), configuration({ server, db, tree, dir }))
+  await writeFile(path.join(dir, 'tiles.py'), `from mapproxy.wsgiapp import make_wsgi_app\napplication = make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const pathOf = layer => ({ z, x, y }) => `/wmts/${layer}/xyz/${z}/${x}/${y}.png`
+  const workers = cpus().length
+  const running = await startProgram('MapProxy', python, ['-m', 'gunicorn', '--chdir', dir, '--bind', `127.0.0.1:${port}`,
+    '--workers', workers, '--worker-class', 'gthread', '--threads', THREADS, '--keep-alive', 60, '--log-level', 'warning', 'tiles:application'], {
+    cwd: dir, ready: url + pathOf('files')(place)
+  })
+  return { ...running, url, pathOf, version: mapproxy, settings: `gunicorn ${gunicorn}, ${workers} workers of ${THREADS} threads` }
+}

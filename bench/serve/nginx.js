@@ -1,0 +1,67 @@
+// nginx with the settings Debian gives it, but for the log of every request: on a folder of tiles, and with the configuration
+// of deploy/ in front of a gateway.
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import path from 'node:path'
+import { freePort } from '../wait.js'
+import { findProgram, said, startProgram } from './programs.js'
+
+export const MISSING = 'not installed: apt-get install nginx'
+
+export const findNginx = (env = process.env) => findProgram(env.NGINX_BIN, 'nginx', env)
+
+export const nginxVersion = async bin => /nginx\/(\S+)/.exec(await said(bin, ['-v']))?.[1] ?? 'unknown'
+
+/** All that a process of our own writes stays in its folder. */
+export const mainConf = ({ dir, http, workers = cpus().length, root = process.getuid?.() === 0 }) => `
+${root ? 'user root;' : ''}
+worker_processes ${workers};
+daemon off;
+pid ${dir}/nginx.pid;
+error_log ${dir}/error.log warn;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  types { image/png png; }
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => `${kind}_temp_path ${dir}/${kind};`).join('\n  ')}
+${http}
+}
+`
+
+/**
+ * @param {string} bin
+ * @param {{dir: string, http: (port: number) => string, probe: string}} options http: what stands inside http { }; probe: path of a tile
+ */
+export async function startNginx (bin, { dir, http, probe }) {
+  await mkdir(dir)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const file = path.join(dir, 'nginx.conf')
+  await writeFile(file, mainConf({ dir, http: http(port) }))
+  const running = await startProgram('nginx', bin, ['-p', dir, '-e', path.join(dir, 'error.log'), '-c', file], { ready: url + probe })
+  return { ...running, url }
+}
+
+/** A folder of tiles. */
+export const filesConf = root => port => `  server { listen 127.0.0.1:${port}; root ${root}; }`
+
+/**
+ * The configuration of deploy/ with other addresses and folders; one that is not there any more is an error.
+ * @param {string} text @param {{gateway: string, cache: string}} replacements
+ * @returns {(port: number) => string}
+ */
+export const proxyCacheConf = (text, { gateway, cache }) => port => [
+  [/(\n\s*server\s+)127\.0\.0\.1:8080(?=[; ])/g, `$1${new URL(gateway).host}`],
+  [/(\n\s*listen\s+)80(?=[; ])/g, `$1127.0.0.1:${port}`],
+  [/(\n\s*listen\s+)\[::\]:80(?=[; ])[^\n]*/g, ''],
+  [/(\n\s*proxy_cache_path\s+)\S+/g, `$1${cache}`],
+  [/\n\s*access_log[^\n]*/g, '']
+].reduce((conf, [from, to], at) => {
+  const found = conf.replace(/** @type {RegExp} */ (from), /** @type {string} */ (to))
+  if (found === conf && at < 2) throw new Error(`deploy/nginx/proxy-cache.conf has no ${from}`)
+  return found
+}, text)
+
+export const readProxyCacheConf = () => readFile(new URL('../../deploy/nginx/proxy-cache.conf', import.meta.url), 'utf8')

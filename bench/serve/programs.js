@@ -1,0 +1,67 @@
+// Programs of other people: where they are, which version they are, and running them.
+import { execFile, spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import path from 'node:path'
+import { end, until } from '../wait.js'
+
+/**
+ * An executable: the file named, or one of the PATH and of where servers live.
+ * @param {string | undefined} named
+ * @param {string} name
+ */
+export function findProgram (named, name, env = process.env) {
+  const folders = [...(env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
+  return (named ? [named] : folders.map(folder => path.join(folder, name))).find(file => {
+    try {
+      accessSync(file, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/**
+ * What a program says, whatever it exits with: some say their version and call that an error.
+ * @param {string} file @param {string[]} args
+ * @returns {Promise<string>}
+ */
+export const said = (file, args) => new Promise((resolve, reject) => {
+  execFile(file, args, { timeout: 30_000 }, (error, stdout, stderr) => error && !stdout && !stderr ? reject(error) : resolve(stdout + stderr))
+})
+
+/**
+ * Starts a server and waits until it answers with 200.
+ * @param {string} name
+ * @param {string} file @param {(string | number)[]} args
+ * @param {{ready: string, cwd?: string, env?: Record<string, string>, timeout?: number}} options ready: a URL
+ */
+export async function startProgram (name, file, args, { ready, cwd, env = {}, timeout = 60_000 }) {
+  const child = spawn(file, args.map(String), { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let words = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words = (words + data).slice(-3000) })
+  /** @type {Error | undefined} */
+  let failure
+  child.once('error', error => { failure = error })
+  const close = async () => {
+    if (failure) return
+    const late = setTimeout(() => child.kill('SIGKILL'), 15_000)
+    await end(child, 'SIGTERM')
+    clearTimeout(late)
+  }
+  let status
+  try {
+    await until(async () => {
+      if (failure) throw failure
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended with ${child.exitCode ?? child.signalCode}`)
+      const answer = await fetch(ready, { signal: AbortSignal.timeout(5000) }).catch(() => null)
+      await answer?.arrayBuffer()
+      status = answer?.status
+      return status === 200
+    }, { timeout, every: 50, what: `${ready} to answer 200` })
+  } catch (error) {
+    await close()
+    throw new Error(`${name} did not start: ${error.message}${status ? ` (it answered ${status})` : ''}\n${words}`, { cause: error })
+  }
+  return { pid: /** @type {number} */ (child.pid), close, said: () => words }
+}

@@ -1,0 +1,74 @@
+// Rounds: every contender once a round at the same number of connections, each round beginning with another one.
+import { budget, median } from '../measure.js'
+import { COLD, COUCH, FILES, HOT, NODE } from './names.js'
+
+export const AT = 32 // connections at which the budgets are judged
+
+/**
+ * @typedef {object} Contender
+ * @property {string} name
+ * @property {(options: {connections: number, seconds: number, signal?: AbortSignal}) => Promise<import('./wrk.js').Sample>} run throws when an answer was wrong
+ *
+ * @typedef {object} Figures of a contender at a number of connections
+ * @property {number[]} rates requests a second, round by round
+ * @property {{median: number, min: number, max: number}} rate
+ * @property {{p50: number, p90: number, p99: number, max: number}} ms medians of the rounds, and the longest of all
+ *
+ * @typedef {Record<string, Record<string, Figures>>} Results name -> connections -> figures
+ */
+
+/**
+ * @param {Contender[]} contenders
+ * @param {{levels: number[], rounds: number, seconds: number, warm: number, signal?: AbortSignal, log: (text: string) => void}} options
+ *   levels: numbers of connections; seconds: of a sample; warm: before the first round of a level, not counted
+ * @returns {Promise<Results>}
+ */
+export async function measureRounds (contenders, { levels, rounds, seconds, warm, signal, log }) {
+  /** @type {Record<string, Record<string, import('./wrk.js').Sample[]>>} */
+  const samples = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
+  for (const connections of levels) {
+    log(`\n${connections} ${connections === 1 ? 'connection' : 'connections'}`)
+    for (const { run } of contenders) await run({ connections, seconds: warm, signal })
+    for (let round = 0; round < rounds; round++) {
+      for (let turn = 0; turn < contenders.length; turn++) {
+        const { name, run } = contenders[(turn + round) % contenders.length]
+        const sample = await run({ connections, seconds, signal });
+        (samples[name][connections] ??= []).push(sample)
+        log(`  round ${round + 1}  ${name.padEnd(72)} ${Math.round(sample.requests / sample.seconds).toString().padStart(6)}/s  p50 ${sample.ms.p50.toFixed(1).padStart(6)}  p99 ${sample.ms.p99.toFixed(1).padStart(6)} ms`)
+      }
+    }
+  }
+  return Object.fromEntries(Object.entries(samples).map(([name, levelled]) => [
+    name, Object.fromEntries(Object.entries(levelled).map(([connections, list]) => [connections, summarise(list)]))
+  ]))
+}
+
+/** @param {import('./wrk.js').Sample[]} samples @returns {Figures} */
+export function summarise (samples) {
+  const rates = samples.map(({ requests, seconds }) => Math.round(requests / seconds))
+  const rank = percentile => round(median(samples.map(({ ms }) => ms[percentile])))
+  return {
+    rates,
+    rate: { median: Math.round(median(rates)), min: Math.min(...rates), max: Math.max(...rates) },
+    ms: { p50: rank('p50'), p90: rank('p90'), p99: rank('p99'), max: round(Math.max(...samples.map(({ ms }) => ms.max))) }
+  }
+}
+
+const round = ms => Math.round(ms * 100) / 100
+
+/** Of two that were measured in the same rounds, so that the machine's drift cancels out. */
+export const ratio = (a, b) => median(a.rates.map((rate, at) => rate / b.rates[at]))
+
+/** The budgets of DESIGN.md 7. @param {Results} results */
+export function judge (results) {
+  const at = name => results[name]?.[AT]
+  // the quicker of the two ways to ask: what one would write without a gateway
+  const client = Object.values(NODE).filter(at).reduce((a, b) => at(b).rate.median > at(a).rate.median ? b : a)
+  return [
+    [`cold tile through the gateway / ${client}`, 1.5, COLD, client],
+    ['hot tile through the gateway / CouchDB', 10, HOT, COUCH],
+    ['hot tile through the gateway / nginx serving files', 0.5, HOT, FILES]
+  ].map(([what, target, name, other]) => at(name) && at(other)
+    ? budget(what, target, ratio(at(name), at(other)), 'x')
+    : { what, target: `>= ${target}x`, figure: 'not measured', met: false })
+}

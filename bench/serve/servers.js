@@ -1,0 +1,70 @@
+// Everything that serves the tiles, each started once and kept running for the whole benchmark. What is not installed is named.
+import path from 'node:path'
+import { AS_OF, LAYER, writeTree } from './data.js'
+import { startGateway } from './gateway.js'
+import * as mapproxy from './mapproxy.js'
+import * as nginx from './nginx.js'
+import * as tileserver from './tileserver.js'
+
+export const xyz = ({ z, x, y }) => `/${LAYER}/${z}/${x}/${y}.png`
+export const asOf = ({ z, x, y }) => `/${LAYER}@${AS_OF}/${z}/${x}/${y}.png`
+
+/**
+ * @param {{url: string, dir: string, places: import('./data.js').Place[], store: import('../../loader/store/index.js').Store, closing: (() => any)[], log: (text: string) => void}} options
+ *   url: of the database, with what it takes to write; closing: told how to end each
+ */
+export async function startServers ({ url, dir, places, store, closing, log }) {
+  const [place] = places
+  /** @type {Record<string, string>} name -> why */
+  const missing = {}
+  /** @type {Record<string, {version?: string, settings: string}>} */
+  const programs = {}
+  const keep = (name, running, { version, settings }) => {
+    closing.push(running.close)
+    programs[name] = { ...(version && { version }), settings }
+    log(`  ${name}${version ? ` ${version}` : ''}: ${settings}`)
+    return running
+  }
+  const gateway = async (name, flags) => {
+    const running = await startGateway(url, { ...flags, 'max-age': '1d', 'log-level': 'warn' }, xyz(place))
+    return keep(name, running, running)
+  }
+  const third = `${Math.round(places.length * 10.5 / 3)}kB`
+  const gateways = {
+    cold: await gateway('gateway, cold', { memory: '0' }),
+    hot: await gateway('gateway, hot', { memory: '1GB' }),
+    two: await gateway('gateway, 2 workers', { memory: '2GB', workers: 2 }),
+    third: await gateway('gateway, a third in memory', { memory: third })
+  }
+  const files = path.join(dir, 'files')
+  await writeTree(files, places)
+
+  const nginxes = await (async () => {
+    const bin = nginx.findNginx()
+    if (!bin) return void (missing.nginx = nginx.MISSING)
+    const version = await nginx.nginxVersion(bin)
+    const conf = nginx.proxyCacheConf(await nginx.readProxyCacheConf(), { gateway: gateways.hot.url, cache: path.join(dir, 'proxy-cache') })
+    return {
+      files: keep('nginx, files', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-files'), http: nginx.filesConf(files), probe: xyz(place) }), { version, settings: "Debian's settings, a worker a core, access_log off" }),
+      proxy: keep('nginx, proxy_cache', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-proxy'), http: conf, probe: xyz(place) }), { version, settings: 'deploy/nginx/proxy-cache.conf in front of the hot gateway' })
+    }
+  })()
+
+  const tiles = await (async () => {
+    const bin = tileserver.findTileServer()
+    if (!bin) return void (missing['TileServer GL light'] = tileserver.MISSING)
+    const running = await tileserver.startTileServer(bin, path.join(dir, 'tileserver'), places)
+    return keep('TileServer GL light', running, running)
+  })()
+
+  const proxy = await (async () => {
+    const found = await mapproxy.findMapProxy()
+    if (!found) return void (missing.MapProxy = mapproxy.MISSING)
+    const { origin, pathname } = new URL(store.url)
+    const running = await mapproxy.startMapProxy(found, { server: origin, db: pathname.slice(1), tree: files, dir: path.join(dir, 'mapproxy'), place })
+    return keep('MapProxy', running, running)
+  })()
+
+  for (const [name, why] of Object.entries(missing)) log(`  ${name}: not measured, ${why}`)
+  return { gateways, nginxes, tiles, proxy, missing, programs }
+}

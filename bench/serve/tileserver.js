@@ -1,0 +1,36 @@
+// TileServer GL light on MBTiles of the same tiles.
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { freePort } from '../wait.js'
+import { LAYER, writeMbtiles } from './data.js'
+import { findProgram, startProgram } from './programs.js'
+
+export const MISSING = 'not installed: npm install tileserver-gl-light somewhere else, and TILESERVER_BIN=…/node_modules/.bin/tileserver-gl-light'
+
+export const findTileServer = (env = process.env) => findProgram(env.TILESERVER_BIN, 'tileserver-gl-light', env)
+
+/**
+ * @param {string} bin @param {string} dir @param {import('./data.js').Place[]} places
+ */
+export async function startTileServer (bin, dir, places) {
+  await mkdir(dir)
+  writeMbtiles(path.join(dir, 'tiles.mbtiles'), places)
+  const config = path.join(dir, 'config.json')
+  await writeFile(config, JSON.stringify({ options: { paths: { root: dir, mbtiles: dir, styles: dir, fonts: dir, sprites: dir } }, styles: {}, data: { [LAYER]: { mbtiles: 'tiles.mbtiles' } } }))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const pathOf = ({ z, x, y }) => `/data/${LAYER}/${z}/${x}/${y}.png`
+  const running = await startProgram('TileServer GL light', bin, ['--config', config, '--bind', '127.0.0.1', '--port', port, '--silent'], {
+    cwd: dir, ready: url + pathOf(places[0]), env: { NODE_ENV: 'production' }
+  })
+  return { ...running, url, pathOf, version: await versionOf(bin), settings: 'MBTiles of the same tiles, one process, --silent' }
+}
+
+/** Of the package that an executable belongs to. */
+async function versionOf (bin) {
+  for (let dir = path.dirname(await realpath(bin)); dir !== path.dirname(dir); dir = path.dirname(dir)) {
+    const found = await readFile(path.join(dir, 'package.json'), 'utf8').catch(() => null)
+    if (found && JSON.parse(found).name?.startsWith('tileserver-gl')) return JSON.parse(found).version
+  }
+  return 'unknown'
+}

@@ -1,0 +1,60 @@
+// wrk, the load generator: of those at hand the one that costs the server least on the same two cores.
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { end } from '../wait.js'
+import { findProgram, said } from './programs.js'
+
+const script = fileURLToPath(new URL('request.lua', import.meta.url))
+
+export const MISSING = 'This benchmark needs wrk, a load generator: apt-get install wrk (Debian, Ubuntu), brew install wrk, or WRK_BIN.'
+
+export const findWrk = (env = process.env) => findProgram(env.WRK_BIN, 'wrk', env)
+
+export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await said(bin, ['-v']))?.[1] ?? 'unknown'
+
+/**
+ * @typedef {object} Sample
+ * @property {number} requests
+ * @property {number} bytes with their headers
+ * @property {number} seconds
+ * @property {{p50: number, p90: number, p99: number, max: number}} ms
+ * @property {{connect: number, read: number, write: number, timeout: number, status: number}} errors status: above 399
+ */
+
+/**
+ * @param {string} file
+ * @param {{path: string, etag?: string}[]} requests
+ */
+export const writeList = (file, requests) => writeFile(file, requests.map(({ path, etag }) => `${path}${etag ? `\t${etag}` : ''}\n`).join(''))
+
+/**
+ * So many connections, each asking for the next of the list as soon as it has its answer.
+ * @param {string} bin
+ * @param {{url: string, list: string, start?: number, connections: number, seconds: number, signal?: AbortSignal}} options
+ * @returns {Promise<Sample>}
+ */
+export async function runWrk (bin, { url, list, start = 0, connections, seconds, signal }) {
+  signal?.throwIfAborted()
+  const child = spawn(bin, ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url], {
+    env: { ...process.env, BENCH_LIST: list, BENCH_START: String(start) }, stdio: ['ignore', 'pipe', 'pipe']
+  })
+  let words = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words += data })
+  const stop = () => { end(child, 'SIGKILL') }
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    await new Promise((resolve, reject) => { child.once('error', reject).once('close', resolve) })
+  } finally {
+    signal?.removeEventListener('abort', stop)
+  }
+  signal?.throwIfAborted()
+  return parseResult(words)
+}
+
+/** @param {string} words what wrk printed @returns {Sample} */
+export function parseResult (words) {
+  const [, json] = /^RESULT (\{.*\})$/m.exec(words) ?? []
+  if (!json) throw new Error(`wrk gave no result:\n${words}`)
+  return JSON.parse(json)
+}

@@ -1,0 +1,154 @@
+// The figures need a quiet machine; that a wrong answer makes no figure, and that figures are judged as said, does not.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import path from 'node:path'
+import { Agent } from 'undici'
+import { checkAnswers, checkSample, etagsOf } from '../../bench/serve/check.js'
+import { CLIENTS, runNodeClient } from '../../bench/serve/node-client.js'
+import { findProgram, said, startProgram } from '../../bench/serve/programs.js'
+import { findWrk, parseResult, runWrk, wrkVersion, writeList } from '../../bench/serve/wrk.js'
+import { freePort } from '../../bench/wait.js'
+import { useFolder } from '../support/folder.js'
+import { skip } from '../support/tools.js'
+
+const LENGTH = 10_000
+const none = { connect: 0, read: 0, write: 0, timeout: 0, status: 0 }
+const sample = { requests: 1000, bytes: 1000 * (LENGTH + 300), seconds: 1, ms: { p50: 1, p90: 2, p99: 3, max: 4 }, errors: none }
+
+/** /N is a body of so many bytes with an ETag; /N/wrong is a 500. */
+async function startServer () {
+  const seen = []
+  const server = createServer((request, response) => {
+    const [, number, wrong] = (request.url ?? '').split('/')
+    const etag = `"${number}"`
+    seen.push({ url: request.url, etag: request.headers['if-none-match'], port: request.socket.remotePort })
+    if (wrong) response.writeHead(500).end('broken')
+    else if (request.headers['if-none-match'] === etag) response.writeHead(304, { 'x-tilecouch-cache': 'hit' }).end()
+    else response.writeHead(200, { etag, 'x-tilecouch-cache': 'hit' }).end(Buffer.alloc(LENGTH, number))
+  })
+  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return { url: `http://127.0.0.1:${port}`, seen, close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
+}
+
+describe('the benchmark of servers', () => {
+  const folder = useFolder()
+  let server
+
+  before(async () => { server = await startServer() })
+  beforeEach(() => { server.seen.length = 0 })
+  after(() => server.close())
+
+  describe('counts no figure when', () => {
+    const expected = { connections: 32, length: LENGTH }
+
+    it('a request failed, of whatever kind', () => {
+      checkSample('x', sample, expected)
+      for (const kind of Object.keys(none)) {
+        assert.throws(() => checkSample('x', { ...sample, errors: { ...none, [kind]: 1 } }, expected), new RegExp(`x: of 1000 requests 1 ${kind} errors`))
+      }
+    })
+
+    it('answers are too short, too long or none', () => {
+      assert.throws(() => checkSample('x', { ...sample, bytes: 1000 * 300 }, expected), /300 bytes an answer/)
+      assert.throws(() => checkSample('x', { ...sample, bytes: 1000 * 2 * LENGTH }, expected), /20000 bytes an answer/)
+      assert.throws(() => checkSample('x', { ...sample, requests: 0, bytes: 0 }, expected), /no request/)
+    })
+
+    it('tiles came where 304 was asked for, but not when answers were cut off by the end of the run', () => {
+      const unchanged = { connections: 32, length: 0 }
+      checkSample('x', { ...sample, bytes: 1000 * 300 }, unchanged)
+      assert.throws(() => checkSample('x', sample, unchanged), /10300 bytes an answer/)
+      checkSample('x', { ...sample, bytes: sample.bytes + 32 * LENGTH }, expected)
+    })
+
+    it('a byte, a status or a header of a compared answer is wrong', async () => {
+      const asked = { url: server.url, requests: [{ path: '/1' }, { path: '/2' }], bodies: [Buffer.alloc(LENGTH, '1'), Buffer.alloc(LENGTH, '2')], status: 200 }
+      await checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'hit'] })
+      await assert.rejects(checkAnswers('x', { ...asked, bodies: [...asked.bodies].reverse() }), /x: \/1: 10000 bytes that are not the 10000 of the source/)
+      await assert.rejects(checkAnswers('x', { ...asked, status: 304 }), /200 instead of 304/)
+      await assert.rejects(checkAnswers('x', { ...asked, requests: [{ path: '/1/wrong' }] }), /500 instead of 200: broken/)
+      await assert.rejects(checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'miss'] }), error => error.header && /hit instead of miss/.test(error.message))
+      const known = await etagsOf(server.url, ['/1', '/2'])
+      assert.deepEqual(known, [{ path: '/1', etag: '"1"' }, { path: '/2', etag: '"2"' }])
+      await checkAnswers('x', { ...asked, requests: known, status: 304 })
+      await assert.rejects(etagsOf(server.url, ['/1/wrong']), /500/)
+    })
+  })
+
+  describe('asks through wrk', () => {
+    it('and reads what it says', () => {
+      const words = 'Running 1s test @ http://127.0.0.1/\n  1 threads\n\nRESULT {"requests":5,"bytes":10}\n'
+      assert.deepEqual(parseResult(words), { requests: 5, bytes: 10 })
+      assert.throws(() => parseResult('unable to connect to 127.0.0.1:1 Connection refused\n'), /no result:\nunable to connect/)
+    })
+
+    it('for everything on a list, in its order from where it is told, over so many connections', async function () {
+      const wrk = findWrk()
+      if (!wrk) return skip(this, 'wrk is not installed')
+      const list = path.join(folder.dir, 'list')
+      await writeList(list, [{ path: '/1' }, { path: '/2', etag: '"2"' }, { path: '/3' }])
+      const one = await runWrk(wrk, { url: server.url, list, start: 1, connections: 1, seconds: 1 })
+      // wrk throws its first request away: it looks whether it is one
+      assert.deepEqual(server.seen.slice(0, 4).map(({ url, etag }) => [url, etag]), [['/3', undefined], ['/1', undefined], ['/2', '"2"'], ['/3', undefined]])
+      assert.ok(one.requests > 10 && one.ms.p50 <= one.ms.p90 && one.ms.p90 <= one.ms.p99 && one.ms.p99 <= one.ms.max, JSON.stringify(one))
+      checkSample('two of three', { ...one, bytes: one.bytes * 3 / 2 }, { connections: 1, length: LENGTH })
+      server.seen.length = 0
+      await writeList(list, [{ path: '/1' }, { path: '/1/wrong' }])
+      const bad = await runWrk(wrk, { url: server.url, list, connections: 4, seconds: 1 })
+      assert.equal(new Set(server.seen.map(({ port }) => port)).size, 4)
+      assert.ok(Math.abs(bad.errors.status - bad.requests / 2) <= 4, JSON.stringify(bad))
+      assert.match(await wrkVersion(wrk), /^\d/)
+    }).timeout(10_000)
+  })
+
+  describe('has as its reference one Node client', () => {
+    for (const client of /** @type {(keyof typeof CLIENTS)[]} */ (Object.keys(CLIENTS))) {
+      it(`that asks by ${client} over so many connections, and ends at a wrong answer`, async () => {
+        const asked = { url: server.url, paths: ['/1', '/2'], length: LENGTH, connections: 3, seconds: 0.1 }
+        const result = await runNodeClient(client, asked)
+        assert.equal(result.requests, server.seen.length)
+        assert.equal(result.bytes, result.requests * LENGTH)
+        assert.equal(new Set(server.seen.map(({ port }) => port)).size, 3)
+        await assert.rejects(runNodeClient(client, { ...asked, paths: ['/1', '/1/wrong'] }), /500/)
+        await assert.rejects(runNodeClient(client, { ...asked, length: 9 }), /200 with 10000 bytes/)
+      })
+    }
+
+    it('whose ways to ask give the same', async () => {
+      const dispatcher = new Agent()
+      const answers = await Promise.all(Object.values(CLIENTS).map(get => get(`${server.url}/7`, dispatcher)))
+      await dispatcher.close()
+      for (const { status, body } of answers) assert.deepEqual([status, body.byteLength], [200, LENGTH])
+    })
+  })
+
+  describe('starts programs', () => {
+    it('that are named, or stand on the PATH, and nothing else', () => {
+      assert.equal(findProgram(process.execPath, 'x'), process.execPath)
+      assert.equal(findProgram(undefined, path.basename(process.execPath), { PATH: path.dirname(process.execPath) }), process.execPath)
+      assert.equal(findProgram('/nowhere/node', 'node'), undefined)
+      assert.equal(findProgram(undefined, 'no-such-program-at-all'), undefined)
+    })
+
+    it('hears what they say, also of those that call it an error', async () => {
+      assert.equal(await said(process.execPath, ['-e', 'console.log(1); console.error(2); process.exit(3)']), '1\n2\n')
+    })
+
+    it('waits until they answer, and ends them', async () => {
+      const port = await freePort()
+      const code = 'setTimeout(() => require("node:http").createServer((_, response) => response.end()).listen(+process.env.PORT, "127.0.0.1"), 200)'
+      const running = await startProgram('a server', process.execPath, ['-e', code], { ready: `http://127.0.0.1:${port}/`, env: { PORT: `${port}` } })
+      assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200)
+      await running.close()
+      assert.throws(() => process.kill(running.pid, 0), { code: 'ESRCH' })
+    })
+
+    it('says why one did not start, with its own words', async () => {
+      const start = code => startProgram('a server', process.execPath, ['-e', code], { ready: `${server.url}/1/wrong`, timeout: 2000 })
+      await assert.rejects(start('console.error("no such option"); process.exit(4)'), /^Error: a server did not start: ended with 4[^]*no such option/)
+      await assert.rejects(start('setInterval(() => {}, 1000)'), /it answered 500/)
+      await assert.rejects(startProgram('nothing', '/nowhere/at-all', [], { ready: server.url }), /nothing did not start: .*ENOENT/)
+    }).timeout(10_000)
+  })
+})
