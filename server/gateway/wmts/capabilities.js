@@ -7,6 +7,7 @@ import { xml } from './xml.js'
 
 const MAX_TIMES = 1000 // of a layer, the newest: every client reads them before it shows anything
 const CONCURRENCY = 8 // layers whose times are asked for at once
+const MAX_ATTRIBUTION = 1000 // characters
 const CRS = 'urn:ogc:def:crs:EPSG::3857'
 
 /** @typedef {{layer: Record<string, any>, times: string[]}} Listed times are exact and ascending */
@@ -120,10 +121,10 @@ function boundsOf ({ bounds: [west, south, east, north] = [-180, -MAX_LATITUDE, 
   return [across[0], clamp(south, MAX_LATITUDE), across[1], clamp(north, MAX_LATITUDE)]
 }
 
-const SIGNS = { copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }
+const SIGNS = new Map(Object.entries({ copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }))
 
 /** What a layer is, and whose: WMTS has no other place for an attribution. That may be HTML, of which the text is kept. */
 function aboutOf ({ description = '', attribution = '' }) {
-  const plain = attribution.replace(/<[^>]*>/g, '').replace(/&(\w+);/g, (all, name) => SIGNS[name] ?? all)
+  const plain = attribution.slice(0, MAX_ATTRIBUTION).replace(/<[^>]*>/g, '').replace(/&(\w+);/g, (all, name) => SIGNS.get(name) ?? all)
   return [description, plain].map(text => text.trim()).filter(Boolean).join('\n')
 }

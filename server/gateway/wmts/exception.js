@@ -1,5 +1,5 @@
 // What went wrong, as OWS 1.1 says it: an ExceptionReport with a code, the parameter it is about, and the HTTP status that
-// WMTS 1.0.0 gives the code. These errors live in this folder only; whatever leaves it is an answer.
+// WMTS 1.0.0 gives the code. These errors live in this folder only: what leaves it is an answer, or the gateway's to answer.
 import { TilecouchError } from '../../../core/errors.js'
 import { xml } from './xml.js'
 
@@ -13,10 +13,13 @@ const STATUS = {
   NoApplicableCode: 500
 }
 
-const RETRY_AFTER = 5 // seconds until it is worth asking again while the store is away
-
-/** Our codes that are about a parameter of the request. */
-const PARAMETERS = { BAD_LAYER: 'Layer', LAYER_NOT_FOUND: 'Layer', BAD_TIME: 'Time' }
+/** Our codes that are about the request: code of OWS, locator, and another status than usual. */
+const REPORTS = {
+  BAD_LAYER: ['InvalidParameterValue', 'Layer'],
+  LAYER_NOT_FOUND: ['InvalidParameterValue', 'Layer'],
+  BAD_TIME: ['InvalidParameterValue', 'Time'],
+  TILE_NOT_FOUND: ['NoApplicableCode', undefined, 404]
+}
 
 export class OwsError extends Error {
   /**
@@ -50,18 +53,15 @@ const show = value => {
 }
 
 /**
- * The report of an error that has one; nothing for errors that are the gateway's own to answer and to log.
+ * The report of an error that is about the request. That the store is away, that the client left, and what nobody expected
+ * is the gateway's to answer and to log, as for any other address.
  * @param {any} error
  * @returns {OwsError | undefined}
  */
 export function toOwsError (error) {
   if (error instanceof OwsError) return error
-  if (!(error instanceof TilecouchError) || error.code === 'ABORTED' || error.code === 'INTERNAL') return
-  const text = error.advice ? `${error.message}. ${error.advice}` : error.message
-  const parameter = PARAMETERS[error.code]
-  if (parameter) return new OwsError('InvalidParameterValue', text, parameter)
-  if (error.code === 'BAD_TILE') return new OwsError('TileOutOfRange', text)
-  return new OwsError('NoApplicableCode', text, undefined, error.status)
+  const [code, locator, status] = (error instanceof TilecouchError && REPORTS[error.code]) || []
+  return code && new OwsError(code, error.message, locator, status)
 }
 
 /** @param {OwsError} error */
@@ -84,7 +84,7 @@ export function sendException (error, req, res) {
     'Content-Type': 'application/xml; charset=utf-8',
     'Content-Length': body.length,
     'Cache-Control': 'no-store',
-    ...(error.status === 503 && { 'Retry-After': String(RETRY_AFTER) })
+    'X-Content-Type-Options': 'nosniff'
   })
   res.end(req.method === 'HEAD' ? undefined : body)
 }

@@ -1,6 +1,7 @@
 // The WMTS of a gateway. It reads the question; the tile itself is answered as any other tile is.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isKnown } from '../etags.js'
+import { REVALIDATE } from '../json.js'
 import { capabilities, listLayers } from './capabilities.js'
 import { sendException, toOwsError } from './exception.js'
 import { parseKvp } from './kvp.js'
@@ -24,7 +25,7 @@ const kept = new WeakMap()
  */
 export async function wmts (ctx, asked, req, res) {
   try {
-    const question = asked.path.join('') === '' ? parseKvp(asked.query) : parseRest(asked.path)
+    const question = asked.path.length === 0 ? parseKvp(asked.query) : parseRest(asked.path)
     if (question.operation === 'GetTile') await ctx.answerTile(await resolveTile(ctx.layers, question.tile), req, res)
     else sendCapabilities(await documentOf(ctx.layers, ctx.publicUrl(req)), req, res)
   } catch (error) {
@@ -43,7 +44,7 @@ async function documentOf (layers, base) {
   let document = documents.get(base)
   if (!document) {
     const bytes = Buffer.from(capabilities(listed, base))
-    document = { bytes, etag: `"${createHash('md5').update(bytes).digest('base64')}"` }
+    document = { bytes, etag: `"${hash('md5', bytes, 'base64')}"` }
     if (documents.size >= BASES) documents.delete(/** @type {string} */ (documents.keys().next().value))
     documents.set(base, document)
   }
@@ -54,7 +55,7 @@ const same = (before, now) => before.length === now.length &&
   before.every(({ layer, times }, index) => layer === now[index].layer && times === now[index].times)
 
 function sendCapabilities ({ bytes, etag }, req, res) {
-  const headers = { ETag: etag, 'Cache-Control': 'public, max-age=0, must-revalidate' }
+  const headers = { ETag: etag, 'Cache-Control': REVALIDATE, 'X-Content-Type-Options': 'nosniff' }
   if (isKnown(req.headers['if-none-match'], etag)) return void res.writeHead(304, headers).end()
   res.writeHead(200, { ...headers, 'Content-Type': 'application/xml; charset=utf-8', 'Content-Length': bytes.length })
   res.end(req.method === 'HEAD' ? undefined : bytes)

@@ -1,0 +1,236 @@
+// The capabilities against the schema of the standard, and what they say about layers.
+import assert from 'node:assert/strict'
+import { dangling, violations } from './wmts/schema.js'
+import { layers, startService, times } from './wmts/service.js'
+import { all, childrenOf, parseXml, textOf } from './wmts/xml.js'
+
+const CAPABILITIES = '/1.0.0/WMTSCapabilities.xml'
+
+describe('the WMTS capabilities', () => {
+  /** @type {Awaited<ReturnType<typeof startService>>[]} */
+  const running = []
+  const start = async options => {
+    running.push(await startService(options))
+    return running[running.length - 1]
+  }
+  let service, text, document, byName
+
+  const read = async from => {
+    const answer = await from.get(CAPABILITIES)
+    assert.equal(answer.status, 200)
+    return parseXml(answer.text)
+  }
+  const layersOf = root => childrenOf(childrenOf(root, 'Contents')[0], 'Layer')
+  const layerOf = (root, name) => layersOf(root).find(layer => textOf(layer, 'ows:Identifier') === name) ?? assert.fail(`no layer ${name}`)
+
+  before(async () => {
+    service = await start()
+    text = (await service.get(CAPABILITIES)).text
+    document = parseXml(text)
+    byName = name => layerOf(document, name)
+  })
+  after(() => Promise.all(running.map(one => one.close())))
+
+  it('follow the schema: elements, order, number, attributes, values', () => {
+    assert.deepEqual(violations(document), [])
+    assert.deepEqual(dangling(document), [])
+  })
+
+  describe('are checked by a schema that finds', () => {
+    const mistakes = {
+      'elements in another order': [/(<ows:WGS84BoundingBox>.*<\/ows:WGS84BoundingBox>)\n(<ows:Identifier>osm<\/ows:Identifier>)/, '$2\n$1'],
+      'an element that is missing': [/<ows:ServiceType>.*<\/ows:ServiceType>/, ''],
+      'an element too many': [/<Current>true<\/Current>/, '$&$&'],
+      'a dimension without values': [/(<Dimension>[^]*?<\/Current>)[^]*?(<\/Dimension>)/, '$1$2'],
+      'a layer without a format': [/<Format>.*<\/Format>/, ''],
+      'an element nobody knows': [/<Contents>/, '<Contents><Tiles/>'],
+      'a missing attribute': [/ resourceType="tile"/, ''],
+      'an unknown attribute': [/ resourceType="tile"/, '$& type="tile"'],
+      'an address that is none': [/template="/, '$&<a b>'.replace(/[<>]/g, ' ')],
+      'a type that is none': [/<Format>image\//, '<Format>picture/'],
+      'a number that is none': [/<TileWidth>256/, '<TileWidth>256px'],
+      'a corner with a comma': [/<TopLeftCorner>(\S+) /, '<TopLeftCorner>$1,'],
+      'text between elements': [/<Contents>/, '$&layers']
+    }
+    for (const [what, [pattern, replacement]] of Object.entries(mistakes)) {
+      it(what, () => {
+        const changed = text.replace(pattern, replacement)
+        assert.notEqual(changed, text)
+        assert.notDeepEqual(violations(parseXml(changed)), [])
+      })
+    }
+
+    it('links that lead nowhere and names given twice', () => {
+      assert.notDeepEqual(dangling(parseXml(text.replace('<TileMatrixSet>GoogleMapsCompatible</', '<TileMatrixSet>Nowhere</'))), [])
+      assert.notDeepEqual(dangling(parseXml(text.replace('<ows:Identifier>alps</', '<ows:Identifier>osm</'))), [])
+    })
+
+    it('and by a reader that refuses what is not well-formed', () => {
+      for (const [pattern, replacement] of [['</Contents>', ''], ['<Contents>', '<Contents><a></b>'], ['Streets', 'Streets & roads'], ['Streets', 'Str\u0001eets'], ['xmlns:ows=', 'xmlns:other=']]) {
+        assert.throws(() => parseXml(text.replace(pattern, replacement)), assert.AssertionError)
+      }
+    })
+  })
+
+  it('come by KVP too, to whoever speaks 1.0.0', async () => {
+    for (const query of ['?SERVICE=WMTS&REQUEST=GetCapabilities', '?service=WMTS&request=GetCapabilities&version=1.0.0', '?service=WMTS&request=GetCapabilities&AcceptVersions=2.0.0,1.0.0', '?service=WMTS&request=GetCapabilities&acceptversions=&updatesequence=7']) {
+      const answer = await service.get(query)
+      assert.deepEqual([answer.status, answer.text], [200, text], query)
+    }
+    const refused = await service.get('?SERVICE=WMTS&REQUEST=GetCapabilities&ACCEPTVERSIONS=2.0.0,0.9')
+    const report = parseXml(refused.text)
+    assert.deepEqual(violations(report), [])
+    assert.deepEqual([refused.status, childrenOf(report, 'ows:Exception')[0].attributes], [400, { exceptionCode: 'VersionNegotiationFailed' }])
+  })
+
+  it('say both ways to ask, the one that caches well first', () => {
+    const operations = all(document, 'ows:Operation').map(operation => [operation.attributes.name, ...all(operation, 'ows:Get').map(get => [textOf(get, 'ows:Constraint', 'ows:AllowedValues', 'ows:Value'), get.attributes['xlink:href']])])
+    const rest = `${service.url}wmts/1.0.0/WMTSCapabilities.xml`
+    const kvp = ['KVP', `${service.url}wmts?`]
+    assert.deepEqual(operations, [['GetCapabilities', ['RESTful', rest], kvp], ['GetTile', ['RESTful', `${service.url}wmts/`], kvp]])
+    assert.equal(childrenOf(document, 'ServiceMetadataURL')[0].attributes['xlink:href'], rest)
+  })
+
+  it('have each layer with its title, what it is and whose', () => {
+    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'ows:Identifier')), ['osm', 'alps', 'roads', 'pacific'])
+    assert.equal(textOf(byName('osm'), 'ows:Title'), 'Streets')
+    assert.equal(textOf(byName('osm'), 'ows:Abstract'), 'All roads\n© Mappers & co')
+    assert.equal(textOf(byName('alps'), 'ows:Title'), 'alps')
+    assert.deepEqual(childrenOf(byName('alps'), 'ows:Abstract'), [])
+    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'Format')), ['image/png', 'image/jpeg', 'application/vnd.mapbox-vector-tile', 'image/png'])
+  })
+
+  it('have the box of a layer in degrees, all the way round where it goes over the antimeridian', () => {
+    const box = name => ['ows:LowerCorner', 'ows:UpperCorner'].map(corner => textOf(byName(name), 'ows:WGS84BoundingBox', corner))
+    assert.deepEqual(box('alps'), ['5.9 45.8', '10.5 47.8'])
+    assert.deepEqual(box('osm'), ['-180 -85.0511287798066', '180 85.0511287798066'])
+    assert.deepEqual(box('pacific'), ['-180 -20', '180 20'])
+  })
+
+  it('limit a layer to its zooms and its box, and a layer that fills its set to nothing', async () => {
+    const limits = all(byName('alps'), 'TileMatrixLimits').map(limit => limit.children.map(({ text: value }) => +value))
+    assert.deepEqual(limits.map(([z]) => z), [4, 5, 6, 7, 8, 9, 10, 11, 12])
+    assert.deepEqual(limits[4], [8, 89, 91, 132, 135])
+    assert.deepEqual(all(byName('osm'), 'TileMatrixLimits'), [])
+    assert.deepEqual(all(byName('roads'), 'TileMatrixLimits'), [])
+    assert.deepEqual(all(byName('pacific'), 'TileMatrixLimits').map(limit => +textOf(limit, 'MaxTileCol')), [0, 1, 3, 7, 15, 31, 63])
+
+    // what is offered is answered, and nothing beside it
+    for (const [z, minRow, maxRow, minCol, maxCol] of limits) {
+      const status = async (row, column) => (await service.get(`/alps/default/GoogleMapsCompatible/${z}/${row}/${column}.jpg`)).status
+      assert.deepEqual([await status(minRow, minCol), await status(maxRow, maxCol), await status(minRow - 1, minCol), await status(maxRow, maxCol + 1)], [200, 200, 400, 400])
+    }
+  })
+
+  it('have a time dimension where there are times, and one address a layer', () => {
+    const [dimension] = childrenOf(byName('osm'), 'Dimension')
+    assert.deepEqual(dimension.children.map(({ name, text: value }) => [name, value]), [
+      ['ows:Identifier', 'Time'], ['ows:UOM', 'ISO8601'], ['Default', 'current'], ['Current', 'true'], ['Value', times.osm[0]], ['Value', times.osm[1]]
+    ])
+    assert.deepEqual(childrenOf(byName('roads'), 'Dimension'), [])
+    const templates = name => childrenOf(byName(name), 'ResourceURL').map(({ attributes }) => attributes)
+    assert.deepEqual(templates('osm'), [{ format: 'image/png', resourceType: 'tile', template: `${service.url}wmts/osm/default/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png` }])
+    assert.deepEqual(templates('roads'), [{ format: 'application/vnd.mapbox-vector-tile', resourceType: 'tile', template: `${service.url}wmts/roads/default/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.pbf` }])
+  })
+
+  it('list the newest thousand of many times', async () => {
+    const many = Array.from({ length: 1500 }, (_, index) => new Date(Date.UTC(2020, 0, 1, index)).toISOString().replace('.000', ''))
+    const values = all(layerOf(await read(await start({ layers: { osm: layers.osm }, times: { osm: many } })), 'osm'), 'Value').map(({ text: value }) => value)
+    assert.deepEqual(values, many.slice(-1000))
+  })
+
+  it('have the scales of the standard, for each size of tiles', () => {
+    const sets = childrenOf(childrenOf(document, 'Contents')[0], 'TileMatrixSet')
+    assert.deepEqual(sets.map(set => [textOf(set, 'ows:Identifier'), childrenOf(set, 'WellKnownScaleSet').map(({ text: name }) => name), textOf(set, 'ows:SupportedCRS')]), [
+      ['GoogleMapsCompatible', ['urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible'], 'urn:ogc:def:crs:EPSG::3857'],
+      ['GoogleMapsCompatible_512', [], 'urn:ogc:def:crs:EPSG::3857']
+    ])
+    for (const [set, size, deepest] of [[sets[0], 256, 19], [sets[1], 512, 14]]) {
+      const matrices = childrenOf(set, 'TileMatrix')
+      assert.equal(matrices.length, deepest + 1)
+      matrices.forEach((matrix, z) => {
+        assert.equal(textOf(matrix, 'ows:Identifier'), String(z))
+        assert.equal(textOf(matrix, 'TopLeftCorner'), '-20037508.3427892 20037508.3427892')
+        assert.deepEqual(['TileWidth', 'TileHeight', 'MatrixWidth', 'MatrixHeight'].map(name => +textOf(matrix, name)), [size, size, 2 ** z, 2 ** z])
+        // tiles of 0.28 mm pixels fill the world
+        const width = +textOf(matrix, 'ScaleDenominator') * 0.00028 * size * 2 ** z
+        assert.ok(Math.abs(width - 2 * 20037508.3427892) < 1e-6 * width / 2 ** z, `zoom ${z} is ${width} m wide`)
+      })
+    }
+    assert.deepEqual([0, 1, 18].map(z => textOf(childrenOf(sets[0], 'TileMatrix')[z], 'ScaleDenominator')), ['559082264.0287178', '279541132.0143589', '2132.729583849784'])
+  })
+
+  it('hold whatever is in a layer document as text', async () => {
+    const nasty = '<b>"a\' & b</b>]]>\u0000\u000b\ud800\uffff<!--'
+    const root = await read(await start({ layers: { osm: { layer: 'osm', name: nasty, description: `d ${nasty}`, attribution: '<a href="x>y">z</a> &constructor; &lt;b&gt;' } }, times: { osm: [] } }))
+    assert.deepEqual(violations(root), [])
+    assert.equal(textOf(layerOf(root, 'osm'), 'ows:Title'), '<b>"a\' & b</b>]]>\ufffd\ufffd\ufffd\ufffd<!--')
+    assert.match(textOf(layerOf(root, 'osm'), 'ows:Abstract'), /&constructor; <b>$/)
+  })
+
+  it('are valid without layers', async () => {
+    const root = await read(await start({ layers: {} }))
+    assert.deepEqual(violations(root), [])
+    assert.deepEqual(layersOf(root), [])
+  })
+
+  it('link to where the gateway says it is', async () => {
+    const behind = await start({ publicUrl: 'https://maps.example.org/a&b/' })
+    const root = await read(behind)
+    assert.deepEqual(violations(root), [])
+    for (const { attributes } of [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')]) assert.match(attributes['xlink:href'], /^https:\/\/maps\.example\.org\/a&b\/wmts/)
+    for (const { attributes } of all(root, 'ResourceURL')) assert.match(attributes.template, /^https:\/\/maps\.example\.org\/a&b\/wmts\//)
+  })
+
+  describe('are kept', () => {
+    it('by their ETag: who has them is told so', async () => {
+      const { headers } = await service.get(CAPABILITIES)
+      const etag = headers.get('etag')
+      assert.match(etag, /^"[^"]+"$/)
+      assert.match(headers.get('cache-control'), /must-revalidate/)
+      assert.match(headers.get('content-type'), /^application\/xml/)
+      const again = await service.get(CAPABILITIES, { headers: { 'If-None-Match': `"other", W/${etag}` } })
+      assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', etag])
+      const head = await service.get(CAPABILITIES, { method: 'HEAD' })
+      assert.deepEqual([head.status, head.text, head.headers.get('etag'), head.headers.get('content-length')], [200, '', etag, String(Buffer.byteLength(text))])
+      assert.equal((await service.get(CAPABILITIES, { headers: { 'If-None-Match': '"other"' } })).status, 200)
+    })
+
+    it('until a layer or its times change', async () => {
+      const changing = { layers: { osm: layers.osm }, times: { osm: times.osm } }
+      const own = await start(changing)
+      const etags = []
+      const look = async () => etags.push((await own.get(CAPABILITIES)).headers.get('etag'))
+      await look()
+      await look()
+      changing.times.osm = [...times.osm, '2025-01-01T00:00:00Z']
+      await look()
+      changing.layers.osm = { ...layers.osm, name: 'Roads' }
+      await look()
+      Object.assign(changing.layers, { alps: layers.alps })
+      Object.assign(changing.times, { alps: [] })
+      await look()
+      assert.equal(etags[0], etags[1])
+      assert.equal(new Set(etags).size, 4)
+    })
+
+    it('for each name the gateway is called by, and not for ever', async () => {
+      const links = async host => {
+        const { request } = await import('node:http')
+        const body = await new Promise((resolve, reject) => {
+          request(`${service.url}wmts${CAPABILITIES}`, { headers: { host } }, response => {
+            response.setEncoding('utf8').toArray().then(parts => resolve(parts.join('')), reject)
+          }).on('error', reject).end()
+        })
+        return new Set(all(parseXml(body), 'ows:Get').map(({ attributes }) => new URL(attributes['xlink:href']).host))
+      }
+      for (let index = 0; index < 20; index++) assert.deepEqual(await links(`host${index}.example`), new Set([`host${index}.example`]))
+      assert.deepEqual(await links('host0.example'), new Set(['host0.example']))
+    })
+  })
+
+  it('leave out a layer that went away while they were written', async () => {
+    const own = await start({ layers: { osm: layers.osm, alps: layers.alps }, times: { osm: times.osm } })
+    assert.deepEqual(layersOf(await read(own)).map(layer => textOf(layer, 'ows:Identifier')), ['osm'])
+  })
+})

@@ -1,0 +1,205 @@
+// GetTile by KVP and by address, and what is said about one that is wrong.
+import assert from 'node:assert/strict'
+import { TilecouchError } from '../../core/errors.js'
+import { violations } from './wmts/schema.js'
+import { startService } from './wmts/service.js'
+import { childrenOf, parseXml, textOf } from './wmts/xml.js'
+
+const TILE = { SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default', FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300' }
+const kvp = parameters => `?${new URLSearchParams(parameters)}`
+const without = name => Object.fromEntries(Object.entries(TILE).filter(([key]) => key !== name))
+
+describe('the WMTS', () => {
+  /** @type {Awaited<ReturnType<typeof startService>>} */
+  let service
+
+  before(async () => { service = await startService() })
+  after(() => service.close())
+  afterEach(() => assert.deepEqual(service.thrown, [], 'every error is a report'))
+
+  const tile = async (path, from = service) => {
+    const { status, text } = await from.get(path)
+    assert.equal(status, 200, text)
+    return JSON.parse(text)
+  }
+
+  /** The exception of a request: [status, code, locator]. */
+  const refused = async (path, from = service) => {
+    const { status, headers, text } = await from.get(path)
+    assert.match(headers.get('content-type') ?? '', /^application\/xml/, text)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    const report = parseXml(text)
+    assert.deepEqual(violations(report), [])
+    const [exception] = childrenOf(report, 'ows:Exception')
+    assert.ok(textOf(exception, 'ows:ExceptionText').length > 10, 'it says more than a code')
+    return [status, exception.attributes.exceptionCode, exception.attributes.locator]
+  }
+
+  const asked = { kind: 'tile', layer: 'osm', z: 10, x: 300, y: 412, ext: 'png' }
+
+  describe('by KVP', () => {
+    it('asks for a tile, rows from the north', async () => {
+      assert.deepEqual(await tile(kvp(TILE)), asked)
+      assert.deepEqual(await tile(`/${kvp(TILE)}`), asked, 'with a slash before the question mark')
+    })
+
+    it('takes names in any case, in any order, and leaves alone what it does not know', async () => {
+      const swapped = Object.entries(TILE).reverse().map(([name, value], index) => [index % 2 ? name.toLowerCase() : name[0] + name.slice(1).toLowerCase(), value])
+      assert.deepEqual(await tile(kvp([['map', '/etc/passwd'], ...swapped, ['__proto__', 'x'], ['constructor', 'y']])), asked)
+      assert.deepEqual(await tile(kvp({ ...TILE, SERVICE: 'wmts', FORMAT: 'IMAGE/PNG' })), asked)
+    })
+
+    it('takes the first of two with one name', async () => {
+      assert.deepEqual(await tile(kvp([...Object.entries(TILE), ['layer', 'alps'], ['TileRow', '-1']])), asked)
+    })
+
+    it('misses what is not there or empty, and says what', async () => {
+      for (const name of Object.keys(TILE)) {
+        const expected = [400, 'MissingParameterValue', name.toLowerCase()]
+        for (const parameters of [without(name), { ...TILE, [name]: '' }]) {
+          const [status, code, locator] = await refused(kvp(parameters))
+          assert.deepEqual([status, code, String(locator).toLowerCase()], expected)
+        }
+      }
+      assert.deepEqual(await refused(''), [400, 'MissingParameterValue', 'service'])
+      assert.deepEqual(await refused("?request~GetCapabilities!service~!'WMTS'version~'1.0.0'"), [400, 'MissingParameterValue', 'service'])
+    })
+
+    const wrong = {
+      SERVICE: ['service', ['WMS', 'BOGUS', 'WMTS ', '../WMTS']],
+      REQUEST: ['request', ['GetBOGUS', 'getcapabilities ', 'GetMap', 'constructor']],
+      VERSION: ['version', ['1.1.0', '1.0', '1.0.0.0', '0']],
+      LAYER: ['Layer', ['nothere', 'OSM', 'layer', 'edition', '../osm', 'osm@2024', 'osm,alps', 'osm:10:300:412', '_design', '__proto__', 'a'.repeat(100), '<script>', '\u0000osm']],
+      STYLE: ['Style', ['night', 'Default ', '../default']],
+      FORMAT: ['Format', ['image/jpeg', 'png', 'image/*', 'text/html', 'image/png\r\nSet-Cookie: a=b']],
+      TILEMATRIXSET: ['TileMatrixSet', ['EPSG:4326', 'googlemapscompatible', 'GoogleMapsCompatible_512', '../..']],
+      TILEMATRIX: ['TileMatrix', ['20', '-1', '010', '1e1', '10.0', 'ten', '99999999999999999999', '٣']],
+      TILEROW: ['TileRow', ['1.5', '1e2', '0x10', '0412', ' 412', '412/..', 'NaN', '', '٣'].filter(Boolean)],
+      TILECOL: ['TileCol', ['1.5', 'Infinity', '+1', '%33', '300;']]
+    }
+
+    for (const [name, [locator, values]] of Object.entries(wrong)) {
+      it(`refuses a ${name} that is none, naming ${locator}`, async () => {
+        for (const value of values) assert.deepEqual(await refused(kvp({ ...TILE, [name]: value })), [400, 'InvalidParameterValue', locator], JSON.stringify(value))
+      })
+    }
+
+    it('refuses a tile outside the matrix, whichever way', async () => {
+      for (const value of ['-1', '1024', '99999999999', '999999999999999']) {
+        assert.deepEqual(await refused(kvp({ ...TILE, TILEROW: value })), [400, 'TileOutOfRange', 'TileRow'])
+        assert.deepEqual(await refused(kvp({ ...TILE, TILECOL: value })), [400, 'TileOutOfRange', 'TileCol'])
+      }
+      assert.deepEqual(await tile(kvp({ ...TILE, TILEROW: '1023', TILECOL: '0' })), { ...asked, x: 0, y: 1023 })
+    })
+
+    it('has no GetFeatureInfo, and says that it has none', async () => {
+      assert.deepEqual(await refused(kvp({ ...TILE, REQUEST: 'GetFeatureInfo' })), [501, 'OperationNotSupported', 'GetFeatureInfo'])
+    })
+
+    it('asks the layer: its format, tile size, zooms and bounds', async () => {
+      const alps = { ...TILE, LAYER: 'alps', FORMAT: 'image/jpeg', TILEMATRIX: '8', TILEROW: '90', TILECOL: '133' }
+      assert.deepEqual(await tile(kvp(alps)), { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
+      assert.deepEqual(await refused(kvp({ ...alps, TILECOL: '136' })), [400, 'TileOutOfRange', 'TileCol'])
+      assert.deepEqual(await refused(kvp({ ...alps, TILEROW: '0' })), [400, 'TileOutOfRange', 'TileRow'])
+      assert.deepEqual(await refused(kvp({ ...alps, TILEMATRIX: '3', TILEROW: '2', TILECOL: '4' })), [400, 'InvalidParameterValue', 'TileMatrix'])
+      assert.deepEqual(await refused(kvp({ ...alps, FORMAT: 'image/png' })), [400, 'InvalidParameterValue', 'Format'])
+
+      const roads = { ...TILE, LAYER: 'roads', FORMAT: 'application/vnd.mapbox-vector-tile', TILEMATRIXSET: 'GoogleMapsCompatible_512' }
+      assert.deepEqual(await tile(kvp(roads)), { ...asked, layer: 'roads', ext: 'pbf' })
+      assert.deepEqual(await refused(kvp({ ...roads, TILEMATRIXSET: 'GoogleMapsCompatible' })), [400, 'InvalidParameterValue', 'TileMatrixSet'])
+    })
+
+    it('lets both sides of the antimeridian through', async () => {
+      const pacific = { ...TILE, LAYER: 'pacific', TILEMATRIX: '5', TILEROW: '15' }
+      for (const column of ['0', '31']) assert.equal((await tile(kvp({ ...pacific, TILECOL: column }))).x, +column)
+    })
+  })
+
+  describe('by address', () => {
+    it('asks for the same tile', async () => {
+      assert.deepEqual(await tile('/osm/default/GoogleMapsCompatible/10/412/300.png'), asked)
+      assert.deepEqual(await tile('/alps/default/GoogleMapsCompatible/8/90/133.jpeg'), { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
+      assert.deepEqual(await tile('/roads/default/GoogleMapsCompatible_512/10/412/300.mvt'), { ...asked, layer: 'roads', ext: 'pbf' })
+    })
+
+    it('as of a time', async () => {
+      assert.deepEqual(await tile('/osm/default/2024-03-01/GoogleMapsCompatible/10/412/300.png'), { ...asked, time: '2024-03-01T23:59:59Z' })
+      assert.deepEqual(await tile('/osm/default/2024-03-01T00:00:00Z/GoogleMapsCompatible/10/412/300.png'), { ...asked, time: '2024-03-01T00:00:00Z' })
+      assert.deepEqual(await tile('/osm/default/current/GoogleMapsCompatible/10/412/300.png'), asked)
+    })
+
+    it('refuses what is wrong in it as by KVP', async () => {
+      const tail = 'default/GoogleMapsCompatible/10/412/300.png'
+      const wrong = {
+        [`/nothere/${tail}`]: 'Layer',
+        [`/osm%2F..%2Falps/${tail}`]: 'Layer',
+        '/osm/night/GoogleMapsCompatible/10/412/300.png': 'Style',
+        '/osm/default/EPSG:4326/10/412/300.png': 'TileMatrixSet',
+        '/osm/default/GoogleMapsCompatible/20/412/300.png': 'TileMatrix',
+        '/osm/default/GoogleMapsCompatible/10/x/300.png': 'TileRow',
+        '/osm/default/GoogleMapsCompatible/10/412/x.png': 'TileCol',
+        '/osm/default/GoogleMapsCompatible/10/412/300': 'TileCol',
+        '/osm/default/GoogleMapsCompatible/10/412/300.jpg': 'Format',
+        '/osm/default/GoogleMapsCompatible/10/412/300.exe': 'Format',
+        '/osm/default/2024-13/GoogleMapsCompatible/10/412/300.png': 'Time',
+        '/osm/default/..%2F..%2Fetc/GoogleMapsCompatible/10/412/300.png': 'Time'
+      }
+      for (const [path, locator] of Object.entries(wrong)) assert.deepEqual(await refused(path), [400, 'InvalidParameterValue', locator], path)
+      assert.deepEqual(await refused('/osm/default/GoogleMapsCompatible/10/1024/300.png'), [400, 'TileOutOfRange', 'TileRow'])
+    })
+
+    it('has nothing at other addresses', async () => {
+      for (const path of ['/osm', '/1.0.0/', '/1.1.0/WMTSCapabilities.xml', '/WMTSCapabilities.xml', '/1.0.0/wmtscapabilities.xml', `/${'a/'.repeat(200)}`, '/osm/default/GoogleMapsCompatible/10/412/300/5/5.png']) {
+        assert.deepEqual(await refused(path), [404, 'NoApplicableCode', undefined], path)
+      }
+    })
+  })
+
+  describe('in time', () => {
+    const at = async Time => (await tile(kvp({ ...TILE, Time }))).time
+
+    it('current, default and nothing are the newest', async () => {
+      for (const time of ['current', 'default', 'Current', '']) assert.equal(await at(time), undefined)
+    })
+
+    it('takes dates, partial times and full timestamps, and means their end', async () => {
+      assert.equal(await at('2024'), '2024-12-31T23:59:59Z')
+      assert.equal(await at('2024-02'), '2024-02-29T23:59:59Z')
+      assert.equal(await at('2024-03-01T12:00Z'), '2024-03-01T12:00:59Z')
+      assert.equal(await at('2024-03-01T12:00:00Z'), '2024-03-01T12:00:00Z')
+      assert.equal(await at('2024-03-01T12:00:00.000Z'), '2024-03-01T12:00:00Z', 'as JavaScript clients write it')
+      assert.equal(await at('2024-03-01T12:00:00+01:00'), '2024-03-01T11:00:00Z')
+    })
+
+    it('refuses anything else', async () => {
+      for (const time of ['yesterday', '2024-02-30', '2020/2024', '2020,2024', '2020/2024/P1D', '../../etc/passwd', '2024-03-01/..', '2024\u0000', '٢٠٢٤', '20240301', '1709251200', ' 2024', '2024-03-01T25:00', 'x'.repeat(5000)]) {
+        assert.deepEqual(await refused(kvp({ ...TILE, TIME: time })), [400, 'InvalidParameterValue', 'Time'], time.slice(0, 40))
+      }
+    })
+  })
+
+  describe('when the tile cannot be had', () => {
+    const failing = async (error, check) => {
+      const broken = await startService({ answerTile: () => { throw error } })
+      try {
+        await check(broken)
+      } finally {
+        await broken.close()
+      }
+    }
+
+    it('says so in a report where it is about the request', async () => {
+      await failing(new TilecouchError('TILE_NOT_FOUND', { id: 'osm:10:300:412' }), async broken => assert.deepEqual(await refused(kvp(TILE), broken), [404, 'NoApplicableCode', undefined]))
+      await failing(new TilecouchError('LAYER_NOT_FOUND', { layer: 'osm' }), async broken => assert.deepEqual(await refused(kvp(TILE), broken), [400, 'InvalidParameterValue', 'Layer']))
+    })
+
+    it('leaves to the gateway what is not about the request', async () => {
+      for (const error of [new Error('a bug'), new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://couch/tiles' }), new TilecouchError('UNREACHABLE', { url: 'http://couch', why: 'ECONNREFUSED' }), new TilecouchError('ABORTED')]) {
+        await failing(error, async broken => {
+          await broken.get(kvp(TILE))
+          assert.deepEqual(broken.thrown, [error])
+        })
+      }
+    })
+  })
+})

@@ -1,0 +1,64 @@
+// The WMTS alone behind a server of its own: layers are objects, and a tile is answered with what was asked for.
+import { createServer } from 'node:http'
+import { TilecouchError } from '../../../core/errors.js'
+import { wmts } from '../../../server/gateway/wmts/index.js'
+
+export const layers = {
+  osm: { layer: 'osm', name: 'Streets', description: 'All roads', attribution: '© <a href="https://example.org">Mappers &amp; co</a>', format: 'png', minzoom: 0, maxzoom: 19 },
+  alps: { layer: 'alps', format: 'jpg', bounds: [5.9, 45.8, 10.5, 47.8], minzoom: 4, maxzoom: 12 },
+  roads: { layer: 'roads', name: 'Roads', format: 'pbf', tileSize: 512, minzoom: 0, maxzoom: 14 },
+  pacific: { layer: 'pacific', bounds: [170, -20, -170, 20], maxzoom: 6 }
+}
+
+export const times = { osm: ['2023-06-01T00:00:00Z', '2024-03-01T00:00:00Z'], alps: ['2020-01-01T00:00:00Z'], roads: [], pacific: [] }
+
+/**
+ * @param {{layers?: Record<string, any>, times?: Record<string, string[]>, publicUrl?: string, answerTile?: (asked: any) => any}} [options]
+ */
+export async function startService ({ layers: documents = layers, times: editions = times, publicUrl, answerTile = asked => asked } = {}) {
+  const book = {
+    async get (name) {
+      return documents[name] ?? absent(name)
+    },
+    list: async () => Object.values(documents),
+    times: async name => editions[name] ?? absent(name)
+  }
+  /** @type {any[]} what went wrong beyond the WMTS */
+  const thrown = []
+  const ctx = {
+    layers: book,
+    publicUrl: req => publicUrl ?? `http://${req.headers.host}/`,
+    async answerTile (asked, req, res) {
+      const body = JSON.stringify(await answerTile(asked))
+      res.writeHead(200, { 'Content-Type': 'application/json' }).end(body)
+    }
+  }
+  const server = createServer((req, res) => {
+    const { pathname, searchParams } = new URL(/** @type {string} */ (req.url), 'http://localhost')
+    const path = pathname.split('/').filter(part => part !== '').slice(1).map(decodeURIComponent)
+    wmts(ctx, { path, query: searchParams }, req, res).catch(error => {
+      thrown.push(error)
+      res.writeHead(500).end()
+    })
+  })
+  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+  const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/`
+  return {
+    url,
+    book,
+    thrown,
+    /** @param {string} path @param {RequestInit} [options] */
+    async get (path, options) {
+      const response = await fetch(`${url}wmts${path}`, options)
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    },
+    close: () => new Promise(resolve => {
+      server.close(resolve)
+      server.closeAllConnections()
+    })
+  }
+}
+
+function absent (layer) {
+  throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+}
