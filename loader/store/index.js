@@ -1,6 +1,7 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
 import { STORE_ID, TilecouchError, isTileId, now } from '../../core/index.js'
 import { Couch } from './couch.js'
+import { extendHeads } from './extend.js'
 import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
 import { readAt, readHead, readTimes, readVersions, readVersionsIn } from './reader.js'
 import { layerStats } from './stats.js'
@@ -126,6 +127,12 @@ export class Store {
    * @param {Parameters<typeof writeVersions>[2]} [options]
    */
   write (versions, options) { return writeVersions(this.couch, versions, options) }
+  /**
+   * Heads that are still true expire later.
+   * @param {import('./extend.js').Extension[]} extensions
+   * @param {{signal?: AbortSignal}} [options]
+   */
+  extend (extensions, options) { return extendHeads(this.couch, extensions, options) }
 
   // reading
   head (layer, z, x, y) { return readHead(this.couch, layer, z, x, y) }

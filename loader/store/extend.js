@@ -1,0 +1,62 @@
+// A head that is still what its upstream says holds longer: its bytes, its time and when the store learnt it stay, only
+// `expires` and `origin` change. Whoever wrote the head meanwhile knows better, so that a conflict is nobody's loss.
+import { isDeepStrictEqual } from 'node:util'
+import { TilecouchError, isExactTime, parseTileId } from '../../core/index.js'
+
+const CHUNK = 500 // heads a request
+
+/**
+ * @typedef {object} Extension
+ * @property {string} id of a head
+ * @property {string} [rev] the revision that was looked at; whatever stands there, unless given
+ * @property {string | null} [expires] exact time; null: never by itself; as it was, unless given
+ * @property {Record<string, any>} [origin] as it was, unless given
+ *
+ * @typedef {object} ExtendSummary
+ * @property {Map<string, string>} extended id -> the revision it has now
+ * @property {string[]} changed ids of heads that somebody else wrote or removed meanwhile: left alone
+ */
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {Extension[]} extensions
+ * @param {{signal?: AbortSignal}} [options]
+ * @returns {Promise<ExtendSummary>}
+ */
+export async function extendHeads (couch, extensions, { signal } = {}) {
+  for (const { id, expires } of extensions) {
+    if (parseTileId(id).time !== undefined) throw new TilecouchError('BAD_ID', { value: id, why: 'a past version never changes' })
+    if (expires && !isExactTime(expires)) throw new TilecouchError('BAD_TIME', { value: expires })
+  }
+  const summary = { extended: new Map(), changed: [] }
+  for (let at = 0; at < extensions.length; at += CHUNK) await extendSome(couch, extensions.slice(at, at + CHUNK), summary, signal)
+  return summary
+}
+
+async function extendSome (couch, extensions, { extended, changed }, signal) {
+  const rows = await couch.docs(extensions.map(({ id }) => id), { signal })
+  const docs = []
+  extensions.forEach((extension, index) => {
+    const stored = rows[index].doc
+    const { id } = extension
+    if (!stored || (extension.rev && stored._rev !== extension.rev)) return changed.push(id)
+    const doc = changedBy(stored, extension)
+    if (isDeepStrictEqual(doc, stored)) extended.set(id, stored._rev)
+    else docs.push(doc)
+  })
+  if (!docs.length) return
+  // attachments stay where they are: the documents hold stubs
+  for (const { id, rev, error, reason } of await couch.bulk(JSON.stringify({ docs }), signal)) {
+    if (rev && !error) extended.set(id, rev)
+    else if (error === 'conflict') changed.push(id)
+    else throw new TilecouchError('REFUSED', { id, reason: reason || error })
+  }
+}
+
+function changedBy (stored, { expires, origin }) {
+  const { _revisions, _conflicts, ...doc } = stored
+  if (expires) doc.expires = expires
+  else if (expires === null) delete doc.expires
+  if (origin) doc.origin = origin
+  return doc
+}

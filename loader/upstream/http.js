@@ -1,0 +1,151 @@
+// Requests to an upstream: connections of its own, bounded in time and size, and errors that hold nothing of what was sent.
+import { readFileSync } from 'node:fs'
+import { Agent } from 'undici'
+import { TilecouchError } from '../../core/index.js'
+import { headerOf } from './freshness.js'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+export const httpDefaults = {
+  maxBytes: 32e6, // bytes of an answer: a metatile of photographs has ten
+  redirects: 3, // followed one after the other
+  connect: 10 // seconds until there is a connection, at most
+}
+
+// a closed connection that the server had kept open for us: nothing was answered, so nothing is lost by asking again
+const STALE_CONNECTION = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+const WORDS = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
+  UND_ERR_SOCKET: 'the connection was closed',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'its name cannot be looked up now',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time'
+}
+
+/** Who asks: the name, the version and how to reach the operator, as the terms of tile servers want it. @param {string} [contact] */
+export const userAgentOf = contact => `tilecouch/${version}${contact ? ` (${contact.replace(/[^ -~]|[()]/g, '')})` : ''}`
+
+export class Requester {
+  #agent
+  #options
+
+  /**
+   * @param {object} options
+   * @param {import('./secrets.js').Secrets} options.secrets
+   * @param {Record<string, string>} options.headers sent with every request
+   * @param {number} options.timeout seconds for a request
+   * @param {number} options.connections
+   * @param {number} [options.maxBytes]
+   */
+  constructor (options) {
+    const { timeout, connections, maxBytes = httpDefaults.maxBytes } = options
+    this.#options = options
+    const milliseconds = timeout * 1000
+    this.#agent = new Agent({
+      connections,
+      connect: { timeout: Math.min(milliseconds, httpDefaults.connect * 1000) },
+      headersTimeout: milliseconds,
+      bodyTimeout: milliseconds,
+      maxResponseSize: maxBytes
+    })
+    /** Requests made, redirects and repetitions included. */
+    this.requests = 0
+  }
+
+  /**
+   * @param {string} url
+   * @param {{headers?: Record<string, string>, signal?: AbortSignal}} [options]
+   * @returns {Promise<{status: number, headers: import('./freshness.js').Headers, bytes: Buffer}>} bytes only with status 200
+   */
+  async get (url, { headers = {}, signal } = {}) {
+    const first = new URL(url)
+    // one clock for everything from connecting to the last byte; a signal of our own, so that nothing clings to the caller's
+    const clock = new AbortController()
+    const stop = () => clock.abort()
+    const timer = setTimeout(stop, this.#options.timeout * 1000)
+    signal?.addEventListener('abort', stop)
+    try {
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
+      return await this.#follow(first, headers, clock.signal)
+    } catch (error) {
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
+      if (error instanceof TilecouchError) throw error
+      if (clock.signal.aborted) throw failed(first, `no answer within ${this.#options.timeout} s`)
+      throw explain(error, first)
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  async #follow (first, headers, signal) {
+    let url = first
+    for (let hop = 0; ; hop++) {
+      const answer = await this.#again(url, first, headers, signal)
+      const status = answer.statusCode
+      const location = headerOf(answer.headers, 'location')
+      if (status === 200) return { status, headers: answer.headers, bytes: await read(answer.body) }
+      await answer.body.dump({ limit: 65536, signal })
+      if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return { status, headers: answer.headers, bytes: Buffer.alloc(0) }
+      if (hop === httpDefaults.redirects) throw failed(first, 'it redirects again and again')
+      url = resolve(location, url, first)
+    }
+  }
+
+  async #again (url, first, headers, signal) {
+    try {
+      return await this.#once(url, first, headers, signal)
+    } catch (error) {
+      if (signal.aborted || !STALE_CONNECTION.has(error.code)) throw error
+      return this.#once(url, first, headers, signal)
+    }
+  }
+
+  #once (url, first, headers, signal) {
+    this.requests++
+    const secret = this.#options.secrets.for(url, first)
+    const search = secret.query ? `${url.search ? `${url.search}&` : '?'}${secret.query}` : url.search
+    return this.#agent.request({
+      origin: url.origin, path: url.pathname + search, method: 'GET', headers: { ...this.#options.headers, ...headers, ...secret.headers }, signal
+    })
+  }
+
+  async close () {
+    await this.#agent.destroy()
+  }
+}
+
+// a body that ends early is another thing than a server that cannot be reached
+async function read (body) {
+  try {
+    return Buffer.from(await body.arrayBuffer())
+  } catch (error) {
+    throw Object.assign(error, { inBody: true })
+  }
+}
+
+function resolve (location, url, first) {
+  let next
+  try {
+    next = new URL(location, url)
+  } catch {
+    throw failed(first, 'it redirects to something that is no address')
+  }
+  if (!/^https?:$/.test(next.protocol)) throw failed(first, `it redirects to ${next.protocol}`)
+  return next
+}
+
+const failed = (url, why) => new TilecouchError('UPSTREAM_FAILED', { url: url.origin, why })
+
+// messages of errors may quote what was sent or received; their codes do not
+function explain (error, url) {
+  const code = typeof error.code === 'string' ? error.code : ''
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return failed(url, 'its answer is too large')
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return failed(url, 'no answer in time')
+  if (error.inBody) return failed(url, 'its answer was cut off')
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return failed(url, 'its answer is not HTTP')
+  return new TilecouchError('UPSTREAM_UNREACHABLE', { url: url.origin, why: WORDS[code] ?? (code || 'the connection failed') })
+}

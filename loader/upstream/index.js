@@ -1,0 +1,208 @@
+// Where the missing tiles of a layer come from: one object a layer, that fetches, checks and cuts, and stores nothing.
+import { createHash } from 'node:crypto'
+import { TilecouchError, checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
+import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'
+import { Gate } from './gate.js'
+import { Requester, userAgentOf } from './http.js'
+import { tileFrom } from './image.js'
+import { blockOf, cut, rectangleOf, tilesOf } from './metatile.js'
+import { Recall } from './recall.js'
+import { Secrets } from './secrets.js'
+import { tileAddress } from './template.js'
+import { getMapAddress } from './wms.js'
+
+export { userAgentOf } from './http.js'
+
+const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
+
+/**
+ * @typedef {{z: number, x: number, y: number}} Tile
+ * @typedef {{url?: string, etag?: string, lastModified?: string, digest?: string}} Validators the `origin` of a stored tile
+ * @typedef {{url: string, etag?: string, lastModified?: string, digest?: string}} Origin digest: of a metatile as it came, before it was cut
+ *
+ * What an upstream says of a tile, and of those fetched with it:
+ * @typedef {{kind: 'tiles', tiles: (Tile & {bytes: Buffer, type: string})[], origin: Origin, expires: string | null, lastModified?: string}
+ *   | {kind: 'unchanged', tiles: Tile[], asked: Tile, origin: Origin, expires: string | null}
+ *   | {kind: 'missing', until: number}} Answer expires: ISO time, null for never; lastModified: ISO time; until: milliseconds since 1970
+ */
+
+/**
+ * @typedef {object} UpstreamOptions
+ * @property {string} [userAgent] who asks, with a contact: see userAgentOf
+ * @property {import('./secrets.js').SecretsByHost} [secrets]
+ * @property {Partial<typeof import('./gate.js').gateDefaults> & {maxBytes?: number}} [limits]
+ */
+
+export class Upstream {
+  #layer
+  #settings
+  #tileSize
+  #boxes
+  #selectors
+  #secrets
+  #requester
+  #gate
+  #missing = new Recall()
+
+  /**
+   * @param {Record<string, any>} layer a layer document with an `upstream`
+   * @param {UpstreamOptions} [options]
+   */
+  constructor (layer, { userAgent = userAgentOf(), secrets, limits = {} } = {}) {
+    const settings = checkUpstream(layer.upstream)
+    this.#layer = layer
+    this.#settings = { ...settings, format: settings.format ?? IMAGE_TYPES[layer.format] ?? 'image/png' }
+    this.#tileSize = layer.tileSize ?? 256
+    this.#boxes = [layer.bounds, settings.bounds].filter(Boolean)
+    this.#selectors = [layer, settings].map(({ minzoom, maxzoom, bounds }) =>
+      selector({ bbox: bounds, zooms: { min: minzoom ?? 0, max: maxzoom ?? Infinity } }))
+    this.#secrets = new Secrets(secrets)
+    const sample = new URL(this.#addressOf({ z: 0, x: 0, y: 0 }).url)
+    this.url = sample.origin
+    this.host = sample.host
+    this.#gate = new Gate(this.url, { concurrency: settings.concurrency, rate: settings.rate, ...limits })
+    this.#requester = new Requester({
+      secrets: this.#secrets,
+      headers: { 'user-agent': userAgent, accept: this.#accept, 'accept-encoding': this.#isVector ? 'gzip' : 'identity', ...settings.headers },
+      timeout: settings.timeout,
+      connections: settings.concurrency,
+      maxBytes: limits.maxBytes
+    })
+  }
+
+  /** The settings, with what the layer document did not say. */
+  get settings () { return this.#settings }
+
+  get #isVector () { return this.#layer.format === 'pbf' }
+
+  get #isWms () { return this.#settings.type === 'wms' }
+
+  get #accept () {
+    return this.#isVector ? 'application/vnd.mapbox-vector-tile,application/x-protobuf;q=0.9,*/*;q=0.5' : 'image/png,image/jpeg,image/webp,*/*;q=0.5'
+  }
+
+  /** Whether the upstream may have this tile: within the zooms and bounds of the layer and of the upstream. */
+  covers (z, x, y) {
+    return this.#selectors.every(covers => covers(z, x, y))
+  }
+
+  /**
+   * What is fetched together with a tile: a metatile for WMS, else the tile alone.
+   * @returns {{key: string, tiles: Tile[]}}
+   */
+  groupOf (z, x, y) {
+    const block = this.#blockOf({ z, x, y })
+    return { key: `${this.#layer.layer}:${z}:${block.x0}:${block.y0}`, tiles: tilesOf(block) }
+  }
+
+  #blockOf (tile) {
+    return blockOf(tile, this.#isWms ? this.#settings.metatile : 1, this.#boxes)
+  }
+
+  #addressOf (tile) {
+    if (!this.#isWms) return { url: tileAddress(this.#settings, tile, this.#tileSize) }
+    const block = this.#blockOf(tile)
+    const rectangle = rectangleOf(block, this.#tileSize, this.#settings.buffer)
+    return { block, rectangle, url: getMapAddress(this.#settings, rectangle, this.#tileSize) }
+  }
+
+  /**
+   * Asks for a tile and what comes with it. Throws UPSTREAM_UNREACHABLE, UPSTREAM_FAILED (5xx, too late, no image, damaged),
+   * UPSTREAM_REFUSED (401, 403, 429 after waiting), UPSTREAM_BUSY (not asked at all: `details.retryAfter` seconds) or ABORTED.
+   * @param {Tile} tile
+   * @param {{validators?: Validators, signal?: AbortSignal}} [options] validators: the `origin` of the stored tile, if it has bytes
+   * @returns {Promise<Answer>}
+   */
+  async fetch (tile, { validators, signal } = {}) {
+    const { z, x, y } = tile
+    if (!this.covers(z, x, y)) return { kind: 'missing', until: Date.now() + this.#settings.negative * 1000 }
+    const known = this.#missing.get(this.groupOf(z, x, y).key)
+    if (known?.error) throw new TilecouchError(known.error.code, known.error.details)
+    if (known) return { kind: 'missing', until: known.until }
+    const address = this.#addressOf(tile)
+    // those of another address say nothing about this one
+    const held = validators?.url === address.url ? validators : {}
+    const answer = await this.#gate.run(own => this.#ask(tile, address, held, own), { signal })
+    if (answer.kind !== 'tiles' || !this.#mustCut(address)) return answer
+    const { bytes } = answer.tiles[0]
+    try {
+      return { ...answer, tiles: await cut(bytes, { ...address, tileSize: this.#tileSize, type: this.#typeOfTiles }) }
+    } catch (error) {
+      throw this.#failed(error.message)
+    }
+  }
+
+  #mustCut ({ block, rectangle }) {
+    return Boolean(block) && (rectangle.width > this.#tileSize || rectangle.height > this.#tileSize)
+  }
+
+  get #typeOfTiles () {
+    return Object.values(IMAGE_TYPES).find(type => this.#settings.format.startsWith(type)) ?? 'image/png'
+  }
+
+  /** One request, and what its answer means. */
+  async #ask (tile, address, held, signal) {
+    const { url, block } = address
+    const answer = await this.#requester.get(url, { headers: conditions(held), signal })
+    const { status, headers } = answer
+    const time = currentTime()
+    const tiles = block ? tilesOf(block) : [tile]
+    const fresh = { expires: expiryFrom(headers, { ...this.#settings, ttl: this.#layer.ttl, now: time }) }
+    if (status === 304 && (held.etag || held.lastModified)) {
+      return { kind: 'unchanged', tiles, asked: tile, origin: { ...pick(held), url, ...validatorsFrom(headers) }, ...fresh }
+    }
+    if (status === 404 || status === 410 || status === 204 || (status === 200 && this.#isVector && !answer.bytes.length)) return this.#isMissing(tile)
+    if (status === 401 || status === 403) throw this.#isRefused(tile, status)
+    if (status === 429) throw new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: 'it is asked too much (429)', retryAfter: retryAfter(headers) })
+    if (status !== 200) throw this.#failed(`it answered ${status}`, status)
+
+    const found = tileFrom(answer, { vector: this.#isVector })
+    if ('why' in found) throw this.#failed(found.why)
+    const digest = this.#mustCut(address) ? `md5-${createHash('md5').update(answer.bytes).digest('base64')}` : undefined
+    const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }
+    // the same picture needs no cutting, and another version of the encoder makes no new version of the map
+    if (digest && digest === held.digest) return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
+    const lastModified = this.#settings.time === 'modified' ? modifiedFrom(headers, time) : undefined
+    return { kind: 'tiles', tiles: [{ ...tile, ...found }], origin, ...fresh, ...(lastModified && { lastModified }) }
+  }
+
+  /** @returns {Answer} */
+  #isMissing (tile) {
+    const until = Date.now() + this.#settings.negative * 1000
+    this.#missing.set(this.groupOf(tile.z, tile.x, tile.y).key, { until })
+    return { kind: 'missing', until }
+  }
+
+  // remembered as what is missing is: a wrong key would be refused once a request, a place that is forbidden likewise
+  #isRefused (tile, status) {
+    const error = new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: `it answered ${status} for ${tileId(this.#layer.layer, tile.z, tile.x, tile.y)}` })
+    this.#missing.set(this.groupOf(tile.z, tile.x, tile.y).key, { until: Date.now() + this.#settings.negative * 1000, error })
+    return error
+  }
+
+  #failed (why, status) {
+    return new TilecouchError('UPSTREAM_FAILED', { url: this.url, why: this.#secrets.conceal(why), ...(status && { status }) })
+  }
+
+  /** How it goes, for /metrics and /health. */
+  state () {
+    const { circuit, inFlight, queued, failures } = this.#gate
+    return { layer: this.#layer.layer, host: this.host, circuit, inFlight, queued, failures, requests: this.#requester.requests }
+  }
+
+  /** Stops what is under way. */
+  async close () {
+    this.#gate.close()
+    await this.#requester.close()
+  }
+}
+
+const conditions = ({ etag, lastModified }) => ({ ...(etag && { 'if-none-match': etag }), ...(lastModified && { 'if-modified-since': lastModified }) })
+
+const pick = ({ etag, lastModified, digest }) => ({ ...(etag && { etag }), ...(lastModified && { lastModified }), ...(digest && { digest }) })
+
+/**
+ * @param {Record<string, any>} layer a layer document with an `upstream`
+ * @param {UpstreamOptions} [options]
+ */
+export const openUpstream = (layer, options) => new Upstream(layer, options)
