@@ -37,7 +37,7 @@ export const upstreamDefaults = {
 const typeDefaults = {
   xyz: {},
   tms: {},
-  wmts: { layers: '', styles: 'default', matrixSet: 'GoogleMapsCompatible', matrix: '{z}' },
+  wmts: { layers: undefined, styles: 'default', matrixSet: 'GoogleMapsCompatible', matrix: '{z}' },
   wms: { layers: undefined, styles: '', version: '1.3.0', srs: 'EPSG:3857', format: undefined, transparent: false, params: undefined, metatile: 4, buffer: 64 }
 }
 const SPECIAL = new Set(Object.values(typeDefaults).flatMap(Object.keys))

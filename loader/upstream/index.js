@@ -121,7 +121,7 @@ export class Upstream {
     if (known) return { kind: 'missing', until: known.until }
     const address = this.#addressOf(tile)
     // those of another address say nothing about this one
-    const held = validators?.url === address.url ? validators : {}
+    const held = validators && (validators.url ?? address.url) === address.url ? validators : {}
     const answer = await this.#gate.run(own => this.#ask(tile, address, held, own), { signal })
     if (answer.kind !== 'tiles' || !this.#mustCut(address)) return answer
     const { bytes } = answer.tiles[0]

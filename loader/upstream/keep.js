@@ -47,7 +47,7 @@ export async function keep (store, layer, answer, { head, now = currentTime(), s
     }
     const digest = digestOf(tile.bytes)
     if (stored?.digest === digest) same.push({ tile: { ...tile, digest }, stored })
-    else other.push({ ...tile, layer: name, digest, time: timeOf(answer, stored, now), expires: answer.expires ?? undefined, origin: answer.origin })
+    else other.push({ ...tile, layer: name, digest, time: versionTime(answer, stored, now), expires: answer.expires ?? undefined, origin: answer.origin })
   }
   const [extended, written] = [await extend(store, same, answer, now, signal), await write(store, other, now, signal)]
   return [...extended, ...written]
@@ -75,8 +75,14 @@ function isOf ({ digest, origin }, { origin: said, asked }, { z, x, y }) {
   return origin?.url === said.url && (said.digest ? origin.digest === said.digest : origin.etag === said.etag && origin.lastModified === said.lastModified)
 }
 
-// what the upstream says of itself, so that two who fetch the same tile write the same version; never before what is there
-function timeOf ({ lastModified }, stored, now) {
+/**
+ * The time of a new version: what the upstream says of itself, so that two who fetch the same tile write the same version;
+ * never before what is there.
+ * @param {{lastModified?: string}} answer
+ * @param {{time: string} | null | undefined} stored the head
+ * @param {string} now
+ */
+export function versionTime ({ lastModified }, stored, now) {
   if (lastModified && lastModified <= now && (!stored || lastModified > stored.time)) return lastModified
   return stored && stored.time >= now ? addSeconds(stored.time, 1) : now
 }

@@ -26,7 +26,7 @@ export function tileAddress (settings, { z, x, y }, tileSize) {
     tilerow: () => y,
     tilematrixset: () => encodeURIComponent(settings.matrixSet),
     style: () => encodeURIComponent(settings.styles),
-    layer: () => encodeURIComponent(settings.layers)
+    layer: () => encodeURIComponent(settings.layers ?? '')
   }
   return fillTemplate(url, name => Object.hasOwn(values, name) ? String(values[name]()) : undefined)
 }
