@@ -80,7 +80,7 @@ async function addresses ({ url, port, opsUrl }, { publicUrl }, db) {
     tiles: `${base}${layer}/{z}/{x}/{y}.${format}`,
     asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`,
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
-    health: new URL('health', own).href,
+    health: new URL('health', opsUrl ?? own).href,
     metrics: new URL('metrics', opsUrl ?? own).href,
     db: store.url
   }

@@ -18,9 +18,9 @@ const parsers = {
   text: value => typeof value !== 'string' || !value.trim() || /[\u0000-\u001f\u007f]/.test(value) ? refuse('it takes a text without line breaks') : value.trim(), // eslint-disable-line no-control-regex
   url: parseUrl,
   port: value => whole(value, 0, 65535),
-  count: value => whole(value, 1, 64),
+  count: (value, { least = 0, most = Infinity }) => whole(value, least, most),
   bytes: parseBytes,
-  duration: parseSeconds,
+  duration: (value, { whole: rounded }) => rounded ? Math.round(parseSeconds(value)) : parseSeconds(value),
   boolean: value => typeof value === 'boolean' ? value : /^(true|1|yes|on)$/i.test(value) ? true : /^(false|0|no|off)$/i.test(value) ? false : refuse('it takes true or false'),
   choice: (value, { choices = [] }) => choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
   json: parseHeaders

@@ -13,6 +13,9 @@
  * @property {string} shown the default as one would write it
  * @property {string} text
  * @property {string[]} [choices]
+ * @property {number} [least]
+ * @property {number} [most]
+ * @property {boolean} [whole] whole seconds: headers have no others
  * @property {boolean} [secret] its value is never shown
  * @property {string} [fallback] another variable that is read when `env` is not set
  */
@@ -23,17 +26,17 @@ const table = [
   { name: 'data', type: 'text', default: './data', text: 'folder of the embedded store' },
   { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
   { name: 'port', short: 'p', type: 'port', default: 8080, text: 'port to listen on; 0 for any free one' },
-  { name: 'opsPort', type: 'port', default: null, text: 'a port of its own for /metrics, which the public port then does not show, and /health' },
+  { name: 'opsPort', type: 'port', default: null, text: 'a port of its own for /metrics and /health, which the public port then does not show' },
   { name: 'opsHost', type: 'text', default: '127.0.0.1', text: 'address of that port' },
   { name: 'memory', type: 'bytes', default: 256e6, shown: '256MB', text: 'tiles kept in memory, shared out among the workers; 0 keeps none' },
-  { name: 'workers', type: 'count', default: 1, text: 'processes that serve; more than the machine has cores gain nothing' },
+  { name: 'workers', type: 'count', least: 1, most: 64, default: 1, text: 'processes that serve; more than the machine has cores gain nothing' },
   { name: 'publicUrl', type: 'url', default: null, text: 'where clients reach the gateway, for links in TileJSON and WMTS capabilities' },
   { name: 'trustProxy', type: 'boolean', default: false, text: 'believe X-Forwarded-Proto, -Host and -Prefix; only behind a proxy that sets them' },
   { name: 'cors', type: 'text', default: '*', text: 'origins whose pages may read, separated by commas; * for all, none for nobody' },
   { name: 'missing', type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto', text: 'answer for a tile that is not there; auto: 404 for images (clients then show the zoom below), 204 for vector tiles' },
-  { name: 'maxAge', type: 'duration', default: 300, shown: '5m', text: 'how long clients keep tiles that never expire' },
-  { name: 'staleWhileRevalidate', type: 'duration', default: 86400, shown: '1d', text: 'how long after that they may show the old tile while they ask' },
-  { name: 'staleIfError', type: 'duration', default: 604800, shown: '7d', text: 'how long they may show it when nobody answers' },
+  { name: 'maxAge', type: 'duration', whole: true, default: 300, shown: '5m', text: 'how long clients keep tiles that never expire' },
+  { name: 'staleWhileRevalidate', type: 'duration', whole: true, default: 86400, shown: '1d', text: 'how long after that they may show the old tile while they ask' },
+  { name: 'staleIfError', type: 'duration', whole: true, default: 604800, shown: '7d', text: 'how long they may show it when nobody answers' },
   { name: 'upstream', type: 'boolean', default: true, text: 'fetch tiles that are missing or expired from the upstream of their layer' },
   { name: 'upstreamHeaders', type: 'json', default: {}, secret: true, text: 'headers for upstreams, by host, such as {"tiles.example.org": {"Authorization": "…"}}; keys and passwords belong here' },
   { name: 'contact', type: 'text', default: null, text: 'mail address or page that the User-Agent tells upstreams' },
@@ -42,7 +45,8 @@ const table = [
   { name: 'logLevel', type: 'choice', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info', text: 'least level that is logged' },
   { name: 'accessLog', type: 'boolean', default: false, text: 'log every request' },
   { name: 'grace', type: 'duration', default: 10, shown: '10s', text: 'how long requests under way may take to end when the gateway stops' },
-  { name: 'requestTimeout', type: 'duration', default: 30, shown: '30s', text: 'how long a request may take' },
+  { name: 'requestTimeout', type: 'duration', default: 30, shown: '30s', text: 'how long a request may take to come in' },
+  { name: 'maxConnections', type: 'count', least: 0, most: 1e6, default: 0, text: 'connections at once, of each worker; what comes beyond is closed; 0 for no limit' },
   { name: 'config', type: 'text', default: null, text: 'JSON file with any of these by name' }
 ]
 
