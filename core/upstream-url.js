@@ -33,10 +33,10 @@ export const fillTemplate = (url, value) => url.replace(/\{([^{}]*)\}/g, (whole,
 /**
  * @param {'xyz' | 'tms' | 'wmts'} type
  * @param {string} url
- * @param {{subdomains?: string[]}} given
+ * @param {{subdomains?: string[], layers?: string}} given
  * @param {Refuse} refuse
  */
-export function checkTemplate (type, url, { subdomains }, refuse) {
+export function checkTemplate (type, url, { subdomains, layers }, refuse) {
   const found = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
   const known = PLACES[type]
   for (const name of found) {
@@ -46,6 +46,7 @@ export function checkTemplate (type, url, { subdomains }, refuse) {
     if (!needed.some(name => found.includes(name))) refuse('url', `needs ${needed.filter(name => known.includes(name)).map(name => `{${NAMES[name] ?? name}}`).join(' or ')}`)
   }
   if (found.includes('s') !== Boolean(subdomains)) refuse('subdomains', subdomains ? 'are given, but there is no {s} in the url' : 'are needed: the url has {s}')
+  if (found.includes('layer') && layers === undefined) refuse('layers', 'are needed: the url has {Layer}')
   const [, authority] = /^[a-z]+:\/\/([^/?#]*)/i.exec(url) ?? []
   if (authority && /\{(?!s\})/i.test(authority)) refuse('url', 'may have {s} in the name of the host, and nothing else in braces')
   checkParsed(fillTemplate(url, () => '1'), refuse)

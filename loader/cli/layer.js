@@ -1,0 +1,109 @@
+// tilecouch layer
+import { readFile } from 'node:fs/promises'
+import { TilecouchError, checkLayer, checkUpstream, formats, parseBbox, parseDuration, parseZooms } from '../../core/index.js'
+import { isPublished, publish } from '../publish.js'
+import { Store } from '../store/index.js'
+import { withDatabase, withStore } from './connect.js'
+import { wholeNumber } from './options.js'
+import { count } from './output.js'
+
+/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
+export function addLayerCommand (program, run) {
+  program.command('layer')
+    .description('make a layer, or change what is said of it; without options, show it')
+    .argument('<layer>')
+    .option('--title <text>', 'name that people read')
+    .option('--description <text>', 'what it shows')
+    .option('--attribution <text>', 'whose data it is; maps show it')
+    .option('--ttl <duration>', 'tiles expire after this long, such as 7d')
+    .option('--no-ttl', 'tiles do not expire')
+    .option('-z, --zoom <a-b>', 'zooms it has')
+    .option('--bbox <w,s,e,n>', 'where it has tiles, in degrees')
+    .option('--format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf')
+    .option('--tile-size <n>', 'pixels a side')
+    .option('--upstream <file|url>', 'where missing tiles come from: a JSON file (see docs/upstreams.md), or the template of an XYZ or WMTS address')
+    .option('--no-upstream', 'missing tiles come from nowhere')
+    .addHelpText('after', `
+Examples:
+  tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d --attribution "© OpenStreetMap contributors"
+  tilecouch layer relief --upstream relief-wms.json --zoom 0-15 --bbox 5.9,45.8,10.5,47.8
+  tilecouch layer osm --no-upstream
+  tilecouch layer osm`)
+    .action(run(layerCommand))
+}
+
+async function layerCommand (context, options, layer) {
+  const { output, signal } = context
+  checkLayer(layer)
+  const fields = await fieldsOf(options)
+  if (!Object.keys(fields).length) return withStore(context, options, async store => show(output, await store.layer(layer)))
+  return withDatabase(context, options, async url => {
+    const store = await Store.create(url, { public: false })
+    const doc = await store.defineLayer(layer, stored => withFormat({ ...stored, ...fields }))
+    if (!await isPublished(store)) {
+      output.note('Deploying the design documents and building their indexes …')
+      await publish(store, { signal })
+    }
+    show(output, doc)
+  })
+}
+
+/** What was given, as fields of the document; null removes one. */
+async function fieldsOf ({ title, description, attribution, ttl, zoom, bbox, format, tileSize, upstream }) {
+  const zooms = zoom === undefined ? undefined : parseZooms(zoom)
+  const fields = {
+    name: title,
+    description,
+    attribution,
+    ttl: ttl === false ? null : ttl === undefined ? undefined : parseDuration(ttl),
+    minzoom: zooms?.min,
+    maxzoom: zooms?.max,
+    bounds: bbox === undefined ? undefined : parseBbox(bbox),
+    format,
+    tileSize: wholeNumber('--tile-size', tileSize, 4),
+    upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream)
+  }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** A template, or a file that says more. Checked before anything is opened. */
+async function readUpstream (text) {
+  const upstream = /^https?:\/\//i.test(text) ? { type: /\{tilematrix\}/i.test(text) ? 'wmts' : 'xyz', url: text } : await readJson(text)
+  checkUpstream(upstream)
+  return upstream
+}
+
+async function readJson (file) {
+  let text
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    throw new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new TilecouchError('CONFIG_INVALID', { file, why: 'it is not JSON' }) // what it says instead might be a password
+  }
+}
+
+// clients are told an extension: the one its tiles will have
+function withFormat (fields) {
+  if (fields.format || !fields.upstream) return fields
+  const { url, format = '' } = fields.upstream
+  const [, extension = ''] = /\.([a-z]+)(?:[?#]|$)/i.exec(url) ?? []
+  const name = (format.split(/[/;]/)[1] || extension).toLowerCase().replace('mvt', 'pbf').replace('jpeg', 'jpg')
+  return Object.values(formats).some(({ ext }) => ext === name) ? { ...fields, format: name } : fields
+}
+
+function show (output, doc) {
+  const { layer, name, upstream, ttl, minzoom, maxzoom, bounds, format } = doc
+  output.result(doc, [
+    `${layer}${name ? ` - ${name}` : ''}`,
+    ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
+    ...(bounds ? [`bounds ${bounds.join(', ')}`] : []),
+    ...(format ? [`tiles are ${format}`] : []),
+    ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
+    upstream ? `missing tiles come from ${upstream.url} (${upstream.type ?? 'xyz'})` : 'missing tiles come from nowhere'
+  ])
+}
