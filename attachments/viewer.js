@@ -109,7 +109,7 @@ function follow () {
   stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
   stage.compare(Boolean(compare))
   if (compare) stage.clock.setTime(compare.to)
-  if (problems.length) notices.say('link', { text: `This link is not all right. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
+  if (problems.length) notices.say('link', { text: `Parts of this link could not be followed. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
   else notices.end('link')
 }
 

@@ -2,24 +2,27 @@
 // them between their markers, and a test compares.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { catalogue } from '../core/index.js'
+import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
 import { createProgram } from '../loader/cli/program.js'
 import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
-import { addUpCommand } from '../server/up-command.js'
+import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
+import { gatewayTables } from './gateway-tables.js'
 import { historyTables } from './history-tables.js'
 
-const pages = ['reference.md', 'benchmarks.md', 'client.md']
+const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 
 function commands () {
-  const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addUpCommand })
+  const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
   return program.commands.map(command => {
     const usage = command.usage().replace('[options]', '').trim()
     return `### \`tilecouch ${command.name()}${usage && ` ${usage}`}\`\n\n${command.description()}\n\n${table(['option', 'meaning', 'default'],
-      command.options.map(({ flags, description, defaultValue }) => [`\`${flags}\``, description, defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : `\`${defaultValue}\``]))}`
+      command.options.filter(({ hidden }) => !hidden).map(({ flags, description, defaultValue }) => [`\`${flags}\``, description, defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : `\`${defaultValue}\``]))}`
   }).join('\n\n')
 }
 
@@ -31,6 +34,13 @@ async function defaults (file, name, values) {
   const body = source.slice(source.indexOf(`export const ${name} = {`))
   return table(['option', 'default', 'meaning'], Object.entries(values).map(([option, value]) =>
     [`\`${option}\``, value, new RegExp(`^ {2}${option}: .*?// (.*)$`, 'm').exec(body)?.[1]]))
+}
+
+/** What a browser downloads, in whole kilobytes. */
+async function sizes () {
+  const kilobytes = bytes => `${Math.ceil(bytes.length / 1000)} kB`
+  const made = Object.entries(await bundle({ ...clientBundles, ...viewerBundles }))
+  return table(['file', 'size', 'gzipped'], made.map(([name, { bytes }]) => [`\`${name}\``, kilobytes(bytes), kilobytes(gzipSync(bytes))]))
 }
 
 const result = async name => JSON.parse(await readFile(new URL(`../bench/results/${name}.json`, import.meta.url), 'utf8'))
@@ -56,6 +66,8 @@ export async function withTables (text) {
     ...await benchmarks(),
     ...historyTables(await result('history'), table),
     ...clientTables(table),
+    ...gatewayTables(table),
+    sizes: await sizes(),
     commands: commands(),
     errors: errors(),
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),

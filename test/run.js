@@ -64,8 +64,8 @@ for (const [name, choice] of Object.entries(suites)) {
   const counted = await readFile(report, 'utf8').then(JSON.parse, () => null)
   await rm(report, { force: true })
   if (counted) for (const kind of ['passed', 'failed', 'skipped']) totals[kind] += counted[kind]
-  if (!counted || (!ok && !counted.failed)) {
-    console.log(counted ? 'FAILED: coverage is below its floor (.c8rc.json)' : 'FAILED: the tests did not run to their end')
+  if (!counted || counted.open || (!ok && !counted.failed)) {
+    console.log(`FAILED: ${!counted ? 'the tests did not run to their end' : counted.open ? 'the tests left something open' : 'coverage is below its floor (.c8rc.json)'}`)
     totals.failed++
   }
   skipped.push(...counted?.reasons ?? [])

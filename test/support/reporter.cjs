@@ -2,6 +2,8 @@
 const { writeFileSync } = require('node:fs')
 const Mocha = require('mocha')
 
+const PATIENCE = 20000 // milliseconds after the last test
+
 module.exports = class extends Mocha.reporters.Spec {
   constructor (runner, options) {
     super(runner, options)
@@ -14,9 +16,15 @@ module.exports = class extends Mocha.reporters.Spec {
     })
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes, failures, pending } = runner.stats
-      if (process.env.TILECOUCH_REPORT) {
-        writeFileSync(process.env.TILECOUCH_REPORT, JSON.stringify({ passed: passes, failed: failures, skipped: pending, reasons: [...reasons] }))
-      }
+      const report = more => process.env.TILECOUCH_REPORT && writeFileSync(process.env.TILECOUCH_REPORT, JSON.stringify({ passed: passes, failed: failures, skipped: pending, reasons: [...reasons], ...more }))
+      report()
+      // a server or a browser that nobody closed would keep this process for ever
+      setTimeout(() => {
+        const open = process.getActiveResourcesInfo()
+        console.error(`The tests left something open: ${open.join(', ')}`)
+        report({ open })
+        process.exit(1)
+      }, PATIENCE).unref()
     })
   }
 }
