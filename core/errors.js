@@ -18,6 +18,7 @@ export const catalogue = {
   BAD_UPSTREAM: { status: 400, text: d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`, advice: 'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.' },
 
   // what a program asked over HTTP
+  BAD_REQUEST: { status: 400, text: d => `bad request: ${d.why}` },
   BAD_ADDRESS: { status: 400, text: d => `bad address ${show(d.value)}: ${d.why}`, advice: 'Encode what is no letter or digit as UTF-8 with percent signs.' },
   NOT_FOUND: { status: 404, text: d => d.reason ?? 'nothing here', advice: 'Tiles are at layer/z/x/y.png or layer@time/z/x/y.png.' },
   READ_ONLY: { status: 405, text: d => d.reason ?? 'this address only reads', advice: 'Write to the database itself.' },

@@ -72,7 +72,7 @@ function split (target) {
   const mark = local.indexOf('?')
   const path = mark < 0 ? local : local.slice(0, mark)
   if (path !== '' && path[0] !== '/') throw new TilecouchError('BAD_ADDRESS', { value: target, why: 'it starts with no slash' })
-  return { path: path || '/', search: mark < 0 ? '' : local.slice(mark + 1) }
+  return { path: path.replace(/^\/*/, '/'), search: mark < 0 ? '' : local.slice(mark + 1) }
 }
 
 /** Segments as texts. Empty ones do not count, as in CouchDB. */

@@ -1,0 +1,166 @@
+// A tile as an answer. The headers are one flat list and the body one buffer: this is what the gateway does all day.
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { TilecouchError, endOf, formats } from '../../core/index.js'
+import { blankTile } from './blank.js'
+import { isKnown } from './etags.js'
+import { sendError } from './failure.js'
+import { accepts } from './codings.js'
+
+const IMMUTABLE = 'public, max-age=31536000, immutable'
+
+/** Seconds clients keep the news that there is no tile: long enough that the edges of a map are not asked for again with every move. */
+const MISSING_AGE = 60
+
+const MVT = formats.mvt.type
+const MOST_UNPACKED = 64e6 // bytes; what unpacks to more than this is no tile
+
+/**
+ * @typedef {object} Entry
+ * @property {string} id
+ * @property {string} rev
+ * @property {string} time
+ * @property {string | null} expires
+ * @property {string} type
+ * @property {Buffer} bytes
+ * @property {string} etag quoted
+ * @property {string} lastModified an HTTP date
+ *
+ * @typedef {{entry: Entry, outcome: string}} Found
+ * @typedef {import('./router.js').AskedTile} AskedTile
+ * @typedef {import('node:http').IncomingMessage} Request
+ * @typedef {import('node:http').ServerResponse & {outcome?: string, sent?: number}} Response outcome, sent: for metrics and log
+ */
+
+/** How long clients and the caches between may keep an answer. */
+export class CachePolicy {
+  #tail
+  #steady
+  #missing
+
+  /** @param {{maxAge: number, staleWhileRevalidate: number, staleIfError: number}} options seconds */
+  constructor ({ maxAge, staleWhileRevalidate, staleIfError }) {
+    this.#tail = (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') + (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
+    this.#steady = `public, max-age=${maxAge}${this.#tail}`
+    this.#missing = `public, max-age=${Math.min(MISSING_AGE, maxAge)}`
+  }
+
+  get missing () {
+    return this.#missing
+  }
+
+  /** @param {AskedTile} asked @param {Found} found */
+  of ({ time }, { entry, outcome }) {
+    if (time !== undefined) return namesVersion(time, entry.time) ? IMMUTABLE : this.#steady // what expires is the present
+    if (entry.expires === null && outcome !== 'stale') return this.#steady
+    const left = entry.expires === null || outcome === 'stale' ? 0 : Math.floor((Date.parse(entry.expires) - Date.now()) / 1000)
+    return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
+  }
+}
+
+/** Whether a time as written is that of a version: nothing that is loaded later can then be the answer instead. */
+function namesVersion (written, time) {
+  return written === time || (time.startsWith(written) && endOf(written) === time)
+}
+
+/**
+ * @param {any} ctx @param {AskedTile} asked @param {Request} req @param {Response} res @param {Found} found
+ * @returns {void | Promise<void>} nothing when the answer is given
+ */
+export function sendTile (ctx, asked, req, res, found) {
+  const { type, bytes, etag } = found.entry
+  if (type !== MVT || bytes[0] !== 0x1f || bytes[1] !== 0x8b) return send(ctx, asked, req, res, found, etag, bytes, PLAIN)
+  if (takesGzip(req.headers['accept-encoding'])) return send(ctx, asked, req, res, found, etag, bytes, GZIPPED)
+  return sendUnpacked(ctx, asked, req, res, found)
+}
+
+/** What the content coding adds to an answer, and to the news that it has not changed. */
+const PLAIN = { whole: [], unchanged: [] }
+const UNPACKED = { whole: ['Vary', 'Accept-Encoding'], unchanged: ['Vary', 'Accept-Encoding'] }
+const GZIPPED = { whole: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'], unchanged: UNPACKED.unchanged }
+
+/** A vector tile for the few who do not take it as it is stored. These are other bytes, so they have an ETag of their own. */
+async function sendUnpacked (ctx, asked, req, res, found) {
+  const { entry } = found
+  const etag = `${entry.etag.slice(0, -1)}-plain"`
+  const body = isFresh(req.headers, etag, entry.lastModified) ? entry.bytes : await unpack(entry)
+  if (!res.destroyed) send(ctx, asked, req, res, found, etag, body, UNPACKED)
+}
+
+function send (ctx, asked, req, res, found, etag, body, coding) {
+  const { entry, outcome } = found
+  const { headers, method } = req
+  const common = [
+    'ETag', etag,
+    'Last-Modified', entry.lastModified,
+    'Cache-Control', ctx.policy.of(asked, found),
+    'X-Tilecouch-Time', entry.time,
+    'X-Tilecouch-Cache', outcome,
+    ...ctx.cors.headers(headers.origin)
+  ]
+  res.outcome = outcome
+  if (isFresh(headers, etag, entry.lastModified)) {
+    common.push(...coding.unchanged)
+    res.writeHead(304, common).end()
+    return
+  }
+  common.push('Content-Type', entry.type, 'Content-Length', `${body.length}`, 'X-Content-Type-Options', 'nosniff', ...coding.whole)
+  res.writeHead(200, common)
+  if (method === 'HEAD') {
+    res.end()
+    return
+  }
+  res.sent = body.length
+  res.end(body)
+}
+
+const gunzipAsync = promisify(gunzip)
+
+async function unpack ({ bytes, type }) {
+  try {
+    return await gunzipAsync(bytes, { maxOutputLength: MOST_UNPACKED })
+  } catch (error) {
+    throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message }, { cause: error })
+  }
+}
+
+/** Weights are rare, and cost more to read than the rest. */
+const takesGzip = (header = '') => header.includes(';') ? accepts(header, 'gzip') : /\bgzip\b|\*/i.test(header)
+
+/**
+ * Whether the client has this very answer. The ETag decides when it names one; dates are for those that do not.
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ */
+export function isFresh (headers, etag, lastModified) {
+  const tags = headers['if-none-match']
+  if (tags !== undefined) return tags === etag || isKnown(tags, etag)
+  const since = headers['if-modified-since']
+  return since !== undefined && (since === lastModified || Date.parse(lastModified) <= dateOf(since))
+}
+
+/** An HTTP date; anything else is as if it were not there. */
+const dateOf = text => /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : NaN
+
+/**
+ * There is no such tile in a layer that is there.
+ * @param {any} ctx @param {Request} req @param {Response} res
+ * @param {TilecouchError} error
+ * @param {Record<string, any>} layer
+ */
+export async function sendMissing (ctx, req, res, error, { format, tileSize = 256 }) {
+  const { missing } = ctx.options
+  const vector = format === formats.mvt.ext
+  const empty = missing === '204' || (vector && missing !== '404')
+  const blank = missing === 'transparent' && !vector ? await blankTile(tileSize) : undefined
+  if (res.destroyed) return
+  const headers = ['Cache-Control', ctx.policy.missing, ...ctx.cors.headers(req.headers.origin)]
+  res.outcome = 'missing'
+  if (blank) {
+    res.writeHead(200, ['Content-Type', formats.png.type, 'Content-Length', `${blank.length}`, 'X-Content-Type-Options', 'nosniff', ...headers])
+    res.end(req.method === 'HEAD' ? undefined : blank)
+  } else if (empty) {
+    res.writeHead(204, headers).end()
+  } else {
+    sendError(req, res, error, headers)
+  }
+}

@@ -1,0 +1,82 @@
+// Which pages may read what the gateway answers. With `*` every answer says so to everybody, so that one copy in a cache does for
+// all; with a list each answer is for the page that asked, and says that too.
+import { TilecouchError } from '../../core/index.js'
+
+/** What pages may see of an answer besides what browsers always show. */
+const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
+
+const TAKEN = 'Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
+const MAX_AGE = '86400' // seconds a browser need not ask again; it keeps no answer for longer than some hours anyway
+
+const NOTHING = Object.freeze([])
+
+export class Cors {
+  #any
+  #origins
+
+  /** @param {string} setting `*`, `none`, or origins separated by commas */
+  constructor (setting) {
+    this.#any = setting.trim() === '*'
+    const listed = this.#any || /^\s*none\s*$/i.test(setting) ? [] : setting.split(',').map(checkOrigin)
+    this.#origins = new Map(listed.map(origin => [origin, Object.freeze([...allow(origin), 'Vary', 'Origin'])]))
+  }
+
+  /**
+   * The headers of an answer, name and value in turn.
+   * @param {string | undefined} origin of the page that asks
+   * @returns {readonly string[]}
+   */
+  headers (origin) {
+    if (this.#any) return EVERYBODY
+    if (this.#origins.size === 0) return NOTHING
+    return (origin !== undefined && this.#origins.get(origin)) || SOMEBODY_ELSE
+  }
+
+  /**
+   * The same for an answer whose other headers somebody else writes.
+   * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+   */
+  apply (req, res) {
+    const headers = this.headers(req.headers.origin)
+    for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at], headers[at + 1])
+    if (this.#origins.size > 0) keepVary(res)
+  }
+
+  /**
+   * OPTIONS: what may be done here, and whether a page may do it.
+   * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+   */
+  preflight (req, res) {
+    const methods = /^\/db(?:[/?]|$)/.test(req.url ?? '') ? 'GET, HEAD, POST' : 'GET, HEAD'
+    const asked = req.headers['access-control-request-method'] !== undefined
+    const allowed = this.headers(req.headers.origin)
+    res.writeHead(204, [
+      'Allow', `${methods}, OPTIONS`,
+      ...(asked && allowed !== NOTHING && allowed !== SOMEBODY_ELSE ? ['Access-Control-Allow-Methods', methods, 'Access-Control-Allow-Headers', TAKEN, 'Access-Control-Max-Age', MAX_AGE] : []),
+      ...allowed
+    ])
+    res.end()
+  }
+}
+
+const allow = origin => ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED]
+
+const EVERYBODY = Object.freeze(allow('*'))
+const SOMEBODY_ELSE = Object.freeze(['Vary', 'Origin'])
+
+/** As browsers write it: no path, no slash at the end. */
+function checkOrigin (text) {
+  const value = text.trim()
+  const origin = URL.canParse(value) ? new URL(value).origin : 'null'
+  if (origin === 'null' || new URL(value).href !== `${origin}/`) throw new TilecouchError('BAD_OPTION', { option: '--cors', value, why: 'origins look like https://maps.example.org' })
+  return origin
+}
+
+/** A route that says what else its answer depends on must not take this away. */
+function keepVary (res) {
+  const { writeHead } = res
+  res.writeHead = (status, headers, ...rest) => {
+    const name = headers && !Array.isArray(headers) && Object.keys(headers).find(key => key.toLowerCase() === 'vary')
+    return writeHead.call(res, status, name ? { ...headers, [name]: `${headers[name]}, Origin` } : headers, ...rest)
+  }
+}

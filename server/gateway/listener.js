@@ -1,0 +1,149 @@
+// The HTTP server: what it takes, how long it waits, and how it ends. What the answers are is the handler's.
+import { createServer } from 'node:http'
+import { Server as NetServer } from 'node:net'
+import { TilecouchError } from '../../core/index.js'
+
+export const listenerDefaults = {
+  keepAliveTimeout: 75000, // milliseconds an idle connection is kept: longer than load balancers keep theirs, or they would send into a closed one
+  headersTimeout: 15000, // milliseconds the head of a request may take to come
+  requestTimeout: 30000, // milliseconds all of a request may take to come
+  maxHeaderSize: 16384, // bytes of a head, address included
+  backlog: 1024, // connections that wait to be accepted
+  linger: 500 // milliseconds after an answer in which, at a shutdown, the next request may be on its way
+}
+
+const SWEEP = 20 // milliseconds between two looks for connections that have become idle, during a shutdown
+
+/** The time of the last request of a connection. */
+const used = Symbol('used')
+
+/**
+ * Answers at once and returns nothing, or returns a promise of the end of the answer, which never rejects.
+ * @typedef {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void | Promise<void>} Handler
+ */
+
+export class Listener {
+  #server
+  #handler
+  #options
+  #sockets = new Set()
+  /** Answers that are not given at once. @type {Set<import('node:http').ServerResponse>} */
+  #live = new Set()
+  /** @type {Promise<void> | undefined} */
+  #closed
+
+  /**
+   * @param {Handler} handler
+   * @param {Partial<typeof listenerDefaults> & {maxConnections?: number}} [options]
+   */
+  constructor (handler, options = {}) {
+    this.#handler = handler
+    this.#options = { ...listenerDefaults, ...options }
+    const { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize, maxConnections } = this.#options
+    const timeouts = { keepAliveTimeout, requestTimeout, headersTimeout: Math.min(headersTimeout, requestTimeout || Infinity) }
+    this.#server = createServer({ ...timeouts, maxHeaderSize, noDelay: true, connectionsCheckingInterval: 5000 })
+    if (maxConnections) this.#server.maxConnections = maxConnections
+    this.#server
+      .on('request', (req, res) => this.#take(req, res))
+      .on('checkContinue', (req, res) => this.#takeLate(req, res))
+      .on('clientError', (error, socket) => this.#refuse(error, socket))
+      .on('connection', socket => this.#greet(socket))
+  }
+
+  /**
+   * @param {number} port 0: any free one
+   * @param {string} host
+   * @returns {Promise<number>} the port
+   */
+  listen (port, host) {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', error => reject(explain(error, port, host)))
+      this.#server.listen({ port, host, backlog: this.#options.backlog }, () => {
+        this.#server.removeAllListeners('error')
+        resolve(/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port)
+      })
+    })
+  }
+
+  #greet (socket) {
+    socket[used] = performance.now()
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  #take (req, res) {
+    req.socket[used] = performance.now()
+    if (this.#closed) res.shouldKeepAlive = false
+    const answer = this.#handler(req, res)
+    if (answer !== undefined) this.#wait(answer, req, res)
+  }
+
+  /** @param {Promise<void>} answer */
+  async #wait (answer, req, res) {
+    this.#live.add(res)
+    await answer
+    this.#live.delete(res)
+    req.socket[used] = performance.now()
+  }
+
+  /** A client that asks before it sends a body: where none is read, it need not send it. */
+  #takeLate (req, res) {
+    if (req.method === 'POST') res.writeContinue()
+    this.#take(req, res)
+  }
+
+  /** What is no HTTP, came too slowly, or is too long. */
+  #refuse (error, socket) {
+    const busy = [...this.#live].some(res => res.socket === socket)
+    if (busy || !socket.writable || error.code === 'ECONNRESET') return socket.destroy() // words in the middle of an answer would be part of it
+    const { status, why } = TROUBLES[error.code] ?? { status: '400 Bad Request', why: 'this is not HTTP' }
+    const body = `${JSON.stringify(new TilecouchError('BAD_REQUEST', { why }))}\n`
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  }
+
+  /**
+   * Takes no new connections, lets what is under way end, and closes the others: those in use a moment ago after their next
+   * answer or a moment later, since a request may be on its way on them.
+   * @param {number} [grace] milliseconds; what is not done then is cut off
+   */
+  close (grace = 10000) {
+    return (this.#closed ??= this.#end(grace))
+  }
+
+  async #end (grace) {
+    /** @type {Promise<void>} */
+    const ended = new Promise(resolve => {
+      // not http's own close, which would cut off requests that are on their way
+      NetServer.prototype.close.call(this.#server, () => resolve())
+    })
+    for (const res of this.#live) if (!res.headersSent) res.shouldKeepAlive = false
+    this.#sweep()
+    const sweeping = setInterval(() => this.#sweep(), SWEEP)
+    const cutting = setTimeout(() => this.#server.closeAllConnections(), grace)
+    await ended
+    clearInterval(sweeping)
+    clearTimeout(cutting)
+    this.#server.close() // ends what http adds: the timer that looks for slow requests
+  }
+
+  #sweep () {
+    const now = performance.now()
+    const busy = new Set([...this.#live].map(res => res.socket))
+    for (const socket of this.#sockets) {
+      if (!busy.has(socket) && socket.writableLength === 0 && now - socket[used] >= this.#options.linger) socket.destroySoon()
+    }
+  }
+}
+
+const TROUBLES = {
+  HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', why: 'its head is too long' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: '413 Payload Too Large', why: 'its chunks have too long extensions' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', why: 'it came too slowly' }
+}
+
+function explain (error, port, host) {
+  if (error.code === 'EADDRINUSE') return new TilecouchError('PORT_IN_USE', { port }, { cause: error })
+  if (error.code === 'EACCES') return new TilecouchError('BAD_OPTION', { option: '--port', value: port, why: 'this user may not listen there' }, { cause: error })
+  if (/^(EADDRNOTAVAIL|ENOTFOUND|EINVAL|EAI_AGAIN)$/.test(error.code)) return new TilecouchError('BAD_OPTION', { option: '--host', value: host, why: 'no address of this machine' }, { cause: error })
+  return error
+}

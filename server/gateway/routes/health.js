@@ -1,0 +1,42 @@
+// Whether this gateway can do its work: only when the store answers. Probes cost nothing: what one was told holds for a second.
+import { readFileSync } from 'node:fs'
+import { sendJson } from '../json.js'
+
+const PATIENCE = 2000 // milliseconds the store may take
+const KEPT = 1000 // milliseconds an answer holds
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+
+/** @type {WeakMap<object, {asked: number, answer: Promise<any>}>} */
+const known = new WeakMap()
+
+/**
+ * @param {any} ctx @param {any} asked
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ */
+export async function health ({ store, signal }, asked, req, res) {
+  const state = await look(store)
+  // whoever sends work here should stop before the end comes
+  const status = signal.aborted ? 'stopping' : state.couchdb ? 'ok' : 'unavailable'
+  sendJson(req, res, { status, version, ...state }, { status: status === 'ok' ? 200 : 503, cacheControl: 'no-store' })
+}
+
+function look (store) {
+  const last = known.get(store)
+  if (last && performance.now() - last.asked < KEPT) return last.answer
+  const answer = ask(store.couch)
+  known.set(store, { asked: performance.now(), answer })
+  return answer
+}
+
+/** The database itself is asked: a server without it would not do. */
+async function ask (couch) {
+  const started = performance.now()
+  const options = { retries: 0, signal: AbortSignal.timeout(PATIENCE) }
+  try {
+    const [info, server] = await Promise.all([couch.request({ path: '', ...options }), couch.request({ server: true, path: '', ...options })])
+    return { couchdb: { version: server.version, documents: info.doc_count, milliseconds: Math.round(performance.now() - started) } }
+  } catch (error) {
+    return { couchdb: null, error: error.code === 'ABORTED' ? 'UNREACHABLE' : error.code ?? 'INTERNAL' }
+  }
+}

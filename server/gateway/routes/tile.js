@@ -1,0 +1,36 @@
+// A tile: from memory at once, else when the store or the upstream has it.
+import { TilecouchError } from '../../../core/index.js'
+import { sendMissing, sendTile } from '../answer.js'
+
+/**
+ * @param {any} ctx @param {import('../router.js').AskedTile} asked
+ * @param {import('../answer.js').Request} req @param {import('../answer.js').Response} res
+ * @returns {void | Promise<void>}
+ */
+export function tile (ctx, asked, req, res) {
+  const found = ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time)
+  return found ? sendTile(ctx, asked, req, res, found) : wait(ctx, asked, req, res)
+}
+
+async function wait (ctx, asked, req, res) {
+  const { layer, z, x, y, time } = asked
+  const gone = new AbortController()
+  const leave = () => gone.abort()
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    gone.abort()
+  }, ctx.options.requestTimeout * 1000)
+  res.once('close', leave)
+  try {
+    const found = await ctx.tiles.get(layer, z, x, y, time, { signal: gone.signal })
+    if (!res.destroyed) await sendTile(ctx, asked, req, res, found)
+  } catch (error) {
+    if (late) throw new TilecouchError('UNREACHABLE', { url: 'the store', why: `no answer within ${ctx.options.requestTimeout} seconds` }, { cause: error })
+    if (error.code !== 'TILE_NOT_FOUND') throw error
+    await sendMissing(ctx, req, res, error, await ctx.layers.get(layer))
+  } finally {
+    clearTimeout(timer)
+    res.off('close', leave)
+  }
+}

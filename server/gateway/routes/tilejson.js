@@ -1,0 +1,14 @@
+// TileJSON 3.0 of a layer, as it is or as of a time. Its addresses are whole ones: most clients do not work out relative ones.
+import { tileJson } from '../../../core/index.js'
+import { sendJson } from '../json.js'
+
+const KEEP = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
+
+/**
+ * @param {any} ctx @param {import('../router.js').AskedTileJson} asked
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ */
+export async function tilejson (ctx, { layer, time }, req, res) {
+  const doc = await ctx.layers.get(layer)
+  sendJson(req, res, tileJson({ ...doc, layer }, { time, base: ctx.publicUrl(req) }), { cacheControl: KEEP })
+}

@@ -1,0 +1,198 @@
+// One tile as an answer: what is said about it, and when nothing need be sent.
+import assert from 'node:assert/strict'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import sharp from 'sharp'
+import { TilecouchError } from '../../core/index.js'
+import { CachePolicy, isFresh } from '../../server/gateway/answer.js'
+import { png } from '../support/tiles.js'
+import { entryOf, openFront } from './support/front.js'
+import { ask, closeConnections } from './support/wire.js'
+
+const seconds = count => new Date(Date.now() + count * 1000).toISOString().slice(0, 19) + 'Z'
+
+describe('what a client has already', () => {
+  const [etag, date] = ['"CY9rzUYh03PK3k6DJie09g=="', 'Fri, 01 Mar 2024 12:00:00 GMT']
+  const fresh = headers => isFresh(headers, etag, date)
+
+  it('is told by its ETag, also in a list, also a weak one, also by a star', () => {
+    for (const tags of [etag, `W/${etag}`, `"a", ${etag}`, `"a",W/"b",${etag},"c"`, '*', ` ${etag} `]) assert.equal(fresh({ 'if-none-match': tags }), true, tags)
+    for (const tags of ['"a"', '', '""', etag.slice(1, -1), `"${etag}"`, 'W/"a", "b"', etag.toLowerCase(), '"*"']) assert.equal(fresh({ 'if-none-match': tags }), false, tags)
+  })
+
+  it('is told by a date when it names no ETag', () => {
+    const dates = { [date]: true, 'Fri, 01 Mar 2024 12:00:01 GMT': true, 'Friday, 01-Mar-24 12:00:00 GMT': true, 'Fri Mar  1 12:00:00 2024 GMT': true, 'Fri, 01 Mar 2024 11:59:59 GMT': false, '2025': false, '2025-01-01': false, yesterday: false, '': false, '0': false, 'Fri, 99 Mar 2024 12:00:00 GMT': false }
+    for (const [since, expected] of Object.entries(dates)) assert.equal(fresh({ 'if-modified-since': since }), expected, since)
+  })
+
+  it('is told by the ETag alone when it names both', () => {
+    assert.equal(fresh({ 'if-none-match': '"other"', 'if-modified-since': date }), false)
+    assert.equal(fresh({ 'if-none-match': etag, 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }), true)
+    assert.equal(fresh({}), false)
+  })
+})
+
+describe('how long an answer may be kept', () => {
+  const policy = new CachePolicy({ maxAge: 300, staleWhileRevalidate: 86400, staleIfError: 604800 })
+  const of = (time, entry, outcome = 'hit') => policy.of(/** @type {any} */ ({ time }), /** @type {any} */ ({ entry: entryOf(entry), outcome }))
+  const tail = ', stale-while-revalidate=86400, stale-if-error=604800'
+
+  it('is what is left until it expires', () => {
+    for (const left of [1, 100, 86400, 31536000]) {
+      const [, age, rest] = /^public, max-age=(\d+)(.*)$/.exec(of(undefined, { expires: seconds(left) })) ?? []
+      assert.ok(left - 2 <= +age && +age <= left, `${age} of ${left}`)
+      assert.equal(rest, tail)
+    }
+  })
+
+  it('is nothing for what has expired, whatever it is called', () => {
+    for (const expires of [seconds(-1), seconds(-1e6)]) {
+      for (const outcome of ['hit', 'stale', 'miss']) assert.equal(of(undefined, { expires }, outcome), `public, max-age=0${tail}`)
+    }
+    assert.equal(of(undefined, {}, 'stale'), `public, max-age=0${tail}`)
+    assert.equal(of(undefined, { expires: seconds(1000) }, 'stale'), `public, max-age=0${tail}`)
+  })
+
+  it('is a while for what never expires, and for the past as it is known now', () => {
+    assert.equal(of(undefined, {}), `public, max-age=300${tail}`)
+    for (const time of ['2024', '2024-03', '2024-03-01', '2024-03-01T00:00', '2024-03-02T00:00:00Z', '2030']) assert.equal(of(time, { expires: seconds(-5) }), `public, max-age=300${tail}`, time)
+  })
+
+  it('is for ever when the time is that of the version', () => {
+    for (const time of ['2024-03-01T00:00:00Z', '2024-03-01T00:00:00']) assert.equal(of(time, { expires: seconds(-5) }), 'public, max-age=31536000, immutable', time)
+    assert.equal(of('2024', { time: '2024-12-31T23:59:59Z' }), 'public, max-age=31536000, immutable', 'the end of a period is a time too')
+  })
+
+  it('says no more than it was set to', () => {
+    const plain = new CachePolicy({ maxAge: 10, staleWhileRevalidate: 0, staleIfError: 0 })
+    assert.equal(plain.of(/** @type {any} */ ({}), /** @type {any} */ ({ entry: entryOf(), outcome: 'hit' })), 'public, max-age=10')
+    assert.equal(plain.missing, 'public, max-age=10')
+    assert.equal(policy.missing, 'public, max-age=60')
+  })
+})
+
+describe('a tile as an answer', () => {
+  /** @type {Awaited<ReturnType<typeof openFront>>} */
+  let front
+  const open = async setup => { front = await openFront(setup) }
+  const get = (path, headers = {}, method = 'GET') => ask(front.url, path, { headers, method })
+
+  afterEach(async () => {
+    closeConnections()
+    await front.close(0)
+  })
+
+  it('has its bytes, its type, and where it came from', async () => {
+    const entry = entryOf({ expires: seconds(100) })
+    await open({ kept: { 'osm:1:0:0': entry }, get: async () => entryOf({ bytes: png(2) }) })
+    const { status, headers, body } = await get('/osm/1/0/0.png')
+    assert.deepEqual([status, body], [200, entry.bytes])
+    const { 'cache-control': age, date, connection, 'keep-alive': alive, ...rest } = headers
+    assert.match(age, /^public, max-age=(99|100), stale-while-revalidate=86400, stale-if-error=604800$/)
+    assert.deepEqual(rest, {
+      'content-type': 'image/png',
+      'content-length': `${entry.bytes.length}`,
+      etag: entry.etag,
+      'last-modified': 'Fri, 01 Mar 2024 00:00:00 GMT',
+      'x-tilecouch-time': '2024-03-01T00:00:00Z',
+      'x-tilecouch-cache': 'hit',
+      'x-content-type-options': 'nosniff',
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': headers['access-control-expose-headers']
+    })
+    const missed = await get('/osm/1/1/0.png')
+    assert.deepEqual([missed.headers['x-tilecouch-cache'], missed.body], ['miss', png(2)])
+  })
+
+  it('has a head without a body, and nothing at all when it has not changed', async () => {
+    const entry = entryOf()
+    await open({ kept: { 'osm:1:0:0': entry } })
+    const whole = await get('/osm/1/0/0.png')
+    const head = await get('/osm/1/0/0.png', {}, 'HEAD')
+    assert.deepEqual([head.status, head.body.length, head.headers['content-length']], [200, 0, whole.headers['content-length']])
+    for (const headers of [{ 'if-none-match': entry.etag }, { 'if-modified-since': entry.lastModified }]) {
+      for (const method of ['GET', 'HEAD']) {
+        const unchanged = await get('/osm/1/0/0.png', headers, method)
+        assert.deepEqual([unchanged.status, unchanged.body.length], [304, 0])
+        for (const name of ['etag', 'last-modified', 'cache-control', 'x-tilecouch-time', 'access-control-allow-origin']) assert.equal(unchanged.headers[name], whole.headers[name], name)
+        for (const name of ['content-type', 'content-length', 'content-encoding']) assert.equal(unchanged.headers[name], undefined, name)
+      }
+    }
+    assert.equal((await get('/osm/1/0/0.png', { range: 'bytes=0-9' })).status, 200, 'a tile is whole')
+  })
+
+  it('varies with the page that asks only when not every page may read it', async () => {
+    await open({ kept: { 'osm:1:0:0': entryOf() } })
+    assert.equal((await get('/osm/1/0/0.png', { origin: 'https://a.example', 'accept-encoding': 'gzip' })).headers.vary, undefined)
+  })
+
+  it('is never gzipped when it is an image', async () => {
+    await open({ kept: { 'osm:1:0:0': entryOf() } })
+    const { headers, body } = await get('/osm/1/0/0.png', { 'accept-encoding': 'gzip, br' })
+    assert.deepEqual([headers['content-encoding'], body], [undefined, png(1)])
+  })
+
+  it('is gzipped as it is stored when it is a vector tile, and unpacked for who does not take that', async () => {
+    const plain = Buffer.from([0x1a, 3, 1, 2, 3])
+    const entry = entryOf({ bytes: gzipSync(plain), type: 'application/vnd.mapbox-vector-tile' })
+    await open({ kept: { 'osm:1:0:0': entry } })
+    for (const [coding, packed] of Object.entries({ gzip: true, 'gzip, deflate, br': true, 'br;q=1, gzip;q=0.1': true, '*': true, GZIP: true, 'gzip;q=0': false, identity: false, br: false, '': false, 'gzip;q=0, *': false })) {
+      const { status, headers, body } = await get('/osm/1/0/0.pbf', { 'accept-encoding': coding })
+      assert.deepEqual([status, headers['content-encoding'], headers['content-type'], headers.vary], [200, packed ? 'gzip' : undefined, entry.type, 'Accept-Encoding'], coding)
+      assert.equal(headers['content-length'], `${body.length}`)
+      assert.deepEqual(packed ? gunzipSync(body) : body, plain, coding)
+      assert.equal(headers.etag === entry.etag, packed, 'other bytes have another ETag')
+      const unchanged = await get('/osm/1/0/0.pbf', { 'accept-encoding': coding, 'if-none-match': headers.etag })
+      assert.deepEqual([unchanged.status, unchanged.headers.etag, unchanged.headers.vary], [304, headers.etag, 'Accept-Encoding'])
+      assert.equal((await get('/osm/1/0/0.pbf', { 'accept-encoding': coding }, 'HEAD')).headers['content-length'], `${body.length}`)
+    }
+    const { headers, body } = await get('/osm/1/0/0.pbf')
+    assert.deepEqual([headers['content-encoding'], body], [undefined, plain], 'who says nothing may not know gzip')
+  })
+
+  it('is refused when a stored vector tile cannot be unpacked', async () => {
+    const entry = entryOf({ bytes: gzipSync(Buffer.alloc(1000)).subarray(0, -4), type: 'application/vnd.mapbox-vector-tile' })
+    await open({ kept: { 'osm:1:0:0': entry } })
+    const { status, json, headers } = await get('/osm/1/0/0.pbf')
+    assert.deepEqual([status, json.error, headers['cache-control']], [422, 'TRUNCATED_IMAGE', 'no-store'])
+  })
+
+  describe('that is not there', () => {
+    const layers = { osm: { format: 'png' }, roads: { format: 'pbf' }, large: { format: 'webp', tileSize: 512 } }
+    const answers = {
+      auto: { osm: 404, roads: 204 },
+      404: { osm: 404, roads: 404 },
+      204: { osm: 204, roads: 204 },
+      transparent: { osm: 200, roads: 204, large: 200 }
+    }
+
+    for (const [missing, byLayer] of Object.entries(answers)) {
+      it(`is ${Object.values(byLayer).join(' or ')} when that is set to ${missing}`, async () => {
+        await open({ layers, options: { missing } })
+        for (const [layer, expected] of Object.entries(byLayer)) {
+          for (const method of ['GET', 'HEAD']) {
+            const { status, headers, body } = await get(`/${layer}/3/1/1.png`, {}, method)
+            assert.equal(status, expected)
+            assert.equal(headers['cache-control'], 'public, max-age=60')
+            assert.equal(headers['access-control-allow-origin'], '*')
+            if (status === 204 || method === 'HEAD') assert.equal(body.length, 0)
+            else if (status === 404) assert.deepEqual(JSON.parse(`${body}`), { error: 'TILE_NOT_FOUND', reason: `no tile ${layer}:3:1:1` })
+            else {
+              const { width, height, format, channels, hasAlpha } = await sharp(body).metadata()
+              assert.deepEqual([headers['content-type'], width, height, format, hasAlpha, channels], ['image/png', layers[layer].tileSize ?? 256, layers[layer].tileSize ?? 256, 'png', true, 4])
+              assert.ok((await sharp(body).ensureAlpha().raw().toBuffer()).every((value, at) => at % 4 !== 3 || value === 0), 'every pixel is transparent')
+              assert.ok(body.length < 2000)
+            }
+          }
+        }
+      })
+    }
+
+    it('is an error that nobody keeps when the layer is not there either, or nobody can tell', async () => {
+      await open({ get: async id => { throw new TilecouchError(id.startsWith('osm') ? 'TILE_NOT_FOUND' : 'UNREACHABLE', { id, url: 'http://inside:5984/tiles', why: 'connect ECONNREFUSED 10.0.0.5' }) }, layers: {}, options: { missing: 'transparent' } })
+      const unknown = await get('/osm/1/0/0.png')
+      assert.deepEqual([unknown.status, unknown.json.error, unknown.headers['cache-control']], [404, 'LAYER_NOT_FOUND', 'no-store'])
+      const away = await get('/other/1/0/0.png')
+      assert.deepEqual([away.status, away.json, away.headers['cache-control'], away.headers['retry-after']], [503, { error: 'UNREACHABLE', reason: 'the store cannot be reached' }, 'no-store', '5'])
+    })
+  })
+})

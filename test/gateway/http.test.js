@@ -1,0 +1,208 @@
+// The gateway as an HTTP server: methods, errors, pages of other origins, rude clients, and the end.
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { TilecouchError } from '../../core/index.js'
+import { until } from '../../bench/wait.js'
+import { Cors } from '../../server/gateway/cors.js'
+import { png } from '../support/tiles.js'
+import { entryOf, openFront } from './support/front.js'
+import { ask, closeConnections, speak, statuses } from './support/wire.js'
+
+/** @type {Awaited<ReturnType<typeof openFront>>} */
+let front
+const kept = { 'osm:1:0:0': entryOf() }
+const open = async setup => { front = await openFront({ kept, ...setup }) }
+const get = (path, headers = {}, method = 'GET', body = undefined) => ask(front.url, path, { headers, method, body })
+
+/** Something to wait for. */
+function gate () {
+  let pass
+  const passed = new Promise(resolve => { pass = resolve })
+  return { passed, pass: /** @type {any} */ (pass) }
+}
+
+describe('the gateway over HTTP', () => {
+  afterEach(async () => {
+    closeConnections()
+    await front.close(0)
+  })
+
+  it('says of every error what it is, in JSON that nobody keeps', async () => {
+    const routes = {
+      versions: async () => { throw new TypeError('secret detail') },
+      times: () => { throw new TilecouchError('COUCHDB_ERROR', { url: 'http://inside:5984/tiles', status: 500, reason: 'boom' }) }
+    }
+    await open({ routes })
+    const table = [
+      ['/Osm/1/0/0.png', 400, 'BAD_LAYER'], ['/osm@x/1/0/0.png', 400, 'BAD_TIME'], ['/osm/1/2/0.png', 400, 'BAD_TILE'], ['/quadkey/osm/9.png', 400, 'BAD_QUADKEY'], ['/%ff', 400, 'BAD_ADDRESS'],
+      ['/osm/times.json?z=99', 400, 'BAD_ZOOM'], ['/osm/times.json?z=1&bbox=1', 400, 'BAD_BBOX'], ['/osm/1', 404, 'NOT_FOUND'], ['/other/1/0/0.png', 404, 'LAYER_NOT_FOUND'], ['/other.json', 404, 'LAYER_NOT_FOUND'],
+      ['/metrics', 404, 'NOT_FOUND'], ['/osm/1/0/0.json', 500, 'INTERNAL'], ['/osm/times.json', 502, 'COUCHDB_ERROR']
+    ]
+    for (const [path, expected, code] of table) {
+      for (const method of ['GET', 'HEAD']) {
+        const { status, headers, body } = await get(path, {}, method)
+        assert.equal(status, expected, path)
+        assert.deepEqual([headers['content-type'], headers['cache-control'], headers['x-content-type-options'], headers['access-control-allow-origin']], ['application/json', 'no-store', 'nosniff', '*'], path)
+        if (method === 'HEAD') assert.deepEqual([body.length, +headers['content-length'] > 10], [0, true])
+        else {
+          const { error, reason, ...rest } = JSON.parse(`${body}`)
+          assert.equal(error, code, path)
+          assert.ok(reason && Object.keys(rest).every(key => key === 'advice'))
+          assert.ok(!/inside|secret|boom|node:|\.js/.test(`${body}`), `${body}`)
+        }
+      }
+    }
+    const logged = front.lines.map(({ code }) => code)
+    assert.deepEqual(logged, ['INTERNAL', 'COUCHDB_ERROR'], 'what is the gateway\'s or the store\'s fault is in the log, once a second')
+  })
+
+  it('reads and does nothing else', async () => {
+    await open({})
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'TRACE']) {
+      const { status, headers, json } = await get('/osm/1/0/0.png', {}, method)
+      assert.deepEqual([status, headers.allow, json.error], [405, 'GET, HEAD, OPTIONS', 'READ_ONLY'], method)
+    }
+    const options = await get('/osm/1/0/0.png', {}, 'OPTIONS')
+    assert.deepEqual([options.status, options.headers.allow, options.body.length], [204, 'GET, HEAD, OPTIONS', 0])
+    assert.equal((await get('*', {}, 'OPTIONS')).status, 204)
+  })
+
+  it('answers requests that carry a body nobody wants, and waits for none of it', async () => {
+    await open({})
+    const small = await get('/osm/1/0/0.png', { 'content-length': '5' }, 'GET', 'hello')
+    assert.deepEqual([small.status, small.headers.connection], [200, 'close'])
+    for (const head of ['Content-Length: 99999999999', 'Transfer-Encoding: chunked']) {
+      for (const method of ['GET', 'POST']) {
+        const text = await speak(front.url, `${method} /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
+        assert.deepEqual(statuses(text), [method === 'GET' ? 200 : 405], head)
+      }
+    }
+    const expecting = await speak(front.url, 'PUT /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n')
+    assert.deepEqual(statuses(expecting), [405], 'the body need not be sent')
+  })
+
+  it('answers what is no HTTP with the reason, and ends the connection', async () => {
+    await open({})
+    const wrong = {
+      400: ['hello\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', `GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n`, 'GET / HTTP/1.1\r\n\r\n', Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01])],
+      431: [`GET /${'a'.repeat(20000)} HTTP/1.1\r\nHost: x\r\n\r\n`, `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20000)}\r\n\r\n`]
+    }
+    for (const [status, texts] of Object.entries(wrong)) {
+      for (const text of texts) assert.deepEqual(statuses(await speak(front.url, text)), [+status], `${text.slice(0, 60)}`)
+    }
+    assert.match(await speak(front.url, wrong[431][0]), /no-store[\s\S]*"BAD_REQUEST"/)
+    assert.equal((await get('/osm/1/0/0.png')).status, 200, 'others are served')
+  })
+
+  it('answers several requests sent at once in their order', async () => {
+    const late = gate()
+    await open({ get: async () => { await late.passed; return entryOf({ bytes: png(7) }) } })
+    const request = path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+    const talk = speak(front.url, `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    await until(() => front.requests.length === 3, { what: 'the quick ones' })
+    late.pass()
+    const text = await talk
+    assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
+    assert.match(text, /X-Tilecouch-Cache: miss[\s\S]*X-Tilecouch-Cache: hit[\s\S]*NOT_FOUND[\s\S]*tilejson/)
+  })
+
+  it('gives up on a store that does not answer, and on clients that leave', async () => {
+    const signals = []
+    await open({ options: { requestTimeout: 0.05 }, get: (id, signal) => new Promise((resolve, reject) => { signals.push(signal); signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))) }) })
+    const { status, json } = await get('/osm/1/1/1.png')
+    assert.deepEqual([status, json.error], [503, 'UNREACHABLE'])
+    front.ctx.options.requestTimeout = 60
+    const socket = net.connect(front.port, '127.0.0.1').on('error', () => {})
+    socket.write('GET /osm/1/1/0.png HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until(() => signals.length === 2, { what: 'the question' })
+    assert.equal(signals[1].aborted, false)
+    socket.destroy()
+    await until(() => signals[1].aborted && front.requests.length === 2, { what: 'the end of the question' })
+    assert.equal(front.requests[1].status, 499)
+    assert.deepEqual(front.lines.map(({ code }) => code), ['UNREACHABLE'], 'who leaves is no failure')
+  })
+
+  it('counts every request once, with what became of it', async () => {
+    await open({ options: { accessLog: true } })
+    await get('/osm/1/0/0.png')
+    await get('/osm/1/0/0.png', { 'if-none-match': '*' })
+    await get('/osm/1/0/0.png', {}, 'HEAD')
+    await get('/osm/1/1/1.png')
+    await get('/other/1/1/1.png')
+    await get('/%')
+    await get('/osm.json')
+    const size = kept['osm:1:0:0'].bytes.length
+    const seen = front.requests.map(({ kind, layer, outcome, status, bytes }) => [kind, layer, outcome, status, bytes])
+    assert.deepEqual(seen, [
+      ['tile', 'osm', 'hit', 200, size], ['tile', 'osm', 'hit', 304, 0], ['tile', 'osm', 'hit', 200, 0], ['tile', 'osm', 'missing', 404, 0], ['tile', 'other', undefined, 404, 0], ['other', undefined, undefined, 400, 0], ['tilejson', 'osm', undefined, 200, 0]
+    ])
+    assert.ok(front.requests.every(({ seconds }) => seconds >= 0 && seconds < 5))
+    assert.deepEqual(front.lines.map(({ status }) => status), [200, 304, 200, 404, 404, 400, 200])
+  })
+
+  it('links to where clients reach it, and believes of it only what can be a name', async () => {
+    const base = async headers => (await get('/osm@2024.json', headers)).json.tiles[0].replace(/osm@2024\/\{z}\/\{x}\/\{y}\.png$/, '')
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'maps.example:8443, inner', 'x-forwarded-prefix': '/tiles/' }
+    await open({})
+    assert.equal(await base({ host: 'a.example:81' }), 'http://a.example:81/')
+    assert.equal(await base({ host: 'a.example', ...forwarded }), 'http://a.example/')
+    for (const host of ['a"b', 'a/b', 'a b', '<a>', 'user:pass@a', 'a:b', '', '-']) assert.equal(await base({ host }), `${front.url}/`, host)
+    await front.close(0)
+    await open({ options: { trustProxy: true } })
+    assert.equal(await base({ host: 'a.example', ...forwarded }), 'https://maps.example:8443/tiles/')
+    for (const prefix of ['//evil.example', '/../x', '/"', 'x', '/a?b']) assert.equal(await base({ host: 'a', 'x-forwarded-prefix': prefix }), 'http://a/', prefix)
+    await front.close(0)
+    await open({ options: { publicUrl: 'https://maps.example/t/' } })
+    assert.equal(await base({ host: 'a.example' }), 'https://maps.example/t/')
+  })
+})
+
+describe('pages of other origins', () => {
+  afterEach(async () => {
+    closeConnections()
+    await front.close(0)
+  })
+  const [A, B] = ['https://a.example', 'http://b.example:8080']
+  const preflight = (path, origin, method = 'GET') => get(path, { origin, 'access-control-request-method': method, 'access-control-request-headers': 'if-none-match' }, 'OPTIONS')
+  const allowed = async (path, origin) => (await get(path, origin ? { origin } : {})).headers['access-control-allow-origin']
+  const PATHS = ['/osm/1/0/0.png', '/osm/1/1/1.png', '/osm.json', '/Osm.json', '/osm/9', '/health']
+  const store = { couch: { request: async () => ({ version: '3', doc_count: 1 }) } }
+
+  it('may read, all of them, unless that is changed', async () => {
+    await open({ store })
+    for (const path of PATHS) for (const origin of [A, B, undefined]) assert.equal(await allowed(path, origin), '*', path)
+    const { status, headers } = await preflight('/osm/1/0/0.png', A)
+    assert.deepEqual([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']], [204, '*', 'GET, HEAD'])
+    assert.match(headers['access-control-allow-headers'], /If-None-Match/)
+    assert.match((await get('/osm/1/0/0.png')).headers['access-control-expose-headers'], /ETag.*X-Tilecouch-Time/)
+    assert.equal((await preflight('/db/_find', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD, POST')
+    assert.equal((await preflight('/dbx', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD')
+  })
+
+  it('may read when they are on the list, and every answer says that it depends on them', async () => {
+    await open({ store, options: { cors: `${A} , ${B}` }, routes: { file: async (ctx, asked, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end() } })
+    for (const path of [...PATHS, '/x.js']) {
+      for (const [origin, expected] of [[A, A], [B, B], ['https://c.example', undefined], ['null', undefined], ['__proto__', undefined], [undefined, undefined]]) {
+        const { headers } = await get(path, origin ? { origin } : {})
+        assert.deepEqual([headers['access-control-allow-origin'], headers.vary], [expected, path === '/x.js' ? 'Accept-Encoding, Origin' : 'Origin'], `${path} ${origin}`)
+      }
+    }
+    assert.equal((await preflight('/osm.json', A)).headers['access-control-allow-methods'], 'GET, HEAD')
+    assert.equal((await preflight('/osm.json', 'https://c.example')).headers['access-control-allow-methods'], undefined)
+  })
+
+  it('may not read when nobody may', async () => {
+    await open({ store, options: { cors: 'none' } })
+    for (const path of PATHS) assert.equal(await allowed(path, A), undefined)
+    const { status, headers } = await preflight('/osm.json', A)
+    assert.deepEqual([status, headers['access-control-allow-methods'], headers.vary], [204, undefined, undefined])
+  })
+
+  it('are named as browsers name them, or the gateway does not start', async () => {
+    await open({})
+    for (const wrong of ['example.org', 'https://a.example/path', 'https://user@a.example', 'ftp://', 'https://a.example, x', '*, https://a.example', '']) {
+      assert.throws(() => new Cors(wrong), error => error.code === 'BAD_OPTION', wrong)
+    }
+    assert.deepEqual([...new Cors('https://A.example/').headers('https://a.example')].slice(0, 2), ['Access-Control-Allow-Origin', 'https://a.example'])
+  })
+})

@@ -1,0 +1,198 @@
+// What an address asks. Where CouchDB's own rewrites know an address too, both must say the same of it.
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { TilecouchError, endOf, flipY, isLayer, quadkey } from '../../core/index.js'
+import { parseRequest } from '../../server/gateway/router.js'
+import { errorOf, rewritten } from '../design/helpers.js'
+
+const ask = (target, method = 'GET') => parseRequest(method, target)
+
+/** The code of what is thrown; anything but an error of the catalogue is a fault. */
+function refusal (target, method) {
+  try {
+    ask(target, method)
+  } catch (error) {
+    assert.ok(error instanceof TilecouchError, `${target}: ${error.stack}`)
+    assert.ok(error.status >= 400 && error.status < 500, `${target}: ${error.code}`)
+    return error.code
+  }
+}
+
+const TILE = { kind: 'tile', layer: 'osm', time: undefined, z: 10, x: 300, y: 412, ext: 'png' }
+
+describe('the router', () => {
+  it('knows a tile, now and as of a time', () => {
+    assert.deepEqual(ask('/osm/10/300/412.png'), TILE)
+    assert.deepEqual(ask('/osm/10/300/412.png', 'HEAD'), TILE)
+    assert.deepEqual(ask('/osm@2024-03/10/300/412.webp'), { ...TILE, time: '2024-03', ext: 'webp' })
+    assert.deepEqual(ask('/osm@2024-03-01T12:00:00Z/0/0/0.pbf'), { ...TILE, time: '2024-03-01T12:00:00Z', z: 0, x: 0, y: 0, ext: 'pbf' })
+    assert.deepEqual(ask('/osm/30/1073741823/0.png'), { ...TILE, z: 30, x: 1073741823, y: 0 })
+  })
+
+  it('looks at nothing behind a question mark of a tile', () => {
+    for (const query of ['?', '?v=3', '?time=2024&z=4', '?a=/x/1/2/3.png', '?%', '?#x']) assert.deepEqual(ask(`/osm/10/300/412.png${query}`), TILE, query)
+  })
+
+  it('reads an address that is spelled in another way like the plain one', () => {
+    for (const target of ['//osm/10/300/412.png', '/osm//10/300/412.png', '/osm/10/300/412.png/', '/%6fsm/10/300/412.png', '/osm/1%30/300/412%2Epng', 'http://other.example:99/osm/10/300/412.png', 'HTTPS://other.example/osm/10/300/412.png?x', '/osm/10/300/412.png#part']) {
+      assert.deepEqual(ask(target), TILE, target)
+    }
+    assert.deepEqual(ask('/osm%402024-03/10/300/412.png'), { ...TILE, time: '2024-03' })
+    assert.deepEqual(ask('/osm@2024-03-01T12%3A00/10/300/412.png'), { ...TILE, time: '2024-03-01T12:00' })
+  })
+
+  it('flips the rows of TMS', () => {
+    fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
+      assert.deepEqual(ask(`/tms/1.0.0/osm/${z}/${x}/${y}.png`), ask(`/osm/${z}/${x}/${flipY(z, y)}.png`))
+      assert.deepEqual(ask(`/tms/1.0.0/osm@2024/${z}/${x}/${y}.png`), ask(`/osm@2024/${z}/${x}/${flipY(z, y)}.png`))
+    }))
+  })
+
+  it('knows a tile by its quadkey', () => {
+    fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
+      assert.deepEqual(ask(`/quadkey/osm/${quadkey(z, x, y)}.png`), ask(`/osm/${z}/${x}/${y}.png`))
+      assert.deepEqual(ask(`/quadkey/osm@2024-03-01/${quadkey(z, x, y)}.jpg`), ask(`/osm@2024-03-01/${z}/${x}/${y}.jpg`))
+    }))
+    for (const name of ['4.png', 'a.png', '0123', '01.PNG', '0 1.png', '0'.repeat(31) + '.png', '-1.png', '01.png.png']) assert.equal(refusal(`/quadkey/osm/${encodeURIComponent(name)}`), 'BAD_QUADKEY', name)
+    assert.equal(refusal('/quadkey/layer/01.png'), 'BAD_LAYER')
+    assert.equal(refusal('/quadkey/osm@x/01.png'), 'BAD_TIME')
+  })
+
+  it('knows TileJSON, versions and times', () => {
+    assert.deepEqual(ask('/osm.json'), { kind: 'tilejson', layer: 'osm', time: undefined })
+    assert.deepEqual(ask('/osm@2024-03.json'), { kind: 'tilejson', layer: 'osm', time: '2024-03' })
+    for (const target of ['/osm/10/300/412.json', '/osm@2024/10/300/412.json', '/tms/1.0.0/osm/10/300/611.json', `/quadkey/osm/${quadkey(10, 300, 412)}.json`]) {
+      assert.deepEqual(ask(target), { kind: 'versions', layer: 'osm', z: 10, x: 300, y: 412 }, target)
+    }
+    assert.deepEqual(ask('/osm/times.json'), { kind: 'times', layer: 'osm' })
+    assert.deepEqual(ask('/osm/times.json?z=4'), { kind: 'times', layer: 'osm', z: 4 })
+    assert.deepEqual(ask('/osm/times.json?bbox=5.9,45.8,10.5,47.8&z=10'), { kind: 'times', layer: 'osm', bbox: [5.9, 45.8, 10.5, 47.8], z: 10 })
+    assert.deepEqual(ask('/osm/times.json?z=10&bbox=170%2C-10%2C-170%2C10'), { kind: 'times', layer: 'osm', bbox: [170, -10, -170, 10], z: 10 })
+  })
+
+  it('knows the viewer, health, metrics, WMTS and the database', () => {
+    assert.deepEqual(ask('/'), { kind: 'file', name: 'index.html' })
+    assert.deepEqual(ask(''), { kind: 'file', name: 'index.html' })
+    assert.deepEqual(ask('/?layer=osm'), { kind: 'file', name: 'index.html' })
+    assert.deepEqual(ask('/leaflet.js'), { kind: 'file', name: 'leaflet.js' })
+    assert.deepEqual(ask('/health'), { kind: 'health' })
+    assert.deepEqual(ask('/metrics?x'), { kind: 'metrics' })
+    const capabilities = /** @type {any} */ (ask('/wmts/1.0.0/WMTSCapabilities.xml'))
+    assert.deepEqual([capabilities.kind, capabilities.path], ['wmts', ['1.0.0', 'WMTSCapabilities.xml']])
+    const kvp = /** @type {any} */ (ask('/wmts?SERVICE=WMTS&Layer=%C3%A4'))
+    assert.deepEqual([kvp.path, kvp.query.get('Layer')], [[], 'ä'])
+    assert.deepEqual(/** @type {any} */ (ask('/wmts/osm/default/2024-03-01T00%3A00%3A00Z/GoogleMapsCompatible/10/412/300.png')).path, ['osm', 'default', '2024-03-01T00:00:00Z', 'GoogleMapsCompatible', '10', '412', '300.png'])
+    assert.deepEqual(ask('/db'), { kind: 'db', path: '', query: '' })
+    assert.deepEqual(ask('/db/osm%3A1:0:0/tile?rev=1-a%20'), { kind: 'db', path: '/osm%3A1:0:0/tile', query: 'rev=1-a%20' })
+    for (const method of ['POST', 'PUT', 'DELETE', 'COPY']) assert.equal(ask('/db/_find', method).kind, 'db')
+  })
+
+  it('finds the tiles of layers that are named like something else', () => {
+    for (const layer of ['tms', 'wmts', 'quadkey', 'health', 'metrics', 'constructor', 'times']) {
+      assert.deepEqual(ask(`/${layer}/1/0/1.png`), { kind: 'tile', layer, time: undefined, z: 1, x: 0, y: 1, ext: 'png' })
+      assert.equal(ask(`/${layer}@2024/1/0/1.png`).kind, 'tile')
+      assert.equal(ask(`/${layer}.json`).kind, 'tilejson')
+      assert.equal(ask(`/${layer}/times.json`).kind, 'times')
+    }
+    assert.equal(refusal('/__proto__/1/0/1.png'), 'BAD_LAYER')
+    for (const layer of ['layer', 'edition']) assert.equal(refusal(`/${layer}/1/0/0.png`), 'BAD_LAYER')
+  })
+
+  it('only reads', () => {
+    for (const method of ['PUT', 'POST', 'DELETE', 'PATCH', 'COPY', 'TRACE', 'get', '', undefined]) {
+      for (const target of ['/osm/1/0/0.png', '/', '/osm.json', '/leaflet.js', '/wmts', '/health', '/nowhere/at/all']) assert.equal(refusal(target, /** @type {any} */ (method ?? null)), 'READ_ONLY', `${method} ${target}`)
+    }
+  })
+
+  it('says what was wrong', () => {
+    const wrong = {
+      BAD_LAYER: ['/Osm/1/0/0.png', '/osm@/1/0/0.png', '/@2024/1/0/0.png', `/${'a'.repeat(64)}/1/0/0.png`, '/o.sm/1/0/0.png', '/ösm/1/0/0.png', '/_users/1/0/0.png', '/-a.json', '/../1/0/0.png', '/%2e%2e/1/0/0.png', '/osm%2F..%2Fx/1/0/0.png', '/osm:1:0:0/1/0/0.png'],
+      BAD_TIME: ['/osm@24/1/0/0.png', '/osm@2024-13/1/0/0.png', '/osm@2024-02-30/1/0/0.png', '/osm@2023-02-29.json', '/osm@2024-03-01T24/1/0/0.png', '/osm@now/1/0/0.png', '/osm@2024@2024/1/0/0.png', '/osm@..%2F..%2F_users/1/0/0.png', '/osm@2024-03-01T12:00+02:00/1/0/0.png', '/osm@2024-03-01T12:00:00.5Z/1/0/0.png', '/osm@2024-/1/0/0.png'],
+      BAD_TILE: ['/osm/1/2/0.png', '/osm/31/0/0.png', '/osm/1/0/0', '/osm/1/0/0.', '/osm/1/0/.png', '/osm/1/0/0.PNG', '/osm/1/0/0.toolong', '/osm/1/0/0.png.png', '/osm/01/0/0.png', '/osm/1/-1/0.png', '/osm/1/0/+0.png', '/osm/1e0/0/0.png', '/osm/1/0/..%2F0.png', '/osm/%D9%A1/0/0.png', '/tms/1.0.0/osm/1/0/2.png', '/osm/99999999999/0/0.png'],
+      BAD_ADDRESS: ['/%', '/%zz/1/0/0.png', '/%c3%28/1/0/0.png', '/%ff', '/osm%00/1/0/0.png', '/osm/1/0/0.png%00', '/a%0d%0aSet-Cookie:x', '/osm\\1\\0\\0.png', '/..%5c..%5cetc', `/${'a/'.repeat(1001)}`, '*', 'osm/1/0/0.png', 'ftp://x/osm/1/0/0.png', 'x:1'],
+      BAD_ZOOM: ['/osm/times.json?z=31', '/osm/times.json?z=', '/osm/times.json?z=-1', '/osm/times.json?z=1.5', '/osm/times.json?z=01', '/osm/times.json?bbox=1,2,3,4'],
+      BAD_BBOX: ['/osm/times.json?bbox=1,2,3&z=1', '/osm/times.json?bbox=&z=1', '/osm/times.json?bbox=1,2,3,x&z=1', '/osm/times.json?bbox=1,5,3,4&z=1', '/osm/times.json?bbox=181,2,3,4&z=1', '/osm/times.json?bbox=1,2,3,NaN&z=1'],
+      NOT_FOUND: ['/osm/1', '/osm/1/0', '/osm/1/0/0/0.png', '/..', '/.', '/.couchapprc', '/_all_docs', '/a%2Fb', '/osm/TIMES.json', '/tms/1.0.0/osm', '/wmts2/x/y/z/a/b']
+    }
+    for (const [code, targets] of Object.entries(wrong)) {
+      for (const target of targets) assert.equal(refusal(target), code, target)
+    }
+  })
+
+  it('answers every text there is with a question or a refusal, and never repeats the text unescaped', () => {
+    const part = fc.oneof(
+      fc.constantFrom('', '.', '..', 'osm', 'osm@2024', 'db', 'tms', '1.0.0', 'wmts', 'quadkey', 'times.json', 'osm.json', '0', '1', '30', '0.png', '0.json', '%2e%2e', '%00', '%', '\\', '__proto__', 'constructor', '?', '#', ' ', '\u0000', 'http:'),
+      fc.string({ maxLength: 8, unit: 'binary' }),
+      fc.string({ maxLength: 8, unit: 'binary' }).map(text => encodeURIComponent(text.toWellFormed()))
+    )
+    fc.assert(fc.property(fc.array(part, { maxLength: 9 }), fc.constantFrom('/', '', '//', 'http://h'), fc.constantFrom('GET', 'HEAD', 'POST'), (parts, start, method) => {
+      const target = start + parts.join('/')
+      let asked
+      try {
+        asked = parseRequest(method, target)
+      } catch (error) {
+        assert.ok(error instanceof TilecouchError && error.status >= 400 && error.status < 500, `${JSON.stringify(target)}: ${error.stack}`)
+        assert.ok([...error.message].every(letter => letter >= ' '), `${JSON.stringify(target)}: ${JSON.stringify(error.message)}`)
+        return
+      }
+      if ('layer' in asked) assert.ok(isLayer(asked.layer))
+      if ('name' in asked) assert.match(asked.name, /^[A-Za-z0-9][\w.-]*$/)
+    }), { numRuns: 5000 })
+  })
+})
+
+describe('the router and the rewrites of CouchDB', () => {
+  /** What both make of an address: the tile or the refusal, in the same words. */
+  function compare (target) {
+    const theirs = rewritten(target)
+    const code = refusal(target)
+    assert.equal(code, errorOf(theirs), target)
+    if (code) return
+    const asked = /** @type {any} */ (ask(target))
+    const { kind, layer, z, x, y, time } = asked
+    if (kind === 'tile' && time === undefined) assert.equal(theirs.path, `../../${layer}:${z}:${x}:${y}/tile`, target)
+    else if (kind === 'tile') {
+      assert.equal(theirs.path, '_list/at/versions/by_tile')
+      assert.deepEqual(JSON.parse(theirs.query.endkey), [layer, z, x, y], target)
+      const prefix = JSON.parse(theirs.query.startkey)[4].slice(0, -1)
+      assert.ok(endOf(time).startsWith(prefix) && `${time}Z`.startsWith(prefix), `${target}: ${prefix}`)
+    } else if (kind === 'versions') assert.deepEqual([theirs.path, JSON.parse(theirs.query.startkey)], ['_list/versions/versions/by_tile', [layer, z, x, y]])
+    else if (kind === 'tilejson') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
+    else if (kind === 'times') assert.equal(theirs.query.layer, layer)
+    else assert.fail(`${target}: ${kind}`)
+  }
+
+  const layer = fc.oneof(fc.constantFrom('osm', 'a', 'layer', 'edition', 'tms', 'health', 'OSM', 'o.m', '_x', '-x', 'a'.repeat(63), 'a'.repeat(64)), fc.stringMatching(/^[a-z0-9_-]{1,6}$/))
+  const time = fc.oneof(
+    fc.constantFrom('2024', '2024-02-29', '2023-02-29', '1900-02-29', '2000-02-29', '2024-04-31', '2024-00', '2024-13', '2024-01-00', '2024-03-01T12', '2024-03-01T12Z', '2024-03-01T12:30', '2024-03-01T12:30:59Z', '2024-03-01T12:60', '2024-03-01T24:00', '2024Z', '2024-03Z', '2024-03-01Z', 'now', '2024-3', ' 2024', '20240301'),
+    fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true }).chain(date => fc.constantFrom(4, 7, 10, 13, 16, 19, 20).map(length => length === 20 ? `${date.toISOString().slice(0, 19)}Z` : date.toISOString().slice(0, length)))
+  )
+  const reference = fc.oneof(layer, fc.tuple(layer, time).map(both => both.join('@')))
+  const number = fc.oneof(fc.nat(40).map(String), fc.constantFrom('00', '01', '-1', '1e1', '1.5', 'a', String(2 ** 30 - 1), String(2 ** 30), '12345678901'))
+  const ext = fc.constantFrom('.png', '.json', '.pbf', '.jpeg', '.x', '.toolong', '.PNG', '', '.png.png')
+  const slash = fc.constantFrom('/', '/', '/', '//')
+
+  it('make the same of tiles, as of times, TMS and versions', () => {
+    fc.assert(fc.property(fc.constantFrom('', '', '/tms/1.0.0'), reference, number, number, number, ext, slash, (start, ref, z, x, y, end, between) => {
+      if (start === '' && /^(tms|db)/.test(ref)) return
+      compare(`${start}/${ref}/${z}${between}${x}/${y}${end}`)
+    }), { numRuns: 4000 })
+  })
+
+  it('make the same of TileJSON', () => {
+    fc.assert(fc.property(reference, ref => compare(`/${ref}.json`)), { numRuns: 2000 })
+  })
+
+  it('make the same of the times of a view', () => {
+    const value = fc.oneof(fc.constantFrom('', '0', '-180', '180', '181', '-90', '90', '91', 'x', ' 1', '1e1', 'Infinity', '0x10'), fc.double({ min: -190, max: 190, noNaN: true }).map(String))
+    const box = fc.oneof(fc.array(value, { minLength: 3, maxLength: 5 }).map(parts => parts.join()), fc.constantFrom(undefined, ''))
+    fc.assert(fc.property(reference, box, fc.option(number, { nil: undefined }), (ref, bbox, z) => {
+      compare(`/${ref}/times.json?${new URLSearchParams({ ...(bbox !== undefined && { bbox }), ...(z !== undefined && { z }) })}`)
+    }), { numRuns: 4000 })
+  })
+
+  it('make the same of paths that lead nowhere', () => {
+    const part = fc.constantFrom('osm', 'osm@2024', 'osm@x', 'Osm', '1', '0', '0.png', 'times.json', 'tms', '1.0.0', '..', '_users')
+    fc.assert(fc.property(fc.array(part, { minLength: 2, maxLength: 7 }), parts => compare(`/${parts.join('/')}`)), { numRuns: 2000 })
+  })
+})
