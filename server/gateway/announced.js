@@ -1,0 +1,96 @@
+// What _changes has lately said of documents, to judge a read by: one that began before a change may carry what was there
+// before it, and must neither be kept nor be handed out after the change was announced.
+
+export const announcedDefaults = {
+  most: 20000, // documents remembered; older ones are forgotten, and reads that began before them are made again
+  age: 10000 // milliseconds a change is remembered at least, unless there are too many
+}
+
+/**
+ * - `true`: as far as anybody knows this is what the store holds
+ * - `old`: the document changed while it was read
+ * - `behind`: the read began after the change, but came from a copy of a shard that has yet to learn of it
+ * @typedef {'true' | 'old' | 'behind'} Verdict
+ */
+
+export class Announced {
+  /** @type {Map<string, {rev: string, deleted: boolean, at: number, when: number}>} in the order in which they were announced */
+  #changes = new Map()
+  #count = 0 // of beginnings and announcements: tells which came first, which clocks do not
+  #horizon = 0 // reads that began before this cannot be judged
+
+  /** @param {Partial<typeof announcedDefaults> & {clock?: {now: () => number}}} [options] */
+  constructor ({ most = announcedDefaults.most, age = announcedDefaults.age, clock = Date } = {}) {
+    this.most = most
+    this.age = age
+    this.clock = clock
+  }
+
+  /** A read begins. What this answers is given to `judge` when it has ended. */
+  begin () {
+    return ++this.#count
+  }
+
+  /** @param {string} id @param {string} rev @param {boolean} deleted */
+  announce (id, rev, deleted) {
+    const when = this.clock.now()
+    const change = { rev, deleted, at: ++this.#count, when }
+    this.#put(id, change)
+    // the timeline of a tile is another thing that is read
+    this.#put(timelineKey(headOf(id)), change)
+    for (const [key, { at, when: then }] of this.#changes) {
+      if (this.#changes.size <= this.most && when - then <= this.age) break
+      this.#changes.delete(key)
+      this.#horizon = at
+    }
+  }
+
+  #put (key, change) {
+    this.#changes.delete(key)
+    this.#changes.set(key, change)
+  }
+
+  /** Everything may have changed. */
+  reset () {
+    this.#changes.clear()
+    this.#horizon = ++this.#count
+  }
+
+  /**
+   * @param {string} id
+   * @param {string | null} rev what was read; null: there is no such document
+   * @param {number} begun
+   * @returns {Verdict}
+   */
+  judge (id, rev, begun) {
+    if (begun <= this.#horizon) return 'old'
+    const change = this.#changes.get(id)
+    if (change === undefined || (change.deleted ? rev === null : rev === change.rev)) return 'true'
+    if (change.at > begun) return 'old'
+    if (rev === null) return change.deleted ? 'true' : 'behind'
+    return generation(rev) < generation(change.rev) ? 'behind' : 'true'
+  }
+
+  /** Whether a revision is a later one than was last announced. @param {string} id @param {string} rev */
+  isNewer (id, rev) {
+    const change = this.#changes.get(id)
+    return change === undefined || generation(rev) > generation(change.rev)
+  }
+
+  /** @param {string} id of the head @param {number} begun @returns {Verdict} */
+  judgeTimeline (id, begun) {
+    const change = this.#changes.get(timelineKey(id))
+    return begun <= this.#horizon || (change !== undefined && change.at > begun) ? 'old' : 'true'
+  }
+}
+
+/** The id of the head of a version's tile. @param {string} id of a head or a past version */
+export function headOf (id) {
+  const at = id.indexOf('@')
+  return at < 0 ? id : id.slice(0, at)
+}
+
+/** The name under which a tile's timeline is kept: no document has it, since a version's time is never empty. */
+export const timelineKey = id => `${id}@`
+
+const generation = rev => Number.parseInt(rev, 10)

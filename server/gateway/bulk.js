@@ -1,0 +1,162 @@
+// Tiles out of the store: misses that come together share one request. Documents with their bytes come by _bulk_get, whose
+// multipart answer needs no base64; timelines by ranges of the primary index, which is never behind.
+import { TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
+import { parseLeaves, winnerOf } from '../../loader/store/leaves.js'
+import { AGAIN, Gather, LATER } from './gather.js'
+
+export const bulkDefaults = {
+  maxBytes: 4e6, // bytes a request should bring at most, as far as the tiles before tell
+  timeout: 10000, // milliseconds a request may take, repetitions included
+  retries: 2 // repetitions of a request that met a lost connection or a busy server
+}
+
+const EXACT = /@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/
+
+/**
+ * @typedef {import('../../loader/store/couch.js').Couch} Couch
+ * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
+ * @typedef {{signal?: AbortSignal, retries?: number}} How
+ */
+
+/**
+ * Documents with the bytes of their attachments; null where there is none.
+ * @param {Couch} couch @param {string[]} ids @param {How} [how]
+ * @returns {Promise<Map<string, any>>}
+ */
+export async function readDocuments (couch, ids, { signal, retries } = {}) {
+  return couch.request({
+    method: 'POST',
+    path: '_bulk_get',
+    qs: { attachments: true },
+    accept: 'multipart/mixed, application/json;q=0.5',
+    raw: true,
+    body: { docs: ids.map(id => ({ id })) },
+    signal,
+    retries,
+    parse (bytes) {
+      const leaves = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
+      const failures = new Map()
+      const found = parseLeaves(bytes, failure => { if (failure.error !== 'not_found') failures.set(failure.id, failure) })
+      for (const leaf of found) leaves.get(leaf._id)?.push(leaf)
+      return new Map(ids.map(id => [id, failures.has(id) ? asError(couch, failures.get(id)) : livingOf(leaves.get(id))]))
+    }
+  })
+}
+
+/**
+ * The versions of tiles, oldest first, by the ids of their heads.
+ * @param {Couch} couch @param {string[]} ids @param {How} [how]
+ * @returns {Promise<Map<string, Moment[] | Error>>}
+ */
+export async function readTimelines (couch, ids, { signal, retries } = {}) {
+  const queries = [{ keys: ids, include_docs: true }, ...ids.map(pastRange)]
+  const { results } = await couch.request({ method: 'POST', path: '_all_docs/queries', body: { queries }, signal, retries })
+  const [heads, ...pasts] = results.map(({ rows }) => rows)
+  return new Map(ids.map((id, index) => [id, timelineOf(couch, id, heads?.[index], pasts[index])]))
+}
+
+function timelineOf (couch, id, head, past) {
+  const failure = head?.error ? head.error !== 'not_found' && head : !(head && past) && { error: 'no answer' }
+  if (failure) return asError(couch, failure)
+  /** @type {Moment[]} */
+  const moments = []
+  for (const row of past) {
+    // an id that names no time is no version, whoever wrote it
+    const time = EXACT.exec(row.id)?.[1]
+    if (time) moments.push({ id: row.id, time, current: false })
+  }
+  if (isExactTime(head.doc?.time)) moments.push({ id, time: head.doc.time, current: true })
+  return timeline(moments)
+}
+
+const livingOf = leaves => {
+  const winner = winnerOf(leaves)
+  return winner && !winner._deleted ? winner : null
+}
+
+const asError = (couch, { error, reason = error, status = 500 }) => new TilecouchError('COUCHDB_ERROR', { url: couch.url, status, reason })
+
+export class BulkReader {
+  #docs
+  #timelines
+  #average = 20000 // bytes of a tile, as lately seen
+
+  /**
+   * @param {import('../../loader/store/index.js').Store} store
+   * @param {object} options
+   * @param {import('./announced.js').Announced} options.announced
+   * @param {(id: string, doc: any, keep: boolean) => any} options.onDocument makes what is handed out of what was read; keep: it may stay in memory
+   * @param {(id: string, moments: Moment[], keep: boolean) => any} options.onTimeline
+   * @param {(read: {tiles: number, seconds: number, failed?: boolean}) => void} [options.onRead] told of each request
+   * @param {Partial<typeof bulkDefaults & typeof import('./gather.js').gatherDefaults>} [options.limits]
+   * @param {typeof readDocuments} [options.readDocuments]
+   */
+  constructor (store, { announced, onDocument, onTimeline, onRead, limits = {}, readDocuments: readDocs = readDocuments }) {
+    this.couch = store.couch
+    this.announced = announced
+    this.onRead = onRead
+    this.limits = { ...bulkDefaults, ...limits }
+    const begin = () => announced.begin()
+    this.#docs = new Gather(keys => this.#timed(readDocs, keys).then(docs => this.#weigh(docs)), {
+      ...limits,
+      begin,
+      room: () => Math.floor(this.limits.maxBytes / this.#average),
+      settle: (id, doc, reading) => judged(announced.judge(id, doc?._rev ?? null, reading.begun), reading, keep => onDocument(id, doc, keep))
+    })
+    this.#timelines = new Gather(keys => this.#timed(readTimelines, keys), {
+      ...limits,
+      begin,
+      settle: (id, moments, reading) => judged(announced.judgeTimeline(id, reading.begun), reading, keep => onTimeline(id, moments, keep))
+    })
+  }
+
+  /**
+   * A document with its bytes: a head or a past version, by its id.
+   * @param {string} id @param {AbortSignal} [signal]
+   */
+  document (id, signal) {
+    return this.#docs.get(id, signal)
+  }
+
+  /** @param {string} id of the head @param {AbortSignal} [signal] */
+  timeline (id, signal) {
+    return this.#timelines.get(id, signal)
+  }
+
+  async #timed (read, keys) {
+    const { timeout, retries } = this.limits
+    const signal = AbortSignal.timeout(timeout)
+    const start = performance.now()
+    let failed = true
+    try {
+      const values = await read(this.couch, keys, { signal, retries })
+      failed = false
+      return values
+    } catch (error) {
+      if (error.code !== 'ABORTED') throw error
+      throw new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` })
+    } finally {
+      this.onRead?.({ tiles: keys.length, seconds: (performance.now() - start) / 1000, failed })
+    }
+  }
+
+  #weigh (docs) {
+    let [bytes, tiles] = [0, 0]
+    for (const doc of docs.values()) {
+      if (!doc?._attachments) continue
+      tiles++
+      for (const { data } of Object.values(doc._attachments)) bytes += data?.length ?? 0
+    }
+    // larger tiles are believed at once, smaller ones by and by: too small a request costs less than one too large
+    if (tiles) this.#average = Math.max(bytes / tiles, this.#average * 0.8 + bytes / tiles * 0.2, 1)
+    return docs
+  }
+}
+
+/** What becomes of a reading: kept, made again, or handed out once because the tile will not hold still. */
+function judged (verdict, { last }, make) {
+  if (verdict === 'true') return make(true)
+  if (last) return make(false)
+  return verdict === 'old' ? AGAIN : LATER
+}
+

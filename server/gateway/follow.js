@@ -1,0 +1,195 @@
+// Keeps what is in memory true: hears of every change of the store, over any number of interruptions, and says when it can
+// not know what it has missed.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TilecouchError } from '../../core/index.js'
+import { readFeed } from './feed.js'
+
+export const followDefaults = {
+  heartbeat: 1000, // milliseconds between two signs of life that CouchDB is asked for
+  silence: 5000, // milliseconds without one after which a connection is taken for dead
+  poll: 20000, // milliseconds a long poll waits for a change
+  silentTries: 2, // continuous feeds in a row that bring nothing at all: something between collects answers, and long polls get through
+  firstDelay: 100, // milliseconds before the first new try, doubled each time
+  longestDelay: 5000 // milliseconds between two tries at most
+}
+
+/**
+ * @typedef {object} FollowerState
+ * @property {'starting' | 'following' | 'away' | 'closed'} state
+ * @property {boolean} up changes are heard
+ * @property {number} lag seconds since the store was last heard of
+ * @property {'continuous' | 'longpoll'} feed
+ * @property {string | undefined} since
+ * @property {number} changes ever heard of
+ * @property {number} connections ever made
+ * @property {number} resets times when nobody could tell what had changed
+ * @property {string | undefined} error code of what keeps it away
+ */
+
+export class Follower {
+  #stop = new AbortController()
+  /** @type {string | number | undefined} everything up to here has been told; undefined: nothing can be trusted */
+  #since
+  #identity = '' // of the database, not of its name
+  #heard = Date.now()
+  #state = /** @type {FollowerState['state']} */ ('starting')
+  #feed = /** @type {FollowerState['feed']} */ ('continuous')
+  #silent = 0
+  #counts = { changes: 0, connections: 0, resets: 0 }
+  #error
+  #running
+
+  /**
+   * @param {import('../../loader/store/index.js').Store} store
+   * @param {object} options
+   * @param {(change: {id: string, rev: string, deleted: boolean}) => void} options.onChange
+   * @param {() => void} options.onReset whatever is kept may be wrong: another database, or changes that were missed
+   * @param {import('./log.js').Log | any} [options.log]
+   * @param {Partial<typeof followDefaults>} [options.limits]
+   */
+  constructor (store, { onChange, onReset, log, limits }) {
+    this.couch = store.couch
+    this.onChange = onChange
+    this.onReset = onReset
+    this.log = log
+    this.limits = { ...followDefaults, ...limits }
+  }
+
+  /** Resolves when changes are followed from some moment on, or when the first try has failed: the others go on. */
+  start () {
+    return new Promise(resolve => { this.#running ??= this.#run(() => resolve(undefined)) })
+  }
+
+  async close () {
+    this.#stop.abort()
+    await this.#running
+    this.#state = 'closed'
+  }
+
+  /** Whether what is read from now on may be kept: every later change of it will be told. */
+  get isAnchored () {
+    return this.#since !== undefined
+  }
+
+  /** @returns {FollowerState} */
+  get state () {
+    return {
+      state: this.#state,
+      up: this.#state === 'following',
+      lag: (Date.now() - this.#heard) / 1000,
+      feed: this.#feed,
+      since: this.#since === undefined ? undefined : String(this.#since),
+      ...this.#counts,
+      error: this.#error
+    }
+  }
+
+  async #run (onFirst) {
+    const { signal } = this.#stop
+    for (let attempt = 0; !signal.aborted;) {
+      let heard
+      try {
+        await this.#anchor()
+        onFirst()
+        heard = await this.#listen()
+      } catch (error) {
+        if (signal.aborted) break
+        this.#fail(error)
+        onFirst()
+        heard = Boolean(error.heard)
+      }
+      attempt = heard ? 0 : attempt + 1
+      // also after a feed that ended well: one that ends at once, time and again, must not be asked for without a pause
+      if (this.#feed === 'continuous' || attempt) await this.#pause(attempt)
+    }
+    onFirst()
+  }
+
+  #pause (attempt) {
+    const { firstDelay, longestDelay } = this.limits
+    const delay = Math.min(firstDelay * 2 ** attempt, longestDelay)
+    return sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stop.signal }).catch(() => {})
+  }
+
+  /** Makes sure that what is followed is still the database it was, and finds where to begin. */
+  async #anchor () {
+    const { silence } = this.limits
+    const late = AbortSignal.timeout(silence)
+    const info = await this.couch.request({ path: '', retries: 0, signal: AbortSignal.any([this.#stop.signal, late]) }).catch(error => {
+      throw late.aborted ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
+    })
+    const identity = String(info.instance_start_time ?? '')
+    const another = identity !== this.#identity || position(info.update_seq) < position(this.#since)
+    if (this.#since !== undefined && another) this.#drop('the store is another one')
+    if (this.#since === undefined) {
+      // the place first: what is kept after the reset is newer than that, and what was being read before it is not kept
+      this.#since = info.update_seq
+      this.onReset()
+    }
+    this.#identity = identity
+  }
+
+  /** Nobody can tell what has changed. From here on nothing is kept, until there is a new place to follow from. */
+  #drop (why) {
+    this.#since = undefined
+    this.#counts.resets++
+    this.log?.warn?.({ db: this.couch.url, why }, 'memory begins anew')
+    this.onReset()
+  }
+
+  async #listen () {
+    const continuous = this.#feed === 'continuous'
+    const { heartbeat, silence, poll } = this.limits
+    this.#counts.connections++
+    if (!continuous) this.#sign() // the next one may be the answer
+    const end = await readFeed(this.couch, {
+      query: { feed: this.#feed, since: this.#since, ...(continuous ? { heartbeat } : { timeout: poll }) },
+      silence: continuous ? silence : poll + silence,
+      signal: this.#stop.signal,
+      onSign: () => {
+        this.#silent = 0
+        this.#sign()
+      },
+      onChange: change => this.#take(change)
+    })
+    if (end.seq !== undefined) this.#since = end.seq
+    return end.heard
+  }
+
+  #take ({ id, changes: [{ rev }], deleted = false, seq }) {
+    if (seq !== null && seq !== undefined) {
+      // told again of what has been told: the store does not know the place, and begins somewhere else
+      if (position(seq) <= position(this.#since)) {
+        const why = `changes begin anew at ${position(seq)}`
+        this.#drop(why)
+        throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why })
+      }
+      this.#since = seq
+    }
+    this.#counts.changes++
+    this.onChange({ id, rev, deleted })
+  }
+
+  #sign () {
+    this.#heard = Date.now()
+    this.#error = undefined
+    if (this.#state === 'following') return
+    this.#state = 'following'
+    this.log?.info?.({ db: this.couch.url, since: position(this.#since) }, 'following the changes of the store')
+  }
+
+  #fail (error) {
+    const { code, message } = error
+    const why = code === 'DATABASE_NOT_FOUND' ? 'there is no such database'
+      : code === 'COUCHDB_ERROR' && error.details.status === 400 ? 'the store does not know the place' // what it cannot read, it cannot go on from
+        : !code && 'a change went amiss'
+    if (why && this.#since !== undefined) this.#drop(why)
+    if (error.silent && !error.heard && ++this.#silent >= this.limits.silentTries) this.#feed = 'longpoll'
+    if (this.#error !== code) this.log?.warn?.({ db: this.couch.url, code, reason: message }, 'the changes of the store cannot be followed')
+    this.#state = 'away'
+    this.#error = code ?? 'INTERNAL'
+  }
+}
+
+/** The number a sequence begins with: it only grows within one database. */
+const position = seq => Number.parseInt(String(seq), 10) || 0

@@ -1,0 +1,176 @@
+// What the layers say of themselves: all of them, read at once and read again when one changes. A name that no layer has
+// costs nothing, however many of them somebody makes up.
+import { isDeepStrictEqual } from 'node:util'
+import { AFTER, TilecouchError, checkLayer, editionId, isExactTime, isLayer } from '../../core/index.js'
+import { BY_TIME } from '../../loader/store/reader.js'
+import { join, ownError, unattended } from './flight.js'
+
+export const layerDefaults = {
+  times: 1000, // of the newest changes of a layer without editions
+  timesAge: 10000, // milliseconds before these are looked up again, when tiles have changed
+  pause: 1000, // milliseconds before the layers are read again, when that has failed
+  timeout: 5000, // milliseconds a reading may take: who asks for a tile waits for it
+  viewTimeout: 25000, // milliseconds the time index may take, which may have to be built
+  retries: 1 // repetitions after a lost connection
+}
+
+/**
+ * @typedef {Record<string, any> & {layer: string}} Layer fields of a layer document
+ * @typedef {{promise: Promise<string[]>, editions: boolean, at: number, stale: boolean}} Times
+ */
+
+export class LayerBook {
+  /** @type {Map<string, Layer> | undefined} */
+  #book
+  #version = 0 // raised by every change of a layer
+  #read = -1 // version that the book was read at
+  /** @type {Promise<void> | undefined} */
+  #reading
+  #failedAt = -Infinity
+  /** @type {Map<string, Times>} */
+  #times = new Map()
+
+  /**
+   * @param {import('../../loader/store/index.js').Store} store
+   * @param {{log?: any, onChange?: (book: Map<string, Layer>) => void, limits?: Partial<typeof layerDefaults>}} [options] onChange: told when layers are others than before
+   */
+  constructor (store, { log, onChange, limits } = {}) {
+    this.couch = store.couch
+    this.log = log
+    this.onChange = onChange
+    this.limits = { ...layerDefaults, ...limits }
+  }
+
+  /** What is known of a layer at the moment, without waiting. @param {string} name @returns {Layer | undefined} */
+  look (name) {
+    return this.#book?.get(name)
+  }
+
+  /**
+   * The layer, or nothing when there is none of that name.
+   * @param {string} name
+   * @returns {Promise<Layer | undefined>}
+   */
+  async find (name) {
+    // one that is about to be read again is known; one that is not may be new
+    const known = this.#book?.get(name)
+    if (this.#read === this.#version) return known
+    const reading = this.#refresh()
+    if (known) return known
+    await reading
+    return this.#book?.get(name)
+  }
+
+  /** @param {string} name @returns {Promise<Layer>} */
+  async get (name) {
+    const layer = await this.find(checkLayer(name))
+    if (!layer) throw new TilecouchError('LAYER_NOT_FOUND', { layer: name })
+    return layer
+  }
+
+  /** @returns {Promise<Layer[]>} by name */
+  async list () {
+    if (this.#read !== this.#version) await this.#refresh()
+    return [...(this.#book ?? new Map()).values()].sort((a, b) => a.layer < b.layer ? -1 : 1)
+  }
+
+  /**
+   * The times of a layer's editions, or of its newest changes when it has none. Oldest first.
+   * @param {string} name
+   * @returns {Promise<string[]>}
+   */
+  async times (name) {
+    await this.get(name)
+    const known = this.#times.get(name)
+    // the newest changes of a layer that is being filled change all the time
+    if (known && (!known.stale || (!known.editions && Date.now() - known.at < this.limits.timesAge))) return known.promise
+    const times = /** @type {Times} */ ({ editions: false, at: Date.now(), stale: false })
+    times.promise = this.#readTimes(name, times)
+    times.promise.catch(() => { if (this.#times.get(name) === times) this.#times.delete(name) })
+    this.#times.set(name, times)
+    return join(times.promise)
+  }
+
+  /** @param {string} name @param {Times} times */
+  async #readTimes (name, times) {
+    const start = editionId(name, '')
+    const editions = await this.#ask({ path: '_all_docs', qs: { startkey: start, endkey: `${start}~` } })
+    times.editions = editions.rows.length > 0
+    if (times.editions) return editions.rows.map(({ id }) => id.slice(start.length)).filter(isExactTime)
+    const query = { startkey: [name, AFTER], endkey: [name], descending: true, group_level: 2, limit: this.limits.times }
+    try {
+      const { results } = await this.#ask({ method: 'POST', path: `${BY_TIME}/queries`, body: { queries: [query] } }, this.limits.viewTimeout)
+      return results[0].rows.map(({ key }) => key[1]).reverse()
+    } catch (error) {
+      if (error.details?.status === 404 && error.code !== 'DATABASE_NOT_FOUND') return [] // a store that nobody has published
+      throw error
+    }
+  }
+
+  /** @param {import('../../loader/store/couch.js').CouchRequest} request */
+  #ask (request, timeout = this.limits.timeout) {
+    const { retries } = this.limits
+    const signal = AbortSignal.timeout(timeout)
+    return this.couch.request({ ...request, retries, signal }).catch(error => {
+      throw signal.aborted ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` }) : error
+    })
+  }
+
+  /**
+   * Something in the store has changed.
+   * @param {string} id of the document
+   */
+  changed (id) {
+    const colon = id.indexOf(':')
+    const kind = id.slice(0, colon)
+    if (kind === 'layer') {
+      this.#version++
+      this.#failedAt = -Infinity
+      unattended(this.#refresh())
+      this.#times.delete(id.slice(colon + 1))
+    } else if (kind === 'edition') {
+      this.#times.delete(id.slice(colon + 1).split('@')[0])
+    } else {
+      const known = this.#times.get(kind)
+      if (known) known.stale = true
+    }
+  }
+
+  /** Everything may have changed. */
+  reset () {
+    this.#version++
+    this.#failedAt = -Infinity
+    this.#times.clear()
+    this.#book = undefined
+    unattended(this.#refresh())
+  }
+
+  /** Reads the layers again, once, however many want to know. What is known stays known when that fails. */
+  async #refresh () {
+    if (this.#book && Date.now() - this.#failedAt < this.limits.pause) return
+    this.#reading ??= this.#readAll().finally(() => { this.#reading = undefined })
+    try {
+      await this.#reading
+    } catch (error) {
+      if (!this.#book) throw ownError(error)
+    }
+  }
+
+  async #readAll () {
+    try {
+      let version, answer
+      do {
+        version = this.#version
+        answer = await this.#ask({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true } })
+      } while (version !== this.#version)
+      const before = this.#book
+      this.#book = new Map(answer.rows.filter(({ doc }) => isLayer(doc?.layer)).map(({ doc: { _id, _rev, type, ...layer } }) => [layer.layer, layer]))
+      this.#read = version
+      if (!isDeepStrictEqual(before, this.#book)) this.onChange?.(this.#book)
+    } catch (error) {
+      this.#failedAt = Date.now()
+      this.log?.warn?.({ code: error.code, reason: error.message }, 'the layers cannot be read')
+      throw error
+    }
+  }
+}

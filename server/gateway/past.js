@@ -1,0 +1,57 @@
+// The map as it was: which version a tile showed at a time, from its timeline, which is kept as the bytes are. Any other time
+// of the same tile costs one read at most. The past never asks an upstream.
+import { TilecouchError, asOf, endOf } from '../../core/index.js'
+
+const ATTEMPTS = 4 // looks at a timeline that changes while it is looked at
+const MOST_TIMES = 2000 // written times whose end is remembered: a clock has few positions, and asks for each many times
+
+export class Past {
+  /** @type {Map<string, string>} */
+  #ends = new Map()
+
+  /** @param {{cache: import('./cache.js').TileCache, reader: import('./bulk.js').BulkReader}} parts */
+  constructor ({ cache, reader }) {
+    this.cache = cache
+    this.reader = reader
+  }
+
+  /** @param {string} id of the head @param {string} time as written */
+  look (id, time) {
+    const moments = this.cache.timeline(id)
+    const moment = moments && asOf(moments, this.#endOf(time))
+    const entry = moment && this.cache.entry(moment.id)
+    return entry?.bytes && entry.time === moment?.time ? entry.hit : undefined
+  }
+
+  /**
+   * @param {string} id of the head @param {string} time as written @param {AbortSignal} [signal]
+   * @returns {Promise<import('./tiles.js').Found>}
+   */
+  async get (id, time, signal) {
+    const when = this.#endOf(time)
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const moments = this.cache.timeline(id) ?? await this.reader.timeline(id, signal)
+      const moment = asOf(moments, when)
+      if (!moment) break
+      const known = this.cache.entry(moment.id)
+      const entry = known ?? await this.reader.document(moment.id, signal)
+      if (entry?.time === moment.time) {
+        if (!entry.bytes) break // gone at that time
+        return known ? entry.hit : { entry, outcome: 'miss' }
+      }
+      // the head has moved on since the timeline was read, or somebody removed a version
+      this.cache.forgetTimeline(id)
+    }
+    throw new TilecouchError('TILE_NOT_FOUND', { id, time })
+  }
+
+  #endOf (time) {
+    let end = this.#ends.get(time)
+    if (end === undefined) {
+      end = endOf(time)
+      if (this.#ends.size >= MOST_TIMES) this.#ends.clear()
+      this.#ends.set(time, end)
+    }
+    return end
+  }
+}
