@@ -145,7 +145,11 @@ describe('the WMTS', () => {
         '/osm/default/..%2F..%2Fetc/GoogleMapsCompatible/10/412/300.png': 'Time'
       }
       for (const [path, locator] of Object.entries(wrong)) assert.deepEqual(await refused(path), [400, 'InvalidParameterValue', locator], path)
-      assert.deepEqual(await refused('/osm/default/GoogleMapsCompatible/10/1024/300.png'), [400, 'TileOutOfRange', 'TileRow'])
+    })
+
+    it('has nothing outside the layer', async () => {
+      assert.deepEqual(await refused('/osm/default/GoogleMapsCompatible/10/1024/300.png'), [404, 'TileOutOfRange', 'TileRow'])
+      assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/8/90/0.jpg'), [404, 'TileOutOfRange', 'TileCol'])
     })
 
     it('has nothing at other addresses', async () => {

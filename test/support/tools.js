@@ -16,13 +16,21 @@ function find (...names) {
 
 export const chromium = () => find(...(process.env.CHROMIUM_BIN ? [process.env.CHROMIUM_BIN] : []), 'chromium', 'chromium-browser', 'google-chrome', 'chrome')
 
+/** GDAL's command line. */
+export const gdal = () => find('gdal_translate')
+
+/** A python that has OWSLib. */
+export const owslib = () => process.env.OWSLIB_PYTHON
+
 /** needed: CI installs it, so that it is a failure there when it is missing. */
 export const tools = () => [
   { name: 'chromium', found: chromium(), needed: true },
   { name: 'nginx', found: find('nginx'), needed: true },
   { name: 'memcached', found: find('memcached'), needed: true },
   { name: 'redis-server', found: find('redis-server'), needed: true },
-  { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON || find('mapproxy-util'), needed: false }
+  { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON || find('mapproxy-util'), needed: false },
+  { name: 'GDAL (gdal_translate)', found: gdal(), needed: false },
+  { name: 'OWSLib (OWSLIB_PYTHON names a Python that has it)', found: owslib(), needed: false }
 ]
 
 /**

@@ -77,10 +77,11 @@ export const exceptionReport = ({ code, locator, message }) => String(xml`<?xml 
  * @param {OwsError} error
  * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
+ * @param {{byAddress: boolean}} question parameters may be wrong; an address outside the layer is one where nothing is
  */
-export function sendException (error, req, res) {
+export function sendException (error, req, res, { byAddress }) {
   const body = Buffer.from(exceptionReport(error))
-  res.writeHead(error.status, {
+  res.writeHead(byAddress && error.code === 'TileOutOfRange' ? 404 : error.status, {
     'Content-Type': 'application/xml; charset=utf-8',
     'Content-Length': body.length,
     'Cache-Control': 'no-store',

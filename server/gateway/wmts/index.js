@@ -24,14 +24,15 @@ const kept = new WeakMap()
  * @param {import('node:http').ServerResponse} res
  */
 export async function wmts (ctx, asked, req, res) {
+  const byAddress = asked.path.length > 0
   try {
-    const question = asked.path.length === 0 ? parseKvp(asked.query) : parseRest(asked.path)
+    const question = byAddress ? parseRest(asked.path) : parseKvp(asked.query)
     if (question.operation === 'GetTile') await ctx.answerTile(await resolveTile(ctx.layers, question.tile), req, res)
     else sendCapabilities(await documentOf(ctx.layers, ctx.publicUrl(req)), req, res)
   } catch (error) {
     const exception = !res.headersSent && toOwsError(error)
     if (!exception) throw error
-    sendException(exception, req, res)
+    sendException(exception, req, res, { byAddress })
   }
 }
 

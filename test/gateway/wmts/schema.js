@@ -1,6 +1,6 @@
 // The schemas of WMTS 1.0.0 and OWS Common 1.1 as far as capabilities and exceptions go: which elements stand in which, in
-// which order and how often, which attributes they have, what their text is. Written from the published XSDs, of which no
-// package of a usable size brings a copy.
+// which order and how often, which attributes they have, what their text is. Written from the published XSDs (with the erratum
+// of 2011: 0 may be a greatest row or column), of which no package of a usable size brings a copy.
 import { all, childrenOf } from './xml.js'
 
 const MANY = Infinity

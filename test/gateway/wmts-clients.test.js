@@ -1,0 +1,242 @@
+/* global window, document, L -- of the page, in functions that run there */
+// The programs people use, on a real gateway: OWSLib, GDAL, and Leaflet in a browser, each at its own kind of address. A
+// tile is one colour that tells which tile it is and in which year, so that a picture says what was fetched.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import sharp from 'sharp'
+import { Store, publish } from '../../loader/index.js'
+import { startGateway } from '../../server/gateway/index.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { gdal, owslib, skip } from '../support/tools.js'
+import { openBrowser, openPage } from '../viewer/browser.js'
+import { dangling, violations } from './wmts/schema.js'
+import { parseXml } from './wmts/xml.js'
+
+const run = promisify(execFile)
+const root = new URL('../../', import.meta.url)
+const ZOOMS = [0, 1, 2]
+const YEARS = [2023, 2024]
+const color = (z, x, y, year = 2024) => [20 + 40 * z, 20 + 50 * x, year === 2024 ? 20 + 50 * y : 255 - 50 * y]
+
+async function colored (rgb) {
+  const [r, g, b] = rgb
+  return sharp({ create: { width: 256, height: 256, channels: 3, background: { r, g, b } } }).png().toBuffer()
+}
+
+onEachStore('clients of the WMTS', backend => {
+  let store, gateway
+
+  before(async () => {
+    store = await Store.create(await backend.database())
+    await publish(store)
+    await store.defineLayer('world', { name: 'The world', attribution: '© Somebody', format: 'png', minzoom: 0, maxzoom: 2, bounds: [-180, -85.0511287798066, 180, 85.0511287798066] })
+    await store.defineLayer('east', { format: 'png', minzoom: 1, maxzoom: 2, bounds: [0, -85, 180, 85] })
+    for (const year of YEARS) {
+      const time = `${year}-06-01T00:00:00Z`
+      const versions = []
+      for (const z of ZOOMS) for (let x = 0; x < 2 ** z; x++) for (let y = 0; y < 2 ** z; y++) versions.push({ layer: 'world', z, x, y, time, bytes: await colored(color(z, x, y, year)) })
+      await store.write(versions)
+      await store.putEdition('world', time, { title: String(year), complete: true })
+    }
+    gateway = await startGateway({ db: store.url, port: 0, logLevel: 'silent' })
+  })
+  after(async () => {
+    await gateway?.close()
+    await store?.destroy()
+  })
+
+  const capabilities = () => new URL('wmts/1.0.0/WMTSCapabilities.xml', gateway.url).href
+
+  it('get capabilities that follow the schema, with the editions as times', async () => {
+    const document = parseXml(await (await fetch(capabilities())).text())
+    assert.deepEqual([violations(document), dangling(document)], [[], []])
+    const text = await (await fetch(new URL('wmts?service=WMTS&request=GetCapabilities', gateway.url))).text()
+    for (const year of YEARS) assert.match(text, new RegExp(`<Value>${year}-06-01T00:00:00Z</Value>`))
+  })
+
+  it('get the bytes of the tile, now and then, with its headers', async () => {
+    const get = async address => {
+      const response = await fetch(new URL(`wmts${address}`, gateway.url))
+      assert.equal(response.status, 200, address)
+      return { bytes: Buffer.from(await response.arrayBuffer()), headers: response.headers }
+    }
+    const kvp = '?service=WMTS&request=GetTile&version=1.0.0&layer=world&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix=2&tilerow=1&tilecol=3'
+    for (const address of ['/world/default/GoogleMapsCompatible/2/1/3.png', '/world/default/current/GoogleMapsCompatible/2/1/3.png', kvp]) {
+      const { bytes, headers } = await get(address)
+      assert.ok(bytes.equals(await colored(color(2, 3, 1))), address)
+      assert.match(headers.get('etag') ?? '', /^"/)
+      assert.equal(headers.get('x-tilecouch-time'), '2024-06-01T00:00:00Z')
+    }
+    for (const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png', `${kvp}&TIME=2023-06-01`]) assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
+    assert.match((await get('/world/default/2023-06-01T00:00:00Z/GoogleMapsCompatible/2/1/3.png')).headers.get('cache-control') ?? '', /immutable/)
+    assert.equal((await fetch(new URL('wmts/world/default/2020/GoogleMapsCompatible/2/1/3.png', gateway.url))).status, 404)
+  })
+
+  it('get new capabilities within a moment of a new edition', async () => {
+    await store.defineLayer('late', { name: 'Late' })
+    const text = async () => (await fetch(capabilities())).text()
+    const deadline = Date.now() + 5000
+    while (!(await text()).includes('<ows:Title>Late</ows:Title>')) assert.ok(Date.now() < deadline, 'the layer appears')
+    await store.putEdition('late', '2022-01-01T00:00:00Z', { title: 'first', complete: true })
+    while (!(await text()).includes('<Value>2022-01-01T00:00:00Z</Value>')) assert.ok(Date.now() < deadline, 'the edition appears')
+  })
+
+  describe('OWSLib', () => {
+    const SCRIPT = `
+import hashlib, json, sys
+from owslib.wmts import WebMapTileService
+from owslib.util import ServiceException
+out = {}
+for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.0.0/WMTSCapabilities.xml')):
+    wmts = WebMapTileService(url)
+    layer = wmts.contents['world']
+    place = dict(layer='world', tilematrixset='GoogleMapsCompatible', tilematrix='2', row=1, column=3, format='image/png')
+    out[name] = {
+        'title': layer.title, 'bbox': layer.boundingBoxWGS84, 'formats': layer.formats, 'styles': list(layer.styles),
+        'times': layer.dimensions['Time']['values'], 'default': layer.dimensions['Time']['default'],
+        'sets': list(wmts.tilematrixsets), 'matrices': len(wmts.tilematrixsets['GoogleMapsCompatible'].tilematrix),
+        'limits': sorted(wmts.contents['east'].tilematrixsetlinks['GoogleMapsCompatible'].tilematrixlimits),
+        'operations': [operation.name for operation in wmts.operations],
+        'now': hashlib.md5(wmts.gettile(**place).read()).hexdigest(),
+        'then': hashlib.md5(wmts.gettile(Time='2023-06-01T00:00:00Z', **place).read()).hexdigest(),
+    }
+    wmts.restonly = True
+    out[name]['address'] = hashlib.md5(wmts.gettile(Time='2023', **place).read()).hexdigest()
+    wmts.restonly = False
+    try:
+        wmts.gettile(**{**place, 'row': 4}).read()
+    except Exception as error:
+        out[name]['refused'] = str(error)
+print(json.dumps(out))
+`
+    it('reads the capabilities, and tiles of now and of then both ways', async function () {
+      const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
+      const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, gateway.url.replace(/\/?$/, '/')])
+      const md5 = async (...tile) => (await import('node:crypto')).hash('md5', await colored(color(...tile)))
+      for (const [name, found] of Object.entries(JSON.parse(stdout))) {
+        const { refused, ...rest } = found
+        assert.deepEqual(rest, {
+          title: 'The world',
+          bbox: [-180, -85.0511287798066, 180, 85.0511287798066],
+          formats: ['image/png'],
+          styles: ['default'],
+          times: YEARS.map(year => `${year}-06-01T00:00:00Z`),
+          default: 'current',
+          sets: ['GoogleMapsCompatible'],
+          matrices: rest.matrices,
+          limits: ['1', '2'],
+          operations: ['GetCapabilities', 'GetTile'],
+          now: await md5(2, 3, 1),
+          then: await md5(2, 3, 1, 2023),
+          address: await md5(2, 3, 1, 2023)
+        }, name)
+        assert.match(refused, /TileRow 4|400/)
+      }
+    })
+  })
+
+  describe('GDAL', () => {
+    const folder = useFolder()
+    before(function () {
+      if (!gdal()) skip(this, 'GDAL is not installed: put gdal_translate on the PATH')
+    })
+    const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO' } })
+    const pixels = async file => {
+      const { data, info } = await sharp(file).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+      return { width: info.width, height: info.height, at: (x, y) => [...data.subarray((y * info.width + x) * info.channels, (y * info.width + x) * info.channels + 3)] }
+    }
+
+    it('lists the layers', async () => {
+      const { stdout } = await tool('gdalinfo', '-json', `WMTS:${capabilities()}`)
+      const names = Object.values(JSON.parse(stdout).metadata.SUBDATASETS).join('\n')
+      for (const layer of ['world', 'east']) assert.match(names, new RegExp(`layer=${layer}`))
+    })
+
+    it('reads the world, every tile in its place', async () => {
+      const source = `WMTS:${capabilities()},layer=world`
+      const info = JSON.parse((await tool('gdalinfo', '-json', source)).stdout)
+      assert.deepEqual(info.size, [1024, 1024])
+      assert.match(info.coordinateSystem.wkt, /3857/)
+      const corner = info.cornerCoordinates.upperLeft
+      assert.ok(Math.abs(corner[0] + 20037508.34) < 1 && Math.abs(corner[1] - 20037508.34) < 1, `${corner}`)
+      const file = path.join(folder.dir, 'world.png')
+      await tool('gdal_translate', '-q', '-of', 'PNG', source, file)
+      const { width, height, at } = await pixels(file)
+      assert.deepEqual([width, height], [1024, 1024])
+      for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) assert.deepEqual(at(256 * x + 100, 256 * y + 100), color(2, x, y), `2/${x}/${y}`)
+    })
+
+    it('reads another zoom, and another time as docs/gis.md says', async () => {
+      const file = path.join(folder.dir, 'one.png')
+      await tool('gdal_translate', '-q', '-of', 'PNG', `WMTS:${capabilities()},layer=world,zoom_level=1`, file)
+      const one = await pixels(file)
+      assert.deepEqual([one.width, one.at(300, 100)], [512, color(1, 1, 0)])
+
+      const manual = await readFile(new URL('docs/gis.md', root), 'utf8')
+      const [description] = /<GDAL_WMS>[^]*<\/GDAL_WMS>/.exec(manual) ?? assert.fail('docs/gis.md describes tiles to GDAL')
+      const own = description.replace('http://localhost:8080/osm@', `${gateway.url.replace(/\/?$/, '/')}world@`).replace('<TileLevel>8<', '<TileLevel>2<')
+      assert.ok(own.includes('world@2023') && own.includes('>2<'))
+      folder.write({ 'then.xml': own })
+      const then = path.join(folder.dir, 'then.png')
+      await tool('gdal_translate', '-q', '-of', 'PNG', '-b', '1', '-b', '2', '-b', '3', path.join(folder.dir, 'then.xml'), then)
+      assert.deepEqual((await pixels(then)).at(800, 300), color(2, 3, 1, 2023))
+    })
+  })
+
+  describe('Leaflet', function () {
+    let browser
+    before(async function () { browser = await openBrowser(this) })
+    after(() => browser?.close())
+
+    const addresses = {
+      'XYZ': ['{z}/{x}/{y}.png', {}, 2024],
+      'XYZ as of a time': ['@2023/{z}/{x}/{y}.png', {}, 2023],
+      'WMTS': ['wmts/world/default/GoogleMapsCompatible/{z}/{y}/{x}.png', {}, 2024],
+      'WMTS as of a time': ['wmts/world/default/2023/GoogleMapsCompatible/{z}/{y}/{x}.png', {}, 2023],
+      'WMTS by KVP': ['wmts?service=WMTS&request=GetTile&version=1.0.0&layer=world&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix={z}&tilerow={y}&tilecol={x}', {}, 2024],
+      'TMS': ['tms/1.0.0/world/{z}/{x}/{y}.png', { tms: true }, 2024],
+      'quadkeys': ['quadkey/world/{key}.png', { quadkeys: true }, 2024]
+    }
+    for (const [name, [address, options, year]] of Object.entries(addresses)) {
+      it(`shows ${name}: every tile in its place, nothing refused`, async () => {
+        const base = gateway.url.replace(/\/?$/, '/')
+        const { page, errors, close } = await openPage(browser, { viewport: { width: 1024, height: 1024 } })
+        try {
+          // a page of its own beside the gateway, whose other origin it may read
+          await page.route('http://page.example/*', async (route, request) => {
+            const file = new URL(request.url()).pathname.slice(1)
+            if (file) return route.fulfill({ path: new URL(`node_modules/leaflet/dist/${file}`, root).pathname })
+            return route.fulfill({ contentType: 'text/html', body: '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><div id="map" style="position:absolute;inset:0"></div><script src="leaflet.js"></script>' })
+          })
+          await page.goto('http://page.example/')
+          const template = base + (/^[@{]/.test(address) ? `world${address.startsWith('@') ? '' : '/'}${address}` : address)
+          await page.evaluate(([url, { quadkeys, ...given }]) => {
+            const key = ({ x, y, z }) => Array.from({ length: z }, (_, index) => (x >> (z - 1 - index) & 1) + 2 * (y >> (z - 1 - index) & 1)).join('')
+            const map = L.map('map', { center: [0, 0], zoom: 2, fadeAnimation: false, zoomAnimation: false })
+            const layer = L.tileLayer(url, { crossOrigin: true, noWrap: true, maxZoom: 2, ...given, ...(quadkeys && { key }) }).addTo(map)
+            Object.assign(window, { layer })
+          }, [template, options])
+          await page.waitForFunction(() => {
+            const images = [...document.querySelectorAll('img.leaflet-tile')]
+            return images.length === 16 && images.every(image => /** @type {any} */ (image).naturalWidth === 256)
+          })
+          const seen = await page.evaluate(() => Object.values(/** @type {any} */ (window).layer._tiles).map(({ coords, el }) => {
+            const canvas = document.createElement('canvas')
+            const pen = /** @type {any} */ (canvas.getContext('2d'))
+            pen.drawImage(el, 0, 0)
+            return { x: coords.x, y: coords.y, rgb: [...pen.getImageData(100, 100, 1, 1).data].slice(0, 3) }
+          }))
+          assert.equal(seen.length, 16)
+          for (const { x, y, rgb } of seen) assert.deepEqual(rgb, color(2, x, y, /** @type {number} */ (year)), `${x}/${y}`)
+          assert.deepEqual(errors, [])
+        } finally {
+          await close()
+        }
+      })
+    }
+  })
+})
