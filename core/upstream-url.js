@@ -64,14 +64,15 @@ export function checkAddress (url, own, refuse) {
   }
 }
 
-// messages do not repeat the address: what is wrong with it may be a password
+/**
+ * Messages do not repeat the address: what is wrong with it may be a password.
+ * @param {string} url
+ * @param {Refuse} refuse
+ */
 function checkParsed (url, refuse) {
-  let parsed
-  try {
-    parsed = new URL(url)
-  } catch {
-    refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
-  }
+  // without a name of a host, a browser's parser takes the next best word for one
+  if (!/^[a-z]+:(?!\/\/(?:[/?#]|$))/i.test(url) || !URL.canParse(url)) refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
+  const parsed = new URL(url)
   if (!/^https?:$/.test(parsed.protocol)) refuse('url', 'must begin with http:// or https://')
   if (parsed.username || parsed.password) refuse('url', 'holds a name or password, and everybody can read it here')
   for (const name of parsed.searchParams.keys()) {

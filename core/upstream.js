@@ -42,7 +42,15 @@ const typeDefaults = {
 }
 const SPECIAL = new Set(Object.values(typeDefaults).flatMap(Object.keys))
 
-/** @typedef {Record<string, any> & {type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, seed: boolean}} UpstreamSettings */
+/**
+ * What `upstreamDefaults` describes, as it is after a check.
+ * @typedef {{
+ *   type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, subdomains?: string[], headers?: Record<string, string>, minzoom?: number, maxzoom?: number,
+ *   bounds?: import('./grid.js').Bbox, layers?: string, styles?: string, matrixSet?: string, matrix?: string, version?: string, srs?: string, format?: string,
+ *   transparent?: boolean, params?: Record<string, string>, metatile?: number, buffer?: number, expires: 'layer' | 'upstream' | number,
+ *   time: 'modified' | 'fetched', concurrency: number, rate?: number, timeout: number, negative: number, seed: boolean
+ * }} UpstreamSettings
+ */
 
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = value => typeof value === 'string' && value.length <= 1000 && !/[\p{Cc}]/u.test(value)
@@ -126,7 +134,7 @@ export function checkUpstream (value) {
     if (given.subdomains) refuse('subdomains', 'is not for wms')
     if (given.layers === undefined) refuse('layers', rules.layers.why)
   }
-  return /** @type {UpstreamSettings} */ ({
+  return /** @type {any} */ ({
     ...upstreamDefaults, ...typeDefaults[type], seed: !isOpenStreetMap(given.url), ...given, type
   })
 }

@@ -24,6 +24,8 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
  * @typedef {{kind: 'tiles', tiles: (Tile & {bytes: Buffer, type: string})[], origin: Origin, expires: string | null, lastModified?: string}
  *   | {kind: 'unchanged', tiles: Tile[], asked: Tile, origin: Origin, expires: string | null}
  *   | {kind: 'missing', until: number}} Answer expires: ISO time, null for never; lastModified: ISO time; until: milliseconds since 1970
+ *
+ * @typedef {{url: string, block?: import('./metatile.js').Block, rectangle?: import('./wms.js').Rectangle}} Address
  */
 
 /**
@@ -35,6 +37,7 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
 
 export class Upstream {
   #layer
+  /** @type {import('../../core/upstream.js').UpstreamSettings} */
   #settings
   #tileSize
   #boxes
@@ -96,13 +99,14 @@ export class Upstream {
   }
 
   #blockOf (tile) {
-    return blockOf(tile, this.#isWms ? this.#settings.metatile : 1, this.#boxes)
+    return blockOf(tile, this.#settings.metatile ?? 1, this.#boxes)
   }
 
+  /** @param {Tile} tile @returns {Address} */
   #addressOf (tile) {
     if (!this.#isWms) return { url: tileAddress(this.#settings, tile, this.#tileSize) }
     const block = this.#blockOf(tile)
-    const rectangle = rectangleOf(block, this.#tileSize, this.#settings.buffer)
+    const rectangle = rectangleOf(block, this.#tileSize, this.#settings.buffer ?? 0)
     return { block, rectangle, url: getMapAddress(this.#settings, rectangle, this.#tileSize) }
   }
 
@@ -123,24 +127,29 @@ export class Upstream {
     // those of another address say nothing about this one
     const held = validators && (validators.url ?? address.url) === address.url ? validators : {}
     const answer = await this.#gate.run(own => this.#ask(tile, address, held, own), { signal })
-    if (answer.kind !== 'tiles' || !this.#mustCut(address)) return answer
-    const { bytes } = answer.tiles[0]
+    const { block, rectangle } = address
+    if (answer.kind !== 'tiles' || !block || !rectangle || !this.#mustCut(address)) return answer
     try {
-      return { ...answer, tiles: await cut(bytes, { ...address, tileSize: this.#tileSize, type: this.#typeOfTiles }) }
+      return { ...answer, tiles: await cut(answer.tiles[0].bytes, { block, rectangle, tileSize: this.#tileSize, type: this.#typeOfTiles }) }
     } catch (error) {
       throw this.#failed(error.message)
     }
   }
 
-  #mustCut ({ block, rectangle }) {
-    return Boolean(block) && (rectangle.width > this.#tileSize || rectangle.height > this.#tileSize)
+  /** A picture of one tile and no more is that tile, as it came. @param {Address} address */
+  #mustCut ({ rectangle }) {
+    return rectangle !== undefined && (rectangle.width > this.#tileSize || rectangle.height > this.#tileSize)
   }
 
   get #typeOfTiles () {
-    return Object.values(IMAGE_TYPES).find(type => this.#settings.format.startsWith(type)) ?? 'image/png'
+    return Object.values(IMAGE_TYPES).find(type => this.#settings.format?.startsWith(type)) ?? 'image/png'
   }
 
-  /** One request, and what its answer means. */
+  /**
+   * One request, and what its answer means.
+   * @param {Tile} tile @param {Address} address @param {Validators} held @param {AbortSignal} signal
+   * @returns {Promise<Answer>} a picture that must be cut as the one tile
+   */
   async #ask (tile, address, held, signal) {
     const { url, block } = address
     const answer = await this.#requester.get(url, { headers: conditions(held), signal })
@@ -197,8 +206,10 @@ export class Upstream {
   }
 }
 
+/** @param {Validators} held */
 const conditions = ({ etag, lastModified }) => ({ ...(etag && { 'if-none-match': etag }), ...(lastModified && { 'if-modified-since': lastModified }) })
 
+/** @param {Validators} held */
 const pick = ({ etag, lastModified, digest }) => ({ ...(etag && { etag }), ...(lastModified && { lastModified }), ...(digest && { digest }) })
 
 /**

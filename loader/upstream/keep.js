@@ -119,4 +119,5 @@ async function write (store, versions, now, signal) {
   })
 }
 
-const result = ({ id, z, x, y, bytes, type, time, digest }, more) => ({ id, z, x, y, ...(bytes && { bytes }), type, time, digest, ...more })
+/** @returns {Kept} */
+const result = (/** @type {any} */ { id, z, x, y, bytes, type, time, digest }, more) => ({ id, z, x, y, ...(bytes && { bytes }), type, time, digest, ...more })

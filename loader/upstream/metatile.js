@@ -63,7 +63,7 @@ export async function cut (bytes, { block, rectangle, tileSize, type }) {
     const image = sharp(bytes, { failOn: 'truncated' })
     const found = await image.metadata()
     if (found.width !== width || found.height !== height) throw new Error(`it is ${found.width} x ${found.height} pixels, not ${width} x ${height}`)
-    picture = { ...await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }), palette: Boolean(found.paletteBitDepth) }
+    picture = { ...await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }), palette: Boolean(found.isPalette) }
   } catch (error) {
     throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message.split('\n')[0] })
   }

@@ -2,16 +2,17 @@
 
 const MOST = 10000 // entries, a hundred bytes each
 
-/** @template {{until: number}} T */
+/** @typedef {{until: number, error?: import('../../core/errors.js').TilecouchError}} Entry until: milliseconds since 1970; error: instead of "missing" */
+
 export class Recall {
-  /** @type {Map<string, T>} */
+  /** @type {Map<string, Entry>} */
   #entries = new Map()
 
   constructor (most = MOST) {
     this.most = most
   }
 
-  /** What was remembered, while it holds. @param {string} key @returns {T | undefined} */
+  /** What was remembered, while it holds. @param {string} key @returns {Entry | undefined} */
   get (key) {
     const entry = this.#entries.get(key)
     if (!entry || entry.until > Date.now()) return entry
@@ -19,7 +20,7 @@ export class Recall {
     return undefined
   }
 
-  /** @param {string} key @param {T} entry until: milliseconds since 1970 */
+  /** @param {string} key @param {Entry} entry */
   set (key, entry) {
     if (entry.until <= Date.now()) return
     this.#entries.delete(key)

@@ -21,12 +21,14 @@ export function tileAddress (settings, { z, x, y }, tileSize) {
     // the same server for the same tile each time, so that its cache and its ETag hold
     s: () => subdomains[(x + y) % subdomains.length],
     r: () => tileSize >= BIG_TILE ? '@2x' : '',
-    tilematrix: () => encodeURIComponent(settings.matrix.replaceAll('{z}', z)),
+    tilematrix: () => encode(settings.matrix?.replaceAll('{z}', `${z}`)),
     tilecol: () => x,
     tilerow: () => y,
-    tilematrixset: () => encodeURIComponent(settings.matrixSet),
-    style: () => encodeURIComponent(settings.styles),
-    layer: () => encodeURIComponent(settings.layers ?? '')
+    tilematrixset: () => encode(settings.matrixSet),
+    style: () => encode(settings.styles),
+    layer: () => encode(settings.layers)
   }
   return fillTemplate(url, name => Object.hasOwn(values, name) ? String(values[name]()) : undefined)
 }
+
+const encode = (text = '') => encodeURIComponent(text)

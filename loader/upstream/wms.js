@@ -14,6 +14,7 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
   const metres = 2 * HALF_WORLD / (tileSize * 2 ** z) // of a pixel
   const bbox = [left * metres - HALF_WORLD, HALF_WORLD - (top + height) * metres, (left + width) * metres - HALF_WORLD, HALF_WORLD - top * metres]
   const modern = settings.version === '1.3.0'
+  const own = Object.keys(settings.params ?? {}).some(name => /^exceptions$/i.test(name))
   const params = {
     SERVICE: 'WMS',
     VERSION: settings.version,
@@ -26,7 +27,7 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
     HEIGHT: height,
     FORMAT: settings.format,
     TRANSPARENT: settings.transparent ? 'TRUE' : 'FALSE',
-    EXCEPTIONS: modern ? 'XML' : 'application/vnd.ogc.se_xml',
+    ...(!own && { EXCEPTIONS: modern ? 'XML' : 'application/vnd.ogc.se_xml' }),
     ...settings.params
   }
   const query = Object.entries(params).map(([name, value]) => `${encodeURIComponent(name)}=${encode(value)}`).join('&')
@@ -41,7 +42,7 @@ const plain = value => value.toFixed(8).replace(/\.?0+$/, '').replace(/^-0$/, '0
 
 /** What a server says went wrong, from a ServiceException of any version. */
 export function exceptionText (text) {
-  const [, code, message] = /<(?:\w+:)?ServiceException(?:\s[^>]*?code="([^"]*)")?[^>]*>([\s\S]*?)<\//.exec(text) ?? []
+  const [, code, message] = /<(?:\w+:)?ServiceException(?=[\s>])(?:[^>]*?\scode="([^"]*)")?[^>]*>([\s\S]*?)<\//.exec(text) ?? []
   if (message === undefined) return undefined
   const said = message.replace(/<!\[CDATA\[|\]\]>/g, '').replace(/\s+/g, ' ').trim().slice(0, 200)
   return [code, said].filter(Boolean).join(': ')
