@@ -44,6 +44,7 @@ async function serveCommand ({ output, signal }, given) {
   }
 }
 
+/** @param {import('./serve.js').Serving} serving @param {Record<string, any>} options */
 function lines ({ viewer, tiles, asOf, wmts, health, metrics, db, embedded, workers }, { viewer: hasViewer, data, upstream }) {
   return [
     'The gateway is up.',

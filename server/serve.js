@@ -63,12 +63,13 @@ async function prepare (url, signal) {
   await warmIndexes(store, { signal })
 }
 
-/** @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
+/** @param {Record<string, any>} options @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
 async function start (options, log) {
   if (options.workers > 1) return (await import('./gateway/workers.js')).runWorkers(options, { log })
   return (await import('./gateway/index.js')).startGateway(options, { log })
 }
 
+/** @param {{url: string, port: number, opsUrl: string | null}} gateway @param {Record<string, any>} options @param {string} db */
 async function addresses ({ url, port, opsUrl }, { publicUrl }, db) {
   const own = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? own

@@ -57,7 +57,7 @@ function parseHeaders (value) {
   const hosts = typeof value === 'string' ? tryJson(value) : value
   if (!isObject(hosts)) return refuse('it takes a JSON object: host -> header -> value')
   for (const [host, headers] of Object.entries(hosts)) {
-    if (!/^[\w.[\]:-]+$/.test(host)) refuse(`${JSON.stringify(scrub(host))} is no host name`)
+    if (!/^[\w.[\]:-]+$/.test(host)) refuse('one of its keys is no host name such as tiles.example.org')
     if (!isObject(headers)) refuse(`the headers of ${host} are no object`)
     for (const [name, text] of Object.entries(headers)) {
       if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) refuse(`a header of ${host} has no valid name`)

@@ -117,6 +117,8 @@ export class Metrics {
   #layers = new Set()
   /** @type {Sources} */
   #sources = {}
+  /** Of a worker: asks for the numbers of all of them. @type {(() => Promise<string>) | null} */
+  gather = null
 
   /** @param {{process?: boolean}} [options] process: CPU, memory, event loop as well */
   constructor ({ process = true } = {}) {

@@ -3,7 +3,7 @@ import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
-import { Gathering } from './gather.js'
+import { Sum } from './sum.js'
 import { openOps } from './ops.js'
 
 const ENTRY = fileURLToPath(new URL('./worker-entry.js', import.meta.url))
@@ -53,9 +53,12 @@ class Crew {
   #failures = 0 // starts in a row that came to nothing
   #restarts = 0
   #address = { url: '', port: 0, opsUrl: null }
+  /** @type {Awaited<ReturnType<typeof openOps>> | null} */
   #ops = null
+  /** @type {Promise<void> | null} */
   #closing = null
-  #settle = { resolve: (_value) => {}, reject: (_error) => {} }
+  /** @type {{resolve: (value?: any) => void, reject: (error: Error) => void}} */
+  #end = { resolve () {}, reject () {} }
 
   constructor (options, { log, entry, restart }) {
     this.log = log
@@ -65,9 +68,9 @@ class Crew {
     this.options = options
     // an ops port of their own behind the one of this process: loopback, the same for all
     this.share = { ...options, workers: 1, memory: Math.floor(options.memory / options.workers), ...(options.opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }) }
-    this.gathering = new Gathering(() => ({ ready: this.#ready().length, restarts: this.#restarts }))
+    this.sum = new Sum(() => ({ ready: this.#ready().length, restarts: this.#restarts }))
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
-    this.ended = new Promise((resolve, reject) => { this.#settle = { resolve, reject } })
+    this.ended = new Promise((resolve, reject) => { this.#end = { resolve, reject } })
     this.ended.catch(() => {}) // whoever waits for it hears of it; nobody has to
   }
 
@@ -94,12 +97,12 @@ class Crew {
     /** @type {Member} */
     const member = { number, worker, ready: false, since: 0, deaths, gone: Promise.resolve() }
     this.#members.set(number, member)
-    this.gathering.add(worker)
+    this.sum.add(worker)
     return new Promise((resolve, reject) => {
       let failure
       member.gone = new Promise(gone => {
         worker.once('exit', (code, signal) => {
-          this.gathering.remove(worker)
+          this.sum.remove(worker)
           failure ??= new TilecouchError('WORKER_FAILED', { why: signal ? `was ended by ${signal}` : `ended with ${code}` })
           if (!member.ready) reject(failure)
           else this.#lost(member, failure)
@@ -143,13 +146,13 @@ class Crew {
     if (this.#closing) return
     if (++this.#failures < this.restart.attempts || this.#ready().length > 0) return this.#again(number, deaths + 1, error)
     this.log.fatal({ code: error.code }, `no worker starts any more: ${error.message}`)
-    this.#settle.reject(error)
+    this.#end.reject(error)
     this.close()
   }
 
   /** What all workers counted, as /metrics answers it. */
   metrics () {
-    return this.gathering.text()
+    return this.sum.text()
   }
 
   /** What one of them says of its health, and how many there are. @returns {Promise<{status: number, body: object}>} */
@@ -181,6 +184,6 @@ class Crew {
     tired.abort()
     await late
     await this.#ops?.close()
-    this.#settle.resolve(undefined)
+    this.#end.resolve(undefined)
   }
 }

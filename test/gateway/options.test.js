@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { chmodSync, readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createProgram } from '../../loader/cli/program.js'
+import { addServerCommands } from '../../server/commands.js'
+import { loadOptions, resolveOptions } from '../../server/gateway/config.js'
+import { defaults, longFlag, options, optionsByName } from '../../server/gateway/options.js'
+import { memory, useFolder } from '../loader/helpers.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = file => readFileSync(path.join(root, file), 'utf8')
+
+/** Sources of the gateway, without the table and what fills it in. */
+const sources = readdirSync(path.join(root, 'server/gateway'), { recursive: true, encoding: 'utf8' })
+  .filter(name => name.endsWith('.js') && !['options.js', 'config.js'].includes(name))
+  .map(name => [name, read(`server/gateway/${name}`).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')])
+
+describe('the options of the gateway', () => {
+  it('are explained by --help, each with its default', async () => {
+    const stdout = memory()
+    const { run } = createProgram({ streams: { stdout, stderr: memory() }, extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
+    assert.equal(await run(['serve', '--help']), 0)
+    const help = stdout.text.replace(/\s+/g, ' ')
+    for (const { flags, shown, type } of options) {
+      assert.ok(help.includes(` ${flags} `), flags)
+      if (type !== 'boolean' && shown && shown !== '{}') assert.ok(help.includes(`(default: ${shown})`), `${flags}: ${shown}`)
+    }
+    const explained = [...stdout.text.matchAll(/^ +(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
+    assert.deepEqual(explained.filter(flag => !['--json', '--help'].includes(flag)), options.map(longFlag))
+  })
+
+  it('are in the documentation by flag, variable and key', () => {
+    const page = read('docs/gateway.md')
+    for (const option of options) {
+      for (const name of [longFlag(option), option.env]) assert.ok(page.includes(`\`${name}\``), name)
+      if (option.name !== 'config') assert.ok(page.includes(`| \`${option.name}\` |`), option.name)
+    }
+  })
+
+  it('are each read somewhere', () => {
+    const code = [...sources.map(([, text]) => text), read('server/serve.js'), read('server/gateway/config.js')].join('\n')
+    for (const { name } of options) assert.match(code, new RegExp(`\\b${name}\\b`), name)
+  })
+
+  it('are all that the gateway reads', () => {
+    // parts such as the listener have options of their own; these know those of the gateway
+    const whole = /^(index|dispatch|answer|tiles|upstreams|workers?|routes\/.*|wmts\/.*)\.js$/
+    for (const [file, text] of sources.filter(([name]) => whole.test(name))) {
+      for (const [, name] of text.matchAll(/\boptions\.(\w+)\b/g)) assert.ok(Object.hasOwn(optionsByName, name), `${file} reads options.${name}`)
+    }
+  })
+
+  it('have shown defaults that mean the defaults', () => {
+    for (const { name, shown, type } of options) {
+      if (shown) assert.deepEqual(resolveOptions({ flags: { [name]: type === 'boolean' ? shown === 'true' : shown } })[name], defaults[name], name)
+    }
+  })
+})
+
+describe('the configuration of the gateway', () => {
+  const folder = useFolder()
+  const refuses = (given, code, ...texts) => assert.throws(() => resolveOptions(given), error => {
+    assert.equal(error.code, code)
+    for (const text of texts) assert.ok(error.message.includes(text), `${error.message} says ${text}`)
+    return true
+  })
+
+  it('is the defaults when nothing is said', () => {
+    assert.deepEqual(resolveOptions(), defaults)
+  })
+
+  it('takes the command line before the environment before the file before the defaults', () => {
+    const file = { port: 1, memory: '1MB', maxAge: '1m' }
+    const env = { TILECOUCH_PORT: '2', TILECOUCH_MEMORY: '2MB' }
+    const { port, memory: bytes, maxAge, grace } = resolveOptions({ flags: { port: '3' }, env, file })
+    assert.deepEqual({ port, bytes, maxAge, grace }, { port: 3, bytes: 2e6, maxAge: 60, grace: 10 })
+  })
+
+  it('takes COUCHDB_URL where nothing says more, and an empty variable as none', () => {
+    const env = { COUCHDB_URL: 'http://a/b' }
+    assert.equal(resolveOptions({ env }).db, 'http://a/b')
+    assert.equal(resolveOptions({ env: { ...env, TILECOUCH_DB: 'http://c/d' } }).db, 'http://c/d')
+    assert.equal(resolveOptions({ env: { TILECOUCH_DB: '', COUCHDB_URL: '' }, file: { db: 'http://e/f' } }).db, 'http://e/f')
+  })
+
+  it('can be given to itself again', () => {
+    const once = resolveOptions({ flags: { memory: '1.5GiB', grace: 0.25, maxAge: '2h', publicUrl: 'https://maps.example.org/tiles', upstream: 'no', upstreamHeaders: '{"a.example": {"X-Key": "1"}}', opsPort: 0, missing: 404 } })
+    assert.deepEqual([once.memory, once.grace, once.maxAge, once.publicUrl, once.upstream, once.opsPort, once.missing], [1.5 * 2 ** 30, 0.25, 7200, 'https://maps.example.org/tiles/', false, 0, '404'])
+    assert.deepEqual(resolveOptions({ flags: once }), once)
+    assert.deepEqual(resolveOptions({ flags: defaults }), defaults)
+  })
+
+  for (const [name, good, bad] of /** @type {[string, any[], any[]][]} */ ([
+    ['port', ['0', '8080', 65535], ['65536', '-1', '80a', '8080.5', '0x50', ' 80', '', [], {}, NaN]],
+    ['workers', ['1', 64], ['0', '65', '1e1', -1]],
+    ['memory', ['0', 1000, '256MB', '1.5 gb', '2KiB', '7b'], ['256M B', '1TB', '-1MB', '1e9', 'MB', 'much']],
+    ['maxAge', ['0', '90s', 300, '1.5h'], ['5 minutes', '-1s', Infinity, '1month']],
+    ['upstream', [true, 'yes', 'OFF', '0'], ['maybe', 2, 'nope']],
+    ['missing', ['auto', 204, 'transparent'], ['200', 'Auto', 'none']],
+    ['publicUrl', ['http://a', 'https://maps.example.org/x/'], ['maps.example.org', 'ftp://a/', 'https://u:p@a/', 'http://a/?x=1', 'http://a/#b', '/x']],
+    ['logLevel', ['debug', 'silent'], ['loud', '']],
+    ['contact', ['maps@example.org'], ['a\r\nX-Evil: 1', '  ', 7]],
+    ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }], ['[]', '{', 'null', { 'http://a': {} }, { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
+  ])) {
+    it(`knows a good ${name} from a bad one, and names the one that was given`, () => {
+      for (const value of good) assert.doesNotThrow(() => resolveOptions({ flags: { [name]: value } }), String(value))
+      const flag = longFlag(optionsByName[name]).replace('--no-', '--')
+      for (const value of bad) {
+        refuses({ flags: { [name]: value } }, 'BAD_OPTION', flag)
+        refuses({ file: { [name]: value }, fileName: 'g.json' }, 'BAD_OPTION', `"${name}" in g.json`)
+        if (typeof value === 'string' && value) refuses({ env: { [optionsByName[name].env]: value } }, 'BAD_OPTION', optionsByName[name].env)
+      }
+    })
+  }
+
+  it('refuses what it does not know, and names what may be meant', () => {
+    refuses({ file: { memroy: 1 }, fileName: '/etc/g.json' }, 'CONFIG_INVALID', '/etc/g.json', '"memroy"')
+    refuses({ file: { ops_port: 1 } }, 'CONFIG_INVALID', '"ops_port"', '"opsPort" is one')
+    refuses({ file: { config: 'other.json' } }, 'CONFIG_INVALID', 'config')
+    refuses({ file: JSON.parse('{"__proto__": 1}') }, 'CONFIG_INVALID', '__proto__')
+    refuses({ flags: { prot: 1 } }, 'BAD_OPTION', 'prot')
+  })
+
+  it('never repeats a secret that it refuses', () => {
+    for (const value of [{ 'a.example': { Authorization: 'Bearer hunter2\n' } }, '{"a": {"Authorization": "hunter2"', { 'u:hunter2@a.example': {} }]) {
+      for (const given of [{ flags: { upstreamHeaders: value } }, { file: { upstreamHeaders: value } }]) {
+        assert.throws(() => resolveOptions(given), error => !JSON.stringify([error.message, error.details, error.toJSON()]).includes('hunter2'))
+      }
+    }
+    assert.throws(() => resolveOptions({ flags: { publicUrl: 'https://me:hunter2@maps.example.org/' } }), error => !error.message.includes('hunter2'))
+  })
+
+  it('comes from the file that the flag or the environment names', async () => {
+    folder.write({ 'a.json': '\ufeff{"port": 81}', 'b.json': '{"port": 82}' })
+    const [a, b] = ['a.json', 'b.json'].map(name => path.join(folder.dir, name))
+    assert.equal((await loadOptions({ env: { TILECOUCH_CONFIG: a } })).options.port, 81)
+    const { options: { port, config }, warnings } = await loadOptions({ flags: { config: b }, env: { TILECOUCH_CONFIG: a } })
+    assert.deepEqual([port, config, warnings], [82, b, []])
+  })
+
+  it('says which line of a file is no JSON, and shows nothing of it', async () => {
+    folder.write({ 'bad.json': '{\n  "port": 1,\n  "db": "http://me:hunter2@x/y"\n  oops }', 'list.json': '[1]' })
+    const config = path.join(folder.dir, 'bad.json')
+    await assert.rejects(loadOptions({ flags: { config }, env: {} }), error => error.code === 'CONFIG_INVALID' && error.message.includes('line 4') && !error.message.includes('hunter2'))
+    await assert.rejects(loadOptions({ flags: { config: path.join(folder.dir, 'list.json') }, env: {} }), { code: 'CONFIG_INVALID' })
+    await assert.rejects(loadOptions({ flags: { config: path.join(folder.dir, 'none.json') }, env: {} }), /no such file/)
+    await assert.rejects(loadOptions({ flags: { config: folder.dir }, env: {} }), { code: 'CONFIG_INVALID' })
+  })
+
+  it('warns of secrets that everybody may read, and of variables that mean nothing', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const secrets = { 'db.json': '{"db": "http://me:hunter2@localhost/tiles"}', 'headers.json': '{"upstreamHeaders": {"a.example": {"X-Key": "hunter2"}}}' }
+    folder.write({ ...secrets, 'plain.json': '{"db": "http://localhost/tiles", "upstreamHeaders": {}}' })
+    const warningsOf = async (name, mode) => {
+      const config = path.join(folder.dir, name)
+      chmodSync(config, mode)
+      return (await loadOptions({ flags: { config }, env: {} })).warnings
+    }
+    for (const name of Object.keys(secrets)) {
+      const [warning, ...more] = await warningsOf(name, 0o644)
+      assert.match(warning, new RegExp(`${name} .*chmod 640`))
+      assert.doesNotMatch(warning, /hunter2/)
+      assert.deepEqual(more, [])
+      assert.deepEqual(await warningsOf(name, 0o640), [])
+    }
+    assert.deepEqual(await warningsOf('plain.json', 0o644), [])
+    const { warnings } = await loadOptions({ env: { TILECOUCH_MEMROY: '1', TILECOUCH_DEBUG: '1', TILECOUCH_PORT: '1' } })
+    assert.deepEqual(warnings, ['TILECOUCH_MEMROY in the environment names no option'])
+  })
+})
