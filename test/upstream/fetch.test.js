@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import sharp from 'sharp'
+import { userAgentOf } from '../../loader/upstream/index.js'
+import { until } from '../../bench/wait.js'
+import { codeOf, useUpstream } from './support.js'
+
+const TILE = { z: 5, x: 17, y: 11 }
+
+/** The answer, which must be tiles. */
+const tilesOf = answer => {
+  assert.equal(answer.kind, 'tiles')
+  return answer.tiles
+}
+
+describe('fetching from an upstream', () => {
+  const given = useUpstream()
+  const bytesOf = async upstream => tilesOf(await upstream.fetch(TILE))[0].bytes
+
+  it('gets the same tile from XYZ, TMS, quadkeys, WMTS and WMS', async () => {
+    const wanted = await given.server.tile(5, 17, 11)
+    const kinds = [
+      {}, { type: 'tms' }, { url: `${given.server.url}/quadkey/{quadkey}.png` }, { type: 'wmts', styles: 'default' }, { type: 'wmts', matrix: 'EPSG:3857:{z}' },
+      { url: `${given.server.url}/tms/{z}/{x}/{-y}.png` },
+      ...['1.1.1', '1.3.0'].map(version => ({ type: 'wms', version, metatile: 1, buffer: 0 }))
+    ]
+    for (const settings of kinds) {
+      const answer = await given.open(settings).fetch(TILE)
+      const [{ bytes, type, ...tile }] = tilesOf(answer)
+      assert.deepEqual([tile, type], [TILE, 'image/png'])
+      assert.deepEqual(bytes, wanted, JSON.stringify(settings))
+      assert.match(answer.kind === 'tiles' ? answer.origin.url : '', new RegExp(`^${given.server.url}/`))
+    }
+  })
+
+  it('says who asks, and what the layer wants it to say', async () => {
+    await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a' } }, {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
+    const [{ headers }] = given.server.asked
+    assert.match(headers['user-agent'], /^tilecouch\/\d+\.\d+\.\d+ \(maps@example\.org\)$/)
+    assert.deepEqual([headers.referer, headers['x-client']], ['https://example.org/', 'a'])
+    assert.equal(userAgentOf('a(b)\r\nHost: evil'), userAgentOf('abHost: evil'), 'nothing that is no text of a header')
+  })
+
+  it('asks the subdomain that a tile belongs to', async () => {
+    const { host } = given.server
+    const upstream = given.open({ url: `http://{s}:${host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['127.0.0.1', 'localhost'] })
+    for (const x of [0, 1, 2, 3]) await upstream.fetch({ z: 5, x, y: 0 })
+    assert.deepEqual(given.server.asked.map(({ headers }) => headers.host.split(':')[0]), ['127.0.0.1', 'localhost', '127.0.0.1', 'localhost'])
+  })
+
+  it('knows what did not change: by ETag, by Last-Modified, and not by those of another address', async () => {
+    const upstream = given.open({}, { ttl: 600 })
+    given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
+    const first = await upstream.fetch(TILE)
+    assert.ok(first.kind === 'tiles')
+    assert.equal(first.lastModified, '2023-06-01T08:00:00Z')
+    assert.ok(first.origin.etag && first.origin.lastModified)
+    for (const validators of [first.origin, { etag: first.origin.etag }, { lastModified: first.origin.lastModified }]) {
+      const again = await upstream.fetch(TILE, { validators })
+      assert.ok(again.kind === 'unchanged', inspect(validators))
+      assert.deepEqual([again.origin, again.asked, again.tiles], [first.origin, TILE, [TILE]])
+      assert.ok(again.expires && again.expires > new Date(Date.now() + 590000).toISOString())
+    }
+    assert.equal((await upstream.fetch(TILE, { validators: { ...first.origin, url: 'http://other/' } })).kind, 'tiles')
+    given.server.epoch++
+    assert.equal((await upstream.fetch(TILE, { validators: first.origin })).kind, 'tiles')
+  })
+
+  it('takes no 304 for an answer to a request without conditions', async () => {
+    given.server.behave({ status: 304 })
+    assert.equal(await codeOf(given.open().fetch(TILE)), 'UPSTREAM_FAILED')
+  })
+
+  it('tells when the upstream changed its tile only if the layer wants it', async () => {
+    given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
+    const fetched = await given.open({ time: 'fetched' }).fetch(TILE)
+    assert.ok(fetched.kind === 'tiles' && fetched.lastModified === undefined)
+    given.server.behave({ lastModified: new Date(Date.now() + 86400000).toISOString() })
+    const tomorrow = await given.open().fetch(TILE)
+    assert.ok(tomorrow.kind === 'tiles' && tomorrow.lastModified === undefined)
+  })
+
+  it('remembers briefly what is missing, tile by tile', async () => {
+    for (const status of [404, 410, 204]) {
+      given.server.requests.length = 0
+      given.server.behave({ status, only: ({ x }) => x === TILE.x })
+      const upstream = given.open({ negative: 0.5 })
+      const before = Date.now()
+      const missing = await upstream.fetch(TILE)
+      assert.ok(missing.kind === 'missing' && missing.until >= before + 500 && missing.until <= Date.now() + 500)
+      assert.deepEqual(await upstream.fetch(TILE), missing)
+      assert.equal((await upstream.fetch({ ...TILE, x: 3 })).kind, 'tiles')
+      assert.equal(given.server.asked.length, 2)
+      given.server.behave()
+      await until(async () => (await upstream.fetch(TILE)).kind === 'tiles', { what: 'the memory to fade' })
+    }
+  })
+
+  it('asks for nothing beyond its zooms and bounds', async () => {
+    const upstream = given.open({ maxzoom: 4, bounds: [0, 0, 90, 80] })
+    for (const tile of [TILE, { z: 3, x: 0, y: 0 }]) assert.equal((await upstream.fetch(tile)).kind, 'missing')
+    assert.equal(given.server.requests.length, 0)
+  })
+
+  const broken = {
+    'an error of the server': { status: 500 },
+    'a gateway in between': { status: 502 },
+    'a page of HTML': { body: '<html><body>maintenance</body></html>', type: 'text/html' },
+    'a page of HTML that says it is an image': { body: '<html><body>maintenance</body></html>' },
+    'a picture of another kind': { body: 'GIF89a...........................' },
+    'an SVG': { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', type: 'image/svg+xml' },
+    'nothing at all': { body: '' },
+    'an image cut off, and the length says so': { truncate: 100 },
+    'an image without its last byte': { truncate: 1 },
+    'a connection that ends in the middle': { cut: true },
+    'what says that it is packed and is garbage': { body: Buffer.concat([Buffer.from([0x1f, 0x8b, 8]), Buffer.alloc(50, 7)]), headers: { 'content-encoding': 'gzip' } },
+    'a partial answer': { status: 206 },
+    'teapots': { status: 418 },
+    'a redirect to nowhere': { redirect: 'http://' },
+    'a redirect to a file': { redirect: 'file:///etc/passwd' },
+    'redirects without end': { redirect: ({ url }) => url }
+  }
+  for (const [what, behaviour] of Object.entries(broken)) {
+    it(`fails for ${what}, and is well again afterwards`, async () => {
+      given.server.behave({ ...behaviour, times: behaviour.redirect ? 10 : 1 })
+      const upstream = given.open()
+      await assert.rejects(upstream.fetch(TILE), { code: 'UPSTREAM_FAILED' })
+      given.server.behave()
+      assert.deepEqual(await bytesOf(upstream), await given.server.tile(5, 17, 11))
+    })
+  }
+
+  it('reads the type from the bytes, whatever the header says', async () => {
+    const jpeg = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#123456' } }).jpeg().toBuffer()
+    given.server.behave({ body: jpeg, type: 'image/png' })
+    assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/jpeg')
+    given.server.behave({ type: 'text/plain' })
+    assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/png')
+  })
+
+  it('unpacks what is packed, and believes no one who only says so', async () => {
+    given.server.behave({ gzip: true })
+    assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
+    given.server.behave({ headers: { 'content-encoding': 'gzip' } })
+    assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
+  })
+
+  it('packs vector tiles that come unpacked, and keeps those that come packed as they are', async () => {
+    const raw = Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20])
+    const packed = gzipSync(raw)
+    const fetch = async behaviour => {
+      given.server.behave(behaviour)
+      return given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.pbf` }, { format: 'pbf' }).fetch(TILE)
+    }
+    for (const behaviour of [{ body: raw }, { body: packed }, { body: packed, headers: { 'content-encoding': 'gzip' } }]) {
+      const [{ bytes, type }] = tilesOf(await fetch(behaviour))
+      assert.equal(type, 'application/vnd.mapbox-vector-tile')
+      if (behaviour.body === packed) assert.deepEqual(bytes, packed)
+    }
+    assert.equal((await fetch({ body: '' })).kind, 'missing', 'an empty vector tile')
+    assert.equal(await codeOf(fetch({ body: '<html>' })), 'UPSTREAM_FAILED')
+    assert.equal(given.server.asked.at(-1)?.headers['accept-encoding'], 'gzip')
+  })
+
+  it('follows a few redirects', async () => {
+    given.server.behave({ redirect: ({ url }) => `/xyz${url.replace('/old', '')}`, only: ({ url }) => url.startsWith('/old') })
+    const upstream = given.open({ url: `${given.server.url}/old/{z}/{x}/{y}.png` })
+    const answer = await upstream.fetch(TILE)
+    assert.deepEqual(tilesOf(answer)[0].bytes, await given.server.tile(5, 17, 11))
+    assert.ok(answer.kind === 'tiles' && answer.origin.url.includes('/old/'), 'the next time it asks the same address')
+    assert.equal(upstream.state().requests, 2)
+  })
+
+  it('takes no more than a bounded answer', async () => {
+    given.server.behave({ body: Buffer.alloc(3e6) })
+    await assert.rejects(given.open({}, {}, { limits: { maxBytes: 1e6 } }).fetch(TILE), { code: 'UPSTREAM_FAILED', message: /too large/ })
+    const bomb = gzipSync(Buffer.alloc(80e6))
+    given.server.behave({ body: bomb, headers: { 'content-encoding': 'gzip' } })
+    await assert.rejects(given.open().fetch(TILE), { code: 'UPSTREAM_FAILED', message: /cannot be unpacked/ })
+  })
+
+  it('waits no longer than the layer says, for an answer or for its end', async () => {
+    for (const behaviour of [{ never: true }, { drip: 20 }]) {
+      given.server.behave(behaviour)
+      const began = performance.now()
+      await assert.rejects(given.open({ timeout: 0.3 }).fetch(TILE), { code: 'UPSTREAM_FAILED', message: /no answer within 0\.3 s/ })
+      assert.ok(performance.now() - began < 3000)
+    }
+    await until(() => given.server.inFlight === 0, { what: 'the connections to end' })
+  })
+
+  it('cannot be reached where nobody listens, and says so', async () => {
+    await assert.rejects(given.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE), { code: 'UPSTREAM_UNREACHABLE', message: /^cannot reach the upstream http:\/\/127\.0\.0\.1:1: the connection was refused$/ })
+    await assert.rejects(given.open({ url: 'http://no-such-host.invalid/{z}/{x}/{y}.png' }).fetch(TILE), { code: 'UPSTREAM_UNREACHABLE' })
+  })
+
+  it('stops when it is told to, before and while it asks', async () => {
+    given.server.behave({ never: true })
+    const stop = new AbortController()
+    const fetching = given.open().fetch(TILE, { signal: stop.signal })
+    await until(() => given.server.asked.length === 1, { what: 'the request' })
+    stop.abort()
+    await assert.rejects(fetching, { code: 'ABORTED' })
+    await until(() => given.server.inFlight === 0, { what: 'the connection to end' })
+    await assert.rejects(given.open().fetch(TILE, { signal: stop.signal }), { code: 'ABORTED' })
+    const closing = given.open()
+    const pending = closing.fetch(TILE)
+    await until(() => given.server.asked.length === 2, { what: 'the request' })
+    await Promise.all([assert.rejects(pending, { code: 'ABORTED' }), closing.close()])
+    await assert.rejects(closing.fetch(TILE), { code: 'ABORTED' })
+  })
+
+  it('asks again by itself when a kept connection had gone', async () => {
+    const upstream = given.open()
+    await upstream.fetch(TILE)
+    await given.server.close()
+    await given.server.start()
+    assert.equal((await upstream.fetch(TILE)).kind, 'tiles')
+  })
+})
