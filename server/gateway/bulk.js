@@ -52,12 +52,15 @@ export async function readTimelines (couch, ids, { signal, retries } = {}) {
   const queries = [{ keys: ids, include_docs: true }, ...ids.map(pastRange)]
   const { results } = await couch.request({ method: 'POST', path: '_all_docs/queries', body: { queries }, signal, retries })
   const [heads, ...pasts] = results.map(({ rows }) => rows)
-  return new Map(ids.map((id, index) => [id, timelineOf(couch, id, heads?.[index], pasts[index])]))
+  if (!heads || pasts.length !== ids.length) throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: 'results are missing' })
+  // by key and not by place: of a single key that is not there CouchDB says nothing at all
+  const byKey = new Map(heads.map(row => [row.key, row]))
+  return new Map(ids.map((id, index) => [id, timelineOf(couch, id, byKey.get(id), pasts[index])]))
 }
 
 function timelineOf (couch, id, head, past) {
-  const failure = head?.error ? head.error !== 'not_found' && head : !(head && past) && { error: 'no answer' }
-  if (failure) return asError(couch, failure)
+  if (!past) return asError(couch, { error: 'no answer' })
+  if (head?.error && head.error !== 'not_found') return asError(couch, head)
   /** @type {Moment[]} */
   const moments = []
   for (const row of past) {
@@ -65,7 +68,7 @@ function timelineOf (couch, id, head, past) {
     const time = EXACT.exec(row.id)?.[1]
     if (time) moments.push({ id: row.id, time, current: false })
   }
-  if (isExactTime(head.doc?.time)) moments.push({ id, time: head.doc.time, current: true })
+  if (isExactTime(head?.doc?.time)) moments.push({ id, time: head.doc.time, current: true })
   return timeline(moments)
 }
 

@@ -44,7 +44,7 @@ export class Follower {
    * @param {object} options
    * @param {(change: {id: string, rev: string, deleted: boolean}) => void} options.onChange
    * @param {() => void} options.onReset whatever is kept may be wrong: another database, or changes that were missed
-   * @param {import('./log.js').Log | any} [options.log]
+   * @param {any} [options.log]
    * @param {Partial<typeof followDefaults>} [options.limits]
    */
   constructor (store, { onChange, onReset, log, limits }) {
@@ -156,7 +156,8 @@ export class Follower {
     return end.heard
   }
 
-  #take ({ id, changes: [{ rev }], deleted = false, seq }) {
+  /** @param {import('./feed.js').Change} change */
+  #take ({ id, changes, deleted = false, seq }) {
     if (seq !== null && seq !== undefined) {
       // told again of what has been told: the store does not know the place, and begins somewhere else
       if (position(seq) <= position(this.#since)) {
@@ -167,7 +168,7 @@ export class Follower {
       this.#since = seq
     }
     this.#counts.changes++
-    this.onChange({ id, rev, deleted })
+    this.onChange({ id, rev: changes[0].rev, deleted })
   }
 
   #sign () {

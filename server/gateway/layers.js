@@ -27,6 +27,7 @@ export class LayerBook {
   /** @type {Promise<void> | undefined} */
   #reading
   #failedAt = -Infinity
+  #inTrouble = false
   /** @type {Map<string, Times>} */
   #times = new Map()
 
@@ -166,10 +167,13 @@ export class LayerBook {
       const before = this.#book
       this.#book = new Map(answer.rows.filter(({ doc }) => isLayer(doc?.layer)).map(({ doc: { _id, _rev, type, ...layer } }) => [layer.layer, layer]))
       this.#read = version
+      this.#inTrouble = false
       if (!isDeepStrictEqual(before, this.#book)) this.onChange?.(this.#book)
     } catch (error) {
+      // once a trouble, not once a request
+      if (!this.#inTrouble) this.log?.warn?.({ code: error.code, reason: error.message }, 'the layers cannot be read')
+      this.#inTrouble = true
       this.#failedAt = Date.now()
-      this.log?.warn?.({ code: error.code, reason: error.message }, 'the layers cannot be read')
       throw error
     }
   }

@@ -30,6 +30,7 @@ export class Past {
   async get (id, time, signal) {
     const when = this.#endOf(time)
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      /** @type {import('./bulk.js').Moment[]} */
       const moments = this.cache.timeline(id) ?? await this.reader.timeline(id, signal)
       const moment = asOf(moments, when)
       if (!moment) break

@@ -53,7 +53,7 @@ export class TileService {
       limits
     })
     this.#cache = cache
-    this.#refresher = new Refresher({ store, cache, reader, upstreams, metrics, log, limits })
+    this.#refresher = new Refresher({ store, cache, reader, metrics, log, limits })
     this.#past = new Past({ cache, reader })
     this.#present = new Present({ cache, reader, upstreams, refresher: this.#refresher, clock, options, limits })
     this.#follower = new Follower(store, {

@@ -1,0 +1,219 @@
+// Misses that share requests to the store: how many there are, what each brings, and whom a failure concerns.
+import assert from 'node:assert/strict'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { Announced } from '../../server/gateway/announced.js'
+import { BulkReader } from '../../server/gateway/bulk.js'
+import { noiseTile } from '../../bench/tiles.js'
+import { until } from '../../bench/wait.js'
+import { gate, startFront } from '../client/support/front.js'
+import { json, onEachStore } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+
+const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
+const SIDE = 32
+const idOf = index => `osm:5:${Math.floor(index / SIDE)}:${index % SIDE}`
+const bytesOf = doc => doc?._attachments.tile.data
+
+onEachStore('reading many tiles at once', backend => {
+  let store, front, announced
+  before(async function () {
+    this.timeout(60000)
+    store = await Store.create(await backend.database())
+    await store.write(square({ layer: 'osm', time: T1, side: SIDE, seed: (x, y) => x * SIDE + y }))
+    await store.write(square({ layer: 'osm', time: T2, side: 4, seed: (x, y) => x === 3 ? null : 5000 + x * SIDE + y }))
+    front = await startFront(store.url)
+  })
+  beforeEach(() => {
+    front.reset()
+    announced = new Announced()
+  })
+  after(async () => {
+    await front.close()
+    await store.destroy()
+  })
+
+  async function open (limits = {}, more = {}) {
+    const url = new URL(front.url)
+    const { username, password } = new URL(await backend.url())
+    Object.assign(url, { username, password })
+    return new BulkReader(new Store(new Couch(url.href, { firstDelay: 5, longestDelay: 20 })), {
+      announced,
+      onDocument: (id, doc) => doc,
+      onTimeline: (id, moments) => moments,
+      limits: { retries: 1, pause: 5, ...limits },
+      ...more
+    })
+  }
+  const asked = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
+
+  it('brings a thousand tiles that are wanted at once in a few requests, each with its bytes', async () => {
+    const reader = await open()
+    const docs = await Promise.all(Array.from({ length: 1000 }, (_, index) => reader.document(idOf(index))))
+    docs.forEach((doc, index) => {
+      const [x, y] = [Math.floor(index / SIDE), index % SIDE]
+      const seed = x < 3 && y < 4 ? 5000 + index : index
+      if (x === 3 && y < 4) assert.equal(doc.gone, true)
+      else assert.ok(bytesOf(doc).equals(png(seed)), doc._id)
+    })
+    assert.ok(front.requests().length <= Math.ceil(1000 / 64) + 2, `${front.requests().length} requests`)
+    assert.equal(asked().flat().length, 1000)
+    assert.ok(asked().every(ids => ids.length <= 64))
+  })
+
+  it('asks once for a tile that a thousand want', async () => {
+    const reader = await open()
+    const docs = await Promise.all(Array.from({ length: 1000 }, () => reader.document(idOf(40))))
+    assert.ok(docs.every(doc => bytesOf(doc).equals(png(40))))
+    assert.deepEqual(asked(), [[idOf(40)]])
+  })
+
+  it('has so many requests in flight and no more; what comes meanwhile goes into the next one together', async () => {
+    const reader = await open({ requests: 2, most: 8 })
+    let inFlight = 0
+    let most = 0
+    front.rule(async () => {
+      most = Math.max(most, ++inFlight)
+      await new Promise(resolve => { setTimeout(resolve, 20) })
+      inFlight--
+    })
+    await Promise.all(Array.from({ length: 64 }, (_, index) => reader.document(idOf(100 + index))))
+    assert.equal(most, 2)
+    assert.equal(front.requests().length, 8)
+  })
+
+  it('asks for fewer tiles at once when they are large', async () => {
+    const time = '2020-01-01T00:00:00Z'
+    await store.write(Array.from({ length: 12 }, (_, x) => ({ layer: 'big', z: 6, x, y: 0, time, bytes: noiseTile(x, 400000) })))
+    const reader = await open({ maxBytes: 1e6, requests: 1 })
+    await reader.document('big:6:0:0')
+    front.forget()
+    await Promise.all(Array.from({ length: 11 }, (_, x) => reader.document(`big:6:${x + 1}:0`)))
+    assert.ok(asked().every(ids => ids.length <= 3), JSON.stringify(asked()))
+  })
+
+  it('answers null for what is not there or was deleted, and gives no place to what other tiles lack', async () => {
+    await store.write([{ layer: 'tmp', z: 0, x: 0, y: 0, time: T1, bytes: png(1) }])
+    const { _rev: rev } = await store.couch.get('tmp:0:0:0')
+    await json(`${await urlOf('tmp:0:0:0')}?rev=${rev}`, { method: 'DELETE' })
+    const reader = await open()
+    const [deleted, none, there] = await Promise.all(['tmp:0:0:0', 'osm:9:9:9', idOf(50)].map(id => reader.document(id)))
+    assert.deepEqual([deleted, none], [null, null])
+    assert.ok(bytesOf(there).equals(png(50)))
+  })
+
+  it('shows the winner of a conflict', async () => {
+    const docs = ['a', 'f'].map((digit, index) => ({
+      _id: 'two:0:0:0', _rev: `1-${digit.repeat(32)}`, type: 'tile', layer: 'two', z: 0, x: 0, y: 0, current: true, time: T1,
+      _attachments: { tile: { content_type: 'image/png', data: png(index).toString('base64') } }
+    }))
+    await json(`${await urlOf('_bulk_docs')}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ new_edits: false, docs }) })
+    const reader = await open()
+    assert.ok(bytesOf(await reader.document('two:0:0:0')).equals(png(1)))
+  })
+
+  it('fails one tile alone when that one cannot be read', async () => {
+    front.rule(({ body }) => body.docs.some(({ id }) => id === idOf(77)) ? { status: 500, body: '{"error":"badarg","reason":"a broken attachment"}' } : undefined)
+    const reader = await open({ retries: 0 })
+    const results = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(64 + index))))
+    const failed = results.flatMap(({ status }, index) => status === 'rejected' ? [idOf(64 + index)] : [])
+    assert.deepEqual(failed, [idOf(77)])
+    assert.equal(results[13].reason.code, 'COUCHDB_ERROR')
+    assert.ok(front.requests().length <= 2 * Math.log2(64) + 1, `${front.requests().length} requests`)
+  })
+
+  it('does not ask a store that fails for everything again and again in smaller pieces', async () => {
+    front.rule(() => ({ status: 500, body: '{"error":"badarg","reason":"everything is broken"}' }))
+    const reader = await open({ retries: 0, splits: 24 })
+    const results = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => reader.document(idOf(index))))
+    assert.ok(results.every(({ reason }) => reason?.code === 'COUCHDB_ERROR'))
+    assert.ok(front.requests().length <= 25, `${front.requests().length} requests`)
+    front.reset()
+    front.rule(() => ({ status: 503, body: '{"error":"busy","reason":"later"}' }))
+    await assert.rejects(Promise.all([reader.document(idOf(1)), reader.document(idOf(2))]))
+    assert.equal(front.requests().length, 1, 'a busy one is not asked twice')
+  })
+
+  it('gives everybody who waits for a failure an error of his own', async () => {
+    front.rule(() => ({ status: 500, body: '{"error":"x","reason":"y"}' }))
+    const reader = await open({ retries: 0 })
+    const [a, b] = await Promise.allSettled([reader.document(idOf(1)), reader.document(idOf(1))])
+    assert.equal(a.reason.code, b.reason.code)
+    assert.notEqual(a.reason, b.reason)
+    assert.equal(front.requests().length, 1)
+  })
+
+  it('gives up a store that takes the question and does not answer', async () => {
+    const held = gate()
+    front.rule(() => held.opened)
+    const reader = await open({ timeout: 200 })
+    await assert.rejects(reader.document(idOf(1)), { code: 'UNREACHABLE', message: /no answer within 0.2 s/ })
+    held.open()
+    front.reset()
+    assert.ok(bytesOf(await reader.document(idOf(60))).equals(png(60)), 'and asks it again afterwards')
+  })
+
+  it('does not ask for what nobody waits for any more, and goes on for those who stay', async () => {
+    const reader = await open({ requests: 1 })
+    const held = gate()
+    front.rule(() => held.opened)
+    const first = reader.document(idOf(60))
+    await until(() => front.requests().length === 1)
+    const left = new AbortController()
+    const gone = [reader.document(idOf(61), left.signal), reader.document(idOf(61), left.signal)]
+    const shared = [reader.document(idOf(62), left.signal), reader.document(idOf(62))]
+    const early = reader.document(idOf(60), left.signal)
+    left.abort()
+    for (const one of [...gone, shared[0], early]) await assert.rejects(one, { code: 'ABORTED' })
+    held.open()
+    assert.ok(bytesOf(await first).equals(png(60)))
+    assert.ok(bytesOf(await shared[1]).equals(png(62)))
+    assert.deepEqual(asked(), [[idOf(60)], [idOf(62)]])
+    await assert.rejects(reader.document(idOf(63), AbortSignal.abort()), { code: 'ABORTED' })
+  })
+
+  it('reads a tile again that changed while it was read', async () => {
+    const kept = []
+    const reader = await open({}, { onDocument: (id, doc, keep) => { kept.push(keep); return doc } })
+    const held = gate()
+    let first = true
+    front.rule(async () => {
+      if (first) await held.opened
+      first = false
+    })
+    const reading = reader.document(idOf(70))
+    await until(() => front.requests().length === 1)
+    const { _rev: rev } = await store.couch.get(idOf(70))
+    announced.announce(idOf(70), `9${rev.slice(1)}`, false) // of a revision that no reading will ever bring
+    held.open()
+    assert.ok(bytesOf(await reading).equals(png(70)))
+    assert.equal(front.requests().length, 3, 'as often as may be')
+    assert.deepEqual(kept, [false], 'what is behind is handed out and not kept')
+    announced.announce(idOf(71), (await store.couch.get(idOf(71)))._rev, false)
+    await reader.document(idOf(71))
+    assert.deepEqual(kept, [false, true])
+  })
+
+  it('brings the timelines of many tiles in one request, those of neighbours apart', async () => {
+    const reader = await open()
+    const timelines = await Promise.all(Array.from({ length: 32 }, (_, y) => reader.timeline(`osm:5:0:${y}`)))
+    timelines.forEach((moments, y) => {
+      const id = `osm:5:0:${y}`
+      const changed = y < 4
+      assert.deepEqual(moments, [...(changed ? [{ id: `${id}@${T1}`, time: T1, current: false }] : []), { id, time: changed ? T2 : T1, current: true }])
+    })
+    assert.deepEqual(front.requests().map(({ path }) => path), ['_all_docs/queries'])
+    assert.deepEqual(await reader.timeline('osm:9:9:9'), [])
+  })
+
+  it('counts a version once that stands in the past and as the head, as after a load that was killed', async () => {
+    const { rows: [{ doc }] } = await json(`${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&attachments=true`)
+    const { _rev, _attachments: { tile }, ...fields } = doc
+    await store.couch.put({ ...fields, _id: `${idOf(80)}@${T1}`, current: false, _attachments: { tile: { content_type: tile.content_type, data: tile.data } } })
+    await store.couch.put({ _id: `${idOf(80)}@yesterday`, type: 'tile' })
+    const reader = await open()
+    assert.deepEqual(await reader.timeline(idOf(80)), [{ id: idOf(80), time: T1, current: true }])
+  })
+
+  const urlOf = async path => `${await backend.url()}/${store.couch.db}/${path}`
+})
