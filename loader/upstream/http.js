@@ -134,7 +134,7 @@ function resolve (location, url, first) {
   } catch {
     throw failed(first, 'it redirects to something that is no address')
   }
-  if (!/^https?:$/.test(next.protocol)) throw failed(first, `it redirects to ${next.protocol}`)
+  if (!/^https?:$/.test(next.protocol)) throw failed(first, 'it redirects to what is not HTTP')
   return next
 }
 

@@ -165,7 +165,7 @@ export class Upstream {
     if (status === 429) throw new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: 'it is asked too much (429)', retryAfter: retryAfter(headers) })
     if (status !== 200) throw this.#failed(`it answered ${status}`, status)
 
-    const found = tileFrom(answer, { vector: this.#isVector })
+    const found = tileFrom(answer, { vector: this.#isVector, conceal: text => this.#secrets.conceal(text) })
     if ('why' in found) throw this.#failed(found.why)
     const digest = this.#mustCut(address) ? `md5-${createHash('md5').update(answer.bytes).digest('base64')}` : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import sharp from 'sharp'
+import { inspectTile } from '../../core/index.js'
+import { pixelsOf, tilePixels } from '../support/drawing.js'
+import { until } from '../../bench/wait.js'
+import { codeOf, useUpstream } from './support.js'
+
+for (const size of [256, 512]) {
+  describe(`metatiles of tiles of ${size} pixels`, () => {
+    const given = useUpstream({ tileSize: size })
+    const open = (settings, layer) => given.open({ type: 'wms', ...settings }, { tileSize: size, ...layer })
+
+    /** Every tile of the answer shows what the upstream draws there, to the pixel. */
+    async function checkPixels (answer, epoch = 0) {
+      assert.equal(answer.kind, 'tiles')
+      for (const { z, x, y, bytes, type } of answer.tiles) {
+        assert.equal(inspectTile(bytes).type, type)
+        assert.equal(Buffer.compare(await pixelsOf(bytes), tilePixels(z, x, y, { epoch, size })), 0, `${z}/${x}/${y}`)
+      }
+      return answer.tiles
+    }
+
+    it('are cut to the pixel: in the middle, at each edge and corner of the world, where there is less world than metatile', async () => {
+      const cases = [[4, 5, 6, 16], [4, 0, 0, 16], [4, 15, 15, 16], [4, 15, 3, 16], [4, 3, 15, 16], [1, 1, 0, 4], [0, 0, 0, 1], [5, 31, 0, 16]]
+      for (const [z, x, y, count] of size === 256 ? cases : cases.slice(0, 2)) {
+        const upstream = open()
+        const tiles = await checkPixels(await upstream.fetch({ z, x, y }))
+        assert.deepEqual(tiles.map(tile => ({ z: tile.z, x: tile.x, y: tile.y })), upstream.groupOf(z, x, y).tiles)
+        assert.equal(tiles.length, count, `${z}/${x}/${y}`)
+      }
+      assert.deepEqual(given.server.requests.map(({ kind }) => kind).filter(kind => kind !== 'wms'), [])
+    })
+
+    it('are cut to the pixel for every size of metatile and buffer, in both versions', async () => {
+      for (const [metatile, buffer, version] of [[1, 0, '1.1.1'], [1, 1, '1.3.0'], [2, 0, '1.1.1'], [3, 17, '1.3.0'], [2, 256, '1.1.1']]) {
+        const tiles = await checkPixels(await open({ metatile, buffer, version }).fetch({ z: 6, x: 13, y: 22 }))
+        assert.equal(tiles.length, metatile ** 2)
+        const { view } = given.server.requests.at(-1) ?? {}
+        assert.equal(view?.width, metatile * size + 2 * buffer)
+      }
+    })
+  })
+}
+
+describe('metatiles', () => {
+  const given = useUpstream()
+  const open = (settings, layer, more) => given.open({ type: 'wms', ...settings }, layer, more)
+
+  it('ask for nothing outside the world, and hold no tile outside the bounds', async () => {
+    const upstream = open({ buffer: 100 }, { bounds: [-180, 60, -100, 85] })
+    const answer = await upstream.fetch({ z: 3, x: 0, y: 0 })
+    assert.ok(answer.kind === 'tiles')
+    assert.deepEqual(answer.tiles.map(({ x, y }) => `${x}/${y}`).sort(), ['0/0', '0/1', '0/2', '1/0', '1/1', '1/2'])
+    assert.deepEqual(given.server.requests[0].view, { z: 3, px: 0, py: 0, width: 612, height: 868 })
+    assert.equal((await upstream.fetch({ z: 3, x: 2, y: 0 })).kind, 'missing')
+    assert.equal(given.server.requests.length, 1)
+  })
+
+  it('come in the format that the layer wants', async () => {
+    for (const [settings, layer, wanted] of [
+      [{}, {}, 'image/png'], [{}, { format: 'jpg' }, 'image/jpeg'], [{ format: 'image/webp' }, { format: 'png' }, 'image/webp'], [{ format: 'image/jpeg' }, {}, 'image/jpeg']
+    ]) {
+      const answer = await open({ metatile: 2, buffer: 8, ...settings }, layer).fetch({ z: 6, x: 13, y: 22 })
+      assert.ok(answer.kind === 'tiles')
+      assert.equal(given.server.requests.at(-1)?.query.get('FORMAT'), wanted)
+      for (const { bytes, type } of answer.tiles) {
+        assert.equal(type, wanted)
+        assert.equal(inspectTile(bytes).type, wanted)
+        const { width, height } = await sharp(bytes).metadata()
+        assert.deepEqual([width, height], [256, 256])
+      }
+    }
+  })
+
+  it('of few colours stay so, and of transparent ones transparent, pixel by pixel', async () => {
+    const side = 2 * 256
+    const colours = Array.from({ length: 200 }, (_, index) => [index * 37 % 256, index * 91 % 256, index * index % 256, index % 5 ? 255 : index])
+    const pixels = Buffer.from(Array.from({ length: side * side }, (_, at) => colours[(at * 7919 + (at >> 9) * 31) % 200]).flat())
+    for (const palette of [true, false]) {
+      const body = await sharp(pixels, { raw: { width: side, height: side, channels: 4 } }).png({ palette, dither: 0 }).toBuffer()
+      const picture = await sharp(body).ensureAlpha().raw().toBuffer()
+      given.server.behave({ body })
+      const answer = await open({ metatile: 2, buffer: 0 }).fetch({ z: 6, x: 12, y: 22 })
+      assert.ok(answer.kind === 'tiles')
+      for (const { x, y, bytes } of answer.tiles) {
+        const wanted = await sharp(picture, { raw: { width: side, height: side, channels: 4 } }).extract({ left: (x - 12) * 256, top: (y - 22) * 256, width: 256, height: 256 }).raw().toBuffer()
+        assert.equal(Buffer.compare(await sharp(bytes).ensureAlpha().raw().toBuffer(), wanted), 0, `palette ${palette}, ${x}/${y}`)
+        assert.equal(Boolean((await sharp(bytes).metadata()).isPalette), palette)
+      }
+    }
+  })
+
+  it('take grey, 16-bit and interlaced pictures', async () => {
+    const grey = sharp(Buffer.from(Array.from({ length: 512 * 512 }, (_, at) => at % 251)), { raw: { width: 512, height: 512, channels: 1 } })
+    for (const body of [await grey.clone().png().toBuffer(), await grey.clone().toColourspace('b-w').png().toBuffer(), await grey.clone().toColourspace('rgb16').png().toBuffer(), await grey.clone().png({ progressive: true }).toBuffer()]) {
+      given.server.behave({ body })
+      const answer = await open({ metatile: 2, buffer: 0 }).fetch({ z: 6, x: 12, y: 22 })
+      assert.ok(answer.kind === 'tiles')
+      const [first] = answer.tiles
+      const [r, g, b] = [...(await pixelsOf(first.bytes)).subarray(300, 303)]
+      assert.ok([r, g, b].every(value => value === 100), `${[r, g, b]}`)
+    }
+  })
+
+  it('fail for a picture of another size, one that is cut off, and an exception with its words', async () => {
+    const small = await sharp({ create: { width: 100, height: 100, channels: 3, background: '#abcdef' } }).png().toBuffer()
+    given.server.behave({ body: small })
+    await assert.rejects(open().fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /100 x 100 pixels, not 1152 x 1152/ })
+    for (const truncate of [1, 1000, 3000]) {
+      given.server.behave({ truncate })
+      await assert.rejects(open().fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED' })
+    }
+    // whole by its frame, and rotten inside
+    const rotten = Buffer.from(await given.server.tile(4, 5, 5))
+    rotten.fill(0x55, rotten.length >> 1, rotten.length - 40)
+    given.server.behave({ body: rotten })
+    await assert.rejects(open({ metatile: 1, buffer: 1 }).fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED' })
+    given.server.behave()
+    await assert.rejects(open({ url: `${given.server.url}/wms`, params: { REQUEST_: '' }, srs: 'EPSG:900913' }).fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /it says Invalid: bad SRS or CRS/ })
+  })
+
+  it('that are byte for byte what they were need no cutting, though the server knows no ETag', async () => {
+    given.server.behave({ etag: false })
+    const upstream = open({ metatile: 2 })
+    const first = await upstream.fetch({ z: 6, x: 13, y: 22 })
+    assert.ok(first.kind === 'tiles' && first.origin.digest && !first.origin.etag)
+    const again = await upstream.fetch({ z: 6, x: 12, y: 23 }, { validators: first.origin })
+    assert.ok(again.kind === 'unchanged')
+    assert.deepEqual(again.tiles, upstream.groupOf(6, 13, 22).tiles)
+    given.server.epoch++
+    assert.equal((await upstream.fetch({ z: 6, x: 12, y: 23 }, { validators: first.origin })).kind, 'tiles')
+  })
+
+  it('are missing as a whole, and remembered so', async () => {
+    given.server.behave({ status: 404 })
+    const upstream = open()
+    for (const x of [4, 5, 6, 7]) assert.equal((await upstream.fetch({ z: 4, x, y: 5 })).kind, 'missing')
+    assert.equal(given.server.requests.length, 1)
+  })
+})
+
+describe('what is given to an upstream in confidence', () => {
+  const given = useUpstream()
+  const secrets = () => ({ [given.server.host]: { Authorization: 'Bearer hunter2-hunter2', '?key': 'k3y/with space' } })
+  const shown = error => [error.message, error.stack, JSON.stringify(error), JSON.stringify(error.details)].join(' ')
+
+  it('goes to its host, as headers and as parameters, and nowhere else', async () => {
+    await given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.png?style=a` }, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 })
+    const [{ headers, query }] = given.server.asked
+    assert.equal(headers.authorization, 'Bearer hunter2-hunter2')
+    assert.deepEqual([query.get('key'), query.get('style')], ['k3y/with space', 'a'])
+    await given.open({}, {}, { secrets: { 'other.example.org': { Authorization: 'x' }, '127.0.0.1': { Authorization: 'x' } } }).fetch({ z: 1, x: 0, y: 0 })
+    assert.equal(given.server.asked[1].headers.authorization, undefined)
+  })
+
+  it('does not follow a redirect to another host', async () => {
+    const { host, url } = given.server
+    const elsewhere = url.replace('127.0.0.1', 'localhost')
+    given.server.behave({ redirect: request => `${elsewhere}${request.url.split('?')[0]}`, only: request => request.headers.host === host })
+    assert.equal((await given.open({}, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles')
+    const [first, second] = given.server.asked
+    assert.ok(first.headers.authorization && first.query.has('key'))
+    assert.deepEqual([second.headers.authorization, second.query.has('key')], [undefined, false])
+  })
+
+  it('is in no answer and in no error, not even where the server repeats it', async () => {
+    const upstream = given.open({}, {}, { secrets: secrets() })
+    const answer = await upstream.fetch({ z: 1, x: 0, y: 0 })
+    assert.ok(answer.kind === 'tiles' && !/hunter2|k3y/.test(JSON.stringify(answer.origin)))
+    for (const behaviour of [
+      { body: 'hunter2-hunter2' }, { body: `${'.'.repeat(55)}hunter2-hunter2` }, { body: 'k3y/with space' }, { body: 'k3y%2Fwith%20space' }, { body: '<ServiceException>no such key: Bearer hunter2-hunter2 k3y/with space</ServiceException>' },
+      { body: 'x', type: 'text/hunter2-hunter2' }, { status: 401 }, { status: 500 }, { cut: true }, { never: true }, { redirect: 'hunter2-hunter2://x' }
+    ]) {
+      given.server.behave(behaviour)
+      const error = await given.open({ timeout: 0.3 }, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 }).catch(thrown => thrown)
+      assert.match(error.code, /^UPSTREAM_/)
+      assert.ok(!/hunter2|k3y/.test(shown(error)), shown(error))
+    }
+  })
+
+  it('is refused where it is not what a header can be, without being repeated', () => {
+    for (const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } }, { h: { A: 'hunter2\r\nB: c' } }, { h: { A: 5 } }, { h: 'hunter2' }, { h: { '?': 'hunter2' } }]) {
+      assert.throws(() => given.open({}, {}, { secrets: /** @type {any} */ (bad) }), error => error.code === 'BAD_OPTION' && !shown(error).includes('hunter2'))
+    }
+  })
+
+  it('that is wrong is refused once and then not tried again for a while', async () => {
+    for (const status of [401, 403]) {
+      given.server.requests.length = 0
+      given.server.behave({ status })
+      const upstream = given.open({ negative: 0.5 })
+      for (let time = 0; time < 5; time++) await assert.rejects(upstream.fetch({ z: 1, x: 0, y: 0 }), { code: 'UPSTREAM_REFUSED', message: new RegExp(`answered ${status} for osm:1:0:0`) })
+      assert.equal(given.server.asked.length, 1)
+      assert.equal(upstream.state().circuit, 'closed', 'it is there, and answers')
+      given.server.behave()
+      await until(async () => await codeOf(upstream.fetch({ z: 1, x: 0, y: 0 })) === undefined, { what: 'another try' })
+    }
+  })
+})
