@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { TilecouchError } from '../../core/index.js'
+import { Gate } from '../../loader/upstream/gate.js'
+import { Recall } from '../../loader/upstream/recall.js'
+import { until } from '../../bench/wait.js'
+import { codeOf, useUpstream } from './support.js'
+
+const tile = x => ({ z: 8, x, y: 3 })
+const failure = () => new TilecouchError('UPSTREAM_FAILED', { url: 'http://h', why: 'it answered 500' })
+
+/** A promise and what settles it. */
+function later () {
+  /** @type {{promise: Promise<any>, resolve: (value?: any) => void, reject: (error: any) => void}} */
+  const made = /** @type {any} */ ({})
+  made.promise = new Promise((resolve, reject) => { Object.assign(made, { resolve, reject }) })
+  return made
+}
+
+describe('how much an upstream is asked', () => {
+  const given = useUpstream()
+
+  it('is so many requests at once, and all are answered', async () => {
+    const hold = later()
+    given.server.behave({ wait: hold.promise })
+    const upstream = given.open({ concurrency: 3 })
+    const answers = Promise.all(Array.from({ length: 20 }, (_, x) => upstream.fetch(tile(x))))
+    await until(() => given.server.inFlight === 3, { what: 'three requests' })
+    assert.deepEqual([upstream.state().inFlight, upstream.state().queued], [3, 17])
+    hold.resolve()
+    assert.ok((await answers).every(({ kind }) => kind === 'tiles'))
+    assert.equal(given.server.mostInFlight, 3)
+    assert.deepEqual(upstream.state(), { layer: 'osm', host: given.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
+  })
+
+  it('is so many requests a second, evenly', async () => {
+    const upstream = given.open({ rate: 20, concurrency: 10 })
+    await Promise.all(Array.from({ length: 12 }, (_, x) => upstream.fetch(tile(x))))
+    const times = given.server.asked.map(({ at }) => at).sort((a, b) => a - b)
+    assert.ok(times[11] - times[0] >= 11 * 50 - 60, `${times[11] - times[0]} ms for 12 requests`)
+    // whatever a busy machine does to the moments of arrival, no second sees more than it may
+    for (let first = 0; first + 6 < times.length; first++) assert.ok(times[first + 6] - times[first] > 150, 'never six at once')
+  })
+
+  it('is nothing more once too many wait, and that is said at once', async () => {
+    const hold = later()
+    given.server.behave({ wait: hold.promise })
+    const upstream = given.open({ concurrency: 2 }, {}, { limits: { queue: 5 } })
+    const answers = Array.from({ length: 20 }, (_, x) => codeOf(upstream.fetch(tile(x))))
+    assert.equal((await Promise.all(answers.slice(7))).filter(code => code === 'UPSTREAM_BUSY').length, 13)
+    hold.resolve()
+    assert.deepEqual(await Promise.all(answers.slice(0, 7)), Array(7).fill(undefined))
+    assert.equal(given.server.asked.length, 7)
+  })
+
+  it('is nothing of what was given up while it waited', async () => {
+    const hold = later()
+    given.server.behave({ wait: hold.promise })
+    const upstream = given.open({ concurrency: 1 })
+    const first = upstream.fetch(tile(0))
+    const stop = new AbortController()
+    const waiting = [1, 2, 3].map(x => codeOf(upstream.fetch(tile(x), { signal: stop.signal })))
+    await until(() => upstream.state().queued === 3, { what: 'three to wait' })
+    stop.abort()
+    assert.deepEqual(await Promise.all(waiting), ['ABORTED', 'ABORTED', 'ABORTED'])
+    assert.equal(upstream.state().queued, 0)
+    hold.resolve()
+    await first
+    assert.equal(given.server.asked.length, 1)
+  })
+
+  it('is nothing any more once it is closed, for what runs and for what waits', async () => {
+    given.server.behave({ never: true })
+    const upstream = given.open({ concurrency: 1, rate: 0.5 })
+    const all = [0, 1, 2].map(x => codeOf(upstream.fetch(tile(x))))
+    await until(() => given.server.asked.length === 1, { what: 'a request' })
+    await upstream.close()
+    assert.deepEqual(await Promise.all(all), ['ABORTED', 'ABORTED', 'ABORTED'])
+  })
+})
+
+describe('an upstream that limits its callers', () => {
+  const given = useUpstream()
+
+  it('is left alone as long as it wants, and then gets what waits', async () => {
+    given.server.behave({ limit: { requests: 5, per: 900, retryAfter: 1 } })
+    const upstream = given.open({ concurrency: 4 })
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, x) => upstream.fetch(tile(x))))
+    assert.ok(answers.every(({ kind }) => kind === 'tiles'))
+    const refused = given.server.asked.filter(({ status }) => status === 429)
+    const after = given.server.asked.filter(({ at }) => at > refused[0].at)
+    assert.ok(refused.length <= 4, `${refused.length} were in flight when it refused the first`)
+    assert.ok(after.filter(({ status }) => status === 200).every(({ at }) => at - refused[0].at > 900 || at - refused[0].at < 500))
+    assert.equal(upstream.state().circuit, 'closed')
+  })
+
+  it('that wants more patience than we have is a refusal that says how long, and nobody asks meanwhile', async () => {
+    given.server.behave({ status: 429, retryAfter: 120 })
+    const upstream = given.open()
+    await assert.rejects(upstream.fetch(tile(0)), error => error.code === 'UPSTREAM_REFUSED' && error.details.retryAfter === 120)
+    await assert.rejects(upstream.fetch(tile(1)), error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter > 100)
+    assert.equal(given.server.asked.length, 1)
+  })
+
+  it('again and again is a refusal in the end', async () => {
+    given.server.behave({ status: 429, retryAfter: 0 })
+    const upstream = given.open()
+    assert.equal(await codeOf(upstream.fetch(tile(0))), 'UPSTREAM_REFUSED')
+    assert.equal(given.server.asked.length, 3, 'asked and asked twice more')
+  })
+})
+
+describe('the circuit breaker', () => {
+  const given = useUpstream()
+  const limits = { failures: 3, open: 0.3, openMost: 0.5 }
+
+  it('opens after failures in a row, asks nothing, tries once, and closes when that went well', async () => {
+    given.server.behave({ status: 500 })
+    const upstream = given.open({ concurrency: 1 }, {}, { limits })
+    for (let x = 0; x < 3; x++) assert.equal(await codeOf(upstream.fetch(tile(x))), 'UPSTREAM_FAILED')
+    assert.deepEqual([upstream.state().circuit, upstream.state().failures], ['open', 3])
+    await assert.rejects(upstream.fetch(tile(4)), error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter >= 1)
+    assert.equal(given.server.asked.length, 3)
+
+    // the try fails: open again
+    await until(async () => await codeOf(upstream.fetch(tile(5))) === 'UPSTREAM_FAILED', { what: 'a try' })
+    assert.deepEqual([upstream.state().circuit, given.server.asked.length], ['open', 4])
+    assert.equal(await codeOf(upstream.fetch(tile(6))), 'UPSTREAM_BUSY')
+
+    // the try goes well: closed. While it lasts nobody else is let through
+    const hold = later()
+    given.server.behave({ wait: hold.promise })
+    const before = given.server.asked.length
+    const tries = []
+    await until(() => {
+      tries.push(codeOf(upstream.fetch(tile(tries.length))))
+      return given.server.asked.length > before
+    }, { what: 'another try' })
+    assert.equal(upstream.state().circuit, 'half-open')
+    assert.equal(await codeOf(upstream.fetch(tile(200))), 'UPSTREAM_BUSY')
+    hold.resolve()
+    assert.equal((await Promise.all(tries)).filter(code => code === undefined).length, 1)
+    assert.deepEqual([upstream.state().circuit, upstream.state().failures, given.server.asked.length], ['closed', 0, before + 1])
+    assert.equal(await codeOf(upstream.fetch(tile(7))), undefined)
+  })
+
+  it('counts failures in a row only, and neither missing tiles nor refusals', async () => {
+    const upstream = given.open({ negative: 0 }, {}, { limits })
+    for (const status of [500, 500, 200, 500, 500, 404, 500, 500, 403, 500, 500]) {
+      given.server.behave(status === 200 ? {} : { status })
+      await codeOf(upstream.fetch(tile(1)))
+    }
+    assert.deepEqual([upstream.state().circuit, upstream.state().failures], ['closed', 2])
+  })
+
+  it('opens for one that is not there, and closes when it is', async () => {
+    const upstream = given.open({}, {}, { limits })
+    await given.server.close()
+    try {
+      for (let x = 0; x < 3; x++) assert.equal(await codeOf(upstream.fetch(tile(x))), 'UPSTREAM_UNREACHABLE')
+      assert.equal(await codeOf(upstream.fetch(tile(0))), 'UPSTREAM_BUSY')
+    } finally {
+      await given.server.start()
+    }
+    await until(async () => await codeOf(upstream.fetch(tile(0))) === undefined, { what: 'the circuit to close' })
+    assert.equal(upstream.state().circuit, 'closed')
+  })
+
+  it('sends back those that wait when it opens', async () => {
+    given.server.behave({ status: 503 })
+    const upstream = given.open({ concurrency: 1 }, {}, { limits })
+    const codes = await Promise.all(Array.from({ length: 10 }, (_, x) => codeOf(upstream.fetch(tile(x)))))
+    assert.deepEqual(codes, [...Array(3).fill('UPSTREAM_FAILED'), ...Array(7).fill('UPSTREAM_BUSY')])
+    assert.equal(given.server.asked.length, 3)
+  })
+
+  it('is not held open by a try that was given up', async () => {
+    const gate = new Gate('http://h', { concurrency: 1, failures: 1, open: 0.05 })
+    assert.equal(await codeOf(gate.run(async () => { throw failure() })), 'UPSTREAM_FAILED')
+    const stop = new AbortController()
+    const began = later()
+    /** @type {string | undefined} */
+    let code = 'UPSTREAM_BUSY'
+    const trying = until(async () => {
+      code = await codeOf(gate.run(async signal => {
+        began.resolve()
+        await new Promise(resolve => { signal.addEventListener('abort', resolve) })
+        throw new TilecouchError('ABORTED')
+      }, { signal: stop.signal }))
+      return code !== 'UPSTREAM_BUSY'
+    }, { what: 'a try' })
+    await began.promise
+    stop.abort()
+    await trying
+    assert.equal(code, 'ABORTED')
+    assert.equal(await gate.run(async () => 'well'), 'well')
+    assert.equal(gate.circuit, 'closed')
+  })
+
+  it('stays open longer each time, up to a limit', async () => {
+    const gate = new Gate('http://h', { concurrency: 1, failures: 1, open: 20, openMost: 70 })
+    const open = []
+    const { now } = performance
+    let time = 0
+    performance.now = () => time
+    try {
+      for (let round = 0; round < 5; round++) {
+        assert.equal(await codeOf(gate.run(async () => { throw failure() })), 'UPSTREAM_FAILED')
+        const error = await gate.run(async () => {}).catch(thrown => thrown)
+        open.push(error.details.retryAfter)
+        time += error.details.retryAfter * 1000
+      }
+    } finally {
+      performance.now = now
+    }
+    assert.deepEqual(open, [20, 40, 70, 70, 70])
+  })
+
+  it('gives unforeseen errors to whoever asked, and goes on', async () => {
+    const gate = new Gate('http://h', { concurrency: 1, failures: 1 })
+    await assert.rejects(gate.run(async () => { throw new TypeError('x is not a function') }), TypeError)
+    assert.equal(await gate.run(async () => 1), 1)
+  })
+})
+
+describe('a brief memory', () => {
+  it('forgets in time, and the oldest when it is full', () => {
+    const recall = new Recall(3)
+    const until1 = Date.now() + 60000
+    for (const key of ['a', 'b', 'c', 'd']) recall.set(key, { until: until1 })
+    recall.set('e', { until: Date.now() - 1 })
+    assert.deepEqual(['a', 'b', 'c', 'd', 'e'].map(key => Boolean(recall.get(key))), [false, true, true, true, false])
+    recall.set('b', { until: until1 })
+    recall.set('f', { until: until1 })
+    assert.deepEqual(['b', 'c', 'd', 'f'].map(key => Boolean(recall.get(key))), [true, false, true, true])
+  })
+})
