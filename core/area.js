@@ -7,36 +7,32 @@ import { MAX_LATITUDE, MAX_ZOOM, parseBbox, tileRanges } from './grid.js'
 import { columnsById, rowsById } from './order.js'
 import { Sweep } from './sweep.js'
 
-/** @typedef {import('./grid.js').Bbox} Bbox */
-/** @typedef {import('./grid.js').TileRange} TileRange */
-/** @typedef {import('./sweep.js').Run} Run */
-
 const KEPT_COLUMNS = 64 // columns whose rows has() remembers: neighbours are asked for together
 
 /**
  * `polygon` is GeoJSON, parsed: a Polygon, a MultiPolygon, or features and collections of them. With a box as well, what lies in both.
- * @param {{bbox?: Bbox | string, polygon?: object}} what
+ * @param {{bbox?: import('./grid.js').Bbox | string, polygon?: object}} what
  */
 export function parseArea ({ bbox, polygon }) {
   if (bbox === undefined && polygon === undefined) throw new TilecouchError('BAD_AREA', { why: 'there is neither a bounding box nor a polygon' })
-  const box = bbox === undefined ? undefined : parseBbox(/** @type {any} */ (bbox))
-  if (polygon === undefined) return new Area({ bbox: /** @type {Bbox} */ (box), boxes: [/** @type {Bbox} */ (box)] })
+  const boxes = bbox === undefined ? [] : [parseBbox(/** @type {any} */ (bbox))]
+  if (polygon === undefined) return new Area({ bbox: boxes[0], boxes })
   const polygons = readPolygons(polygon)
   const sweep = new Sweep(polygons)
   if (!sweep.size) {
     const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
     throw new TilecouchError('BAD_AREA', { why: beyond ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles` : 'nothing is left of it: its holes take all of it away' })
   }
-  return new Area({ bbox: around(polygons), boxes: box ? [box] : [], sweep })
+  return new Area({ bbox: around(polygons), boxes, sweep })
 }
 
 export class Area {
   #boxes
   #sweep
-  /** @type {Map<string, Run[]>} */
+  /** @type {Map<string, import('./sweep.js').Run[]>} */
   #kept = new Map()
 
-  /** @param {{bbox: Bbox, boxes: Bbox[], sweep?: Sweep}} parts */
+  /** @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep}} parts */
   constructor ({ bbox, boxes, sweep }) {
     /** The smallest box around the area as it was given; west > east when it crosses the antimeridian. */
     this.bbox = bbox
@@ -44,7 +40,7 @@ export class Area {
     this.#sweep = sweep
   }
 
-  /** What of the area touches a box as well. @param {Bbox} bbox */
+  /** What of the area touches a box as well. @param {import('./grid.js').Bbox} bbox */
   within (bbox) {
     return new Area({ bbox: this.bbox, boxes: [...this.#boxes, bbox], sweep: this.#sweep })
   }
@@ -101,7 +97,7 @@ export class Area {
     return runs
   }
 
-  /** @returns {Generator<{x: number, runs: Run[]}>} ascending */
+  /** @returns {Generator<{x: number, runs: import('./sweep.js').Run[]}>} ascending */
   * #columns (z, first, last) {
     for (const { x0, x1, y0, y1 } of this.#ranges(z)) {
       const [from, to] = [Math.max(first, x0), Math.min(last, x1)]
@@ -110,13 +106,13 @@ export class Area {
         continue
       }
       for (const { x, runs } of this.#sweep.columns(z, from, to)) {
-        const inside = runs.filter(run => run[1] >= y0 && run[0] <= y1).map(run => /** @type {Run} */ ([Math.max(run[0], y0), Math.min(run[1], y1)]))
+        const inside = runs.filter(run => run[1] >= y0 && run[0] <= y1).map(run => /** @type {import('./sweep.js').Run} */ ([Math.max(run[0], y0), Math.min(run[1], y1)]))
         if (inside.length) yield { x, runs: inside }
       }
     }
   }
 
-  /** What is in every box, from west to east. @returns {TileRange[]} */
+  /** What is in every box, from west to east. @returns {import('./grid.js').TileRange[]} */
   #ranges (z) {
     const last = 2 ** z - 1
     let ranges = [{ x0: 0, x1: last, y0: 0, y1: last }]
@@ -133,7 +129,7 @@ export class Area {
 /**
  * The smallest box around polygons: of all ways to go round the world, the one that leaves out the widest gap.
  * @param {import('./geojson.js').Polygon[]} polygons
- * @returns {Bbox}
+ * @returns {import('./grid.js').Bbox}
  */
 function around (polygons) {
   let [south, north] = [90, -90]
@@ -152,10 +148,10 @@ function around (polygons) {
   // from the end of what came before to the beginning of the next; the last gap leads over the antimeridian to the first
   let reach = spans.reduce((most, [, east]) => Math.max(most, east - 360), spans[0][1])
   let gap = { width: 0, from: 180, to: -180 }
-  for (const [west, east] of [...spans.slice(1), spans[0].map(lon => lon + 360)]) {
-    if (west - reach > gap.width) gap = { width: west - reach, from: reach, to: west }
+  const nexts = [...spans.slice(1).map(([west, east]) => ({ at: west, west, east })), { at: spans[0][0] + 360, west: spans[0][0], east: reach }]
+  for (const { at, west, east } of nexts) {
+    if (at - reach > gap.width) gap = { width: at - reach, from: reach, to: west }
     reach = Math.max(reach, east)
   }
-  if (!gap.width) return [-180, south, 180, north]
-  return [gap.to >= 180 ? gap.to - 360 : gap.to, south, gap.from > 180 ? gap.from - 360 : gap.from, north]
+  return gap.width ? [gap.to, south, gap.from > 180 ? gap.from - 360 : gap.from, north] : [-180, south, 180, north]
 }

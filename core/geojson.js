@@ -85,7 +85,7 @@ function * readPolygon (rings, where) {
 function readRing (ring, where) {
   if (!Array.isArray(ring)) throw bad(`${where} is ${show(ring)}, not a list of positions`)
   if (ring.length < 4) throw bad(`${where} has ${ring.length} positions: a ring has at least 4, the last being the first again`)
-  const read = ring.map((position, index) => readPosition(position, `position ${index + 1} of ${where}`))
+  const read = ring.map((position, index) => readPosition(position, () => `position ${index + 1} of ${where}`))
   const [first, last] = [read[0], read[read.length - 1]]
   if (first[0] !== last[0] || first[1] !== last[1]) throw bad(`${where} is not closed: it starts at ${show(first)} and ends at ${show(last)}`)
   for (let index = 1; index < read.length; index++) checkEdge(read[index - 1], read[index], where)
@@ -95,16 +95,17 @@ function readRing (ring, where) {
 /** @returns {[number, number]} */
 function readPosition (position, where) {
   if (!Array.isArray(position) || position.length < 2 || !Number.isFinite(position[0]) || !Number.isFinite(position[1])) {
-    throw bad(`${where} is ${show(position)}, not [longitude, latitude]`)
+    throw bad(`${where()} is ${show(position)}, not [longitude, latitude]`)
   }
   const [lon, lat] = position
-  if (Math.abs(lat) > 90) throw bad(`${where} has the latitude ${lat}: positions are [longitude, latitude] in degrees`)
-  if (Math.abs(lon) > geojsonLimits.longitude) throw bad(`${where} has the longitude ${lon}: positions are [longitude, latitude] in degrees`)
+  if (Math.abs(lat) > 90) throw bad(`${where()} has the latitude ${lat}: positions are [longitude, latitude] in degrees`)
+  if (Math.abs(lon) > geojsonLimits.longitude) throw bad(`${where()} has the longitude ${lon}: positions are [longitude, latitude] in degrees`)
   return [lon, lat]
 }
 
 // From 170 to -170 is 20 degrees over the antimeridian or 340 round the world. RFC 7946 has it be 340, and most who write it
 // mean 20. All round, along a pole or in a box of the whole world, has one meaning.
+/** @param {[number, number]} start @param {[number, number]} end @param {string} where */
 function checkEdge ([from], [to], where) {
   const width = Math.abs(to - from)
   if (width <= 180 || width === 360) return

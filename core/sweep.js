@@ -73,6 +73,7 @@ export class Sweep {
 
 /** Overlapping spans as rows, each once. @returns {Run[]} */
 function toRuns (spans, across) {
+  /** @type {Run[]} */
   const runs = []
   let sliver
   for (const [from, to] of spans) {
@@ -97,7 +98,7 @@ function toRuns (spans, across) {
 function edgesOf (polygon, index) {
   const outline = polygon[0]
   if (outline.every(([, lat]) => lat >= MAX_LATITUDE) || outline.every(([, lat]) => lat <= -MAX_LATITUDE)) return []
-  const edges = [...onceEach(polygon.flatMap(ring => ring.slice(1).map((to, at) => edge(ring[at], to))))]
+  const edges = [...onceEach(polygon.flatMap(ring => ring.slice(1).map((to, at) => edgeOf(ring[at], to))))]
   let [west, east] = [Infinity, -Infinity]
   for (const { x0, x1 } of edges) {
     west = Math.min(west, x0)
@@ -110,7 +111,7 @@ function edgesOf (polygon, index) {
 const toWorld = lon => lon / 360 + 0.5
 
 /** From west to east, so that there and back is the same. */
-function edge ([lonA, latA], [lonB, latB]) {
+function edgeOf ([lonA, latA], [lonB, latB]) {
   const forth = lonA < lonB || (lonA === lonB && latA < latB)
   return forth
     ? { x0: toWorld(lonA), x1: toWorld(lonB), lat0: latA, lat1: latB }

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { TilecouchError } from '../../core/index.js'
 import { addDeployCommands } from './deploy.js'
+import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
 import { addReadCommands } from './read.js'
+import { addSeedCommand } from './seed.js'
 import { Output } from './output.js'
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -57,6 +59,8 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   }
 
   addLoadCommand(program, run)
+  addLayerCommand(program, run)
+  addSeedCommand(program, run)
   addReadCommands(program, run)
   addDeployCommands(program, run)
   extend?.(program, run)

@@ -1,13 +1,50 @@
-// How a load is going: a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
+// How a long command is going: a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
 import { bytes, count, duration } from './output.js'
 
 const BAR = 24 // characters
 const TERMINAL_PAUSE = 100 // milliseconds between two drawings of the bar
 const LINE_PAUSE = 5000 // milliseconds between two lines
 
-export class Progress {
+export class ProgressLine {
   #started = performance.now()
   #shown = 0
+
+  /** @param {import('./output.js').Output} output */
+  constructor (output) {
+    this.output = output
+    this.#shown = output.isTerminal ? 0 : this.#started
+  }
+
+  /**
+   * Draws, unless it just did.
+   * @param {number} tiles done
+   * @param {number | undefined} total nothing while it is not known
+   * @param {(rate: number) => string[]} parts what else is worth saying; rate: tiles a second
+   */
+  draw (tiles, total, parts) {
+    if (this.output.json) return
+    const time = performance.now()
+    if (time - this.#shown < (this.output.isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return
+    this.#shown = time
+    const rate = tiles / ((time - this.#started) / 1000)
+    const line = [...this.#begin(tiles, total), ...parts(rate), ...(total && rate ? [`ETA ${duration((total - tiles) / rate)}`] : [])].join('  ')
+    this.output.stderr.write(this.output.isTerminal ? `\r${line}\u001b[K` : line + '\n')
+  }
+
+  #begin (tiles, total) {
+    if (!total) return [`${count(tiles)} tiles`]
+    const done = Math.min(1, tiles / total)
+    const filled = Math.round(done * BAR)
+    return [`[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${Math.floor(done * 100)}%`, `${count(tiles)}/${count(total)} tiles`]
+  }
+
+  end () {
+    if (this.output.isTerminal && !this.output.json) this.output.stderr.write('\r\u001b[K')
+  }
+}
+
+/** Of a load. */
+export class Progress extends ProgressLine {
   #total
   #ended = false
 
@@ -16,8 +53,7 @@ export class Progress {
    * @param {import('../sources/index.js').Source} source counted beside the load, so that the rest can be told
    */
   constructor (output, source) {
-    this.output = output
-    this.#shown = output.isTerminal ? 0 : this.#started
+    super(output)
     if (!output.json && output.isTerminal) this.#count(source)
   }
 
@@ -37,34 +73,15 @@ export class Progress {
   }
 
   /** @param {import('../store/writer.js').WriteSummary} summary @param {import('../store/tuner.js').Tuner} tuner */
-  show (summary, tuner) {
-    if (this.output.json) return
-    const time = performance.now()
-    if (time - this.#shown < (this.output.isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return
-    this.#shown = time
-    const line = this.#line(summary, tuner, (time - this.#started) / 1000)
-    this.output.stderr.write(this.output.isTerminal ? `\r${line}\u001b[K` : line + '\n')
-  }
-
-  #line ({ tiles, bytes: size, unchanged, failed }, tuner, seconds) {
-    const rate = tiles / seconds
-    const parts = []
-    if (this.#total) {
-      const done = Math.min(1, tiles / this.#total)
-      const filled = Math.round(done * BAR)
-      parts.push(`[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${Math.floor(done * 100)}%`)
-      parts.push(`${count(tiles)}/${count(this.#total)} tiles`)
-    } else parts.push(`${count(tiles)} tiles`)
-    parts.push(bytes(size), `${count(Math.round(rate))}/s`)
-    if (this.#total && rate) parts.push(`ETA ${duration((this.#total - tiles) / rate)}`)
-    if (unchanged) parts.push(`${count(unchanged)} unchanged`)
-    if (failed) parts.push(`${count(failed)} failed`)
-    parts.push(`${tuner.batch}x${tuner.concurrency}`)
-    return parts.join('  ')
+  show ({ tiles, bytes: size, unchanged, failed }, tuner) {
+    this.draw(tiles, this.#total, rate => [
+      bytes(size), `${count(Math.round(rate))}/s`,
+      ...(unchanged ? [`${count(unchanged)} unchanged`] : []), ...(failed ? [`${count(failed)} failed`] : []), `${tuner.batch}x${tuner.concurrency}`
+    ])
   }
 
   end () {
     this.#ended = true
-    if (this.output.isTerminal && !this.output.json) this.output.stderr.write('\r\u001b[K')
+    super.end()
   }
 }

@@ -1,0 +1,181 @@
+// tilecouch seed
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { TilecouchError, addSeconds, checkLayer, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import { seed } from '../seed.js'
+import { FailureList, readFailures } from '../seed/failures.js'
+import { userAgentOf } from '../upstream/index.js'
+import { withStore } from './connect.js'
+import { wholeNumber } from './options.js'
+import { bytes, count, duration, plural, table } from './output.js'
+import { ProgressLine } from './progress.js'
+
+const SHOWN_FAILURES = 20 // lines; --failed and --json have more
+const MANY = 1e6 // tiles: said loudly
+
+/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
+export function addSeedCommand (program, run) {
+  program.command('seed')
+    .description('fetch the tiles of an area from the upstream of a layer, ahead of whoever looks at them')
+    .argument('<layer>')
+    .option('--bbox <w,s,e,n>', 'tiles that touch this box, in degrees')
+    .option('--polygon <file>', 'tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
+    .option('-z, --zoom <a-b>', 'these zooms')
+    .option('--refresh-before <time>', 'ask again for what was stored or confirmed before this time, such as 2024-03-01, or longer ago than 7d')
+    .option('-n, --dry-run', 'look how many tiles would be asked for, and change nothing')
+    .option('--rate <n/s>', 'requests a second at most (default: as the layer says)')
+    .option('--concurrency <n>', 'requests in flight at most (default: as the layer says)')
+    .option('--failed <file>', 'write the tiles that failed to this file, one JSON object a line')
+    .option('--retry-failed <file>', 'fetch the tiles of such a file instead of an area')
+    .option('--contact <text>', 'mail address or page that the User-Agent tells the upstream (default: TILECOUCH_CONTACT)')
+    .option('--i-have-permission', 'seed although the terms of the upstream forbid it')
+    .addHelpText('after', `
+Examples:
+  tilecouch seed relief --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --dry-run
+  tilecouch seed relief --polygon alps.geojson --zoom 8-14 --rate 10/s --failed failed.jsonl
+  tilecouch seed relief --retry-failed failed.jsonl --failed still-failed.jsonl
+  tilecouch seed relief --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --refresh-before 7d
+
+A seed that was stopped is run again: it skips what is there and fresh. The exit code is 0 only if no tile failed. Keys for
+upstreams come from TILECOUCH_UPSTREAM_HEADERS, as for \`tilecouch serve\`.`)
+    .action(run(seedCommand))
+}
+
+async function seedCommand (context, options, layer) {
+  const { output, signal } = context
+  checkLayer(layer)
+  const settings = {
+    ...await whatOf(options, layer),
+    refreshBefore: options.refreshBefore === undefined ? undefined : timeOf(options.refreshBefore),
+    rate: options.rate === undefined ? undefined : rateOf(options.rate),
+    concurrency: wholeNumber('--concurrency', options.concurrency, 2),
+    dryRun: Boolean(options.dryRun),
+    permission: Boolean(options.iHavePermission),
+    userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
+    secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS)
+  }
+  return withStore(context, options, async store => {
+    const started = performance.now()
+    const progress = new SeedProgress(output)
+    /** @type {FailureList | undefined} */
+    let list
+    let plan
+    const told = async ended => {
+      progress.end()
+      await list?.close()
+      list = undefined
+      return ended
+    }
+    try {
+      if (options.failed && !settings.dryRun) list = await FailureList.open(options.failed)
+      const summary = await seed(store, layer, {
+        ...settings,
+        signal,
+        onPlan: made => { plan = made; announce(output, layer, made); progress.begin(made.tiles) },
+        onProgress: tally => progress.show(tally),
+        onFailure: failure => list?.add(failure),
+        onTrouble: error => output.note(`Waiting: ${error.message}`)
+      })
+      await told()
+      report(output, summary, plan, started, options)
+      return summary.failed ? 1 : 0
+    } catch (error) {
+      await told()
+      if (error.summary) report(output, error.summary, plan, started, options, error.code === 'ABORTED' ? 'stopped' : 'given up')
+      throw error
+    }
+  })
+}
+
+async function whatOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
+  if (retryFailed !== undefined) {
+    if (bbox !== undefined || polygon !== undefined || zoom !== undefined) throw new TilecouchError('BAD_OPTION', { option: '--retry-failed', value: `${retryFailed} with an area` })
+    if (failed !== undefined && path.resolve(failed) === path.resolve(retryFailed)) throw new TilecouchError('BAD_OPTION', { option: '--failed', value: `${failed}, which --retry-failed reads` })
+    return { only: await readFailures(retryFailed, layer) }
+  }
+  const area = parseArea({ bbox, polygon: polygon === undefined ? undefined : await readGeoJson(polygon) })
+  return { area, zooms: parseZooms(zoom ?? '') }
+}
+
+async function readGeoJson (file) {
+  let text
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }) : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
+  }
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, '')) // some editors begin a file with a mark of its encoding
+  } catch (error) {
+    throw new TilecouchError('BAD_AREA', { why: `${file} is no JSON: ${error.message}` })
+  }
+}
+
+/** `7d` is so long ago, anything else a time. */
+function timeOf (text) {
+  return /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
+}
+
+function rateOf (text) {
+  const match = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([smh]))?$/.exec(text)
+  const rate = match ? +match[1] / ({ s: 1, m: 60, h: 3600 })[match[2] ?? 's'] : NaN
+  if (!(rate >= 0.01 && rate <= 1000)) throw new TilecouchError('BAD_OPTION', { option: '--rate', value: text })
+  return rate
+}
+
+function secretsOf (text) {
+  if (!text) return undefined
+  try {
+    const secrets = JSON.parse(text)
+    if (typeof secrets === 'object' && secrets !== null && !Array.isArray(secrets)) return secrets
+  } catch {
+    // the text is secret: no message repeats it
+  }
+  throw new TilecouchError('BAD_OPTION', { option: 'TILECOUCH_UPSTREAM_HEADERS', value: 'not a JSON object' })
+}
+
+/** What is about to be done, before it is. */
+function announce (output, layer, { tiles, bytes: size, zooms }) {
+  output.note([
+    `${layer}: ${plural(tiles, 'tile')}, ${size === null ? 'of unknown size: the layer has none yet' : `about ${bytes(size)}`}`,
+    ...table(['zoom', 'tiles', 'about'], zooms.map(zoom => [zoom.z, zoom.tiles, zoom.bytes === null ? 'unknown' : bytes(zoom.bytes)])).map(line => `  ${line}`),
+    ...(tiles > MANY ? [`That is more than ${plural(MANY, 'tile')}: see that the upstream allows it, and that the disk has room. Ctrl-C stops.`] : [])
+  ].join('\n'))
+}
+
+function report (output, summary, plan, started, { failed: file, dryRun }, ended = '') {
+  const seconds = (performance.now() - started) / 1000
+  const { layer, tiles, fresh, stale, fetched, new: created, changed, unchanged, missing, outside, failed, requests, bytes: size, failures } = summary
+  const title = `${layer}${ended && ` (${ended})`}: ${count(tiles)} of ${plural(summary.planned, 'tile')} in ${duration(seconds)}`
+  const lines = dryRun
+    ? [`${title}, looked up only`, `  ${count(stale)} would be asked for`]
+    : [
+        `${title} (${count(Math.round(fetched / seconds))} fetched/s, ${plural(requests, 'request')})`,
+        `  ${count(fetched)} fetched: ${count(created)} new, ${count(changed)} changed (${bytes(size)} written), ${count(unchanged)} unchanged`,
+        `  ${count(missing)} missing: the upstream has none`
+      ]
+  lines.push(`  ${count(fresh)} in the store and fresh`)
+  if (outside) lines.push(`  ${count(outside)} outside of what the upstream has`)
+  if (failed) {
+    lines.push(`  ${count(failed)} failed:`)
+    for (const { id, code, reason } of failures.slice(0, SHOWN_FAILURES)) lines.push(`    ${id}  ${reason} [${code}]`)
+    if (failed > SHOWN_FAILURES) lines.push(`    … and ${count(failed - SHOWN_FAILURES)} more`)
+    lines.push(file ? `  All of them are in ${file}: --retry-failed ${file}` : '  Run it again to try them again; --failed FILE keeps the list.')
+  }
+  output.result({ ...summary, seconds: +seconds.toFixed(3), plan }, lines)
+}
+
+class SeedProgress extends ProgressLine {
+  #total = 0
+
+  begin (total) {
+    this.#total = total
+  }
+
+  show ({ tiles, fetched, fresh, missing, failed, bytes: size }) {
+    this.draw(tiles, this.#total, rate => [
+      bytes(size), `${count(Math.round(rate))}/s`, `${count(fetched)} fetched`,
+      ...(fresh ? [`${count(fresh)} fresh`] : []), ...(missing ? [`${count(missing)} missing`] : []), ...(failed ? [`${count(failed)} failed`] : [])
+    ])
+  }
+}

@@ -1,0 +1,115 @@
+// Asks the upstream for what a seed wants, and again when it was in trouble. One that gives no answer for a while, refuses
+// again and again, or fails for hundreds of tiles in a row, ends the seed: a million more would not change its mind.
+//
+// The gateway has readers who wait, and so a circuit breaker; nobody waits for a seed. It does without, since a breaker
+// cannot tell a few broken tiles, which are to be listed, from a broken server.
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export const fetchDefaults = {
+  attempts: 3, // times a tile is asked for that fails while others do not
+  delay: 1000, // milliseconds before the second attempt, doubled each time
+  silent: 6, // times it is asked for while nobody gets an answer: 45 seconds in which a server may start anew
+  longestDelay: 15000, // milliseconds between two attempts at most
+  patience: 180, // seconds without any answer after which the seed gives up
+  failures: 500, // tiles in a row that failed, whatever the server, after which it gives up
+  refusals: 50, // refused requests in a row after which it gives up
+  grace: 15 // seconds that requests in flight may take once the seed is to stop
+}
+
+/** What passes, or concerns one tile. Anything else ends the seed. */
+const PASSING = new Set(['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_BUSY', 'UPSTREAM_REFUSED'])
+
+export class Fetcher {
+  #stop = new AbortController()
+  #answers = 0
+  #troubleSince = 0
+  #failures = 0 // tiles in a row
+  #refusals = 0 // in a row
+  #timer
+
+  /**
+   * @param {import('../upstream/index.js').Upstream} upstream
+   * @param {{signal?: AbortSignal, onTrouble?: (error: import('../../core/errors.js').TilecouchError) => void} & Partial<typeof fetchDefaults>} [options]
+   * onTrouble: told when an upstream that answered begins not to
+   */
+  constructor (upstream, { signal, onTrouble, ...options } = {}) {
+    this.upstream = upstream
+    this.options = { ...fetchDefaults, ...options }
+    this.signal = signal
+    this.onTrouble = onTrouble
+    if (signal?.aborted) this.#slowStop()
+    else signal?.addEventListener('abort', this.#slowStop, { once: true })
+  }
+
+  #slowStop = () => {
+    this.#timer = setTimeout(() => this.#stop.abort(), 1000 * this.options.grace)
+    this.#timer.unref()
+  }
+
+  close () {
+    clearTimeout(this.#timer)
+    this.signal?.removeEventListener('abort', this.#slowStop)
+  }
+
+  /**
+   * Answers what the upstream says, or an error that concerns these tiles alone, or nothing when the seed was stopped before.
+   * Throws what ends the seed.
+   * @param {import('./fresh.js').Job} job
+   * @returns {Promise<{answer?: import('../upstream/index.js').Answer, error?: import('../../core/errors.js').TilecouchError}>}
+   */
+  async fetch ({ tiles }) {
+    const { attempts, silent, delay, longestDelay } = this.options
+    const [{ z, x, y }] = tiles
+    const validators = validatorsOf(tiles)
+    let failed = 0
+    for (let asked = 0; !this.signal?.aborted; asked++) {
+      const before = this.#answers
+      try {
+        const answer = await this.upstream.fetch({ z, x, y }, { validators, signal: this.#stop.signal })
+        this.#answers++
+        this.#troubleSince = this.#failures = this.#refusals = 0
+        return { answer }
+      } catch (error) {
+        if (this.#stop.signal.aborted) return {}
+        if (!PASSING.has(error.code)) throw error
+        const tooMuch = error.code === 'UPSTREAM_BUSY' || error.details.status === 429
+        if (error.code === 'UPSTREAM_REFUSED' && !tooMuch) return this.#refused(error)
+        const wait = tooMuch ? 1000 * (error.details.retryAfter ?? 1) : Math.min(delay * 2 ** asked, longestDelay)
+        // silence is this tile's doing only if others were answered meanwhile
+        if (error.code === 'UPSTREAM_FAILED' || this.#answers > before) failed++
+        else this.#losePatience(error, wait)
+        if (failed >= attempts || (!tooMuch && asked + 1 >= silent)) return this.#failed(error)
+        await sleep(wait, undefined, { signal: this.signal }).catch(() => {})
+      }
+    }
+    return {}
+  }
+
+  #refused (error) {
+    if (++this.#refusals >= this.options.refusals) throw error
+    return { error }
+  }
+
+  #failed (error) {
+    if (++this.#failures >= this.options.failures) throw error
+    return { error }
+  }
+
+  #losePatience (error, wait) {
+    const time = performance.now()
+    if (!this.#troubleSince) this.onTrouble?.(error)
+    this.#troubleSince ||= time
+    if (time + wait - this.#troubleSince > 1000 * this.options.patience) throw error
+  }
+}
+
+/**
+ * What the upstream said of the versions at hand, so that it may answer "not modified": of one tile, or of a metatile all of
+ * whose tiles were cut from one picture.
+ */
+function validatorsOf (tiles) {
+  const [{ head: { digest, origin } = {} }] = tiles
+  if (!digest || !origin?.url) return undefined
+  const same = tiles.every(({ head }) => head?.digest && ['url', 'etag', 'lastModified', 'digest'].every(field => head.origin?.[field] === origin[field]))
+  return tiles.length === 1 || (same && origin.digest) ? origin : undefined
+}

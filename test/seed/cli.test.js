@@ -1,0 +1,178 @@
+// tilecouch seed as people run it: a process of its own, which is stopped, killed, and run again.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArea } from '../../core/index.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { until } from '../../bench/wait.js'
+import { json, onEachStore } from '../support/backends.js'
+import { memory, useFolder } from '../loader/helpers.js'
+import { checkInvariants } from '../support/invariants.js'
+import { counts, pyramid, useSeeding } from './helpers.js'
+
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+const WORLD = ['--bbox', '-180,-85,180,85']
+
+onEachStore('tilecouch seed', backend => {
+  const map = useSeeding(backend)
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+  const lines = name => readFileSync(file(name), 'utf8').split('\n').filter(Boolean).map(line => JSON.parse(line))
+
+  function start (argv, env = {}) {
+    const child = spawn(process.execPath, [bin, 'seed', 'map', ...argv, '--db', map.url], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const said = { out: '', err: '' }
+    child.stdout.on('data', text => { said.out += text })
+    child.stderr.on('data', text => { said.err += text })
+    const ended = new Promise(resolve => { child.once('close', code => resolve({ code, ...said })) })
+    return { child, ended, said }
+  }
+
+  /** In this process, where no signal is needed. */
+  async function run (argv) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const { run: program } = createProgram({ streams, openEmbedded: async () => { throw new Error('not here') } })
+    const code = await program(['seed', 'map', ...argv, '--db', map.url])
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  it('says what it is about, what it did, and ends with 0', async () => {
+    await map.define()
+    const { code, out, err } = await run([...WORLD, '--zoom', '0-3'])
+    assert.equal(code, 0, err)
+    assert.match(err, /^map: 85 tiles, of unknown size/)
+    assert.match(err, /zoom {2}tiles\s+about\n\s+0\s+1\s+unknown/)
+    assert.match(out, /^map: 85 of 85 tiles in /)
+    assert.match(out, /85 fetched: 85 new, 0 changed/)
+    assert.equal((await map.tiles()).length, 85)
+  })
+
+  it('goes on where it was killed, and loses nothing', async function () {
+    this.timeout(60000)
+    await map.define({}, { concurrency: 4 })
+    map.upstream.behave({ wait: 20 })
+    const argv = [...WORLD, '--zoom', '0-4', '--json']
+    const first = start(argv)
+    // a batch has been stored, and more are on their way
+    await until(async () => first.child.exitCode !== null || (await json(map.url)).doc_count > 200, { timeout: 30000, what: 'some tiles' })
+    first.child.kill('SIGKILL')
+    await first.ended
+    const stored = (await map.tiles()).length
+    assert.ok(stored > 190 && stored < pyramid(4), `${stored} tiles stored`)
+    await checkInvariants(map.url, { settled: false })
+
+    map.forget()
+    const { code, out } = await run(argv)
+    assert.equal(code, 0)
+    assert.deepEqual(counts(JSON.parse(out)), { tiles: pyramid(4), fresh: stored, fetched: pyramid(4) - stored, new: pyramid(4) - stored })
+    assert.equal(map.asked().length, pyramid(4) - stored, 'only the rest was asked for')
+    assert.equal((await checkInvariants(map.url)).size, pyramid(4))
+  })
+
+  it('stops on Ctrl-C after what is in flight, says how far it came, and ends with 130', async function () {
+    this.timeout(60000)
+    await map.define()
+    map.upstream.behave({ wait: 20 })
+    const { child, ended } = start([...WORLD, '--zoom', '0-5'])
+    await until(() => map.asked().length > 50, { timeout: 20000 })
+    child.kill('SIGINT')
+    const { code, out, err } = await ended
+    assert.equal(code, 130, err)
+    assert.match(out, /^map \(stopped\): /)
+    assert.match(err, /Run it again to resume/)
+    assert.equal((await map.tiles()).length, map.asked().length, 'what was asked for is in the store')
+  })
+
+  it('writes the tiles that failed to a file, ends with 1, and takes the file back', async () => {
+    await map.define()
+    map.upstream.behave({ status: 500, only: ({ z, x }) => z === 2 && x === 2 })
+    const { code, out } = await run([...WORLD, '--zoom', '0-2', '--failed', file('failed.jsonl')])
+    assert.equal(code, 1)
+    assert.match(out, /4 failed:\n\s+map:2:2:\d {2}the upstream .* 500 \[UPSTREAM_FAILED\]/)
+    assert.match(out, /--retry-failed \S*failed\.jsonl/)
+    const failed = lines('failed.jsonl')
+    assert.deepEqual(failed.map(({ id }) => id).sort(), [0, 1, 2, 3].map(y => `map:2:2:${y}`))
+    assert.ok(failed.every(({ code: why, reason }) => why === 'UPSTREAM_FAILED' && reason))
+
+    map.upstream.behave()
+    map.forget()
+    const retried = await run(['--retry-failed', file('failed.jsonl'), '--failed', file('still.jsonl'), '--json'])
+    assert.equal(retried.code, 0, retried.err)
+    assert.deepEqual(counts(JSON.parse(retried.out)), { tiles: 4, fetched: 4, new: 4 })
+    assert.equal(map.asked().length, 4)
+    assert.deepEqual(lines('still.jsonl'), [])
+    assert.equal((await map.tiles()).length, 21)
+  })
+
+  it('seeds the polygon of a file, and in a dry run nothing', async () => {
+    await map.define()
+    const geometry = { type: 'Polygon', coordinates: [[[-50, -50], [60, -20], [10, 70], [-50, -50]]] }
+    folder.write({ 'area.geojson': '\ufeff' + JSON.stringify({ type: 'Feature', properties: {}, geometry }) })
+    const argv = ['--polygon', file('area.geojson'), '--zoom', '0-4', '--failed', file('failed.jsonl')]
+    const wanted = parseArea({ polygon: geometry }).count({ min: 0, max: 4 })
+    const dry = await run([...argv, '--dry-run'])
+    assert.equal(dry.code, 0)
+    assert.match(dry.out, new RegExp(`${wanted} would be asked for\n {2}0 in the store`))
+    assert.deepEqual([map.upstream.requests.length, (await map.tiles()).length, existsSync(file('failed.jsonl'))], [0, 0, false])
+    const { out } = await run([...argv, '--json'])
+    assert.deepEqual([JSON.parse(out).new, (await map.tiles()).length], [wanted, wanted])
+  })
+
+  it('says who asks, and sends keys to their host alone, and shows them nowhere', async () => {
+    await map.define()
+    map.upstream.behave({ status: 401 })
+    const secrets = { [map.upstream.host]: { Authorization: 'Bearer s3cret-key' }, 'other.example.org': { Cookie: 's3cret-other' } }
+    const { code, out, err } = await start([...WORLD, '--zoom', '0-1', '--contact', 'maps@example.org', '--json'], { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify(secrets) }).ended
+    assert.equal(code, 1)
+    const { headers } = map.upstream.asked[0]
+    assert.equal(headers.authorization, 'Bearer s3cret-key')
+    assert.match(headers['user-agent'], /^tilecouch\/.* \(maps@example\.org\)$/)
+    assert.ok(!JSON.stringify(headers).includes('s3cret-other'))
+    assert.ok(!(out + err).includes('s3cret'))
+  })
+
+  it('asks again for what is older than a duration or a time', async () => {
+    await map.define()
+    await map.seed({ zooms: { min: 0, max: 1 } })
+    for (const [before, fetched] of [['7d', 0], ['2020', 0], ['9999', 5]]) {
+      const { out, err } = await run([...WORLD, '--zoom', '0-1', '--refresh-before', before, '--json'])
+      assert.equal(JSON.parse(out).fetched, fetched, `${before} ${err}`)
+    }
+  })
+
+  it('refuses before it asks anything', async () => {
+    await map.define({}, { seed: false })
+    folder.write({
+      'bad.json': '{', 'point.geojson': '{"type":"Point","coordinates":[0,0]}',
+      'list.jsonl': '{"id":"map:1:0:0"}\n{"id":"map:1:9:9"}\n', 'other.jsonl': '{"id":"osm:1:0:0"}\n', 'good.jsonl': '{"id":"map:1:0:0"}\n'
+    })
+    const refused = [
+      [[...WORLD, '--zoom', '0-1'], 'SEED_FORBIDDEN'],
+      [['--zoom', '0-1'], 'BAD_AREA'],
+      [WORLD, 'BAD_ZOOM'],
+      [['--bbox', '1,2,3', '--zoom', '1'], 'BAD_BBOX'],
+      [['--polygon', file('none'), '--zoom', '1'], 'SOURCE_NOT_FOUND'],
+      [['--polygon', folder.dir, '--zoom', '1'], 'SOURCE_UNREADABLE'],
+      [['--polygon', file('bad.json'), '--zoom', '1'], 'BAD_AREA'],
+      [['--polygon', file('point.geojson'), '--zoom', '1'], 'BAD_AREA'],
+      [[...WORLD, '--zoom', '0-1', '--rate', 'fast'], 'BAD_OPTION'],
+      [[...WORLD, '--zoom', '0-1', '--rate', '0'], 'BAD_OPTION'],
+      [[...WORLD, '--zoom', '0-1', '--concurrency', '0'], 'BAD_OPTION'],
+      [[...WORLD, '--zoom', '0-1', '--refresh-before', 'soon'], 'BAD_TIME'],
+      [['--retry-failed', file('none')], 'SOURCE_UNREADABLE'],
+      [['--retry-failed', file('list.jsonl')], 'SOURCE_UNREADABLE'],
+      [['--retry-failed', file('other.jsonl')], 'SOURCE_UNREADABLE'],
+      [['--retry-failed', file('good.jsonl'), '--zoom', '1'], 'BAD_OPTION'],
+      [['--retry-failed', file('good.jsonl'), '--failed', file('good.jsonl')], 'BAD_OPTION'],
+      [[...WORLD, '--zoom', '0-1', '--failed', file('no/such/folder')], 'BAD_OPTION']
+    ]
+    for (const [argv, wanted] of refused) {
+      const { code, err } = await run([...argv, '--json'])
+      assert.deepEqual([code, JSON.parse(err).error], [1, wanted], `${argv.join(' ')}: ${err}`)
+    }
+    assert.deepEqual(map.upstream.requests, [])
+    assert.equal((await run([...WORLD, '--zoom', '0-1', '--i-have-permission'])).code, 0)
+  })
+})

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addSeconds, compareIds, now, parseArea, tileId } from '../../core/index.js'
+import { publish } from '../../loader/publish.js'
+import { json, onEachStore } from '../support/backends.js'
+import { pixelsOf, tilePixels } from '../support/drawing.js'
+import { checkInvariants } from '../support/invariants.js'
+import { TILE, adds, counts, pyramid, useSeeding } from './helpers.js'
+
+const HOUR = 3600
+
+onEachStore('seeding', backend => {
+  const map = useSeeding(backend)
+
+  it('fetches the tiles of an area, keeps them as they came, and asks for none of them again', async () => {
+    await map.define({ ttl: HOUR })
+    const plans = []
+    const summary = await map.seed({ onPlan: plan => plans.push(plan) })
+    assert.deepEqual(counts(summary), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
+    assert.equal(summary.planned, pyramid(3))
+    assert.deepEqual(plans[0].zooms.map(({ tiles }) => tiles), [1, 4, 16, 64])
+    const tiles = await checkInvariants(map.url)
+    assert.equal(tiles.size, pyramid(3))
+    for (const [id, [{ bytes }]] of tiles) {
+      const [, z, x, y] = id.split(':').map(Number)
+      assert.deepEqual(bytes, await map.upstream.tile(z, x, y), id)
+    }
+    const head = await map.store.head('map', 3, 5, 1)
+    assert.match(head.origin.url, /\/xyz\/3\/5\/1\.png$/)
+    assert.ok(head.origin.etag)
+    assert.ok(head.expires >= addSeconds(head.stored, HOUR - 60))
+
+    map.forget()
+    const again = await map.seed()
+    assert.deepEqual(counts(again), { tiles: pyramid(3), fresh: pyramid(3) })
+    assert.deepEqual(map.asked(), [], 'nothing was asked')
+  })
+
+  it('asks in the order of ids, so that the store is written at its edge', async () => {
+    await map.define({}, { concurrency: 1 })
+    await map.seed({ zooms: { min: 0, max: 4 }, bbox: '-180,20,180,60' })
+    const ids = map.upstream.asked.map(({ z, x, y }) => tileId('map', z, x, y))
+    assert.ok(ids.length > 50)
+    assert.deepEqual(ids, [...ids].sort(compareIds))
+  })
+
+  it('fetches exactly the tiles a polygon touches', async () => {
+    await map.define()
+    const polygon = { type: 'Polygon', coordinates: [[[-100, -60], [60, -70], [120, 65], [-20, 75], [-100, -60]], [[-30, -30], [30, -30], [30, 40], [-30, 40], [-30, -30]]] }
+    const summary = await map.seed({ polygon, zooms: { min: 2, max: 5 } })
+    const area = parseArea({ polygon })
+    const wanted = [2, 3, 4, 5].flatMap(z => [...area.tiles(z)].map(({ x, y }) => `${z}/${x}/${y}`)).sort()
+    assert.deepEqual((await map.tiles()).sort(), wanted)
+    assert.deepEqual(map.asked().sort(), wanted, 'each was asked for once')
+    assert.equal(summary.planned, wanted.length)
+    assert.ok(!wanted.includes('5/16/16'), 'there is a hole')
+  })
+
+  it('keeps to the zooms and bounds of the layer and of its upstream', async () => {
+    await map.define({ maxzoom: 3, bounds: [0, -85, 180, 85] }, { minzoom: 2, bounds: [-90, 0, 90, 85] })
+    const summary = await map.seed({ zooms: { min: 0, max: 12 } })
+    assert.equal(summary.planned, 2 + 8)
+    assert.deepEqual((await map.tiles()).sort(), [2, 3].flatMap(z => [...parseArea({ bbox: '0,0,90,85' }).tiles(z)].map(({ x, y }) => `${z}/${x}/${y}`)).sort())
+    await assert.rejects(map.seed({ zooms: { min: 5, max: 7 } }), { code: 'BAD_AREA', message: /no tiles of zoom 5 to 7/ })
+    await assert.rejects(map.seed({ bbox: '-170,-80,-160,-70', zooms: { min: 3, max: 3 } }), { code: 'BAD_AREA' })
+  })
+
+  it('says how many tiles and bytes it is about, once there is something to judge by', async () => {
+    await map.define()
+    const plans = []
+    const onPlan = plan => plans.push(plan)
+    await map.seed({ zooms: { min: 0, max: 2 }, dryRun: true, onPlan })
+    assert.deepEqual(plans[0], { tiles: 21, bytes: null, zooms: [{ z: 0, tiles: 1, bytes: null }, { z: 1, tiles: 4, bytes: null }, { z: 2, tiles: 16, bytes: null }] })
+    await publish(map.store)
+    await map.seed({ zooms: { min: 0, max: 1 }, onPlan })
+    await map.seed({ zooms: { min: 0, max: 3 }, dryRun: true, onPlan })
+    const { zooms } = await map.store.stats('map')
+    const mean = zooms[1].currentBytes / 4
+    assert.deepEqual(plans[2].zooms.map(({ bytes }) => bytes), [zooms[0].currentBytes, zooms[1].currentBytes, Math.round(16 * mean), Math.round(64 * mean)])
+  })
+
+  it('looks and changes nothing in a dry run', async () => {
+    await map.define()
+    await map.seed({ zooms: { min: 0, max: 2 } })
+    map.forget()
+    const before = await json(map.url)
+    const failures = []
+    const summary = await map.seed({ dryRun: true, onFailure: failure => failures.push(failure) })
+    assert.deepEqual(counts(summary), { tiles: pyramid(3), fresh: pyramid(2), stale: 64 })
+    assert.deepEqual(map.upstream.requests, [])
+    const after = await json(map.url)
+    assert.deepEqual([after.doc_count, after.update_seq], [before.doc_count, before.update_seq])
+  })
+
+  it('asks again for what has expired, and lets it stand longer when it is the same', async () => {
+    await map.define({ ttl: 1 })
+    await map.seed({ zooms: { min: 0, max: 2 } })
+    const first = await map.store.head('map', 2, 1, 1)
+    await map.define({ ttl: HOUR })
+    while (now() <= first.expires) await sleep(50)
+    map.forget()
+    const summary = await map.seed({ zooms: { min: 0, max: 2 } })
+    assert.deepEqual(counts(summary), { tiles: 21, fetched: 21, unchanged: 21 })
+    assert.ok(map.upstream.asked.every(({ status }) => status === 304), 'the upstream was asked whether it changed')
+    const head = await map.store.head('map', 2, 1, 1)
+    assert.deepEqual([head.time, head.stored], [first.time, first.stored])
+    assert.ok(head.expires > addSeconds(now(), HOUR / 2))
+    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 2 } })), { tiles: 21, fresh: 21 })
+  })
+
+  for (const [what, behaviour] of Object.entries({ 'says what it changed': {}, 'sends everything anew': { etag: false }, 'says when it changed': { lastModified: '2020-02-02T00:00:00Z', etag: false } })) {
+    it(`makes new versions only of changed bytes when it asks again, of an upstream that ${what}`, async () => {
+      await map.define()
+      map.upstream.behave(behaviour)
+      await map.seed()
+      map.forget()
+      const soon = addSeconds(now(), 1)
+      while (now() < soon) await sleep(50)
+      const other = await map.upstream.tile(0, 0, 0, { epoch: 7 })
+      map.upstream.behave({ ...behaviour, body: ({ x, z }) => z === 3 && x % 2 ? other : undefined, ...(behaviour.lastModified && { lastModified: ({ x, z }) => z === 3 && x % 2 ? '2021-03-03T00:00:00Z' : behaviour.lastModified }) })
+      const summary = await map.seed({ refreshBefore: soon })
+      assert.deepEqual(counts(summary), { tiles: 85, fetched: 85, changed: 32, unchanged: 53 })
+      const tiles = await checkInvariants(map.url)
+      for (const [id, versions] of tiles) {
+        const [, z, x] = id.split(':').map(Number)
+        assert.equal(versions.length, z === 3 && x % 2 ? 2 : 1, id)
+      }
+      const [then, since] = await map.store.versions('map', 3, 1, 1)
+      if (behaviour.lastModified) assert.deepEqual([then.time, since.time], ['2020-02-02T00:00:00Z', '2021-03-03T00:00:00Z'])
+
+      map.forget()
+      assert.deepEqual(counts(await map.seed({ refreshBefore: soon })), { tiles: 85, fresh: 85 }, 'run again, it has nothing to do')
+      assert.deepEqual(map.asked(), [])
+    })
+  }
+
+  it('fetches metatiles of a WMS once each, and keeps the tiles of the area alone', async () => {
+    await map.define({}, { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'world', metatile: 4, buffer: 16 })
+    const bbox = '-100,-30,40,60'
+    const summary = await map.seed({ bbox, zooms: { min: 3, max: 4 } })
+    const area = parseArea({ bbox })
+    const wanted = [3, 4].flatMap(z => [...area.tiles(z)])
+    assert.deepEqual((await map.tiles()).sort(), wanted.map(({ z, x, y }) => `${z}/${x}/${y}`).sort())
+    assert.deepEqual(counts(summary), { tiles: wanted.length, fetched: wanted.length, new: wanted.length })
+    const metatiles = new Set(wanted.map(({ z, x, y }) => `${z}/${x >> 2}/${y >> 2}`))
+    assert.deepEqual([map.asked().length, summary.requests], [metatiles.size, metatiles.size])
+    const [{ z, x, y }] = wanted
+    assert.deepEqual(await pixelsOf((await map.store.head('map', z, x, y)).bytes), tilePixels(z, x, y, { size: TILE }))
+
+    map.forget()
+    const soon = addSeconds(now(), 1)
+    while (now() < soon) await sleep(50)
+    assert.deepEqual(counts(await map.seed({ bbox, zooms: { min: 3, max: 4 }, refreshBefore: soon })), { tiles: wanted.length, fetched: wanted.length, unchanged: wanted.length })
+    assert.ok(map.upstream.asked.every(({ status }) => status === 304))
+  })
+
+  it('counts what the upstream does not have as missing, keeps what the store has of it, and fails nothing', async () => {
+    await map.define()
+    await map.seed({ zooms: { min: 1, max: 1 } })
+    map.upstream.behave({ status: ({ z, y }) => y === 0 ? (z === 2 ? 404 : 410) : undefined })
+    const summary = await map.seed({ zooms: { min: 1, max: 2 }, refreshBefore: addSeconds(now(), 60) })
+    assert.deepEqual(counts(summary), { tiles: 20, fetched: 14, new: 12, unchanged: 2, missing: 6 })
+    assert.equal((await map.tiles()).length, 16)
+  })
+
+  it('tells a layer what its tiles are that did not say', async () => {
+    await map.define()
+    await map.seed({ zooms: { min: 0, max: 1 } })
+    assert.equal((await map.store.layer('map')).format, 'png')
+  })
+
+  it('says how far it is, and every tile is counted once', async () => {
+    await map.define()
+    const seen = []
+    const summary = await map.seed({ onProgress: ({ tiles }) => seen.push(tiles) })
+    assert.equal(seen.at(-1), summary.tiles)
+    assert.deepEqual(seen, [...seen].sort((a, b) => a - b))
+    assert.ok(adds(summary))
+  })
+})

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { onEachStore } from '../support/backends.js'
+import { until } from '../../bench/wait.js'
+import { adds, counts, pyramid, QUICK, useSeeding } from './helpers.js'
+
+const listOf = ids => ({
+  count: new Map([[3, ids.length]]),
+  async * tiles () { for (const id of ids) { const [, z, x, y] = id.split(':').map(Number); yield { z, x, y } } }
+})
+
+onEachStore('seeding in trouble', backend => {
+  const map = useSeeding(backend)
+
+  it('asks a failing upstream again, and loses nothing to failures that pass', async () => {
+    await map.define()
+    map.upstream.behave({ status: 503, times: 8 }) // fewer than would use up every attempt of the first four
+    assert.deepEqual(counts(await map.seed()), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
+    assert.equal(map.asked().length, pyramid(3) + 8)
+  })
+
+  it('lists what fails for good, keeps the rest, and fetches the list alone afterwards', async () => {
+    await map.define()
+    const broken = ({ z, x }) => z === 3 && x === 5
+    map.upstream.behave({ status: 500, only: broken })
+    const failures = []
+    const summary = await map.seed({ onFailure: failure => failures.push(failure) })
+    assert.deepEqual(counts(summary), { tiles: 85, fetched: 77, new: 77, failed: 8 })
+    assert.deepEqual(failures.map(({ id }) => id).sort(), Array.from({ length: 8 }, (_, y) => `map:3:5:${y}`))
+    assert.ok(failures.every(({ code, reason }) => code === 'UPSTREAM_FAILED' && /500/.test(reason)))
+    assert.deepEqual(summary.failures, failures)
+    assert.equal(map.upstream.asked.filter(broken).length, 24, 'each was tried three times')
+
+    map.upstream.behave()
+    map.forget()
+    const again = await map.seed({ only: listOf(failures.map(({ id }) => id)) })
+    assert.deepEqual(counts(again), { tiles: 8, fetched: 8, new: 8 })
+    assert.equal(map.asked().length, 8)
+    assert.equal((await map.tiles()).length, 85)
+  })
+
+  for (const [what, behaviour] of Object.entries({
+    'are cut off': { truncate: 40 }, 'are no images': { body: '<html>sorry</html>', type: 'image/png' }, 'end in the middle': { cut: true }
+  })) {
+    it(`stores no tiles that ${what}`, async () => {
+      await map.define()
+      map.upstream.behave({ ...behaviour, only: ({ z, x }) => z === 2 && x === 1 })
+      const summary = await map.seed({ zooms: { min: 0, max: 2 } })
+      assert.deepEqual([summary.new, summary.failed], [17, 4])
+      assert.ok((await map.tiles()).every(tile => !tile.startsWith('2/1/')))
+    })
+  }
+
+  it('fetches a metatile of a list once', async () => {
+    await map.define({}, { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'world', metatile: 4, buffer: 0 })
+    map.upstream.behave({ status: 500 })
+    const failures = []
+    const broken = await map.seed({ zooms: { min: 3, max: 3 }, patience: { ...QUICK, attempts: 1 }, onFailure: failure => failures.push(failure) })
+    assert.deepEqual([counts(broken), broken.requests], [{ tiles: 64, failed: 64 }, 4])
+    map.upstream.behave()
+    map.forget()
+    const summary = await map.seed({ only: listOf([...failures, ...failures].map(({ id }) => id)) })
+    assert.deepEqual([counts(summary), map.asked().length], [{ tiles: 64, fetched: 64, new: 64 }, 4])
+  })
+
+  it('leaves out what of a list the upstream does not have', async () => {
+    await map.define({ maxzoom: 3 })
+    assert.deepEqual(counts(await map.seed({ only: listOf(['map:3:1:1', 'map:4:1:1']) })), { tiles: 2, fetched: 1, new: 1, outside: 1 })
+  })
+
+  it('gives up when the upstream is away for long, and keeps what it had', async () => {
+    await map.define({}, { concurrency: 2 })
+    await map.seed({ zooms: { min: 0, max: 2 } })
+    await map.upstream.close()
+    const troubles = []
+    const seeding = map.seed({ patience: { ...QUICK, patience: 0.5, delay: 50 }, onTrouble: error => troubles.push(error.code) })
+    await assert.rejects(seeding, error => {
+      assert.equal(error.code, 'UPSTREAM_UNREACHABLE')
+      assert.deepEqual(counts(error.summary), { tiles: 21, fresh: 21 }, 'no tile is blamed')
+      return true
+    })
+    assert.deepEqual(troubles, ['UPSTREAM_UNREACHABLE'], 'it was said once')
+    await map.upstream.start()
+    assert.deepEqual(counts(await map.seed()), { tiles: 85, fresh: 21, fetched: 64, new: 64 })
+  })
+
+  it('waits for an upstream that went away to come back, and blames no tile', async () => {
+    await map.define()
+    await map.upstream.close()
+    const troubles = []
+    const seeding = map.seed({ patience: { ...QUICK, silent: 1000, longestDelay: 50 }, onTrouble: error => troubles.push(error) })
+    await until(() => troubles.length > 0)
+    await map.upstream.start()
+    assert.deepEqual(counts(await seeding), { tiles: 85, fetched: 85, new: 85 })
+  })
+
+  it('blames a tile whose server is away while others answer', async () => {
+    await map.define({}, { url: `http://127.0.0.{s}:${map.upstream.host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['1', '9'] })
+    const summary = await map.seed()
+    assert.ok(summary.failed > 20 && summary.new > 20, JSON.stringify(counts(summary)))
+    assert.ok(summary.failures.every(({ code }) => code === 'UPSTREAM_UNREACHABLE'))
+  })
+
+  it('gives up when too many tiles in a row fail', async () => {
+    await map.define()
+    map.upstream.behave({ status: 502, only: ({ z }) => z === 3 })
+    await assert.rejects(map.seed({ patience: { ...QUICK, failures: 10 } }), error => {
+      assert.equal(error.code, 'UPSTREAM_FAILED')
+      assert.ok(error.summary.failed < 13 && error.summary.new === 21, JSON.stringify(counts(error.summary)))
+      assert.ok(adds(error.summary))
+      return true
+    })
+    assert.equal((await map.tiles()).length, 21)
+  })
+
+  it('does not go on asking one that refuses again and again', async () => {
+    await map.define({}, { concurrency: 1 })
+    map.upstream.behave({ status: 403 })
+    await assert.rejects(map.seed(), { code: 'UPSTREAM_REFUSED' })
+    assert.equal(map.asked().length, QUICK.refusals)
+  })
+
+  it('lists single tiles that are refused', async () => {
+    await map.define()
+    map.upstream.behave({ status: 403, only: ({ z, x, y }) => z === 2 && x === 1 && y === 1 })
+    const summary = await map.seed({ zooms: { min: 0, max: 2 } })
+    assert.deepEqual(counts(summary), { tiles: 21, fetched: 20, new: 20, failed: 1 })
+    assert.equal(summary.failures[0].code, 'UPSTREAM_REFUSED')
+  })
+
+  it('slows down when it is asked to', async function () {
+    this.timeout(60000)
+    await map.define({}, { concurrency: 4 })
+    map.upstream.behave({ limit: { requests: 12, per: 1000, retryAfter: 1 } })
+    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 2 } })), { tiles: 21, fetched: 21, new: 21 })
+  })
+
+  it('keeps the rate and the concurrency it is given, or else those of the upstream', async function () {
+    this.timeout(60000)
+    await map.define({}, { rate: 20, concurrency: 3 })
+    map.upstream.behave({ wait: 100 })
+    for (const [options, rate, most] of [[{}, 20, 3], [{ rate: 10, concurrency: 2, refreshBefore: '9999-01-01T00:00:00Z' }, 10, 2]]) {
+      map.forget()
+      map.upstream.mostInFlight = 0
+      await map.seed({ zooms: { min: 2, max: 2 }, ...options })
+      const at = map.upstream.asked.map(request => request.at)
+      assert.equal(at.length, 16)
+      const seconds = (at[15] - at[0]) / 1000
+      assert.ok(seconds > 15 / rate - 0.1, `16 requests in ${seconds} s`)
+      assert.ok(map.upstream.mostInFlight <= most, `${map.upstream.mostInFlight} at once`)
+    }
+  })
+
+  it('stops after what is in flight, and goes on when run again', async () => {
+    await map.define({}, { concurrency: 3 })
+    map.upstream.behave({ wait: 30 })
+    const stop = new AbortController()
+    const seeding = map.seed({ signal: stop.signal, onProgress: ({ fetched }) => { if (fetched >= 20) stop.abort() } })
+    await assert.rejects(seeding, error => {
+      assert.equal(error.code, 'ABORTED')
+      assert.ok(error.summary.fetched >= 20 && error.summary.fetched <= 23, `${error.summary.fetched} fetched`)
+      assert.equal(error.summary.new, error.summary.fetched)
+      assert.ok(adds(error.summary))
+      return true
+    })
+    const stored = (await map.tiles()).length
+    assert.equal(stored, map.asked().length, 'what was asked for is in the store')
+    assert.deepEqual(counts(await map.seed()), { tiles: 85, fresh: stored, fetched: 85 - stored, new: 85 - stored })
+    assert.equal(new Set(map.asked()).size, map.asked().length, 'nothing was asked for twice')
+  })
+
+  it('does not wait long for an upstream that never answers when it is to stop', async () => {
+    await map.define()
+    map.upstream.behave({ never: true })
+    const stop = new AbortController()
+    const seeding = map.seed({ signal: stop.signal, patience: { ...QUICK, grace: 0.1 } })
+    await until(() => map.upstream.inFlight > 0)
+    stop.abort()
+    await assert.rejects(seeding, { code: 'ABORTED' })
+  })
+
+  it('seeds nothing that is not to be seeded', async () => {
+    await assert.rejects(map.seed(), { code: 'LAYER_NOT_FOUND' })
+    await map.store.defineLayer('map', {})
+    await assert.rejects(map.seed(), { code: 'NO_UPSTREAM' })
+    await map.define({}, { seed: false })
+    await assert.rejects(map.seed(), { code: 'SEED_FORBIDDEN' })
+    assert.deepEqual(map.upstream.requests, [])
+    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 0 }, permission: true })), { tiles: 1, fetched: 1, new: 1 })
+    for (const url of ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', 'https://{s}.tile.openstreetmap.org/{z}/{x}/{y}.png']) {
+      await map.store.defineLayer('map', { upstream: { url, ...(url.includes('{s}') && { subdomains: ['a', 'b'] }) } })
+      await assert.rejects(map.seed({ dryRun: true }), error => error.code === 'SEED_FORBIDDEN' && /openstreetmap\.org/.test(error.message) && /--i-have-permission/.test(error.advice))
+    }
+  })
+})
