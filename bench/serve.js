@@ -34,6 +34,7 @@ export async function run ({ server, quick, log }) {
     closing.push(() => store.couch.request({ method: 'DELETE', retries: 1 }).catch(() => {}))
     log('Servers')
     const servers = await startServers({ url, dir, places, store, closing, log })
+    /** @type {(import('./serve/rounds.js').Contender & {check: () => Promise<void>})[]} */
     const contenders = nodeClients({ db: store.url, order })
     const tasks = tasksOf({ db: store.url, servers, order })
     log('Warming up, comparing answers with the source')

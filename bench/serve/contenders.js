@@ -38,6 +38,7 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
   const draw = zipf(order, 3)
   const hit = /** @type {[string, string]} */ ([CACHE, 'hit'])
   const miss = /** @type {[string, string]} */ ([CACHE, 'miss'])
+  const cached = /** @type {[string, string]} */ (['x-cache', 'hit'])
   return [
     { name: names.COUCH, url: origin, pathOf: attachment },
     { name: names.COUCH_304, url: origin, pathOf: attachment, unchanged: true },
@@ -51,8 +52,8 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
     { name: names.ZIPF, url: gateways.third.url, pathOf: xyz, laps: 1, order: Array.from({ length: order.length * 4 }, draw) },
     ...(nginxes
       ? [
-          { name: names.PROXY, url: nginxes.proxy.url, pathOf: xyz, laps: 2 },
-          { name: names.PROXY_304, url: nginxes.proxy.url, pathOf: xyz, unchanged: true },
+          { name: names.PROXY, url: nginxes.proxy.url, pathOf: xyz, header: cached, laps: 2 },
+          { name: names.PROXY_304, url: nginxes.proxy.url, pathOf: xyz, unchanged: true, header: cached },
           { name: names.FILES, url: nginxes.files.url, pathOf: xyz },
           { name: names.FILES_304, url: nginxes.files.url, pathOf: xyz, unchanged: true }
         ]
@@ -84,6 +85,7 @@ export async function prepare ({ name, url, pathOf, unchanged, time = NEW, heade
   const check = () => checkAnswers(name, sample)
 
   let start = 0 // each run goes on where the one before ended, so that what is cold stays so
+  /** @type {import('./rounds.js').Contender['run']} */
   const run = async ({ connections, seconds: length, signal: stop }) => {
     const result = await runWrk(wrk, { url, list, start, connections, seconds: length, signal: stop })
     start = (start + result.requests) % requests.length
@@ -114,6 +116,7 @@ export function nodeClients ({ db, order }) {
   const paths = order.map(({ z, x, y }) => `${pathname}/bench:${z}:${x}:${y}/tile`)
   return Object.entries(names.NODE).map(([client, name]) => {
     let start = 0
+    /** @type {import('./rounds.js').Contender['run']} */
     const run = async ({ connections, seconds, signal }) => {
       const result = await runNodeClient(/** @type {any} */ (client), { url: origin, paths, start, length: LENGTH, connections, seconds, signal })
       start = (start + result.requests) % paths.length

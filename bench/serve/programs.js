@@ -52,11 +52,12 @@ export async function startProgram (name, file, args, { ready, cwd, env = {}, ti
   let status
   try {
     await until(async () => {
-      if (failure) throw failure
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended with ${child.exitCode ?? child.signalCode}`)
       const answer = await fetch(ready, { signal: AbortSignal.timeout(5000) }).catch(() => null)
       await answer?.arrayBuffer()
       status = answer?.status
+      // looked at last: it may not be this one that answered
+      if (failure) throw failure
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended with ${child.exitCode ?? child.signalCode}`)
       return status === 200
     }, { timeout, every: 50, what: `${ready} to answer 200` })
   } catch (error) {

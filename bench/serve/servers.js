@@ -19,6 +19,7 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
   const missing = {}
   /** @type {Record<string, {version?: string, settings: string}>} */
   const programs = {}
+  /** @type {<T extends {close: () => any}>(name: string, running: T, about: {version?: string, settings: string}) => T} */
   const keep = (name, running, { version, settings }) => {
     closing.push(running.close)
     programs[name] = { ...(version && { version }), settings }

@@ -5,9 +5,9 @@ import { freePort } from '../wait.js'
 import { LAYER, writeMbtiles } from './data.js'
 import { findProgram, startProgram } from './programs.js'
 
-export const MISSING = 'not installed: npm install tileserver-gl-light somewhere else, and TILESERVER_BIN=…/node_modules/.bin/tileserver-gl-light'
+export const MISSING = 'not installed: npm install tileserver-gl-light somewhere else, and TILESERVER_BIN=…/node_modules/.bin/tileserver-gl'
 
-export const findTileServer = (env = process.env) => findProgram(env.TILESERVER_BIN, 'tileserver-gl-light', env)
+export const findTileServer = (env = process.env) => findProgram(env.TILESERVER_BIN, 'tileserver-gl', env)
 
 /**
  * @param {string} bin @param {string} dir @param {import('./data.js').Place[]} places

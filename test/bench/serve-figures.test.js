@@ -123,7 +123,7 @@ describe('the figures of the benchmark of servers', () => {
     assert.match(tables.serveMachine, /A short run.*wrk 4\.1\.0; 1,000 tiles of 10,000 bytes/)
     assert.match(tables.serveRates, /1 connection \| 32 connections\ngateway, hot \| 12,345 \(12,345–12,345\)/)
     assert.match(tables.serveLatencies, /gateway, hot \| 1\.0 \/ 1\.0 \/ 1\.0 \/ 1\.0/)
-    assert.match(tables.servePrograms, /nginx \| 1\.2 \| as it is\nMapProxy \|  \| \*\*not measured\*\*: not installed/)
+    assert.match(tables.servePrograms, /nginx \| 1\.2 \| as it is\nMapProxy \| {2}\| \*\*not measured\*\*: not installed/)
     assert.match(tables.serveBudgets, /falls short/)
     const memory = serveMemoryTables({ quick: false, machine, tiles: 5, memory: '64MB', requests: 3_600_000, seconds: 600, changes: 7, tenths: [100.4, 101], peak: 120, budgets: [] }, table)
     assert.match(memory.serveMemory, /100 \| 101$/)
