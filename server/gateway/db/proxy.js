@@ -1,6 +1,7 @@
 // Passes questions on to the store's database, with the gateway's own credentials, and its answers back as they come.
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
+import { accepts } from '../codings.js'
 import { Refusal, away, notFound } from './refusal.js'
 
 export const proxyDefaults = {
@@ -13,7 +14,7 @@ export const proxyDefaults = {
 
 // What is passed on. Credentials, cookies and what belongs to one connection are not among it.
 const ASKED = ['accept', 'if-none-match']
-const ANSWERED = ['content-type', 'content-length', 'content-encoding', 'content-range', 'content-md5', 'accept-ranges', 'etag', 'last-modified', 'cache-control', 'vary']
+const ANSWERED = ['content-type', 'content-length', 'content-encoding', 'content-range', 'content-md5', 'accept-ranges', 'etag', 'last-modified', 'cache-control']
 
 /** Attachments may be pages with scripts, which must not act in the name of the viewer. */
 export const SAFE = { 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' }
@@ -26,12 +27,14 @@ export class DatabaseProxy {
   #feeds
   #open = 0
   #closing = new AbortController()
+  /** @type {Promise<any> | undefined} */
+  #closed
 
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
-   * @param {Partial<typeof proxyDefaults> & {log?: any}} [options]
+   * @param {Partial<typeof proxyDefaults> & {log?: any, signal?: AbortSignal}} [options] signal: the gateway ends
    */
-  constructor (couch, { log, ...options } = {}) {
+  constructor (couch, { log, signal, ...options } = {}) {
     this.options = { ...proxyDefaults, ...options }
     this.log = log
     this.#access = couch.access
@@ -39,6 +42,7 @@ export class DatabaseProxy {
     const common = { connect: { timeout: connectTimeout }, pipelining: 1, keepAliveTimeout: 20000 }
     this.#reads = new Pool(this.#access.origin, { ...common, connections })
     this.#feeds = new Pool(this.#access.origin, { ...common, connections: feeds }) // they must not keep others waiting
+    signal?.addEventListener('abort', () => { this.close() }, { once: true })
   }
 
   /**
@@ -74,6 +78,7 @@ export class DatabaseProxy {
     }
     const kept = Object.fromEntries(ANSWERED.filter(name => headers[name] !== undefined).map(name => [name, headers[name]]))
     if (reading.pinned && (status === 200 || status === 206 || status === 304)) kept['cache-control'] = IMMUTABLE
+    if (kept['content-encoding']) res.appendHeader('Vary', 'Accept-Encoding')
     res.writeHead(status, { ...kept, ...SAFE })
     try {
       if (req.method === 'HEAD') {
@@ -116,9 +121,9 @@ export class DatabaseProxy {
   }
 
   /** Feeds end, reads under way are answered. */
-  async close () {
+  close () {
     this.#closing.abort()
-    await Promise.all([this.#reads.close(), this.#feeds.close()])
+    return (this.#closed ??= Promise.all([this.#reads.close(), this.#feeds.close()]))
   }
 }
 
@@ -128,7 +133,7 @@ function headersFor ({ headers }) {
   const passed = Object.fromEntries(ASKED.filter(name => headers[name] !== undefined).map(name => [name, headers[name]]))
   // one range and one encoding, as CouchDB knows them; whatever else is asked for, everything is an answer
   if (/^bytes=(\d{1,15}-\d{0,15}|-\d{1,15})$/.test(headers.range ?? '')) passed.range = headers.range
-  if (/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(headers['accept-encoding'] ?? '')) passed['accept-encoding'] = 'gzip'
+  if (accepts(headers['accept-encoding'], 'gzip')) passed['accept-encoding'] = 'gzip'
   return passed
 }
 

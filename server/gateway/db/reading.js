@@ -96,11 +96,15 @@ function checkFeed (query) {
   return FEEDS[feed]
 }
 
-/** The tile whose image an attachment is, when nothing else is asked of it. */
+/**
+ * The tile whose image an attachment is, when nothing else is asked of it.
+ * @param {string[]} names @param {URLSearchParams} query
+ */
 function imageOf ([id, name, ...rest], query) {
   if (name !== TILE_ATTACHMENT || rest.length || [...query.keys()].join() !== (query.has('rev') ? 'rev' : '')) return {}
   try {
-    return { tile: { id, ...parseTileId(id), ...(query.has('rev') && { rev: query.get('rev') }) } }
+    const rev = query.get('rev')
+    return { tile: { id, ...parseTileId(id), ...(rev !== null && { rev }) } }
   } catch {
     return {} // another document that happens to have such an attachment
   }

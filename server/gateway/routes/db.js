@@ -8,13 +8,13 @@ import { isKnown } from '../etags.js'
 /** One for each gateway's store. @type {WeakMap<object, DatabaseProxy>} */
 const proxies = new WeakMap()
 
-function proxyOf ({ store, log }) {
-  const proxy = proxies.get(store) ?? new DatabaseProxy(store.couch, { log })
+function proxyOf ({ store, log, signal }) {
+  const proxy = proxies.get(store) ?? new DatabaseProxy(store.couch, { log, signal })
   proxies.set(store, proxy)
   return proxy
 }
 
-/** When the gateway ends: feeds are ended at once, since they would not by themselves. */
+/** When the gateway ends: feeds are ended at once, reads under way are answered. The signal of the context does it as well. */
 export async function closeDb ({ store }) {
   await proxies.get(store)?.close()
 }
@@ -37,11 +37,17 @@ export async function db (ctx, asked, req, res) {
   }
 }
 
-/** The image of a tile, when memory has that very document, in that very revision when one is named. */
+/**
+ * The image of a tile, when memory has that very document, in that very revision when one is named.
+ * @param {any} ctx @param {import('../db/reading.js').Reading} reading
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('../answer.js').Response} res
+ */
 function answerFromMemory ({ tiles }, { tile, pinned }, req, res) {
   if (!tile) return false
   const entry = tiles.peek(tile.layer, tile.z, tile.x, tile.y, tile.time)?.entry
   if (entry?.id !== tile.id || (pinned && entry.rev !== tile.rev)) return false
+  res.outcome = 'hit'
   const headers = {
     ETag: entry.etag,
     'Cache-Control': pinned ? IMMUTABLE : 'must-revalidate', // as CouchDB says it

@@ -6,7 +6,10 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../core/index.js'
 import { VIEWER, compose } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP } from '../../../loader/setup.js'
+import { accepts } from '../codings.js'
 import { isKnown } from '../etags.js'
+
+export { accepts }
 
 const SMALL = 1000 // bytes below which compressing gains nothing
 const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
@@ -56,10 +59,10 @@ export async function viewer ({ options }, { name }, req, res) {
   const headers = {
     ETag: etag,
     'Cache-Control': 'no-cache', // asked for anew each time, and 304 mostly: a new version shows at once
-    Vary: 'Accept-Encoding',
     'Content-Security-Policy': VIEWER_CSP,
     'X-Content-Type-Options': 'nosniff'
   }
+  res.appendHeader('Vary', 'Accept-Encoding')
   if (isKnown(req.headers['if-none-match'], etag)) {
     res.writeHead(304, headers).end()
     return
@@ -71,14 +74,4 @@ export async function viewer ({ options }, { name }, req, res) {
     ...(coding !== 'identity' && { 'Content-Encoding': coding })
   })
   res.end(req.method === 'HEAD' ? undefined : body)
-}
-
-/** Whether a client takes a coding: it names it, or everything, and does not give it weight 0. */
-export function accepts (header = '', coding) {
-  const weights = new Map(header.toLowerCase().split(',').map(part => {
-    const [name, ...parameters] = part.split(';').map(text => text.trim())
-    const weight = parameters.find(text => text.startsWith('q='))
-    return [name, weight === undefined ? 1 : Number(weight.slice(2))]
-  }))
-  return (weights.get(coding) ?? weights.get('*') ?? 0) > 0
 }

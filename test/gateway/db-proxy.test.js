@@ -1,0 +1,218 @@
+// What passes between /db and the store, with a store that says anything.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { until } from '../../bench/wait.js'
+import { Couch } from '../../loader/store/couch.js'
+import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
+import { parseReading } from '../../server/gateway/db/reading.js'
+import { closeDb, db } from '../../server/gateway/routes/db.js'
+import { ask, closeConnections, post, speak } from './support/wire.js'
+
+const listen = server => new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${server.address().port}`)) })
+const stop = server => new Promise(resolve => { server.close(resolve); server.closeAllConnections() })
+
+describe('what passes between /db and the store', () => {
+  let store
+  let gate
+  let base
+  let ctx
+  let answer
+  let seen
+  const ending = []
+
+  beforeEach(async () => {
+    seen = []
+    answer = (req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).end('{"ok":true}')
+    store = createServer((req, res) => {
+      const parts = []
+      req.on('data', part => parts.push(part))
+      req.on('end', () => {
+        seen.push({ method: req.method, url: req.url, headers: req.headers, body: Buffer.concat(parts).toString() })
+        answer(req, res)
+      })
+    })
+    const origin = await listen(store)
+    ctx = { options: { dbAccess: true }, tiles: { peek () {} }, store: { couch: new Couch(`${origin.replace('//', '//reader:p%40ss@')}/couch/tiles`) } }
+    gate = createServer((req, res) => {
+      const [path, query = ''] = /** @type {string} */ (req.url).slice(3).split(/\?(.*)/s)
+      db(ctx, { path, query }, req, res).catch(error => res.destroy(error))
+    })
+    base = await listen(gate)
+  })
+
+  afterEach(async () => {
+    for (const end of ending.splice(0)) await end()
+    closeConnections()
+    await stop(gate)
+    await closeDb(ctx)
+    await stop(store)
+  })
+
+  it('are the gateway\'s own credentials, and of the client\'s headers what the question needs', async () => {
+    await ask(base, '/db/layer:osm?rev=1-a', {
+      headers: {
+        accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'br, gzip', authorization: 'Basic eDp5', cookie: 'AuthSession=x', host: 'elsewhere', 'x-forwarded-for': '1.2.3.4',
+        'x-auth-couchdb-roles': '_admin', 'x-http-method-override': 'DELETE', te: 'trailers', upgrade: 'h2c', 'keep-alive': '5', 'proxy-connection': 'close', connection: 'keep-alive, x-secret', 'x-secret': '1', origin: 'http://page', referer: 'http://page'
+      }
+    })
+    const [{ method, url, headers }] = seen
+    assert.deepEqual([method, url], ['GET', '/couch/tiles/layer%3Aosm?rev=1-a'])
+    assert.equal(headers.authorization, `Basic ${btoa('reader:p@ss')}`)
+    const { host, connection, ...rest } = headers
+    assert.deepEqual(rest, { accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'gzip', authorization: headers.authorization })
+    assert.equal(host, new URL(ctx.store.couch.url).host)
+  })
+
+  it('is no range of several parts, and no encoding but one that CouchDB has', async () => {
+    for (const range of ['bytes=0-1,5-9', 'bytes=', 'items=1-2', `bytes=0-${'9'.repeat(40)}`]) await ask(base, '/db/a/b', { headers: { range, 'accept-encoding': 'br, gzip;q=0' } })
+    for (const { headers } of seen) assert.deepEqual([headers.range, headers['accept-encoding']], [undefined, undefined])
+  })
+
+  it('is the question as it was looked at, and not as it was spelled', async () => {
+    await post(base, '/db/_find?x=%20', '{"selector": {"a": 1, "a": 2},\n "__proto__": {"x": 1}}', { headers: { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'identity' } })
+    assert.equal(seen[0].body, '{"selector":{"a":2},"__proto__":{"x":1}}')
+    assert.equal(seen[0].headers['content-type'], 'application/json')
+    assert.equal((await post(base, '/db/_changes', '', { headers: { 'content-type': 'text/plain' } })).status, 200)
+    assert.equal(seen[1].body, '{}')
+  })
+
+  it('is no question that is none, or too large', async () => {
+    const status = async (body, headers) => (await post(base, '/db/_find', body, { headers })).status
+    assert.equal(await status('{'), 400)
+    assert.equal(await status('[]'), 400)
+    assert.equal(await status('null'), 400)
+    assert.equal(await status('[['.repeat(200000)), 400)
+    assert.equal(await status('{"selector":{}}', { 'content-type': 'text/plain' }), 415)
+    assert.equal(await status('{"selector":{}}', { 'content-encoding': 'gzip' }), 415)
+    assert.equal(await status(`{"selector":{},"a":"${'x'.repeat(3e6)}"}`), 413)
+    const chunked = await speak(base, `POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${`80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)}`)
+    assert.match(chunked, /^HTTP\/1\.1 413 [^]*connection: close/i)
+    assert.equal(seen.length, 0)
+  })
+
+  it('is of the answer what belongs to it, and no cookie, no name of a server', async () => {
+    answer = (req, res) => res.writeHead(200, {
+      'Content-Type': 'text/html', 'Content-Length': 2, ETag: '"e"', 'Cache-Control': 'must-revalidate', 'Set-Cookie': 'AuthSession=admin', Server: 'CouchDB/3.5.0', 'X-Couch-Request-ID': 'abc', Location: 'http://inside:5984/x', 'Access-Control-Allow-Origin': 'http://x', 'Content-Security-Policy': 'none', 'WWW-Authenticate': 'Basic', 'X-CouchDB-Body-Time': '0'
+    }).end('ok')
+    const { status, headers, text } = await ask(base, '/db/a/b')
+    const { date, connection, 'keep-alive': keep, ...rest } = headers
+    assert.deepEqual([status, text], [200, 'ok'])
+    assert.deepEqual(rest, { 'content-type': 'text/html', 'content-length': '2', etag: '"e"', 'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff' })
+  })
+
+  it('is nothing of what the store says to the gateway alone', async () => {
+    const inside = '{"error":"x","reason":"at http://reader:p%40ss@inside/ in /opt/couchdb"}'
+    for (const [status, wanted] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]) {
+      answer = (req, res) => res.writeHead(status, { 'Content-Type': 'application/json', Location: 'http://inside/', 'WWW-Authenticate': 'Basic' }).end(inside)
+      const { status: shown, text, headers } = await ask(base, '/db/a')
+      assert.equal(shown, wanted)
+      assert.ok(!/inside|p%40ss|couchdb/.test(text + JSON.stringify(headers)), text)
+      assert.equal(headers['www-authenticate'], undefined)
+      assert.deepEqual(Object.keys(JSON.parse(text)), ['error', 'reason'])
+    }
+  })
+
+  it('is asked again when the connection had been closed in the meantime, and is 503 when the store is away', async () => {
+    let cut = true
+    answer = (req, res) => {
+      if (!cut) return res.end('{}')
+      cut = false
+      req.socket.destroy()
+    }
+    assert.equal((await post(base, '/db/_find', { selector: {} })).status, 200)
+    assert.equal(seen.length, 2)
+    answer = req => req.socket.destroy()
+    const lost = await ask(base, '/db/a')
+    assert.deepEqual([lost.status, lost.headers['retry-after'], lost.json.error], [503, '2', 'service_unavailable'])
+    const { port } = /** @type {any} */ (store.address())
+    await stop(store)
+    const { status, headers } = await ask(base, '/db/a')
+    assert.deepEqual([status, headers['cache-control'], headers['retry-after']], [503, 'no-store', '2'])
+    await new Promise(resolve => { store.listen(port, '127.0.0.1', () => resolve(undefined)) })
+    answer = (req, res) => res.end('{}')
+    assert.equal((await ask(base, '/db/a')).status, 200)
+  })
+
+  it('is cut off when the store leaves in the middle of an answer, so that half of it does not look whole', async () => {
+    answer = (req, res) => {
+      res.writeHead(200, { 'Content-Type': 'application/json' })
+      res.write('{"rows":[', () => req.socket.destroy())
+    }
+    const { status, cut } = await ask(base, '/db/_all_docs')
+    assert.deepEqual([status, cut], [200, true])
+  })
+
+  it('ends when the client leaves', async () => {
+    let closed = 0
+    answer = (req, res) => {
+      res.once('close', () => closed++)
+      if (/a$/.test(req.url)) return // not a word yet
+      res.writeHead(200, { 'Content-Type': 'application/json' })
+      res.write('{"results":[\n')
+    }
+    for (const path of ['/db/a', '/db/_all_docs', '/db/_changes?feed=continuous', '/db/_changes?feed=longpoll']) {
+      const leaving = new AbortController()
+      const before = seen.length
+      const left = fetch(base + path, { signal: leaving.signal }).then(response => response.text()).catch(() => 'left')
+      await until(() => seen.length > before, { what: `the question ${path}` })
+      leaving.abort()
+      assert.equal(await left, 'left')
+    }
+    await until(() => closed === 4, { what: 'the store to be left alone' })
+  })
+
+  it('is no more than a slow client takes', async () => {
+    let sent = 0
+    const piece = Buffer.alloc(65536, 'x')
+    answer = (req, res) => {
+      res.writeHead(200, { 'Content-Type': 'application/octet-stream' })
+      const more = () => {
+        while (!res.destroyed) {
+          sent += piece.length
+          if (!res.write(piece)) break
+        }
+        res.once('drain', more)
+      }
+      more()
+    }
+    const leaving = new AbortController()
+    const response = await fetch(`${base}/db/a/b`, { signal: leaving.signal })
+    let before = -1
+    await until(() => {
+      const still = sent === before
+      before = sent
+      return still
+    }, { every: 200, what: 'the stream to stand still' })
+    assert.ok(sent < 50e6, `${sent} bytes, of which nobody has read any`)
+    leaving.abort()
+    await response.body?.cancel().catch(() => {})
+  })
+
+  it('is no more than so many feeds at a time, and reads go on beside them', async () => {
+    answer = (req, res) => /_changes/.test(req.url) ? res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') : res.end('{}')
+    const ended = new AbortController()
+    const proxy = new DatabaseProxy(ctx.store.couch, { feeds: 3, connections: 1, signal: ended.signal })
+    const own = createServer((req, res) => {
+      const [path, search = ''] = /** @type {string} */ (req.url).slice(3).split('?')
+      proxy.forward(parseReading('GET', path, search), undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
+    })
+    const address = await listen(own)
+    ending.push(async () => { await stop(own); await proxy.close() })
+    const leaving = new AbortController()
+    const feeds = [1, 2, 3].map(() => fetch(`${address}/db/_changes?feed=continuous`, { signal: leaving.signal }))
+    await Promise.all(feeds)
+    const fourth = await fetch(`${address}/db/_changes?feed=longpoll`)
+    assert.deepEqual([fourth.status, fourth.headers.get('retry-after')], [429, '2'])
+    assert.equal((await fetch(`${address}/db/a`)).status, 200)
+    leaving.abort()
+    await until(async () => {
+      const again = new AbortController()
+      const { status } = await fetch(`${address}/db/_changes?feed=longpoll`, { signal: again.signal })
+      again.abort()
+      return status === 200
+    }, { what: 'room for another' })
+    const last = await fetch(`${address}/db/_changes?feed=continuous`)
+    ended.abort()
+    await assert.rejects(last.text(), 'the gateway ends, and with it the feed')
+  })
+})

@@ -1,0 +1,72 @@
+// Requests as they are written: no client library tidies the path, the headers or the body before they are sent.
+import http from 'node:http'
+import net from 'node:net'
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
+
+/**
+ * @typedef {{status: number, headers: Record<string, any>, body: Buffer, text: string, json: any, cut: boolean}} Answer cut: the connection ended before the answer did
+ */
+
+/**
+ * @param {string} base @param {string} path as it is to be sent
+ * @param {{method?: string, headers?: Record<string, any>, body?: string | Buffer, signal?: AbortSignal, agent?: http.Agent | false}} [options]
+ * @returns {Promise<Answer>}
+ */
+export function ask (base, path, { body, ...options } = {}) {
+  const { hostname, port } = new URL(base)
+  return new Promise((resolve, reject) => {
+    const request = http.request({ hostname, port, path, agent, ...options }, response => {
+      /** @type {Buffer[]} */
+      const parts = []
+      const done = cut => {
+        const bytes = Buffer.concat(parts)
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: bytes,
+          cut,
+          get text () { return bytes.toString() },
+          get json () { return JSON.parse(bytes.toString()) }
+        })
+      }
+      response.on('data', part => parts.push(part))
+      response.on('end', () => done(false))
+      response.on('error', () => done(true))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+/** @param {string} base @param {string} path @param {any} value @param {{headers?: Record<string, string>}} [options] */
+export const post = (base, path, value, { headers } = {}) => ask(base, path, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...headers },
+  body: typeof value === 'string' ? value : JSON.stringify(value)
+})
+
+/**
+ * Sends bytes over a connection of their own and says what came back, when the other side closes or nothing more comes.
+ * @param {string} base @param {string | Buffer} bytes
+ * @param {{patience?: number}} [options] milliseconds without a word
+ * @returns {Promise<string>}
+ */
+export function speak (base, bytes, { patience = 3000 } = {}) {
+  const { hostname, port } = new URL(base)
+  return new Promise(resolve => {
+    const socket = net.connect(+port, hostname)
+    /** @type {Buffer[]} */
+    const parts = []
+    socket.setTimeout(patience, () => socket.destroy())
+    socket.on('data', part => parts.push(part))
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(Buffer.concat(parts).toString('latin1')))
+    socket.on('connect', () => socket.write(bytes))
+  })
+}
+
+/** The status codes of all answers in what came over a connection. */
+export const statuses = text => [...text.matchAll(/^HTTP\/1\.[01] (\d{3})/gm)].map(([, status]) => +status)
+
+export const closeConnections = () => agent.destroy()
