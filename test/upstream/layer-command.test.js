@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { createProgram } from '../../loader/cli/program.js'
+import { Store } from '../../loader/store/index.js'
+import { isPublished } from '../../loader/publish.js'
+import { memory, useFolder } from '../loader/helpers.js'
+import { onEachStore } from '../support/backends.js'
+
+const XYZ = 'https://tiles.example.org/{z}/{x}/{y}.jpg'
+
+onEachStore('tilecouch layer', backend => {
+  const folder = useFolder()
+  let url
+  beforeEach(async () => { url = await backend.database() })
+
+  async function layer (...argv) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const { run } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
+    const code = await run(['layer', ...argv, '--db', url])
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+  const stored = async name => (await Store.open(url)).layer(name)
+
+  it('makes a layer with an upstream in a new store, and opens the store to readers', async () => {
+    const { code, out, err } = await layer('osm', '--upstream', XYZ, '--ttl', '7d', '--title', 'Streets', '--zoom', '0-14', '--bbox', '5,45,11,48', '--attribution', '© people')
+    assert.equal(code, 0, err)
+    assert.match(out, /^osm - Streets\nzooms 0 to 14\nbounds 5, 45, 11, 48\ntiles are jpg\ntiles expire after 604,800 s\nmissing tiles come from https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.jpg \(xyz\)\n$/)
+    assert.deepEqual(await stored('osm'), {
+      layer: 'osm', name: 'Streets', attribution: '© people', minzoom: 0, maxzoom: 14, bounds: [5, 45, 11, 48], format: 'jpg', ttl: 604800, upstream: { type: 'xyz', url: XYZ }
+    })
+    assert.ok(await isPublished(await Store.open(url)))
+  })
+
+  it('reads a file, changes what is named, takes away what is no longer wanted, and shows', async () => {
+    folder.write({ 'wms.json': JSON.stringify({ type: 'wms', url: 'https://maps.example.org/wms', layers: 'roads', format: 'image/png; mode=8bit' }) })
+    assert.equal((await layer('roads', '--upstream', `${folder.dir}/wms.json`, '--ttl', '1h')).code, 0)
+    assert.deepEqual((await stored('roads')).upstream.layers, 'roads')
+    assert.equal((await stored('roads')).format, 'png')
+    assert.equal((await layer('roads', '--description', 'all of them', '--no-ttl')).code, 0)
+    const { ttl, description, upstream } = await stored('roads')
+    assert.deepEqual([ttl, description, upstream.type], [undefined, 'all of them', 'wms'])
+    assert.equal((await layer('roads', '--no-upstream')).code, 0)
+    assert.equal((await stored('roads')).upstream, undefined)
+    const shown = await layer('roads')
+    assert.deepEqual([shown.code, /come from nowhere/.test(shown.out), JSON.parse((await layer('roads', '--json')).out)], [0, true, await stored('roads')])
+  })
+
+  it('shows no layer that is not there, and makes no database for it', async () => {
+    const { code, err } = await layer('osm')
+    assert.deepEqual([code, /DATABASE_NOT_FOUND/.test(err)], [1, true])
+    await Store.create(url)
+    assert.match((await layer('osm')).err, /LAYER_NOT_FOUND/)
+  })
+
+  it('refuses what is wrong or secret before it opens anything, and repeats no secret', async () => {
+    folder.write({ 'secret.json': JSON.stringify({ url: XYZ, headers: { Authorization: 'Bearer hunter2' } }), 'cut.json': '{"url": "https://h/?key=hunter2' })
+    for (const [text, wanted] of [
+      ['https://h/{z}/{x}/{y}?apikey=hunter2', 'BAD_UPSTREAM'], ['https://a:hunter2@h/{z}/{x}/{y}', 'BAD_UPSTREAM'], [`${folder.dir}/secret.json`, 'BAD_UPSTREAM'], [`${folder.dir}/cut.json`, 'CONFIG_INVALID'],
+      ['https://h/wms', 'BAD_UPSTREAM']
+    ]) {
+      const { code, err, out } = await layer('osm', '--upstream', text)
+      assert.equal(code, 1)
+      assert.match(err, new RegExp(`\\[${wanted}\\]`))
+      assert.ok(!(err + out).includes('hunter2'), err)
+    }
+    await assert.rejects(Store.open(url), { code: 'DATABASE_NOT_FOUND' })
+  })
+})
