@@ -14,7 +14,7 @@ async function run (...argv) {
   return { code, out: streams.stdout.text, err: streams.stderr.text, opened }
 }
 
-const COMMANDS = ['load', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
+const COMMANDS = ['load', 'seed', 'layer', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
 
 describe('the command line', () => {
   const folder = useFolder()
@@ -60,7 +60,7 @@ describe('the command line', () => {
   })
 
   it('ends with 2 when it was used wrongly, and says how to go on', async () => {
-    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['info'], ['history', 'osm'], ['get', 'osm', '1/0/0'], ['layers', '--nope'], ['info', 'a', 'b', 'c'], []]) {
+    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['info'], ['history', 'osm'], ['seed'], ['get', 'osm', '1/0/0'], ['layers', '--nope'], ['info', 'a', 'b', 'c'], []]) {
       const { code, err, out } = await run(...argv)
       assert.equal(code, 2, argv.join(' '))
       assert.match(err + out, /--help|Usage/, argv.join(' '))
@@ -83,6 +83,19 @@ describe('the command line', () => {
     'load SRC -l osm --scheme zyx': 'BAD_OPTION',
     'load SRC/none -l osm': 'SOURCE_NOT_FOUND',
     'load SRC/a.txt -l osm': 'SOURCE_UNKNOWN',
+    'seed Osm --bbox 0,0,1,1 --zoom 1': 'BAD_LAYER',
+    'seed osm --bbox 0,0,1,1 --zoom 9-1': 'BAD_ZOOM',
+    'seed osm --zoom 1': 'BAD_AREA',
+    'seed osm --polygon SRC/a.txt --zoom 1': 'BAD_AREA',
+    'seed osm --bbox 0,0,1,1 --zoom 1 --rate 1/week': 'BAD_OPTION',
+    'layer Osm --ttl 7d': 'BAD_LAYER',
+    'layer osm --ttl soon': 'BAD_DURATION',
+    'layer osm --zoom 9-1': 'BAD_ZOOM',
+    'layer osm --bbox 1,2': 'BAD_BBOX',
+    'layer osm --tile-size 0': 'BAD_OPTION',
+    'layer osm --upstream SRC/none.json': 'SOURCE_NOT_FOUND',
+    'layer osm --upstream SRC/a.txt': 'CONFIG_INVALID',
+    'layer osm --upstream https://example.org/tile.png': 'BAD_UPSTREAM',
     'layers --db Tiles': 'BAD_DATABASE',
     'layers --db ftp://h/tiles': 'BAD_DATABASE',
     'push http://h/Tiles': 'BAD_DATABASE',
