@@ -61,7 +61,7 @@ describe('the WMTS capabilities', () => {
     }
 
     it('links that lead nowhere and names given twice', () => {
-      assert.notDeepEqual(dangling(parseXml(text.replace('<TileMatrixSet>GoogleMapsCompatible</', '<TileMatrixSet>Nowhere</'))), [])
+      assert.notDeepEqual(dangling(parseXml(text.replace('<TileMatrixSet>GoogleMapsCompatible_Level19</', '<TileMatrixSet>Nowhere</'))), [])
       assert.notDeepEqual(dangling(parseXml(text.replace('<ows:Identifier>alps</', '<ows:Identifier>osm</'))), [])
     })
 
@@ -117,7 +117,7 @@ describe('the WMTS capabilities', () => {
 
     // what is offered is answered, and nothing beside it
     for (const [z, minRow, maxRow, minCol, maxCol] of limits) {
-      const status = async (row, column) => (await service.get(`/alps/default/GoogleMapsCompatible/${z}/${row}/${column}.jpg`)).status
+      const status = async (row, column) => (await service.get(`/alps/default/GoogleMapsCompatible_Level12/${z}/${row}/${column}.jpg`)).status
       assert.deepEqual([await status(minRow, minCol), await status(maxRow, maxCol), await status(minRow - 1, minCol), await status(maxRow, maxCol + 1)], [200, 200, 404, 404])
     }
   })
@@ -139,13 +139,15 @@ describe('the WMTS capabilities', () => {
     assert.deepEqual(values, many.slice(-1000))
   })
 
-  it('have the scales of the standard, for each size of tiles', () => {
+  it('have the scales of the standard, in a set for each size of tiles and each deepest zoom', () => {
     const sets = childrenOf(childrenOf(document, 'Contents')[0], 'TileMatrixSet')
-    assert.deepEqual(sets.map(set => [textOf(set, 'ows:Identifier'), childrenOf(set, 'WellKnownScaleSet').map(({ text: name }) => name), textOf(set, 'ows:SupportedCRS')]), [
-      ['GoogleMapsCompatible', ['urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible'], 'urn:ogc:def:crs:EPSG::3857'],
-      ['GoogleMapsCompatible_512', [], 'urn:ogc:def:crs:EPSG::3857']
-    ])
-    for (const [set, size, deepest] of [[sets[0], 256, 19], [sets[1], 512, 14]]) {
+    const known = ['urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible']
+    const expected = [['GoogleMapsCompatible_Level6', known, 256, 6], ['GoogleMapsCompatible_Level12', known, 256, 12], ['GoogleMapsCompatible_Level19', known, 256, 19], ['GoogleMapsCompatible_512_Level14', [], 512, 14]]
+    assert.deepEqual(sets.map(set => [textOf(set, 'ows:Identifier'), childrenOf(set, 'WellKnownScaleSet').map(({ text: name }) => name)]), expected.map(([id, scales]) => [id, scales]))
+    assert.deepEqual(layersOf(document).map(layer => textOf(layer, 'TileMatrixSetLink', 'TileMatrixSet')), [2, 1, 3, 0].map(index => expected[index][0]))
+    for (const [index, [, , size, deepest]] of expected.entries()) {
+      const set = sets[index]
+      assert.equal(textOf(set, 'ows:SupportedCRS'), 'urn:ogc:def:crs:EPSG::3857')
       const matrices = childrenOf(set, 'TileMatrix')
       assert.equal(matrices.length, deepest + 1)
       matrices.forEach((matrix, z) => {
@@ -157,7 +159,7 @@ describe('the WMTS capabilities', () => {
         assert.ok(Math.abs(width - 2 * 20037508.3427892) < 1e-6 * width / 2 ** z, `zoom ${z} is ${width} m wide`)
       })
     }
-    assert.deepEqual([0, 1, 18].map(z => textOf(childrenOf(sets[0], 'TileMatrix')[z], 'ScaleDenominator')), ['559082264.0287178', '279541132.0143589', '2132.729583849784'])
+    assert.deepEqual([0, 1, 18].map(z => textOf(childrenOf(sets[2], 'TileMatrix')[z], 'ScaleDenominator')), ['559082264.0287178', '279541132.0143589', '2132.729583849784'])
   })
 
   it('hold whatever is in a layer document as text', async () => {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
@@ -49,6 +50,7 @@ onEachStore('clients of the WMTS', backend => {
     await store?.destroy()
   })
 
+  const base = () => new URL('/', gateway.url).href
   const capabilities = () => new URL('wmts/1.0.0/WMTSCapabilities.xml', gateway.url).href
 
   it('get capabilities that follow the schema, with the editions as times', async () => {
@@ -89,24 +91,23 @@ onEachStore('clients of the WMTS', backend => {
     const SCRIPT = `
 import hashlib, json, sys
 from owslib.wmts import WebMapTileService
-from owslib.util import ServiceException
+from owslib.util import openURL
 out = {}
 for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.0.0/WMTSCapabilities.xml')):
     wmts = WebMapTileService(url)
     layer = wmts.contents['world']
-    place = dict(layer='world', tilematrixset='GoogleMapsCompatible', tilematrix='2', row=1, column=3, format='image/png')
+    place = dict(layer='world', tilematrixset='GoogleMapsCompatible_Level2', tilematrix='2', row=1, column=3, format='image/png')
     out[name] = {
         'title': layer.title, 'bbox': layer.boundingBoxWGS84, 'formats': layer.formats, 'styles': list(layer.styles),
         'times': layer.dimensions['Time']['values'], 'default': layer.dimensions['Time']['default'],
-        'sets': list(wmts.tilematrixsets), 'matrices': len(wmts.tilematrixsets['GoogleMapsCompatible'].tilematrix),
-        'limits': sorted(wmts.contents['east'].tilematrixsetlinks['GoogleMapsCompatible'].tilematrixlimits),
+        'matrices': sorted(wmts.tilematrixsets['GoogleMapsCompatible_Level2'].tilematrix),
+        'limits': sorted(wmts.contents['east'].tilematrixsetlinks['GoogleMapsCompatible_Level2'].tilematrixlimits),
         'operations': [operation.name for operation in wmts.operations],
         'now': hashlib.md5(wmts.gettile(**place).read()).hexdigest(),
         'then': hashlib.md5(wmts.gettile(Time='2023-06-01T00:00:00Z', **place).read()).hexdigest(),
     }
-    wmts.restonly = True
-    out[name]['address'] = hashlib.md5(wmts.gettile(Time='2023', **place).read()).hexdigest()
-    wmts.restonly = False
+    address = wmts.buildTileResource(Time='2023', **place)
+    out[name]['address'] = [address, hashlib.md5(openURL(address).read()).hexdigest()]
     try:
         wmts.gettile(**{**place, 'row': 4}).read()
     except Exception as error:
@@ -115,7 +116,7 @@ print(json.dumps(out))
 `
     it('reads the capabilities, and tiles of now and of then both ways', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
-      const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, gateway.url.replace(/\/?$/, '/')])
+      const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
       const md5 = async (...tile) => (await import('node:crypto')).hash('md5', await colored(color(...tile)))
       for (const [name, found] of Object.entries(JSON.parse(stdout))) {
         const { refused, ...rest } = found
@@ -126,13 +127,12 @@ print(json.dumps(out))
           styles: ['default'],
           times: YEARS.map(year => `${year}-06-01T00:00:00Z`),
           default: 'current',
-          sets: ['GoogleMapsCompatible'],
-          matrices: rest.matrices,
+          matrices: ['0', '1', '2'],
           limits: ['1', '2'],
           operations: ['GetCapabilities', 'GetTile'],
           now: await md5(2, 3, 1),
           then: await md5(2, 3, 1, 2023),
-          address: await md5(2, 3, 1, 2023)
+          address: [`${base()}wmts/world/default/2023/GoogleMapsCompatible_Level2/2/1/3.png`, await md5(2, 3, 1, 2023)]
         }, name)
         assert.match(refused, /TileRow 4|400/)
       }
@@ -178,7 +178,7 @@ print(json.dumps(out))
 
       const manual = await readFile(new URL('docs/gis.md', root), 'utf8')
       const [description] = /<GDAL_WMS>[^]*<\/GDAL_WMS>/.exec(manual) ?? assert.fail('docs/gis.md describes tiles to GDAL')
-      const own = description.replace('http://localhost:8080/osm@', `${gateway.url.replace(/\/?$/, '/')}world@`).replace('<TileLevel>8<', '<TileLevel>2<')
+      const own = description.replace('http://localhost:8080/osm@', `${base()}world@`).replace('<TileLevel>8<', '<TileLevel>2<')
       assert.ok(own.includes('world@2023') && own.includes('>2<'))
       folder.write({ 'then.xml': own })
       const then = path.join(folder.dir, 'then.png')
@@ -188,9 +188,24 @@ print(json.dumps(out))
   })
 
   describe('Leaflet', function () {
-    let browser
-    before(async function () { browser = await openBrowser(this) })
-    after(() => browser?.close())
+    const HTML = '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><div id="map" style="position:absolute;inset:0"></div><script src="leaflet.js"></script>'
+    const TYPES = { css: 'text/css', js: 'text/javascript' }
+    let browser, pages
+
+    // pages of another origin than the gateway's, as those of its users are
+    before(async function () {
+      browser = await openBrowser(this)
+      pages = createServer(async ({ url }, res) => {
+        const [, file, extension] = /^\/(leaflet\.(css|js))$/.exec(url) ?? []
+        res.setHeader('Content-Type', TYPES[extension] ?? 'text/html')
+        res.end(file ? await readFile(new URL(`node_modules/leaflet/dist/${file}`, root)) : HTML)
+      })
+      await new Promise(resolve => { pages.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    })
+    after(async () => {
+      await browser?.close()
+      await new Promise(resolve => { pages ? pages.close(resolve) : resolve(undefined) })
+    })
 
     const addresses = {
       'XYZ': ['{z}/{x}/{y}.png', {}, 2024],
@@ -203,17 +218,10 @@ print(json.dumps(out))
     }
     for (const [name, [address, options, year]] of Object.entries(addresses)) {
       it(`shows ${name}: every tile in its place, nothing refused`, async () => {
-        const base = gateway.url.replace(/\/?$/, '/')
         const { page, errors, close } = await openPage(browser, { viewport: { width: 1024, height: 1024 } })
         try {
-          // a page of its own beside the gateway, whose other origin it may read
-          await page.route('http://page.example/*', async (route, request) => {
-            const file = new URL(request.url()).pathname.slice(1)
-            if (file) return route.fulfill({ path: new URL(`node_modules/leaflet/dist/${file}`, root).pathname })
-            return route.fulfill({ contentType: 'text/html', body: '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><div id="map" style="position:absolute;inset:0"></div><script src="leaflet.js"></script>' })
-          })
-          await page.goto('http://page.example/')
-          const template = base + (/^[@{]/.test(address) ? `world${address.startsWith('@') ? '' : '/'}${address}` : address)
+          await page.goto(`http://127.0.0.1:${pages.address().port}/`)
+          const template = base() + (/^[@{]/.test(address) ? `world${address.startsWith('@') ? '' : '/'}${address}` : address)
           await page.evaluate(([url, { quadkeys, ...given }]) => {
             const key = ({ x, y, z }) => Array.from({ length: z }, (_, index) => (x >> (z - 1 - index) & 1) + 2 * (y >> (z - 1 - index) & 1)).join('')
             const map = L.map('map', { center: [0, 0], zoom: 2, fadeAnimation: false, zoomAnimation: false })

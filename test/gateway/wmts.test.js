@@ -72,7 +72,7 @@ describe('the WMTS', () => {
       LAYER: ['Layer', ['nothere', 'OSM', 'layer', 'edition', '../osm', 'osm@2024', 'osm,alps', 'osm:10:300:412', '_design', '__proto__', 'a'.repeat(100), '<script>', '\u0000osm']],
       STYLE: ['Style', ['night', 'Default ', '../default']],
       FORMAT: ['Format', ['image/jpeg', 'png', 'image/*', 'text/html', 'image/png\r\nSet-Cookie: a=b']],
-      TILEMATRIXSET: ['TileMatrixSet', ['EPSG:4326', 'googlemapscompatible', 'GoogleMapsCompatible_512', '../..']],
+      TILEMATRIXSET: ['TileMatrixSet', ['EPSG:4326', 'googlemapscompatible', 'GoogleMapsCompatible_512', 'GoogleMapsCompatible_Level18', '../..']],
       TILEMATRIX: ['TileMatrix', ['20', '-1', '010', '1e1', '10.0', 'ten', '99999999999999999999', '٣']],
       TILEROW: ['TileRow', ['1.5', '1e2', '0x10', '0412', ' 412', '412/..', 'NaN', '', '٣'].filter(Boolean)],
       TILECOL: ['TileCol', ['1.5', 'Infinity', '+1', '%33', '300;']]
@@ -101,12 +101,18 @@ describe('the WMTS', () => {
       assert.deepEqual(await tile(kvp(alps)), { kind: 'tile', layer: 'alps', z: 8, x: 133, y: 90, ext: 'jpg' })
       assert.deepEqual(await refused(kvp({ ...alps, TILECOL: '136' })), [400, 'TileOutOfRange', 'TileCol'])
       assert.deepEqual(await refused(kvp({ ...alps, TILEROW: '0' })), [400, 'TileOutOfRange', 'TileRow'])
-      assert.deepEqual(await refused(kvp({ ...alps, TILEMATRIX: '3', TILEROW: '2', TILECOL: '4' })), [400, 'InvalidParameterValue', 'TileMatrix'])
+      assert.deepEqual(await refused(kvp({ ...alps, TILEMATRIX: '3', TILEROW: '2', TILECOL: '4' })), [400, 'TileOutOfRange', 'TileMatrix'])
+      assert.deepEqual(await refused(kvp({ ...alps, TILEMATRIX: '13' })), [400, 'InvalidParameterValue', 'TileMatrix'])
       assert.deepEqual(await refused(kvp({ ...alps, FORMAT: 'image/png' })), [400, 'InvalidParameterValue', 'Format'])
 
       const roads = { ...TILE, LAYER: 'roads', FORMAT: 'application/vnd.mapbox-vector-tile', TILEMATRIXSET: 'GoogleMapsCompatible_512' }
       assert.deepEqual(await tile(kvp(roads)), { ...asked, layer: 'roads', ext: 'pbf' })
       assert.deepEqual(await refused(kvp({ ...roads, TILEMATRIXSET: 'GoogleMapsCompatible' })), [400, 'InvalidParameterValue', 'TileMatrixSet'])
+    })
+
+    it('takes the name of a matrix set with its deepest zoom and without', async () => {
+      assert.deepEqual(await tile(kvp({ ...TILE, TILEMATRIXSET: 'GoogleMapsCompatible_Level19' })), asked)
+      assert.deepEqual(await tile('/roads/default/GoogleMapsCompatible_512_Level14/10/412/300.pbf'), { ...asked, layer: 'roads', ext: 'pbf' })
     })
 
     it('lets both sides of the antimeridian through', async () => {
@@ -150,6 +156,7 @@ describe('the WMTS', () => {
     it('has nothing outside the layer', async () => {
       assert.deepEqual(await refused('/osm/default/GoogleMapsCompatible/10/1024/300.png'), [404, 'TileOutOfRange', 'TileRow'])
       assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/8/90/0.jpg'), [404, 'TileOutOfRange', 'TileCol'])
+      assert.deepEqual(await refused('/alps/default/GoogleMapsCompatible/0/0/0.jpg'), [404, 'TileOutOfRange', 'TileMatrix'])
     })
 
     it('has nothing at other addresses', async () => {

@@ -1,7 +1,7 @@
 // The capabilities: one document about all layers, in the order of elements that the schema of WMTS 1.0.0 has.
 import pMap from 'p-map'
 import { MAX_LATITUDE } from '../../../core/grid.js'
-import { EDGE, allLimitsOf, matrixSetId, matrixSetsOf, scaleDenominator, tileSizeOf, wellKnownScaleSet } from './matrix-sets.js'
+import { EDGE, allLimitsOf, matrixSetOf, matrixSetsOf, scaleDenominator, wellKnownScaleSet } from './matrix-sets.js'
 import { STYLE, formatOf } from './tile.js'
 import { xml } from './xml.js'
 
@@ -34,7 +34,6 @@ export async function listLayers (layers) {
  * @param {string} base URL of the gateway, ends in a slash
  */
 export function capabilities (listed, base) {
-  const sets = matrixSetsOf(listed.map(({ layer }) => layer))
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1.0.0">
 <ows:ServiceIdentification>
@@ -47,7 +46,7 @@ export function capabilities (listed, base) {
 </ows:ServiceIdentification>
 <ows:OperationsMetadata>${operation('GetCapabilities', `${base}wmts/1.0.0/WMTSCapabilities.xml`, base)}${operation('GetTile', `${base}wmts/`, base)}
 </ows:OperationsMetadata>
-<Contents>${listed.map(one => layerElement(one, sets, base))}${[...sets].map(matrixSet)}
+<Contents>${listed.map(one => layerElement(one, base))}${matrixSetsOf(listed.map(({ layer }) => layer)).map(matrixSet)}
 </Contents>
 <ServiceMetadataURL xlink:href="${base}wmts/1.0.0/WMTSCapabilities.xml"/>
 </Capabilities>
@@ -64,9 +63,8 @@ const operation = (name, rest, base) => xml`
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
-function layerElement ({ layer, times }, sets, base) {
+function layerElement ({ layer, times }, base) {
   const { type, ext } = formatOf(layer)
-  const tileSize = tileSizeOf(layer)
   const [west, south, east, north] = boundsOf(layer)
   const newest = times.slice(-MAX_TIMES)
   // one template a layer: clients that find two take either, and half of the tiles would not follow the time
@@ -87,7 +85,7 @@ function layerElement ({ layer, times }, sets, base) {
 <Value>${time}</Value>`)}
 </Dimension>`}
 <TileMatrixSetLink>
-<TileMatrixSet>${matrixSetId(tileSize)}</TileMatrixSet>${limits(allLimitsOf(layer, sets.get(tileSize)))}
+<TileMatrixSet>${matrixSetOf(layer).id}</TileMatrixSet>${limits(allLimitsOf(layer))}
 </TileMatrixSetLink>
 <ResourceURL format="${type}" resourceType="tile" template="${template}"/>
 </Layer>`
@@ -98,18 +96,18 @@ const limits = all => all.length > 0 && xml`
 <TileMatrixLimits><TileMatrix>${z}</TileMatrix><MinTileRow>${minRow}</MinTileRow><MaxTileRow>${maxRow}</MaxTileRow><MinTileCol>${minCol}</MinTileCol><MaxTileCol>${maxCol}</MaxTileCol></TileMatrixLimits>`)}
 </TileMatrixSetLimits>`
 
-const matrixSet = ([tileSize, deepest]) => xml`
+const matrixSet = set => xml`
 <TileMatrixSet>
-<ows:Title>Web Mercator, tiles of ${tileSize} pixels</ows:Title>
-<ows:Identifier>${matrixSetId(tileSize)}</ows:Identifier>
+<ows:Title>Web Mercator to zoom ${set.deepest}, tiles of ${set.tileSize} pixels</ows:Title>
+<ows:Identifier>${set.id}</ows:Identifier>
 <ows:BoundingBox crs="${CRS}"><ows:LowerCorner>${-EDGE} ${-EDGE}</ows:LowerCorner><ows:UpperCorner>${EDGE} ${EDGE}</ows:UpperCorner></ows:BoundingBox>
-<ows:SupportedCRS>${CRS}</ows:SupportedCRS>${wellKnownScaleSet(tileSize) && xml`
-<WellKnownScaleSet>${wellKnownScaleSet(tileSize)}</WellKnownScaleSet>`}${Array.from({ length: deepest + 1 }, (_, z) => xml`
+<ows:SupportedCRS>${CRS}</ows:SupportedCRS>${wellKnownScaleSet(set) && xml`
+<WellKnownScaleSet>${wellKnownScaleSet(set)}</WellKnownScaleSet>`}${Array.from({ length: set.deepest + 1 }, (_, z) => xml`
 <TileMatrix>
 <ows:Identifier>${z}</ows:Identifier>
-<ScaleDenominator>${scaleDenominator(tileSize, z)}</ScaleDenominator>
+<ScaleDenominator>${scaleDenominator(set.tileSize, z)}</ScaleDenominator>
 <TopLeftCorner>${-EDGE} ${EDGE}</TopLeftCorner>
-<TileWidth>${tileSize}</TileWidth><TileHeight>${tileSize}</TileHeight>
+<TileWidth>${set.tileSize}</TileWidth><TileHeight>${set.tileSize}</TileHeight>
 <MatrixWidth>${2 ** z}</MatrixWidth><MatrixHeight>${2 ** z}</MatrixHeight>
 </TileMatrix>`)}
 </TileMatrixSet>`

@@ -1,4 +1,5 @@
-// The tile matrix sets: Web Mercator with the zooms, columns and rows of the store, once for each size of tile.
+// The tile matrix sets: Web Mercator with the zooms, columns and rows of the store. There is one for each size of tiles and each
+// deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever its limits say, and QGIS asks for it.
 import { MAX_ZOOM, tileRanges } from '../../../core/grid.js'
 
 /** Metres from the middle of the world to its edge, with the digits of the standard. */
@@ -9,13 +10,21 @@ const TILE_SIZE = 256 // pixels, of a layer that does not say
 /** @type {import('../../../core/grid.js').Bbox} */
 const WORLD = [-180, -90, 180, 90]
 
-/** @param {Record<string, any>} layer */
-export const tileSizeOf = layer => layer.tileSize ?? TILE_SIZE
+/**
+ * @typedef {{id: string, name: string, tileSize: number, deepest: number}} MatrixSet name: what people may write in addresses instead
+ * @param {Record<string, any>} layer
+ * @returns {MatrixSet}
+ */
+export function matrixSetOf (layer) {
+  const { tileSize = TILE_SIZE } = layer
+  const deepest = zoomsOf(layer).max
+  // other sizes have other scales at the same zoom
+  const name = tileSize === TILE_SIZE ? 'GoogleMapsCompatible' : `GoogleMapsCompatible_${tileSize}`
+  return { id: `${name}_Level${deepest}`, name, tileSize, deepest }
+}
 
-/** The standard's name is only for the standard's size: other sizes have other scales at the same zoom. */
-export const matrixSetId = tileSize => tileSize === TILE_SIZE ? 'GoogleMapsCompatible' : `GoogleMapsCompatible_${tileSize}`
-
-export const wellKnownScaleSet = tileSize => tileSize === TILE_SIZE ? 'urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible' : undefined
+/** Names and scales of the standard belong to the standard's size of tiles. @param {MatrixSet} set */
+export const wellKnownScaleSet = set => set.tileSize === TILE_SIZE ? 'urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible' : undefined
 
 /** 16 digits are what a double holds; the 17th would be noise. */
 export const scaleDenominator = (tileSize, z) => Number((SCALE * TILE_SIZE / tileSize / 2 ** z).toPrecision(16))
@@ -24,14 +33,13 @@ export const scaleDenominator = (tileSize, z) => Number((SCALE * TILE_SIZE / til
 export const zoomsOf = layer => ({ min: layer.minzoom ?? 0, max: layer.maxzoom ?? MAX_ZOOM })
 
 /**
- * Size of tile -> deepest zoom, of all layers.
+ * The sets that layers are in, each once.
  * @param {Record<string, any>[]} layers
- * @returns {Map<number, number>}
+ * @returns {MatrixSet[]}
  */
 export function matrixSetsOf (layers) {
-  const sets = new Map()
-  for (const layer of layers) sets.set(tileSizeOf(layer), Math.max(sets.get(tileSizeOf(layer)) ?? 0, zoomsOf(layer).max))
-  return new Map([...sets].sort(([a], [b]) => a - b))
+  const sets = new Map(layers.map(matrixSetOf).map(set => [set.id, set]))
+  return [...sets.values()].sort((a, b) => a.tileSize - b.tileSize || a.deepest - b.deepest)
 }
 
 /**
@@ -51,15 +59,13 @@ export function limitsOf (layer, z) {
 }
 
 /**
- * Limits of every zoom of a layer, or nothing where they would only repeat the set: some clients take a zoom without
- * limits as one without tiles, and every client reads less.
+ * Limits of every zoom of a layer, or none where they would only repeat the set.
  * @param {Record<string, any>} layer
- * @param {number} deepest of the set
  */
-export function allLimitsOf (layer, deepest) {
+export function allLimitsOf (layer) {
   const { min, max } = zoomsOf(layer)
   const limits = []
   for (let z = min; z <= max; z++) limits.push({ z, ...limitsOf(layer, z) })
-  const whole = min === 0 && max === deepest && limits.every(({ z, minRow, maxRow, minCol, maxCol }) => minRow === 0 && minCol === 0 && maxRow === 2 ** z - 1 && maxCol === 2 ** z - 1)
+  const whole = min === 0 && limits.every(({ z, minRow, maxRow, minCol, maxCol }) => minRow === 0 && minCol === 0 && maxRow === 2 ** z - 1 && maxCol === 2 ** z - 1)
   return whole ? [] : limits
 }

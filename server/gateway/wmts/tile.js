@@ -5,7 +5,7 @@ import { isLayer } from '../../../core/ids.js'
 import { formats } from '../../../core/images.js'
 import { endOf } from '../../../core/times.js'
 import { OwsError, invalid } from './exception.js'
-import { limitsOf, matrixSetId, tileSizeOf, zoomsOf } from './matrix-sets.js'
+import { limitsOf, matrixSetOf, zoomsOf } from './matrix-sets.js'
 
 /** @typedef {{layer: string, style: string, format: string, set: string, matrix: string, row: string, column: string, time?: string}} Wanted as written */
 
@@ -31,11 +31,12 @@ export async function resolveTile (layers, { layer: name, style, format, set, ma
   if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
   const { type, ext } = formatOf(layer)
   if (format.toLowerCase() !== type) throw invalid('Format', format, `${name} is ${type}`)
-  const known = matrixSetId(tileSizeOf(layer))
-  if (set !== known) throw invalid('TileMatrixSet', set, `${name} is in ${known}`)
+  const known = matrixSetOf(layer)
+  if (set !== known.id && set !== known.name) throw invalid('TileMatrixSet', set, `${name} is in ${known.id}`)
   const { min, max } = zoomsOf(layer)
   const z = ZOOM.test(matrix) ? +matrix : NaN
-  if (!(z >= min && z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${min} to ${max}`)
+  if (!(z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${min} to ${max}`)
+  if (z < min) throw new OwsError('TileOutOfRange', `TileMatrix ${z}: ${name} begins at ${min}`, 'TileMatrix')
   const { minRow, maxRow, minCol, maxCol } = limitsOf(layer, z)
   const y = index('TileRow', row, minRow, maxRow)
   const x = index('TileCol', column, minCol, maxCol)
