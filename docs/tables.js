@@ -12,8 +12,9 @@ import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
 import { gatewayTables } from './gateway-tables.js'
 import { historyTables } from './history-tables.js'
+import { upstreamTables } from './upstream-tables.js'
 
-const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md']
+const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 
@@ -68,6 +69,7 @@ export async function withTables (text) {
     ...clientTables(table),
     ...gatewayTables(table),
     sizes: await sizes(),
+    ...await upstreamTables(defaults),
     commands: commands(),
     errors: errors(),
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),
