@@ -77,6 +77,17 @@ describe('validate_doc_update', () => {
     assert.equal(verdict(head, { old: head }), undefined, 'a head may')
   })
 
+  it('lets a head hold longer: another expiry and origin, the same bytes as a stub', () => {
+    const stub = { tile: { content_type: 'image/png', stub: true, length: 5, digest: 'md5-x', revpos: 1 } }
+    const stored = { ...head, _rev: '1-a', expires: T, _attachments: stub }
+    const longer = { ...stored, expires: '2025-03-01T00:00:00Z', origin: { url: 'http://h/', etag: '"b"', checked: '2024-09-01T00:00:00Z' } }
+    assert.equal(verdict(longer, { old: stored }), undefined)
+    const { expires, ...never } = longer
+    assert.equal(verdict(never, { old: stored }), undefined)
+    forbids({ ...longer, expires: 'later' }, /expires must be/, { old: stored })
+    forbids({ ...longer, _id: past._id, current: false }, /a past version never changes/, { old: past })
+  })
+
   it('refuses layers, editions and markers under wrong ids', () => {
     forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm2' }, /layer:NAME/)
     forbids({ _id: 'layer:Osm', type: 'layer', layer: 'Osm' }, /layer:NAME/)
