@@ -1,0 +1,156 @@
+// What deploy/ tells systemd and Compose agrees with what the gateway takes. Nothing is started here.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { createProgram } from '../../loader/cli/program.js'
+import { addServerCommands } from '../../server/commands.js'
+import { resolveOptions } from '../../server/gateway/config.js'
+import { longFlag, options } from '../../server/gateway/options.js'
+import { restartDefaults } from '../../server/gateway/workers.js'
+import { skip } from '../support/tools.js'
+
+// the YAML parser that the test runner brings along
+const yaml = createRequire(createRequire(import.meta.url).resolve('mocha/package.json'))('js-yaml')
+const file = name => fileURLToPath(new URL(`../../${name}`, import.meta.url))
+const read = name => readFileSync(file(name), 'utf8')
+const seconds = text => Number(/^(\d+)s?$/.exec(text)?.[1])
+
+/** What the processes of a gateway take to end at most. */
+const longestStop = resolveOptions().grace + restartDefaults.kill / 1000
+
+describe('deploy/compose.yaml', () => {
+  const { services, volumes } = yaml.load(read('deploy/compose.yaml'), { schema: yaml.CORE_SCHEMA.withTags(yaml.mergeTag) })
+  const { couchdb, prepare, gateway, nginx } = services
+
+  it('sets variables that the gateway has, to values that it takes', () => {
+    const env = gateway.environment
+    const known = [...options.flatMap(option => [option.env, option.fallback]), 'COUCHDB_USER', 'COUCHDB_PASSWORD']
+    for (const name of Object.keys(env)) assert.ok(known.includes(name), name)
+    for (const [name, value] of Object.entries(env)) assert.equal(typeof value, 'string', `${name} is a text`)
+    const filled = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace(/\$\{\w+:-([^}]*)\}/, '$1')]))
+    const { host, port, opsHost, opsPort, workers, trustProxy, publicUrl, db } = resolveOptions({ env: filled })
+    assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl }, { host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090, workers: 2, trustProxy: true, publicUrl: null })
+    assert.equal(new URL(db).hostname, 'couchdb')
+    assert.ok(services[new URL(db).hostname])
+  })
+
+  it('leads nginx to the gateway, with the configuration that is tested', () => {
+    const { port } = resolveOptions({ env: { TILECOUCH_PORT: gateway.environment.TILECOUCH_PORT } })
+    const [, from, to, mounted] = /sed 's\/([^/]+)\/([^/]+)\/' (\S+) /.exec(nginx.command.join(' ')) ?? []
+    assert.equal(to, `gateway:${port}`)
+    const [source, target] = nginx.volumes[0].split(':')
+    assert.equal(target, mounted)
+    const configuration = read(`deploy/${source}`)
+    assert.equal(configuration.split(from).length, 2, `${from} is there once`)
+    assert.ok(configuration.includes(nginx.volumes[1].split(':')[1]), 'the cache is kept')
+    const [, listen] = /listen (\d+);/.exec(configuration) ?? []
+    assert.deepEqual(nginx.ports, [`\${PORT:-8080}:${listen}`])
+  })
+
+  it('publishes nginx and nothing else', () => {
+    for (const [name, { ports }] of Object.entries(services)) if (name !== 'nginx') assert.equal(ports, undefined, name)
+  })
+
+  it('takes the password from outside, the same for all, and waits for what each needs', () => {
+    for (const { environment } of [couchdb, prepare, gateway]) {
+      assert.equal(environment.COUCHDB_USER, 'admin')
+      assert.match(environment.COUCHDB_PASSWORD, /^\$\{COUCHDB_PASSWORD:\?/)
+    }
+    assert.deepEqual([prepare, gateway, nginx].map(({ depends_on: on }) => Object.entries(on).map(([name, { condition }]) => [name, condition])),
+      [[['couchdb', 'service_healthy']], [['prepare', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
+    assert.ok(couchdb.healthcheck && gateway.healthcheck)
+    assert.equal(prepare.restart, undefined, 'it ends')
+  })
+
+  it('looks for health where it is', () => {
+    const [address] = /http:[^']+/.exec(gateway.healthcheck.test.join(' ')) ?? []
+    assert.equal(address, `http://127.0.0.1:${gateway.environment.TILECOUCH_OPS_PORT}/health`)
+  })
+
+  it('gives the gateway the time to end', () => {
+    assert.ok(seconds(gateway.stop_grace_period) > longestStop)
+  })
+
+  it('runs commands that there are, from an image that has all they need', () => {
+    const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
+    for (const { command: [name, ...args] } of [prepare, gateway]) {
+      const command = program.commands.find(candidate => candidate.name() === name)
+      assert.ok(command, name)
+      for (const flag of args) assert.ok(command.options.some(({ long }) => long === flag), flag)
+    }
+    const image = read(`deploy/${gateway.build.dockerfile.replace('deploy/', '')}`)
+    const ignored = read('deploy/Dockerfile.dockerignore')
+    const { files, engines } = JSON.parse(read('package.json'))
+    // what is made for others, and what would name another database than the environment does
+    for (const name of files.filter(entry => !['dist', 'CHANGELOG.md', '.couchapprc'].includes(entry))) {
+      assert.match(image, new RegExp(`^COPY ${name} ${name}$`, 'm'))
+      assert.match(ignored, new RegExp(`^!${name}$`, 'm'))
+    }
+    assert.doesNotMatch(image, /couchapprc \./)
+    assert.ok(Number(/^FROM node:(\d+)/m.exec(image)?.[1]) >= Number(/\d+/.exec(engines.node)?.[0]))
+    assert.match(image, /^USER node$/m)
+  })
+
+  it('names its volumes', () => {
+    const named = Object.values(services).flatMap(service => service.volumes ?? []).map(volume => volume.split(':')[0]).filter(name => !name.startsWith('.'))
+    assert.deepEqual(named.sort(), Object.keys(volumes).sort())
+  })
+})
+
+describe('deploy/tilecouch.service', () => {
+  const lines = read('deploy/tilecouch.service').split('\n').filter(line => line && !line.startsWith('#'))
+  const section = name => {
+    const start = lines.indexOf(`[${name}]`)
+    const rest = lines.slice(start + 1)
+    const stop = rest.findIndex(line => line.startsWith('['))
+    return rest.slice(0, stop < 0 ? undefined : stop).map(line => line.split(/=(.*)/s, 2))
+  }
+  const service = Object.fromEntries(section('Service'))
+
+  it('runs a command with options that there are, and sets variables that there are', () => {
+    const [, ...words] = /tilecouch serve (.*)$/.exec(service.ExecStart)?.[0].split(' ') ?? []
+    assert.equal(words[0], 'serve')
+    for (const flag of words.filter(word => word.startsWith('--'))) assert.ok(options.some(option => longFlag(option) === flag), flag)
+    for (const variable of service.Environment.split(' ')) {
+      const [name] = variable.split('=')
+      assert.ok(name === 'NODE_ENV' || options.some(({ env }) => env === name), name)
+    }
+    const [credential, source] = service.LoadCredential.split(':')
+    assert.ok(service.ExecStart.endsWith(`%d/${credential}`))
+    assert.equal(source, '/etc/tilecouch/gateway.json')
+  })
+
+  it('lets the gateway end by itself', () => {
+    assert.equal(service.KillMode, 'mixed')
+    assert.ok(seconds(service.TimeoutStopSec) > longestStop)
+  })
+
+  it('forbids what the gateway does not need, and nothing that Node does', () => {
+    for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome', 'ProtectKernelModules', 'RestrictNamespaces', 'LockPersonality']) assert.equal(service[name], 'yes', name)
+    assert.equal(service.ProtectSystem, 'strict')
+    assert.equal(service.CapabilityBoundingSet, '')
+    assert.equal(service.MemoryDenyWriteExecute, undefined)
+  })
+
+  it('has nothing to complain about for systemd, and little that it leaves open', function () {
+    const verify = spawnSync('systemd-analyze', ['verify', file('deploy/tilecouch.service')], { encoding: 'utf8' })
+    if (verify.error) skip(this, 'systemd-analyze is not installed')
+    assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
+    const security = spawnSync('systemd-analyze', ['security', '--offline=true', file('deploy/tilecouch.service')], { encoding: 'utf8' })
+    assert.ok(Number(/exposure level for tilecouch\.service: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
+  })
+
+  it('has lines that systemd reads', () => {
+    for (const name of ['Unit', 'Service', 'Install']) for (const pair of section(name)) assert.equal(pair.length, 2, String(pair))
+    for (const line of lines) assert.doesNotMatch(line, /\s#/, 'a comment has a line of its own')
+  })
+})
+
+describe('deploy/gateway.json', () => {
+  it('is a configuration that the gateway takes', () => {
+    const resolved = resolveOptions({ file: JSON.parse(read('deploy/gateway.json')) })
+    assert.deepEqual([resolved.port, resolved.workers, resolved.memory, resolved.trustProxy], [8080, 2, 512e6, true])
+  })
+})

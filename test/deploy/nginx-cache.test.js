@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { until } from '../../bench/wait.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { T1, T2, mvt, useStage } from './stage.js'
+
+onEachStore('nginx with a cache of its own', backend => {
+  const stage = useStage(backend)
+  const { get } = stage
+  const startAt = port => stage.start({ file: 'proxy-cache.conf', gateways: [port], changes: [['/var/cache/nginx/tilecouch', path.join(stage.dir, 'cache')]] })
+  const start = async (...args) => startAt(await stage.gateway(...args))
+  const state = ({ headers }) => headers.get('x-cache')
+  const asked = address => stage.nginx.requests().filter(([, uri, , upstream]) => uri === address && upstream !== '-').map(([, , , upstream]) => upstream)
+
+  it('keeps tiles, now and at a time, whatever the query or the host', async () => {
+    await start()
+    for (const [address, seed] of /** @type {[string, number][]} */ ([['/osm/4/0/5.png', 20], ['/osm@2023/4/0/5.png', 10], ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11], ['/tms/1.0.0/osm/4/1/10.png', 21], ['/quadkey/osm/0203.png', 0]])) {
+      const first = await get(address)
+      assert.equal(state(first), 'MISS', address)
+      if (seed) assert.deepEqual(first.bytes, png(seed))
+      const again = await get(`${address}?t=${Math.random()}`)
+      assert.equal(again.status, first.status)
+      assert.equal(state(again), 'HIT', address)
+      assert.deepEqual(again.bytes, first.bytes)
+      for (const name of ['etag', 'cache-control', 'last-modified', 'content-type', 'access-control-allow-origin']) assert.equal(again.headers.get(name), first.headers.get(name), name)
+    }
+    assert.equal((await get('/osm@2023-01-01T00:00:00Z/4/1/5.png')).headers.get('cache-control'), 'public, max-age=31536000, immutable')
+  })
+
+  it('answers 304 by itself', async () => {
+    await start()
+    const { headers } = await get('/osm/4/0/5.png')
+    const again = await get('/osm/4/0/5.png', { headers: { 'if-none-match': headers.get('etag') } })
+    assert.deepEqual([again.status, state(again)], [304, 'HIT'])
+  })
+
+  it('makes one request of many for one tile', async () => {
+    await start()
+    const answers = await Promise.all(Array.from({ length: 40 }, () => get('/osm/4/2/5.png')))
+    for (const answer of answers) assert.deepEqual(answer.bytes, png(22))
+    assert.equal(asked('/osm/4/2/5.png').length, 1)
+  })
+
+  it('asks about an expired tile by its ETag, and is told that it has not changed', async () => {
+    await start('--max-age', '1', '--stale-while-revalidate', '0')
+    await get('/osm/4/0/5.png')
+    const again = await until(async () => {
+      const answer = await get('/osm/4/0/5.png')
+      return state(answer) === 'REVALIDATED' && answer
+    })
+    assert.deepEqual([again.status, again.bytes], [200, png(20)])
+    assert.ok(asked('/osm/4/0/5.png').includes('304'))
+  })
+
+  it('shows an expired tile while it asks, where the gateway allows that, and then the new one', async () => {
+    await start('--max-age', '1')
+    const fresh = { layer: 'osm', z: 4, x: 7, y: 7, bytes: png(50) }
+    await stage.store.write([{ ...fresh, time: T1 }])
+    const address = '/osm/4/7/7.png'
+    assert.deepEqual((await get(address)).bytes, png(50))
+    await stage.store.write([{ ...fresh, time: T2, bytes: png(51) }])
+    const stale = await until(async () => {
+      const answer = await get(address)
+      return state(answer) === 'STALE' && answer
+    })
+    assert.deepEqual(stale.bytes, png(50))
+    await until(async () => (await get(address)).bytes.equals(png(51)))
+  })
+
+  it('serves what it has when the gateway is killed, also what has expired, and no more', async () => {
+    await start('--max-age', '1', '--stale-while-revalidate', '0')
+    await get('/osm/4/0/5.png')
+    await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')
+    await stage.kill()
+    const stale = await until(async () => {
+      const answer = await get('/osm/4/0/5.png')
+      return state(answer) === 'STALE' && answer
+    })
+    assert.deepEqual([stale.status, stale.bytes], [200, png(20)])
+    assert.equal(state(await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')), 'HIT')
+    assert.equal((await get('/osm/4/3/5.png')).status, 502)
+  })
+
+  it('keeps no error, and what is missing for as long as the gateway says', async () => {
+    await start('--grace', '0')
+    for (const address of ['/nolayer/4/0/5.png', '/osm/4/99/5.png', '/osm@yesterday/4/0/5.png', '/osm/31/0/5.png']) {
+      const [one, two] = [await get(address), await get(address)]
+      assert.ok(one.status >= 400 && one.status === two.status, address)
+      assert.notEqual(state(two), 'HIT', address)
+    }
+    const missing = '/osm/4/12/12.png'
+    assert.deepEqual([(await get(missing)).status, state(await get(missing))], [404, 'HIT'])
+    await stage.kill()
+    const broken = '/osm/4/3/5.png'
+    for (let i = 0; i < 3; i++) {
+      const answer = await get(broken)
+      assert.deepEqual([answer.status, state(answer)], [502, 'MISS'])
+    }
+  })
+
+  it('keeps no 5xx even where an answer allows it', async () => {
+        let count = 0
+    const liar = createServer((req, res) => res.writeHead(503, { 'cache-control': 'public, max-age=3600' }).end(String(count++)))
+    await new Promise(resolve => { liar.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    await startAt(liar.address().port)
+    for (let i = 0; i < 3; i++) assert.equal((await get('/osm/4/0/5.png')).bytes.toString(), String(i))
+    liar.closeAllConnections()
+    await new Promise(resolve => { liar.close(resolve) })
+  })
+
+  it('keeps nothing of what depends on who asks: descriptions, the viewer, the store', async () => {
+    await start()
+    for (const address of ['/', '/osm.json', '/osm/4/0/5.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/db/osm:4:0:5', '/db/osm:4:0:5/tile']) {
+      await get(address)
+      const again = await get(address)
+      assert.equal(again.status, 200, address)
+      assert.equal(state(again), null, address)
+      assert.equal(asked(address).length, 2, address)
+    }
+  })
+
+  it('keeps both forms of a vector tile apart', async () => {
+    await start()
+    for (const encoding of ['gzip', 'identity', 'gzip', 'identity']) {
+      const answer = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': encoding } })
+      assert.equal(answer.headers.get('content-encoding'), encoding === 'gzip' ? 'gzip' : null)
+      assert.deepEqual(answer.bytes, gunzipSync(mvt))
+    }
+  })
+
+  it('compresses no image', async () => {
+    await start()
+    for (let i = 0; i < 2; i++) assert.equal((await get('/osm/4/0/5.png', { headers: { 'accept-encoding': 'gzip, br' } })).headers.get('content-encoding'), null)
+  })
+})

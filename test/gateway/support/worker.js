@@ -1,0 +1,48 @@
+// A worker for tests of the crew: a server that does as the address says, in the place of the gateway. Its options say what
+// goes wrong: `config` is a file; while it is there, nothing starts; `contact` says how.
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { TilecouchError } from '../../../core/index.js'
+import { serveAsWorker } from '../../../server/gateway/worker.js'
+
+const listen = (server, port, host) => new Promise((resolve, reject) => {
+  server.once('error', error => reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }) : error))
+  server.listen(port, host, () => resolve(server.address().port))
+})
+
+serveAsWorker(async (options, { metrics }) => {
+  if (options.config && existsSync(options.config)) {
+    if (options.contact === 'exit') process.exit(3)
+    throw new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://localhost/tiles' })
+  }
+  const held = new Set()
+  const pages = {
+    '/pid': res => res.end(String(process.pid)),
+    '/options': res => res.end(JSON.stringify(options)),
+    '/exit': () => process.exit(7),
+    '/hold': res => { held.add(res.write(`${process.pid}\n`) && res) },
+    '/health': res => res.writeHead(200).end('{"status":"ok"}'),
+    '/count': res => {
+      metrics.request({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.001 })
+      res.end(String(process.pid))
+    },
+    '/metrics': async res => res.end(await metrics.text())
+  }
+  metrics.bind({ memory: { bytes: 100, size: 1 }, limit: options.memory })
+  const answer = (req, res) => (res.setHeader('connection', 'close'), pages[req.url](res))
+  const server = createServer(answer)
+  const port = await listen(server, options.port, options.host)
+  const ops = options.opsPort === null ? null : createServer(answer)
+  const opsPort = ops && await listen(ops, options.opsPort, options.opsHost)
+  return {
+    url: `http://${options.host}:${port}`,
+    port,
+    opsUrl: ops && `http://${options.opsHost}:${opsPort}`,
+    close: () => new Promise(resolve => {
+      if (options.contact === 'never ends') return
+      server.close(resolve)
+      ops?.close()
+      for (const res of held) res.end('done\n')
+    })
+  }
+})
