@@ -1,54 +1,30 @@
-/* global window, document, L -- of the page, in functions that run there */
-// The programs people use, on a real gateway: OWSLib, GDAL, and Leaflet in a browser, each at its own kind of address. A
-// tile is one colour that tells which tile it is and in which year, so that a picture says what was fetched.
+// The programs people use, on a real gateway: OWSLib and GDAL. Leaflet is tried in test/client.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
-import { Store, publish } from '../../loader/index.js'
-import { startGateway } from '../../server/gateway/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, owslib, skip } from '../support/tools.js'
-import { openBrowser, openPage } from '../viewer/browser.js'
 import { dangling, violations } from './wmts/schema.js'
+import { YEARS, color, colored, startWorld } from './wmts/world.js'
 import { parseXml } from './wmts/xml.js'
 
 const run = promisify(execFile)
 const root = new URL('../../', import.meta.url)
-const ZOOMS = [0, 1, 2]
-const YEARS = [2023, 2024]
-const color = (z, x, y, year = 2024) => [20 + 40 * z, 20 + 50 * x, year === 2024 ? 20 + 50 * y : 255 - 50 * y]
-
-async function colored (rgb) {
-  const [r, g, b] = rgb
-  return sharp({ create: { width: 256, height: 256, channels: 3, background: { r, g, b } } }).png().toBuffer()
-}
 
 onEachStore('clients of the WMTS', backend => {
+  /** @type {Awaited<ReturnType<typeof startWorld>>} */
+  let world
   let store, gateway
 
   before(async () => {
-    store = await Store.create(await backend.database())
-    await publish(store)
-    await store.defineLayer('world', { name: 'The world', attribution: '© Somebody', format: 'png', minzoom: 0, maxzoom: 2, bounds: [-180, -85.0511287798066, 180, 85.0511287798066] })
-    await store.defineLayer('east', { format: 'png', minzoom: 1, maxzoom: 2, bounds: [0, -85, 180, 85] })
-    for (const year of YEARS) {
-      const time = `${year}-06-01T00:00:00Z`
-      const versions = []
-      for (const z of ZOOMS) for (let x = 0; x < 2 ** z; x++) for (let y = 0; y < 2 ** z; y++) versions.push({ layer: 'world', z, x, y, time, bytes: await colored(color(z, x, y, year)) })
-      await store.write(versions)
-      await store.putEdition('world', time, { title: String(year), complete: true })
-    }
-    gateway = await startGateway({ db: store.url, port: 0, logLevel: 'silent' })
+    world = await startWorld(await backend.database())
+    ;({ store, gateway } = world)
   })
-  after(async () => {
-    await gateway?.close()
-    await store?.destroy()
-  })
+  after(() => world?.close())
 
   const base = () => new URL('/', gateway.url).href
   const capabilities = () => new URL('wmts/1.0.0/WMTSCapabilities.xml', gateway.url).href
@@ -185,66 +161,5 @@ print(json.dumps(out))
       await tool('gdal_translate', '-q', '-of', 'PNG', '-b', '1', '-b', '2', '-b', '3', path.join(folder.dir, 'then.xml'), then)
       assert.deepEqual((await pixels(then)).at(800, 300), color(2, 3, 1, 2023))
     })
-  })
-
-  describe('Leaflet', function () {
-    const HTML = '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><div id="map" style="position:absolute;inset:0"></div><script src="leaflet.js"></script>'
-    const TYPES = { css: 'text/css', js: 'text/javascript' }
-    let browser, pages
-
-    // pages of another origin than the gateway's, as those of its users are
-    before(async function () {
-      browser = await openBrowser(this)
-      pages = createServer(async ({ url }, res) => {
-        const [, file, extension] = /^\/(leaflet\.(css|js))$/.exec(url) ?? []
-        res.setHeader('Content-Type', TYPES[extension] ?? 'text/html')
-        res.end(file ? await readFile(new URL(`node_modules/leaflet/dist/${file}`, root)) : HTML)
-      })
-      await new Promise(resolve => { pages.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    })
-    after(async () => {
-      await browser?.close()
-      await new Promise(resolve => { pages ? pages.close(resolve) : resolve(undefined) })
-    })
-
-    const addresses = {
-      'XYZ': ['{z}/{x}/{y}.png', {}, 2024],
-      'XYZ as of a time': ['@2023/{z}/{x}/{y}.png', {}, 2023],
-      'WMTS': ['wmts/world/default/GoogleMapsCompatible/{z}/{y}/{x}.png', {}, 2024],
-      'WMTS as of a time': ['wmts/world/default/2023/GoogleMapsCompatible/{z}/{y}/{x}.png', {}, 2023],
-      'WMTS by KVP': ['wmts?service=WMTS&request=GetTile&version=1.0.0&layer=world&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix={z}&tilerow={y}&tilecol={x}', {}, 2024],
-      'TMS': ['tms/1.0.0/world/{z}/{x}/{y}.png', { tms: true }, 2024],
-      'quadkeys': ['quadkey/world/{key}.png', { quadkeys: true }, 2024]
-    }
-    for (const [name, [address, options, year]] of Object.entries(addresses)) {
-      it(`shows ${name}: every tile in its place, nothing refused`, async () => {
-        const { page, errors, close } = await openPage(browser, { viewport: { width: 1024, height: 1024 } })
-        try {
-          await page.goto(`http://127.0.0.1:${pages.address().port}/`)
-          const template = base() + (/^[@{]/.test(address) ? `world${address.startsWith('@') ? '' : '/'}${address}` : address)
-          await page.evaluate(([url, { quadkeys, ...given }]) => {
-            const key = ({ x, y, z }) => Array.from({ length: z }, (_, index) => (x >> (z - 1 - index) & 1) + 2 * (y >> (z - 1 - index) & 1)).join('')
-            const map = L.map('map', { center: [0, 0], zoom: 2, fadeAnimation: false, zoomAnimation: false })
-            const layer = L.tileLayer(url, { crossOrigin: true, noWrap: true, maxZoom: 2, ...given, ...(quadkeys && { key }) }).addTo(map)
-            Object.assign(window, { layer })
-          }, [template, options])
-          await page.waitForFunction(() => {
-            const images = [...document.querySelectorAll('img.leaflet-tile')]
-            return images.length === 16 && images.every(image => /** @type {any} */ (image).naturalWidth === 256)
-          })
-          const seen = await page.evaluate(() => Object.values(/** @type {any} */ (window).layer._tiles).map(({ coords, el }) => {
-            const canvas = document.createElement('canvas')
-            const pen = /** @type {any} */ (canvas.getContext('2d'))
-            pen.drawImage(el, 0, 0)
-            return { x: coords.x, y: coords.y, rgb: [...pen.getImageData(100, 100, 1, 1).data].slice(0, 3) }
-          }))
-          assert.equal(seen.length, 16)
-          for (const { x, y, rgb } of seen) assert.deepEqual(rgb, color(2, x, y, /** @type {number} */ (year)), `${x}/${y}`)
-          assert.deepEqual(errors, [])
-        } finally {
-          await close()
-        }
-      })
-    }
   })
 })
