@@ -5,6 +5,7 @@ import { TilecouchError } from './errors.js'
 export const geojsonLimits = {
   depth: 16, // collections within collections
   longitude: 540, // degrees: one world to either side, as maps that scroll round give it
+  step: 300, // degrees from which on a step in longitude is one over the antimeridian; from 180 to there it could be either
   flat: 1e-10 // degrees from a line within which points lie on it: about 10 micrometres
 }
 
@@ -21,17 +22,26 @@ function show (value) {
 }
 
 /**
- * The polygons of a GeoJSON object, longitudes unwrapped: a polygon over the antimeridian goes on beyond 180.
+ * The polygons of a GeoJSON object, longitudes unwrapped: a polygon over the antimeridian goes on beyond 180. Islands that
+ * simplifying has left as a point or a line are dropped among others, as are such holes; alone they are refused.
  * @param {any} geojson parsed
  * @returns {Polygon[]}
  */
 export function readPolygons (geojson) {
-  const polygons = [...polygonsOf(geojson, 'the GeoJSON', 0)]
-  if (!polygons.length) throw bad('the GeoJSON holds no polygon')
+  const polygons = []
+  let flat
+  for (const { rings, where } of polygonsOf(geojson, 'the GeoJSON', 0)) {
+    const [outline, ...holes] = rings
+    const [west, east] = extent(outline)
+    if (east - west > 360) throw bad(`${where} is wider than the world: ${west} to ${east}`)
+    if (isFlat(outline)) flat ??= where
+    else polygons.push([outline, ...holes.filter(hole => !isFlat(hole)).map(hole => beside(hole, west, east))])
+  }
+  if (!polygons.length) throw bad(flat ? `ring 1 of ${flat} has no inside: its points lie on one line` : 'the GeoJSON holds no polygon')
   return polygons
 }
 
-/** @returns {Generator<Polygon>} */
+/** @returns {Generator<{rings: Polygon, where: string}>} */
 function * polygonsOf (object, where, depth) {
   if (!isObject(object)) throw bad(`${where} is ${show(object)}, not an object`)
   if (depth > geojsonLimits.depth) throw bad(`${where} holds collections more than ${geojsonLimits.depth} deep`)
@@ -69,16 +79,10 @@ function checkCrs (crs) {
   if (typeof name !== 'string' || !/CRS:?84$|EPSG:+4326$/i.test(name)) throw bad(`its coordinate system is ${show(name ?? crs)}, not longitude and latitude in degrees`)
 }
 
-/** @returns {Generator<Polygon>} none for the empty list, which RFC 7946 takes for no geometry */
+/** @returns {Generator<{rings: Polygon, where: string}>} none for the empty list, which RFC 7946 takes for no geometry */
 function * readPolygon (rings, where) {
   if (!Array.isArray(rings)) throw bad(`${where} has no coordinates`)
-  if (!rings.length) return
-  const [outline, ...holes] = rings.map((ring, index) => readRing(ring, `ring ${index + 1} of ${where}`))
-  if (isFlat(outline)) throw bad(`ring 1 of ${where} has no inside: its points lie on one line`)
-  const [west, east] = extent(outline)
-  if (east - west > 360) throw bad(`${where} is wider than the world: ${west} to ${east}`)
-  // a hole that has collapsed to a line takes nothing away
-  yield [outline, ...holes.filter(hole => !isFlat(hole)).map(hole => beside(hole, west, east))]
+  if (rings.length) yield { rings: rings.map((ring, index) => readRing(ring, `ring ${index + 1} of ${where}`)), where }
 }
 
 /** @returns {Ring} */
@@ -88,8 +92,7 @@ function readRing (ring, where) {
   const read = ring.map((position, index) => readPosition(position, () => `position ${index + 1} of ${where}`))
   const [first, last] = [read[0], read[read.length - 1]]
   if (first[0] !== last[0] || first[1] !== last[1]) throw bad(`${where} is not closed: it starts at ${show(first)} and ends at ${show(last)}`)
-  for (let index = 1; index < read.length; index++) checkEdge(read[index - 1], read[index], where)
-  return read
+  return unwrap(read, where)
 }
 
 /** @returns {[number, number]} */
@@ -103,18 +106,49 @@ function readPosition (position, where) {
   return [lon, lat]
 }
 
-// From 170 to -170 is 20 degrees over the antimeridian or 340 round the world. RFC 7946 has it be 340, and most who write it
-// mean 20. All round, along a pole or in a box of the whole world, has one meaning.
-/** @param {[number, number]} start @param {[number, number]} end @param {string} where */
-function checkEdge ([from], [to], where) {
-  const width = Math.abs(to - from)
-  if (width <= 180 || width === 360) return
-  if (width > 360) throw bad(`${where} goes from ${from} to ${to}, more than once round the world`)
-  const beyond = to < from ? to + 360 : to - 360
-  throw bad(`${where} goes from ${from} to ${to}: write ${beyond} for ${to} if it crosses the antimeridian, or add a point between if it does not`)
+/**
+ * From 170 to -170 is 20 degrees over the antimeridian, or 340 round the world as RFC 7946 has it. Coasts and countries as they
+ * are published step over the antimeridian like that; only a rectangle may well mean the long way, and so is not guessed at.
+ * @param {Ring} ring @param {string} where
+ * @returns {Ring}
+ */
+function unwrap (ring, where) {
+  const widths = ring.slice(1).map(([lon], index) => lon - ring[index][0])
+  if (widths.every(width => Math.abs(width) <= 180)) return ring
+  const rectangle = [0, 1].every(axis => new Set(ring.map(position => position[axis])).size === 2)
+  if (rectangle && widths.some(width => Math.abs(width) === 360)) return ring // all round
+  let turn = 0
+  const unwrapped = ring.map(([lon, lat], index) => {
+    const width = index ? widths[index - 1] : 0
+    if (Math.abs(width) > 180) {
+      if (rectangle || Math.abs(width) < geojsonLimits.step || Math.abs(width) > 360) throw unclear(ring[index - 1][0], lon, where)
+      turn += width < 0 ? 360 : -360
+    }
+    return /** @type {[number, number]} */ ([lon + turn, lat])
+  })
+  return turn ? overPole(unwrapped) : unwrapped
 }
 
-const extent = ring => ring.reduce(([west, east], [lon]) => [Math.min(west, lon), Math.max(east, lon)], [Infinity, -Infinity])
+function unclear (from, to, where) {
+  const beyond = to < from ? to + 360 : to - 360
+  return bad(`${where} goes from ${from} to ${to}: write ${beyond} for ${to} if it crosses the antimeridian, or add a point between if it does not`)
+}
+
+/** A ring that goes round the world goes round a pole: the one that is nearer. @param {Ring} ring */
+function overPole (ring) {
+  const pole = ring.reduce((sum, [, lat]) => sum + lat, 0) < 0 ? -90 : 90
+  return /** @type {Ring} */ ([...ring, [ring[ring.length - 1][0], pole], [ring[0][0], pole], ring[0]])
+}
+
+/** West and east end of a ring. @param {Ring} ring @returns {[number, number]} */
+export function extent (ring) {
+  let [west, east] = [Infinity, -Infinity]
+  for (const [lon] of ring) {
+    if (lon < west) west = lon
+    if (lon > east) east = lon
+  }
+  return [west, east]
+}
 
 /** A hole may be written on the other side of the antimeridian than its outline. */
 function beside (hole, west, east) {
@@ -128,9 +162,9 @@ function isFlat (ring) {
   const [[lon, lat]] = ring
   let [dx, dy, length] = [0, 0, 0]
   for (const [x, y] of ring) {
-    const distance = Math.hypot(x - lon, y - lat)
+    const distance = (x - lon) ** 2 + (y - lat) ** 2
     if (distance > length) [dx, dy, length] = [x - lon, y - lat, distance]
   }
-  if (length <= geojsonLimits.flat) return true
-  return ring.every(([x, y]) => Math.abs((x - lon) * dy - (y - lat) * dx) / length <= geojsonLimits.flat)
+  const most = geojsonLimits.flat * Math.sqrt(length)
+  return Math.sqrt(length) <= geojsonLimits.flat || ring.every(([x, y]) => Math.abs((x - lon) * dy - (y - lat) * dx) <= most)
 }

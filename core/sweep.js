@@ -5,15 +5,17 @@
 // The rows a polygon touches in a column are those its edges cross, and those inside it at the column's western side: from
 // any place inside, straight west, one meets an edge or that side. Inside is by the even-odd rule, so that it does not
 // matter which way round a ring goes.
+import { extent } from './geojson.js'
 import { EDGE, MAX_LATITUDE, latToY } from './grid.js'
 
 /** @typedef {[number, number]} Run first and last row, inclusive */
 
+const CHUNK = 256 // edges that are skipped together when a sweep begins in the middle of the world
+
 export class Sweep {
   /** @param {import('./geojson.js').Polygon[]} polygons */
   constructor (polygons) {
-    const edges = polygons.flatMap(edgesOf)
-    edges.sort((a, b) => a.x0 - b.x0)
+    const edges = sorted(polygons.flatMap(partsOf))
     this.size = edges.length
     const column = field => Float64Array.from(edges, edge => edge[field])
     this.x0 = column('x0') // west end, as a part of the world's width
@@ -21,6 +23,7 @@ export class Sweep {
     this.lat0 = column('lat0')
     this.lat1 = column('lat1')
     this.part = column('part') // edges of one part are one figure; parts may overlap
+    this.reach = Float64Array.from({ length: Math.ceil(this.size / CHUNK) }, (_, chunk) => this.x1.subarray(chunk * CHUNK, (chunk + 1) * CHUNK).reduce((most, x) => Math.max(most, x), -Infinity))
   }
 
   /**
@@ -42,7 +45,10 @@ export class Sweep {
       const left = x / across + EDGE
       const right = (x + 1) / across - EDGE
       active = active.filter(edge => this.x1[edge] > left)
-      for (; next < this.size && this.x0[next] < right; next++) if (this.x1[next] > left) active.push(next)
+      for (; next < this.size && this.x0[next] < right; next++) {
+        if (next % CHUNK === 0 && this.reach[next / CHUNK] <= left) next += CHUNK - 1
+        else if (this.x1[next] > left) active.push(next)
+      }
       const runs = toRuns(this.#spans(active, left, right), across)
       if (runs.length) yield { x, runs }
     }
@@ -94,36 +100,43 @@ function toRuns (spans, across) {
   return merged
 }
 
-/** The edges of a polygon, once for every time it lies on the world. @param {import('./geojson.js').Polygon} polygon */
-function edgesOf (polygon, index) {
-  const outline = polygon[0]
+/**
+ * The edges of a polygon, once for every time it lies on the world: twice at most, since it is no wider.
+ * @param {import('./geojson.js').Polygon} polygon
+ * @param {number} index
+ */
+function partsOf (polygon, index) {
+  const [outline] = polygon
   if (outline.every(([, lat]) => lat >= MAX_LATITUDE) || outline.every(([, lat]) => lat <= -MAX_LATITUDE)) return []
-  const edges = [...onceEach(polygon.flatMap(ring => ring.slice(1).map((to, at) => edgeOf(ring[at], to))))]
-  let [west, east] = [Infinity, -Infinity]
-  for (const { x0, x1 } of edges) {
-    west = Math.min(west, x0)
-    east = Math.max(east, x1)
+  const [west, east] = extent(outline).map(toWorld)
+  const edges = []
+  const first = Math.floor(EDGE - east) + 1
+  for (let turn = first; west + turn < 1 - EDGE; turn++) {
+    const part = 2 * index + turn - first
+    for (const ring of polygon) {
+      for (let at = 1; at < ring.length; at++) edges.push(edgeOf(ring[at - 1], ring[at], turn, part))
+    }
   }
-  const turns = [-2, -1, 0, 1, 2].filter(turn => west + turn < 1 - EDGE && east + turn > EDGE)
-  return turns.flatMap(turn => edges.map(({ x0, x1, ...lats }) => ({ x0: x0 + turn, x1: x1 + turn, ...lats, part: 5 * index + turn })))
+  return edges
 }
 
 const toWorld = lon => lon / 360 + 0.5
 
 /** From west to east, so that there and back is the same. */
-function edgeOf ([lonA, latA], [lonB, latB]) {
-  const forth = lonA < lonB || (lonA === lonB && latA < latB)
-  return forth
-    ? { x0: toWorld(lonA), x1: toWorld(lonB), lat0: latA, lat1: latB }
-    : { x0: toWorld(lonB), x1: toWorld(lonA), lat0: latB, lat1: latA }
+function edgeOf (a, b, turn, part) {
+  const [[lon0, lat0], [lon1, lat1]] = a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? [a, b] : [b, a]
+  return { x0: toWorld(lon0) + turn, x1: toWorld(lon1) + turn, lat0, lat1, part }
 }
 
-/** An edge walked there and back, or shared by a hole and its outline, has the same on both sides: it bounds nothing. */
-function onceEach (edges) {
-  const odd = new Map()
-  for (const found of edges) {
-    const key = `${found.x0} ${found.lat0} ${found.x1} ${found.lat1}`
-    if (!odd.delete(key)) odd.set(key, found)
+/** From west to east. An edge walked there and back, or shared by a hole and its outline, has the same on both sides: it bounds nothing. */
+function sorted (edges) {
+  edges.sort((a, b) => a.x0 - b.x0 || a.part - b.part || a.lat0 - b.lat0 || a.x1 - b.x1 || a.lat1 - b.lat1)
+  const kept = []
+  for (const edge of edges) {
+    const last = kept[kept.length - 1]
+    const same = last && edge.x0 === last.x0 && edge.part === last.part && edge.lat0 === last.lat0 && edge.x1 === last.x1 && edge.lat1 === last.lat1
+    if (same) kept.pop()
+    else kept.push(edge)
   }
-  return odd.values()
+  return kept
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { parseArea } from '../../core/index.js'
+import { readFileSync } from 'node:fs'
+import { feature as feature110 } from 'topojson-client'
+import { parseArea, tileAt } from '../../core/index.js'
 import { codeOf } from './helpers.js'
 
 const square = (w, s, e, n) => [[w, s], [e, s], [e, n], [w, n], [w, s]]
@@ -21,6 +23,7 @@ describe('areas in GeoJSON', () => {
     'a ring the other way round': polygon([...BOX.coordinates[0]].reverse()),
     'positions with a height': polygon(square(0, 0, 10, 10).map(position => [...position, 431])),
     'points repeated': polygon(square(0, 0, 10, 10).flatMap(position => [position, position])),
+    'a collapsed island among others': { type: 'MultiPolygon', coordinates: [BOX.coordinates, [[[40, 40], [41, 41], [40, 40], [40, 40]]]] },
     'a hole without an inside': polygon(square(0, 0, 10, 10), [[2, 2], [4, 4], [3, 3], [2, 2]]),
     'the system named that GeoJSON has anyway': { ...BOX, crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:OGC:1.3:CRS84' } } },
     'members nobody knows': { ...BOX, id: 7, bbox: [1, 2, 3, 4], foreign: { members: true } },
@@ -64,10 +67,11 @@ describe('areas in GeoJSON', () => {
     'one point': [polygon([[3, 3], [3, 3], [3, 3], [3, 3]]), /no inside/],
     'a polygon its hole takes away': [polygon(square(0, 0, 1, 1), square(0, 0, 1, 1)), /holes take all of it away/],
     'the pole alone': [polygon(square(0, 86, 10, 89)), /beyond latitude 85\.05/],
-    'a way that may go either way round': [polygon(square(-170, -20, 170, 20)), /goes from -170 to 170: write -190 for 170 if it crosses the antimeridian, or add a point between/],
+    'a rectangle that may go either way round': [polygon(square(-170, -20, 170, 20)), /goes from -170 to 170: write -190 for 170 if it crosses the antimeridian, or add a point between/],
     'its other direction': [polygon(square(170, -20, -170, 20)), /goes from 170 to -170: write 190 for -170/],
     'more than the world': [polygon([[-190, 0], [-20, 0], [150, 0], [200, 0], [200, 10], [150, 10], [-20, 10], [-190, 10], [-190, 0]]), /wider than the world: -190 to 200/],
-    'one step round the world and more': [polygon(square(-200, 0, 200, 10)), /more than once round the world/]
+    'one step round the world and more': [polygon(square(-200, 0, 200, 10)), /goes from -200 to 200/],
+    'a step of more than half the world': [polygon([[-120, 0], [120, 0], [0, 50], [-120, 0]]), /goes from -120 to 120: write -240 for 120/]
   }
   for (const [what, [object, message]] of Object.entries(refused)) {
     it(`is not ${what}`, () => {
@@ -93,6 +97,35 @@ describe('areas in GeoJSON', () => {
     assert.equal(codeOf(() => parseArea({})), 'BAD_AREA')
     assert.equal(codeOf(() => parseArea({ bbox: '1,2,3' })), 'BAD_BBOX')
     assert.equal(codeOf(() => parseArea({ bbox: '1,2,3', polygon: BOX })), 'BAD_BBOX')
+  })
+
+  it('may step over the antimeridian, as published coasts do', () => {
+    const outline = [[178, -20], [179, -15], [-178, -17], [-179, -21], [178, -20]]
+    const unwrapped = outline.map(([lon, lat]) => [lon < 0 ? lon + 360 : lon, lat])
+    assert.deepEqual(columns(polygon(outline)), columns(polygon(unwrapped)))
+    assert.deepEqual(columns(polygon([...outline].reverse())), columns(polygon(unwrapped)))
+    assert.deepEqual(columns(polygon([[178, -20], [180, -15], [-180, -15], [-178, -17], [-179, -21], [178, -20]])), columns(polygon([[178, -20], [180, -15], [182, -17], [181, -21], [178, -20]])))
+    assert.deepEqual(parseArea({ polygon: polygon(outline) }).bbox, [178, -21, -178, -15])
+  })
+
+  it('may go round a pole', () => {
+    const coast = [[-170, -70], [-60, -65], [60, -70], [170, -66], [-170, -70]]
+    const withPole = [...coast.slice(0, 4), [190, -70], [190, -90], [10, -90], [-170, -90], [-170, -70]]
+    assert.deepEqual(columns(polygon(coast)), columns(polygon(withPole)))
+    assert.deepEqual(columns(polygon([...coast].reverse())), columns(polygon(withPole)))
+    const area = parseArea({ polygon: polygon(coast) })
+    for (let x = 0; x < 64; x++) assert.ok(area.has(6, x, 63))
+    assert.ok(!area.has(6, 30, 40))
+    const arctic = parseArea({ polygon: polygon(coast.map(([lon, lat]) => [lon, -lat])) })
+    assert.ok(arctic.has(6, 5, 0) && !arctic.has(6, 5, 63))
+  })
+
+  it('reads the land of the world', () => {
+    const topology = JSON.parse(readFileSync(new URL('../../node_modules/world-atlas/land-110m.json', import.meta.url), 'utf8'))
+    const land = parseArea({ polygon: feature110(topology, topology.objects.land) })
+    const at = (lon, lat) => { const { z, x, y } = tileAt(lon, lat, 7); return land.has(z, x, y) }
+    for (const [lon, lat] of [[10, 50], [-100, 40], [133, -25], [0, -80], [-170, -84], [100, -80], [175, 67], [-175, 66.5], [45, -70], [100, 60]]) assert.ok(at(lon, lat), `land at ${lon}, ${lat}`)
+    for (const [lon, lat] of [[-30, 40], [-150, 0], [80, -30], [170, 50], [-170, 20], [0, 75], [-120, -60]]) assert.ok(!at(lon, lat), `sea at ${lon}, ${lat}`)
   })
 
   it('reads a coast of a hundred thousand points', () => {

@@ -30,7 +30,7 @@ export function useSeeding (backend) {
 
     /** z/x/y of the tiles the store holds. */
     async tiles () {
-      const { rows } = await json(`${context.url}/_all_docs?startkey="map:"&endkey="map;"`)
+      const { rows } = await json(`${context.url}/_all_docs?startkey=${encodeURIComponent('"map:"')}&endkey=${encodeURIComponent('"map;"')}`)
       return rows.map(({ id }) => id).filter(id => !id.includes('@')).map(id => id.split(':').slice(1).join('/'))
     },
 
