@@ -1,0 +1,245 @@
+// Following the changes of a store over whatever comes between.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { Follower } from '../../server/gateway/follow.js'
+import { until } from '../../bench/wait.js'
+import { startFront } from '../client/support/front.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+
+const quick = { heartbeat: 50, silence: 1000, firstDelay: 10, longestDelay: 50, poll: 300 }
+const tile = (x, time = '2021-01-01T00:00:00Z') => ({ layer: 'osm', z: 5, x, y: 0, time, bytes: png(x) })
+
+/** A follower and what it has told. */
+function follow (couch, limits) {
+  const told = { ids: /** @type {string[]} */ ([]), changes: /** @type {any[]} */ ([]), resets: 0, events: /** @type {string[]} */ ([]) }
+  const follower = new Follower(/** @type {any} */ ({ couch }), {
+    limits: { ...quick, ...limits },
+    onChange (change) {
+      told.ids.push(change.id)
+      told.changes.push(change)
+      told.events.push(change.id)
+    },
+    onReset () {
+      told.resets++
+      told.events.push(`reset, ${follower.isAnchored ? 'anchored' : 'adrift'}`)
+    }
+  })
+  return { follower, told }
+}
+
+onEachStore('following changes', backend => {
+  let url, store, front, follower, told
+  const through = () => {
+    const seen = new URL(front.url)
+    const { username, password } = new URL(url)
+    return Object.assign(seen, { username, password }).href
+  }
+  const open = async limits => {
+    ({ follower, told } = follow(new Couch(through()), limits))
+    await follower.start()
+    await until(() => follower.state.up)
+  }
+  const hears = id => until(() => told.ids.includes(id), { what: `${id} to be told of` })
+
+  beforeEach(async () => {
+    url = await backend.database()
+    store = await Store.create(url)
+    front = await startFront(url)
+  })
+  afterEach(async () => {
+    await follower.close()
+    await front.close().catch(() => {})
+    await store.destroy().catch(() => {})
+  })
+
+  it('tells of every change from the start on and of none before, within a second', async () => {
+    await store.write([tile(1)])
+    await open()
+    assert.deepEqual(told.events, ['reset, anchored'], 'what was being read before is not trusted')
+    const { rows } = await store.couch.request({ path: '_all_docs' })
+    assert.ok(rows.some(({ id }) => id === 'osm:5:1:0'))
+    const started = performance.now()
+    await store.write([tile(2)])
+    await hears('osm:5:2:0')
+    assert.ok(performance.now() - started < 1000)
+    const doc = await store.couch.get('osm:5:2:0')
+    assert.deepEqual(told.changes, [{ id: 'osm:5:2:0', rev: doc._rev, deleted: false }])
+    const { rev } = await store.couch.request({ method: 'DELETE', path: 'osm:5:2:0', qs: { rev: doc._rev } })
+    await until(() => told.changes.length === 2)
+    assert.deepEqual(told.changes[1], { id: 'osm:5:2:0', rev, deleted: true })
+    assert.equal(follower.state.resets, 0)
+  })
+
+  it('misses nothing and forgets nothing when the connection breaks, or the store is away for a while', async () => {
+    await open()
+    await store.write([tile(1)])
+    await hears('osm:5:1:0')
+    const port = +new URL(front.url).port
+    await front.stop()
+    await until(() => follower.state.state === 'away')
+    assert.equal(follower.state.error, 'UNREACHABLE')
+    await store.write([tile(2), tile(3)])
+    await front.restart(port)
+    await hears('osm:5:3:0')
+    assert.deepEqual([...told.ids].sort(), ['osm:5:1:0', 'osm:5:2:0', 'osm:5:3:0'])
+    assert.equal(told.resets, 1, 'that of the start')
+    assert.ok(follower.state.up)
+  })
+
+  it('says that all is lost when the database is deleted, and follows the one that is made anew', async () => {
+    await open()
+    await store.write([tile(1)])
+    await hears('osm:5:1:0')
+    await store.destroy()
+    await until(() => follower.state.error === 'DATABASE_NOT_FOUND')
+    assert.equal(follower.isAnchored, false, 'nothing may be kept')
+    assert.equal(told.events.at(-1), 'reset, adrift')
+    store = await Store.create(url)
+    await until(() => follower.state.up)
+    assert.equal(told.events.filter(event => event.startsWith('reset')).at(-1), 'reset, anchored')
+    await store.write([tile(4)])
+    await hears('osm:5:4:0')
+  })
+
+  it('notices a database that is made anew at once and holds more than the one before', async () => {
+    await store.write([tile(1)])
+    await open()
+    await store.destroy()
+    store = await Store.create(url)
+    await store.write([1, 2, 3, 4, 5, 6, 7, 8].map(x => tile(x)))
+    await until(() => told.resets >= 2 && follower.state.up, { what: 'the other database to be noticed' })
+    await store.write([tile(9)])
+    await hears('osm:5:9:0')
+  })
+
+  it('can start before the store is there', async () => {
+    const port = +new URL(front.url).port
+    await front.stop();
+    ({ follower, told } = follow(new Couch(through())))
+    await follower.start()
+    assert.deepEqual([follower.state.up, follower.isAnchored, told.resets], [false, false, 0])
+    await front.restart(port)
+    await until(() => follower.state.up)
+    assert.deepEqual(told.events, ['reset, anchored'])
+    await store.write([tile(1)])
+    await hears('osm:5:1:0')
+  })
+
+  it('polls where something between the two collects the feed', async () => {
+    front.rule(async ({ kind, path }) => {
+      if (kind === 'changes' && path.includes('continuous')) await new Promise(resolve => { setTimeout(resolve, 2000) })
+    });
+    ({ follower, told } = follow(new Couch(through()), { silence: 150 }))
+    await follower.start()
+    await until(() => follower.state.up)
+    assert.equal(follower.state.feed, 'longpoll')
+    for (const x of [1, 2, 3]) {
+      await store.write([tile(x)])
+      await hears(`osm:5:${x}:0`)
+    }
+    assert.equal(told.ids.length, 3)
+    const before = front.requests('changes').length
+    await until(() => front.requests('changes').length >= before + 2, { what: 'a poll without a change to end, and the next' })
+    assert.ok(follower.state.up)
+    assert.equal(told.resets, 1)
+  })
+})
+
+describe('a feed that misbehaves', () => {
+  /** @type {(() => Promise<void>)[]} */
+  let closing
+  beforeEach(() => { closing = [] })
+  afterEach(async () => { for (const close of closing) await close() })
+
+  /** A CouchDB of which only the feed matters. */
+  async function serve (feed, info = { update_seq: '5-x', instance_start_time: '1' }) {
+    const asked = []
+    const server = createServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
+      if (!pathname.endsWith('/_changes')) return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info))
+      asked.push(Object.fromEntries(searchParams))
+      feed(response, asked.length)
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+    const { follower, told } = follow(new Couch(`http://127.0.0.1:${port}/db`), { silence: 200 })
+    closing.push(async () => {
+      await follower.close()
+      server.closeAllConnections()
+      await new Promise(resolve => { server.close(resolve) })
+    })
+    return { asked, info, told, follower }
+  }
+  const line = (seq, id = `osm:0:0:${seq}`) => JSON.stringify({ seq: `${seq}-x`, id, changes: [{ rev: `1-${seq}` }] }) + '\n'
+
+  it('is given up when it falls silent, though nothing ended, and goes on where it was', async () => {
+    const stand = await serve((response, time) => response.write(line(5 + time)))
+    await stand.follower.start()
+    stand.info.update_seq = '99-x'
+    await until(() => stand.asked.length >= 3, { what: 'two new connections' })
+    assert.deepEqual(stand.asked.slice(0, 3).map(({ since }) => since), ['5-x', '6-x', '7-x'])
+    assert.equal(stand.told.resets, 1)
+    assert.equal(stand.follower.state.feed, 'continuous', 'a feed that has brought something is no collected one')
+  })
+
+  it('brings whole changes however it is cut into pieces, in any alphabet', async () => {
+    const text = Buffer.from(line(6, 'größe:日本') + '\n' + line(7))
+    const stand = await serve((response, time) => {
+      if (time > 1) return
+      let at = 0
+      const next = () => at < text.length ? response.write(text.subarray(at, ++at), () => setImmediate(next)) : response.write('\n')
+      next()
+    })
+    await stand.follower.start()
+    await until(() => stand.told.ids.length === 2)
+    assert.deepEqual(stand.told.ids, ['größe:日本', 'osm:0:0:7'])
+  })
+
+  it('that begins anew makes all that is known doubtful', async () => {
+    const stand = await serve((response, time) => response.write(line(time === 1 ? 2 : 9)))
+    await stand.follower.start()
+    await until(() => stand.told.ids.length === 1)
+    assert.deepEqual(stand.told.events.slice(0, 4), ['reset, anchored', 'reset, adrift', 'reset, anchored', 'osm:0:0:9'])
+  })
+
+  it('whose place the store cannot read is begun anew', async () => {
+    const stand = await serve((response, time) => time === 1
+      ? response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"bad_request","reason":"Malformed sequence supplied in \'since\' parameter."}')
+      : response.write(line(6)))
+    await stand.follower.start()
+    await until(() => stand.told.ids.length === 1)
+    assert.equal(stand.follower.state.resets, 1)
+  })
+
+  it('is not asked for in a rush when it is refused, ends at once or is nonsense', async () => {
+    for (const feed of [
+      response => response.writeHead(403, { 'content-type': 'application/json' }).end('{"error":"forbidden","reason":"no"}'),
+      response => response.end('{"last_seq":"5-x","pending":0}\n'),
+      response => response.end('<html>\n'),
+      response => response.destroy(),
+      response => response.end('{"error":"timeout","reason":"x"}\n')
+    ]) {
+      const stand = await serve(feed)
+      await stand.follower.start()
+      const started = performance.now()
+      await until(() => stand.asked.length >= 4)
+      // 20, 40 and 50 ms, of which a wait is half at least
+      assert.ok(performance.now() - started > 40, String(feed))
+      assert.equal(stand.told.ids.length, 0)
+    }
+  })
+
+  it('ends when it is told to, whatever it is doing', async () => {
+    const stand = await serve(response => response.write('\n'))
+    await stand.follower.start()
+    await until(() => stand.follower.state.up)
+    const started = performance.now()
+    await stand.follower.close()
+    assert.ok(performance.now() - started < 500)
+    assert.equal(stand.follower.state.state, 'closed')
+    assert.equal(stand.follower.state.up, false)
+  })
+})
