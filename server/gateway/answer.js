@@ -38,7 +38,7 @@ export class CachePolicy {
   #steady
   #missing
 
-  /** @param {{maxAge: number, staleWhileRevalidate: number, staleIfError: number}} options seconds */
+  /** @param {Record<string, any>} options of the gateway */
   constructor ({ maxAge, staleWhileRevalidate, staleIfError }) {
     this.#tail = (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') + (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
     this.#steady = `public, max-age=${maxAge}${this.#tail}`

@@ -8,7 +8,7 @@ const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Ca
 const TAKEN = 'Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
 const MAX_AGE = '86400' // seconds a browser need not ask again; it keeps no answer for longer than some hours anyway
 
-const NOTHING = Object.freeze([])
+const NOTHING = /** @type {readonly string[]} */ (Object.freeze([]))
 
 export class Cors {
   #any
@@ -18,6 +18,7 @@ export class Cors {
   constructor (setting) {
     this.#any = setting.trim() === '*'
     const listed = this.#any || /^\s*none\s*$/i.test(setting) ? [] : setting.split(',').map(checkOrigin)
+    /** @type {Map<string, readonly string[]>} */
     this.#origins = new Map(listed.map(origin => [origin, Object.freeze([...allow(origin), 'Vary', 'Origin'])]))
   }
 

@@ -46,7 +46,7 @@ const FOR_OPERATORS = { health, metrics: metricsRoute }
  * @returns {Promise<Gateway>}
  */
 export async function startGateway (given, { log: ownLog, metrics = createMetrics() } = {}) {
-  const options = resolveOptions({ flags: given })
+  const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
   const log = ownLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
@@ -65,7 +65,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     metrics,
     log,
     cors,
-    policy: new CachePolicy(/** @type {any} */ (options)),
+    policy: new CachePolicy(options),
     publicUrl: publicUrlOf(options),
     signal: stopping.signal,
     answerTile: (asked, req, res) => tile(ctx, asked, req, res)
@@ -84,11 +84,11 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     await front.close(options.grace * 1000)
     await ops?.close(0)
     await Promise.all([closeDb(ctx), tiles.close()])
-    upstreams.close()
+    await upstreams.close()
   }
 
   try {
-    metrics.bind({ memory, limit: options.memory, upstreams: () => upstreams.states() })
+    metrics.bind({ memory, limit: options.memory, follower: () => tiles.following, upstreams: () => upstreams.states() })
     await tiles.start()
     const port = await front.listen(options.port, options.host)
     const opsPort = await ops?.listen(options.opsPort, options.opsHost)

@@ -135,7 +135,7 @@ function quadkey (ref, name) {
   return tile(ref, parseQuadkey(key), ext)
 }
 
-/** @param {URLSearchParams} query @returns {AskedTimes} */
+/** @param {{layer: string}} ref @param {URLSearchParams} query @returns {AskedTimes} */
 function times ({ layer }, query) {
   const [box, zoom] = [query.get('bbox'), query.get('z')]
   const z = zoom === null ? undefined : number(zoom)
