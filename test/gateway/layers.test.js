@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { publish } from '../../loader/publish.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { LayerBook } from '../../server/gateway/layers.js'
+import { until } from '../../bench/wait.js'
+import { gate, startFront } from '../client/support/front.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
+const tile = (layer, x, time) => ({ layer, z: 5, x, y: 0, time, bytes: png(x) })
+
+onEachStore('the book of layers', backend => {
+  let store, front, book, port
+  beforeEach(async () => {
+    const url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', { name: 'Streets', ttl: 60 })
+    await store.defineLayer('daylight', { name: 'Day' })
+    front = await startFront(url)
+    port = +new URL(front.url).port
+    const through = new URL(front.url)
+    const { username, password } = new URL(url)
+    Object.assign(through, { username, password })
+    book = new LayerBook(new Store(new Couch(through.href, { firstDelay: 5, longestDelay: 10 })), { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
+  })
+  afterEach(async () => {
+    await front.close().catch(() => {})
+    await store.destroy()
+  })
+
+  it('knows every layer after one request, however many ask for how many', async () => {
+    const names = ['osm', 'daylight', 'nope', ...Array.from({ length: 100 }, (_, index) => `made-up-${index}`)]
+    const found = await Promise.all(names.map(name => book.find(name)))
+    assert.deepEqual(found.slice(0, 3), [{ layer: 'osm', name: 'Streets', ttl: 60 }, { layer: 'daylight', name: 'Day' }, undefined])
+    assert.deepEqual((await book.list()).map(({ layer }) => layer), ['daylight', 'osm'])
+    await assert.rejects(book.get('nope'), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(book.get('No such'), { code: 'BAD_LAYER' })
+    assert.equal(front.requests().length, 1)
+    assert.deepEqual(book.look('osm'), found[0])
+  })
+
+  it('reads them again when one has changed, and only then', async () => {
+    let told = 0
+    book.onChange = () => told++
+    await book.get('osm')
+    await store.defineLayer('osm', { ttl: 5 })
+    await store.defineLayer('new', {})
+    book.changed('layer:osm')
+    book.changed('layer:new')
+    assert.equal((await book.get('new')).layer, 'new', 'an unknown one is waited for')
+    assert.equal((await book.get('osm')).ttl, 5)
+    const { length } = front.requests()
+    for (const id of ['osm:5:1:1', 'osm:5:1:1@2021-01-01T00:00:00Z', '_design/tiles', 'tilecouch']) book.changed(id)
+    await book.list()
+    assert.equal(front.requests().length, length)
+    assert.equal(told, 2)
+    book.changed('layer:osm')
+    await book.list()
+    assert.equal(told, 2, 'nobody is told of what stayed the same')
+  })
+
+  it('sees a change that comes while it reads', async () => {
+    const held = gate()
+    const release = front.rule(() => held.opened)
+    const reading = book.get('osm')
+    await until(() => front.requests().length === 1)
+    await store.defineLayer('osm', { ttl: 7 })
+    book.changed('layer:osm')
+    release()
+    held.open()
+    await reading
+    assert.equal((await book.get('osm')).ttl, 7)
+  })
+
+  it('forgets a layer that was removed', async () => {
+    await book.get('daylight')
+    const { _rev: rev } = await store.couch.get('layer:daylight')
+    await store.couch.request({ method: 'DELETE', path: 'layer:daylight', qs: { rev } })
+    book.changed('layer:daylight')
+    await until(async () => !await book.find('daylight'))
+  })
+
+  it('keeps what it knows while the store is away, and fails for each who asks what it does not know', async () => {
+    await front.stop()
+    const [a, b] = await Promise.allSettled([book.get('osm'), book.get('osm')])
+    assert.deepEqual([a.reason.code, b.reason.code], ['UNREACHABLE', 'UNREACHABLE'])
+    assert.notEqual(a.reason, b.reason)
+    await front.restart(port)
+    await book.get('osm')
+    await front.stop()
+    book.changed('layer:osm')
+    assert.equal((await book.get('osm')).ttl, 60)
+    await store.defineLayer('osm', { ttl: 9 })
+    await front.restart(port)
+    await until(async () => (await book.get('osm')).ttl === 9, { what: 'the layer to be read again' })
+  })
+
+  it('tells the times of editions, and reads them again when one is added', async () => {
+    for (const time of [T2, T1]) await store.putEdition('osm', time, { title: time })
+    await store.putEdition('osm-2', T3, {})
+    assert.deepEqual(await book.times('osm'), [T1, T2])
+    const { length } = front.requests()
+    assert.deepEqual(await book.times('osm'), [T1, T2])
+    assert.equal(front.requests().length, length)
+    await store.putEdition('osm', T3, {})
+    book.changed(`edition:osm@${T3}`)
+    assert.deepEqual(await book.times('osm'), [T1, T2, T3])
+    await assert.rejects(book.times('osm-2'), { code: 'LAYER_NOT_FOUND' })
+  })
+
+  it('tells when tiles of a layer without editions changed last, and no more than so many times', async function () {
+    this.timeout(60000)
+    assert.deepEqual(await book.times('osm'), [], 'before the index is deployed')
+    await store.write([tile('osm', 1, T1), tile('osm', 2, T2), tile('daylight', 1, T3)])
+    await publish(store)
+    book.changed('osm:5:2:0')
+    assert.deepEqual(await book.times('osm'), [T1, T2])
+    await store.write([tile('osm', 3, T3)])
+    assert.deepEqual(await book.times('osm'), [T1, T2])
+    book.changed('osm:5:3:0')
+    book.limits.times = 2
+    assert.deepEqual(await book.times('osm'), [T2, T3])
+  })
+})
