@@ -1,5 +1,6 @@
 // GetTile by KVP and by address, and what is said about one that is wrong.
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { TilecouchError } from '../../core/errors.js'
 import { violations } from './wmts/schema.js'
 import { startService } from './wmts/service.js'
@@ -187,6 +188,31 @@ describe('the WMTS', () => {
         assert.deepEqual(await refused(kvp({ ...TILE, TIME: time })), [400, 'InvalidParameterValue', 'Time'], time.slice(0, 40))
       }
     })
+  })
+
+  describe('whatever is asked', () => {
+    const hostile = fc.oneof(
+      fc.constantFrom(...Object.values(TILE), 'GetCapabilities', 'GetFeatureInfo', 'current', '2024', 'alps', '-1', '../..', '%00', '<!--', '\u202e', '__proto__', 'constructor', '${jndi}', "' or 1=1", '9'.repeat(400)),
+      fc.string({ unit: 'binary', maxLength: 40 })
+    )
+    const name = fc.oneof(fc.constantFrom(...Object.keys(TILE), 'TIME', 'AcceptVersions', 'layer', '__proto__', ''), fc.string({ maxLength: 10 }))
+
+    const check = async path => {
+      const answer = await service.get(path)
+      if (answer.status === 200) return
+      assert.ok([400, 404, 501].includes(answer.status), `${answer.status} for ${path}`)
+      assert.deepEqual(violations(parseXml(answer.text)), [], path)
+    }
+
+    it('by KVP is answered, or refused in a valid report', () => fc.assert(fc.asyncProperty(
+      fc.array(fc.tuple(name, hostile), { maxLength: 6 }), fc.boolean(),
+      (parameters, whole) => check(kvp([...parameters, ...(whole ? Object.entries(TILE) : [])]))
+    ), { numRuns: 300 }))
+
+    it('by address is answered, or refused in a valid report', () => fc.assert(fc.asyncProperty(
+      fc.array(hostile, { minLength: 1, maxLength: 8 }), fc.constantFrom('.png', '.pbf', '.exe', ''),
+      (parts, extension) => check(`/${parts.map(encodeURIComponent).join('/')}${extension}`)
+    ), { numRuns: 300 }))
   })
 
   describe('when the tile cannot be had', () => {
