@@ -1,5 +1,6 @@
 // One connection to _changes, line by line, until it ends, fails or falls silent. A connection that is half open neither
 // ends nor fails: that no heartbeat comes is the only sign of it.
+import { request } from 'undici'
 import { TilecouchError } from '../../core/index.js'
 
 /**
@@ -21,17 +22,22 @@ export async function readFeed (couch, { query, silence, signal, onSign, onChang
   const { origin, path, headers } = couch.access
   const quiet = new AbortController()
   const watchdog = setTimeout(() => quiet.abort(), silence)
+  const stop = () => quiet.abort()
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
   const end = { seq: undefined, heard: false }
   try {
-    const response = await fetch(`${origin}${path}/_changes?${new URLSearchParams(query)}`, {
+    // not by fetch: its tie to a signal is gone after a collection of garbage, and then this would never end
+    const response = await request(`${origin}${path}/_changes?${new URLSearchParams(query)}`, {
       headers: { accept: 'application/json', ...headers },
-      redirect: 'error',
-      signal: AbortSignal.any([signal, quiet.signal])
+      headersTimeout: 0, // the watchdog sees to both
+      bodyTimeout: 0,
+      signal: quiet.signal
     })
-    if (!response.ok) throw await refusal(couch, response)
+    if (response.statusCode !== 200) throw await refusal(couch, response)
     const decoder = new TextDecoder()
     let rest = ''
-    for await (const bytes of response.body ?? []) {
+    for await (const bytes of response.body) {
       watchdog.refresh()
       end.heard = true
       onSign()
@@ -46,6 +52,7 @@ export async function readFeed (couch, { query, silence, signal, onSign, onChang
     throw Object.assign(new TilecouchError('UNREACHABLE', { url: couch.url, why }), { heard: end.heard, silent: quiet.signal.aborted })
   } finally {
     clearTimeout(watchdog)
+    signal.removeEventListener('abort', stop)
     quiet.abort() // a connection that somebody threw in the middle of is not read on
   }
 }
@@ -70,10 +77,9 @@ function take (line, end, onChange, couch) {
   else if (row.error) throw new TilecouchError('COUCHDB_ERROR', { url: couch.url, status: 500, reason: row.reason ?? row.error })
 }
 
-async function refusal (couch, response) {
-  const { status } = response
-  const answer = await response.json().catch(() => ({}))
-  const reason = answer?.reason ?? response.statusText
+async function refusal (couch, { statusCode: status, body }) {
+  const answer = /** @type {any} */ (await body.json().catch(() => ({})))
+  const reason = answer?.reason ?? `status ${status}`
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url: couch.url })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url: couch.url, reason })
   if (status === 404) return new TilecouchError('DATABASE_NOT_FOUND', { db: couch.db })
