@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { chmodSync } from 'node:fs'
+import { createServer } from 'node:http'
+import path from 'node:path'
+import { until } from '../../bench/wait.js'
+import { Store, publish } from '../../loader/index.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { parseMetrics } from './support/prometheus.js'
+import { serve } from './support/serving.js'
+
+const SLOW = 90000 // milliseconds: each test starts processes, some one after the other
+
+const running = []
+const start = (args, options) => {
+  const serving = serve(args, options)
+  running.push(serving)
+  return serving
+}
+const stopAll = () => Promise.all(running.splice(0).map(serving => serving.stop()))
+
+const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+
+onEachStore('tilecouch serve', backend => {
+  let url
+  let store
+  before(async () => {
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', { name: 'OSM', format: 'png' })
+    await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: T1, bytes: png(1) }])
+    await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: T2, bytes: png(2) }])
+    await store.putEdition('osm', T1, { title: 'First' })
+    await publish(store)
+  })
+  after(() => store.destroy())
+  afterEach(stopAll)
+
+  it('prints addresses that answer', async () => {
+    const serving = start(['--db', url])
+    const text = await serving.ready()
+    const address = name => new RegExp(`^  ${name} +(\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(`${name} in ${text}`)
+    const at = template => template.replace('{z}/{x}/{y}', '3/1/2')
+    const get = async link => {
+      const answer = await fetch(link)
+      return [answer.status, answer.headers.get('content-type')]
+    }
+    assert.match(address('Tiles'), /\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/)
+    assert.match(address('As of'), /\/osm@2023-01-01T00:00:00Z\//)
+    assert.deepEqual(await get(at(address('Tiles'))), [200, 'image/png'])
+    assert.deepEqual(Buffer.from(await (await fetch(at(address('As of')))).arrayBuffer()), png(1))
+    assert.match(String(await get(address('Viewer'))), /^200,text\/html/)
+    assert.match(String(await get(address('WMTS'))), /^200,application\/xml/)
+    assert.deepEqual(await get(address('Health')), [200, 'application/json'])
+    assert.match(String(await get(address('Metrics'))), /^200,text\/plain/)
+    assert.doesNotMatch(text, /embedded/)
+  })
+
+  it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {
+    for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM'])) {
+      const serving = start(['--db', url, '--json', '--ops-port', '0'])
+      const value = await serving.ready()
+      const { pathname } = new URL(url)
+      assert.deepEqual([value.embedded, value.workers, new URL(value.db).pathname], [false, 1, pathname])
+      assert.notEqual(new URL(value.metrics).port, new URL(value.tiles).port)
+      assert.equal((await fetch(new URL('metrics', value.url))).status, 404)
+      assert.equal((await fetch(value.metrics)).status, 200)
+      assert.equal(await serving.stop(signal), 0)
+      await assert.rejects(fetch(value.health))
+      for (const line of serving.err.split('\n').filter(Boolean)) assert.doesNotThrow(() => JSON.parse(line), line)
+    }
+  }).timeout(SLOW)
+
+  it('serves with several workers, counts as one, and ends as one', async () => {
+    const serving = start(['--db', url, '--workers', '2', '--ops-port', '0', '--json', '--access-log'])
+    const { tiles, metrics, health, workers } = await serving.ready()
+    assert.equal(workers, 2)
+    const tile = tiles.replace('{z}/{x}/{y}', '3/1/2')
+    const tags = new Set()
+    let asked = 0
+    const workersThatAnswered = () => new Set(serving.log().filter(({ msg }) => msg === 'request').map(({ worker }) => worker))
+    await until(async () => {
+      const answer = await fetch(tile, { headers: { connection: 'close' } })
+      asked++
+      tags.add(answer.headers.get('etag'))
+      await answer.arrayBuffer()
+      return workersThatAnswered().size === 2
+    })
+    assert.equal(tags.size, 1)
+    const samples = parseMetrics(await (await fetch(metrics)).text()).get('tilecouch_requests_total').samples
+    assert.equal(samples.filter(({ labels }) => labels.layer === 'osm').reduce((sum, { value }) => sum + value, 0), asked)
+    const { status, ...state } = /** @type {any} */ (await (await fetch(health)).json())
+    assert.deepEqual([status, state.workers], ['ok', { ready: 2, wanted: 2 }])
+    assert.equal(await serving.stop('SIGINT'), 0)
+  }).timeout(SLOW)
+
+  if (backend.supports.users) {
+    it('shows the password of its CouchDB nowhere, however much it logs', async () => {
+      const { username, password } = new URL(url)
+      const named = start(['--db', url, '--json', '--log-level', 'trace', '--access-log'])
+      const fromEnvironment = start(['--json', '--log-level', 'trace'], { env: { COUCHDB_URL: url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
+      for (const serving of [named, fromEnvironment]) {
+        const { tiles } = await serving.ready()
+        assert.equal((await fetch(tiles.replace('{z}/{x}/{y}', '3/1/2'))).status, 200)
+        await serving.stop()
+        assert.ok(serving.err.length > 0)
+        for (const text of [serving.out, serving.err]) {
+          for (const secret of [`:${password}@`, btoa(`${username}:${password}`)]) assert.ok(!text.includes(secret), text)
+        }
+      }
+    }).timeout(SLOW)
+  }
+})
+
+describe('tilecouch serve', () => {
+  const folder = useFolder()
+  afterEach(stopAll)
+
+  it('opens the embedded store when no CouchDB is named, makes it when it is new, and closes it', async () => {
+    const data = path.join(folder.dir, 'data')
+    for (let round = 0; round < 2; round++) {
+      const serving = start(['--data', data, '--json'])
+      const { embedded, db, health, viewer } = await serving.ready()
+      assert.equal(embedded, true)
+      assert.equal((await fetch(health)).status, 200)
+      assert.equal((await fetch(viewer)).status, 200)
+      assert.equal(await serving.stop(), 0)
+      await assert.rejects(fetch(db))
+    }
+  }).timeout(SLOW)
+
+  it('takes its options from the file and the environment, and warns of secrets that everybody may read', async () => {
+    const config = path.join(folder.write({ 'g.json': JSON.stringify({ data: path.join(folder.dir, 'data'), viewer: false, upstreamHeaders: { 'a.example': { 'X-Key': 'hunter2hunter2' } } }) }), 'g.json')
+    chmodSync(config, 0o644)
+    const serving = start(['--json'], { env: { TILECOUCH_CONFIG: config, TILECOUCH_PUBLIC_URL: 'https://maps.example.org/x', TILECOUCH_MEMROY: '1' } })
+    const value = await serving.ready()
+    assert.equal(value.tiles, 'https://maps.example.org/x/LAYER/{z}/{x}/{y}.png')
+    assert.equal((await fetch(`http://127.0.0.1:${value.port}/`)).status, 404)
+    const warnings = serving.log().filter(({ level }) => level === 'warn').map(({ msg }) => msg)
+    assert.equal(warnings.length, 2, String(warnings))
+    assert.match(warnings[0], /chmod 640/)
+    assert.match(warnings[1], /TILECOUCH_MEMROY/)
+    await serving.stop()
+    assert.doesNotMatch(serving.out + serving.err, /hunter2/)
+  })
+
+  for (const workers of ['1', '2']) {
+    it(`ends with 1 and says why when it cannot start with ${workers === '1' ? 'one process' : 'several'}`, async () => {
+      const other = createServer().listen(0, '127.0.0.1')
+      await until(() => other.listening)
+      const { port } = /** @type {import('node:net').AddressInfo} */ (other.address())
+      const taken = start(['--data', path.join(folder.dir, 'data'), '--port', String(port), '--workers', workers])
+      assert.equal(await taken.ended, 1)
+      assert.match(taken.err, new RegExp(`^tilecouch: port ${port} is taken \\[PORT_IN_USE\\]$`, 'm'))
+      assert.equal(taken.out, '')
+      other.close()
+    })
+  }
+
+  it('ends with 1 on a wrong option, and names it', async () => {
+    const bad = start(['--memory', 'much'])
+    assert.equal(await bad.ended, 1)
+    assert.match(bad.err, /bad value "much" for --memory: it takes a size such as 256MB/)
+    const unknown = start(['--memroy', '1'])
+    assert.equal(await unknown.ended, 2)
+  })
+
+  it('starts while its CouchDB does not answer, and says that it is not healthy', async () => {
+    const serving = start(['--db', 'http://me:hunter2hunter2@127.0.0.1:9/tiles', '--json'])
+    const { health } = await serving.ready()
+    assert.equal((await fetch(health)).status, 503)
+    assert.equal(await serving.stop(), 0)
+    assert.doesNotMatch(serving.out + serving.err, /hunter2/)
+  })
+})
