@@ -1,5 +1,6 @@
 // How much an upstream is asked: so many requests at once and a second, so many waiting, a pause when it asks for one, and
 // none for a while once it keeps failing (a circuit breaker: closed, open, and half-open while one request tries again).
+import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import { TilecouchError } from '../../core/index.js'
 
@@ -52,7 +53,10 @@ export class Gate {
     const own = new AbortController()
     const stop = () => own.abort()
     if (signal?.aborted || this.closed) throw new TilecouchError('ABORTED')
-    signal?.addEventListener('abort', stop)
+    if (signal) {
+      setMaxListeners(0, signal) // one signal may stop a thousand requests
+      signal.addEventListener('abort', stop)
+    }
     this.#runs.add(own)
     try {
       return await this.#persist(task, own.signal)

@@ -66,7 +66,7 @@ export class Upstream {
     this.#gate = new Gate(this.url, { concurrency: settings.concurrency, rate: settings.rate, ...limits })
     this.#requester = new Requester({
       secrets: this.#secrets,
-      headers: { 'user-agent': userAgent, accept: this.#accept, 'accept-encoding': this.#isVector ? 'gzip' : 'identity', ...settings.headers },
+      headers: { 'user-agent': userAgent, accept: this.#accept, 'accept-encoding': this.#isVector ? 'gzip' : 'identity', ...smallNames(settings.headers) },
       timeout: settings.timeout,
       connections: settings.concurrency,
       maxBytes: limits.maxBytes
@@ -205,6 +205,8 @@ export class Upstream {
     await this.#requester.close()
   }
 }
+
+const smallNames = (headers = {}) => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 /** @param {Validators} held */
 const conditions = ({ etag, lastModified }) => ({ ...(etag && { 'if-none-match': etag }), ...(lastModified && { 'if-modified-since': lastModified }) })

@@ -27,8 +27,7 @@ export class Secrets {
       this.#hosts.set(host.toLowerCase(), { headers, query: query.join('&') })
     }
     const all = Object.values(given).flatMap(Object.values)
-    this.#values = [...new Set(all.flatMap(value => [value, encodeURIComponent(value), value.replace(/^\w+ /, '')]))]
-      .filter(value => value.length >= SHORTEST).sort((a, b) => b.length - a.length)
+    this.#values = [...new Set(all.flatMap(shapesOf))].filter(value => value.length >= SHORTEST).sort((a, b) => b.length - a.length)
   }
 
   /**
@@ -46,6 +45,13 @@ export class Secrets {
   conceal (text) {
     return this.#values.reduce((clean, value) => clean.replaceAll(value, '…'), text)
   }
+}
+
+/** A secret as a server may repeat it. */
+function shapesOf (value) {
+  const [, scheme, credentials] = /^(\w+) (.+)$/.exec(value) ?? []
+  const decoded = /^basic$/i.test(scheme ?? '') ? Buffer.from(credentials, 'base64').toString() : ''
+  return [value, encodeURIComponent(value), credentials ?? '', decoded, decoded.slice(decoded.indexOf(':') + 1)]
 }
 
 function isHost (text) {

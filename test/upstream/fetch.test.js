@@ -35,10 +35,10 @@ describe('fetching from an upstream', () => {
   })
 
   it('says who asks, and what the layer wants it to say', async () => {
-    await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a' } }, {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
+    await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a', Accept: 'image/webp' } }, {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
     const [{ headers }] = given.server.asked
     assert.match(headers['user-agent'], /^tilecouch\/\d+\.\d+\.\d+ \(maps@example\.org\)$/)
-    assert.deepEqual([headers.referer, headers['x-client']], ['https://example.org/', 'a'])
+    assert.deepEqual([headers.referer, headers['x-client'], headers.accept], ['https://example.org/', 'a', 'image/webp'])
     assert.equal(userAgentOf('a(b)\r\nHost: evil'), userAgentOf('abHost: evil'), 'nothing that is no text of a header')
   })
 

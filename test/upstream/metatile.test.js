@@ -178,6 +178,12 @@ describe('what is given to an upstream in confidence', () => {
     }
   })
 
+  it('is no more seen when the server has decoded it', async () => {
+    given.server.behave({ body: 'no user maps with the password hunter2:x' })
+    const basic = { [given.server.host]: { Authorization: `Basic ${Buffer.from('maps:hunter2:x').toString('base64')}` } }
+    await assert.rejects(given.open({}, {}, { secrets: basic }).fetch({ z: 1, x: 0, y: 0 }), error => error.code === 'UPSTREAM_FAILED' && !/hunter2/.test(shown(error)))
+  })
+
   it('is refused where it is not what a header can be, without being repeated', () => {
     for (const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } }, { h: { A: 'hunter2\r\nB: c' } }, { h: { A: 5 } }, { h: 'hunter2' }, { h: { '?': 'hunter2' } }]) {
       assert.throws(() => given.open({}, {}, { secrets: /** @type {any} */ (bad) }), error => error.code === 'BAD_OPTION' && !shown(error).includes('hunter2'))
