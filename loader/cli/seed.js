@@ -4,6 +4,7 @@ import path from 'node:path'
 import { TilecouchError, addSeconds, checkLayer, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
 import { seed } from '../seed.js'
 import { FailureList, readFailures } from '../seed/failures.js'
+import { retryDefaults } from '../store/couch.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withStore } from './connect.js'
 import { wholeNumber } from './options.js'
@@ -55,19 +56,16 @@ async function seedCommand (context, options, layer) {
     secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS)
   }
   return withStore(context, options, async store => {
+    store.couch.options.retries = retryDefaults.retries // it was there: a restart is waited for
     const started = performance.now()
     const progress = new SeedProgress(output)
-    /** @type {FailureList | undefined} */
-    let list
+    const list = options.failed && !settings.dryRun ? await FailureList.open(options.failed) : undefined
     let plan
-    const told = async ended => {
+    const ended = (summary, how = '') => {
       progress.end()
-      await list?.close()
-      list = undefined
-      return ended
+      if (summary) report(output, summary, plan, started, options, how)
     }
     try {
-      if (options.failed && !settings.dryRun) list = await FailureList.open(options.failed)
       const summary = await seed(store, layer, {
         ...settings,
         signal,
@@ -76,12 +74,12 @@ async function seedCommand (context, options, layer) {
         onFailure: failure => list?.add(failure),
         onTrouble: error => output.note(`Waiting: ${error.message}`)
       })
-      await told()
-      report(output, summary, plan, started, options)
+      ended(summary)
+      await list?.close()
       return summary.failed ? 1 : 0
     } catch (error) {
-      await told()
-      if (error.summary) report(output, error.summary, plan, started, options, error.code === 'ABORTED' ? 'stopped' : 'given up')
+      ended(error.summary, error.code === 'ABORTED' ? 'stopped' : 'given up')
+      await list?.close().catch(() => {})
       throw error
     }
   })

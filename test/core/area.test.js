@@ -109,6 +109,12 @@ describe('areas that are polygons', () => {
       const moved = outline.map(([lon, lat]) => [lon + turn, lat])
       agrees(parseArea({ polygon: polygon(moved) }), [[outline], [moved]], z)
     }), { numRuns: 200 })
+    fc.assert(fc.property(ringIn(155, 205), fc.nat(5), (outline, z) => {
+      // stepping over it, as published coasts do
+      const stepping = outline.map(([lon, lat]) => [lon > 180 ? lon - 360 : lon, lat])
+      fc.pre([0, 1].some(axis => new Set(outline.map(position => position[axis])).size > 2))
+      agrees(parseArea({ polygon: polygon(stepping) }), [[outline]], z)
+    }), { numRuns: 200 })
     const fiji = { type: 'MultiPolygon', coordinates: [[square(177, -20, 180, -16)], [square(-180, -20, -178, -16)]] }
     for (const z of [0, 1, 4, 7, 9]) {
       const cut = tilesOf(parseArea({ polygon: fiji }), z)

@@ -1,0 +1,70 @@
+// Millions of tiles must not need more memory than thousands. With a store and an upstream that only count, so that the
+// test is about the seed itself.
+import assert from 'node:assert/strict'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { parseArea } from '../../core/index.js'
+import { seed } from '../../loader/seed.js'
+import { png } from '../support/tiles.js'
+import { counts } from './helpers.js'
+
+const fakeUpstream = answer => () => ({
+  covers: () => true,
+  groupOf: (z, x, y) => ({ key: `${z}/${x}/${y}`, tiles: [{ z, x, y }] }),
+  fetch: async tile => answer(tile),
+  close () {}
+})
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc')
+
+function fakeStore () {
+  const written = { tiles: 0, batches: 0, largest: 0 }
+  const store = {
+    written,
+    layer: async () => ({ layer: 'map', format: 'png', upstream: { url: 'https://example.org/{z}/{x}/{y}.png', concurrency: 16 } }),
+    stats: async () => ({ zooms: [] }),
+    couch: { docs: async ids => ids.map(id => ({ id, deleted: false })) },
+    async write (versions) {
+      written.tiles += versions.length
+      written.batches++
+      written.largest = Math.max(written.largest, versions.length)
+      return { created: versions.length, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, bytes: 0, types: {}, failures: [] }
+    }
+  }
+  return /** @type {any} */ (store)
+}
+
+describe('the memory of a seed', () => {
+  for (const [what, answer] of Object.entries({
+    fetches: ({ z, x, y }) => ({ kind: 'tiles', tiles: [{ z, x, y, bytes: png(1), type: 'image/png' }], origin: { url: 'x' }, expires: null }),
+    misses: () => ({ kind: 'missing', until: 0 }),
+    fails: () => { throw Object.assign(new Error('no'), { code: 'UPSTREAM_FAILED', details: {} }) }
+  })) {
+    it(`does not grow with the tiles it ${what}`, async function () {
+      this.timeout(120000)
+      const store = fakeStore()
+      const area = parseArea({ polygon: { type: 'Polygon', coordinates: [[[-80, -60], [90, -40], [40, 70], [-80, -60]]] } })
+      const heap = []
+      let seen = 0
+      const summary = await seed(store, 'map', {
+        area,
+        zooms: { min: 10, max: 10 },
+        openUpstream: /** @type {any} */ (fakeUpstream(answer)),
+        patience: { attempts: 1, failures: Infinity },
+        onProgress ({ tiles }) {
+          if (tiles < seen + 10000) return
+          seen = tiles
+          collectGarbage()
+          heap.push(process.memoryUsage().heapUsed)
+        }
+      })
+      assert.ok(summary.tiles > 90000, JSON.stringify(counts(summary)))
+      assert.equal(summary.tiles, area.count({ min: 10, max: 10 }))
+      assert.equal(store.written.tiles, summary.new)
+      assert.ok(store.written.largest <= 200)
+      const [first, last] = [heap[1], heap[heap.length - 1]]
+      assert.ok(last - first < 8e6, `${heap.map(bytes => Math.round(bytes / 1e6))} MB`)
+    })
+  }
+})
