@@ -54,8 +54,16 @@ describe('what may be asked at /db', () => {
     assert.equal(read('GET', HEAD).path, '/osm%3A10%3A300%3A412')
     assert.equal(read('GET', '/a+b%2Bc%252e%252e').path, '/a%2Bb%2Bc%252e%252e', 'CouchDB takes a plus for a space; what was encoded twice stays so')
     assert.equal(read('GET', '/%E2%98%83').path, '/%E2%98%83')
-    assert.equal(read('GET', '/_all_docs', 'key="a b"&limit=1#x\r\ny').search, '?key=%22a+b%22&limit=1%23x%0D%0Ay')
+    assert.equal(read('GET', '/_all_docs', 'key="a b"&mine=1#x\r\ny').search, '?key=%22a+b%22&mine=1%23x%0D%0Ay')
     assert.equal(read('GET', '', '').search, '')
+    assert.equal(read('GET', '/a/b', 'r=2&w=x&rev=1-a&callback=x').search, '?rev=1-a')
+  })
+
+  it('has parameters as CouchDB takes them', () => {
+    const bad = ['limit=-1', 'limit=now', 'limit=', 'skip=1e3', 'style=["1-a"]', 'include_docs=1', 'descending=', 'startkey=osm', 'keys=[', 'open_revs=some', 'timeout=x', 'update=x', 'feed=eventsource', 'heartbeat=x']
+    const good = ['limit=0', 'style=all_docs', 'include_docs=true', 'startkey=%22osm%22', 'keys=[]', 'open_revs=all', 'open_revs=["1-a"]', 'update=lazy', 'heartbeat=true', 'mine=x', 'filter=app/mine', '_nonce=1', '']
+    for (const search of bad) assert.equal(refused('GET', '/_all_docs', search), 400, search)
+    for (const search of good) assert.equal(refused('GET', '/_changes', search), 200, search)
   })
 
   it('does not say one thing twice, of which the store might take the other', () => {
@@ -102,7 +110,7 @@ describe('the bodies of questions at /db', () => {
       ['_changes', [{}, { doc_ids: ['a'] }, { selector: { _id: 'a' } }], [{ doc_ids: 5 }, { doc_ids: [{}] }, { selector: [] }, { selector: null }]],
       ['_bulk_get', [{ docs: [{ id: 'a' }, { id: 'a', rev: '1-a' }] }], [{}, { docs: {} }, { docs: [{}] }, { docs: [{ id: 1 }] }, { docs: [{ id: 'a', rev: 1 }] }]],
       ['_revs_diff', [{}, { a: ['1-a'] }], [{ a: '1-a' }, { a: [1] }, { a: null }]],
-      ['_find', [{ selector: {} }, { selector: nested(20) }], [{}, { selector: null }, { selector: [] }, { selector: nested(50) }]]
+      ['_find', [{ selector: {} }, { selector: nested(20), limit: 5, bookmark: 'x', sort: ['a'] }], [{}, { selector: {}, bookmark: 5 }, { selector: {}, limit: -1 }, { selector: {}, r: 1 }, { selector: null }, { selector: [] }, { selector: nested(50) }]]
     ]
     for (const [name, good, bad] of cases) {
       for (const body of good) assert.ok(fits(name, body), `${name} ${JSON.stringify(body)}`)

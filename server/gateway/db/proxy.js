@@ -1,4 +1,5 @@
 // Passes questions on to the store's database, with the gateway's own credentials, and its answers back as they come.
+import { setMaxListeners } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
 import { accepts } from '../codings.js'
@@ -38,6 +39,7 @@ export class DatabaseProxy {
     this.options = { ...proxyDefaults, ...options }
     this.log = log
     this.#access = couch.access
+    setMaxListeners(0, this.#closing.signal) // one for each feed
     const { connections, feeds, connectTimeout } = this.options
     const common = { connect: { timeout: connectTimeout }, pipelining: 1, keepAliveTimeout: 20000 }
     this.#reads = new Pool(this.#access.origin, { ...common, connections })

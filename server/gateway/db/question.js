@@ -50,6 +50,7 @@ async function readBody (req) {
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = value => typeof value === 'string'
 const listOf = test => value => Array.isArray(value) && value.every(test)
+const isCount = value => Number.isSafeInteger(value) && value >= 0
 const isRange = value => isObject(value) && (value.keys === undefined || Array.isArray(value.keys))
 const isReference = value => isObject(value) && isText(value.id) && (value.rev === undefined || isText(value.rev))
 
@@ -60,7 +61,7 @@ const questions = {
   queries: { must: { queries: listOf(isRange) } },
   _changes: { may: { doc_ids: listOf(isText), selector: isObject } },
   _bulk_get: { must: { docs: listOf(isReference) } },
-  _find: { must: { selector: isObject } }
+  _find: { must: { selector: isObject }, may: { bookmark: isText, limit: isCount, skip: isCount, fields: listOf(isText), sort: Array.isArray, r: () => false } }
 }
 
 /** @param {string} name @param {Record<string, any>} body */

@@ -1,6 +1,7 @@
 // Which requests of CouchDB's API read, and read in this one database. What is not here is refused, and what is passed on is
 // spelled anew: nothing of the client's own spelling of a path or a query reaches the store.
 import { TILE_ATTACHMENT, parseTileId } from '../../../core/index.js'
+import { parseParameters } from './parameters.js'
 import { badRequest, forbidden, notFound, readOnly } from './refusal.js'
 
 const LEAST_HEARTBEAT = 1000 // milliseconds between two signs of life of a feed
@@ -9,7 +10,7 @@ const GET = ['GET', 'HEAD']
 const POST = ['POST']
 const BOTH = [...GET, ...POST]
 
-const FEEDS = { normal: false, longpoll: true, continuous: true, live: true } // whether they wait for what is to come
+const WAITING = ['longpoll', 'continuous', 'live'] // feeds that stay open for what is to come
 
 /**
  * @typedef {object} Reading
@@ -33,9 +34,7 @@ export function parseReading (method, path, search) {
   const names = segments.map(decode)
   const { question, methods } = recognise(names)
   if (!methods.includes(method)) throw readOnly(methods.length ? methods : GET)
-  const query = new URLSearchParams(search)
-  // of two, CouchDB takes the last and others the first: then what was looked at here would not be what is done there
-  if (new Set(query.keys()).size < query.size) throw badRequest('a parameter is given twice')
+  const query = parseParameters(search)
   const waits = question === '_changes' && checkFeed(query)
   const text = query.toString()
   return {
@@ -71,7 +70,7 @@ function recognise (names) {
   if (first === '_all_docs' && second === 'queries' && length === 2) return { question: 'queries', methods: POST }
   if (first === '_local' && length === 2) return { question: 'document', methods: GET }
   if (first === '_design' && length > 1) return inDesign(names.slice(2))
-  if (first.startsWith('_') || second?.startsWith('_')) throw forbidden(`not here: ${names.slice(0, 2).join('/')}`)
+  if (first.startsWith('_') || second?.startsWith('_')) throw forbidden('this is not shown here')
   return { question: length === 1 ? 'document' : 'attachment', methods: GET }
 }
 
@@ -81,7 +80,7 @@ const ENDPOINTS = { _all_docs: BOTH, _changes: BOTH, _bulk_get: POST, _revs_diff
 function inDesign ([first, view, last, ...rest]) {
   if (first === undefined) return { question: 'document', methods: GET }
   if (!first.startsWith('_')) return { question: 'attachment', methods: GET }
-  if (first !== '_view' || view === undefined || rest.length) throw forbidden(`not here: ${first}`)
+  if (first !== '_view' || view === undefined || rest.length) throw forbidden('this is not shown here')
   if (last === undefined) return { question: '_view', methods: BOTH }
   if (last === 'queries') return { question: 'queries', methods: POST }
   throw notFound()
@@ -89,11 +88,9 @@ function inDesign ([first, view, last, ...rest]) {
 
 /** @param {URLSearchParams} query @returns {boolean} whether it waits */
 function checkFeed (query) {
-  const feed = query.get('feed') ?? 'normal'
-  if (!Object.hasOwn(FEEDS, feed)) throw badRequest('feeds are normal, longpoll and continuous')
   const beat = query.get('heartbeat')
   if (beat !== null && /^\d+$/.test(beat) && +beat < LEAST_HEARTBEAT) query.set('heartbeat', `${LEAST_HEARTBEAT}`)
-  return FEEDS[feed]
+  return WAITING.includes(query.get('feed') ?? 'normal')
 }
 
 /**

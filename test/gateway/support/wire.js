@@ -13,10 +13,11 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
  * @param {{method?: string, headers?: Record<string, any>, body?: string | Buffer, signal?: AbortSignal, agent?: http.Agent | false}} [options]
  * @returns {Promise<Answer>}
  */
-export function ask (base, path, { body, ...options } = {}) {
+export function ask (base, path, { body, headers, ...options } = {}) {
   const { hostname, port } = new URL(base)
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) } // node sends none with DELETE
   return new Promise((resolve, reject) => {
-    const request = http.request({ hostname, port, path, agent, ...options }, response => {
+    const request = http.request({ hostname, port, path, agent, headers: { ...length, ...headers }, ...options }, response => {
       /** @type {Buffer[]} */
       const parts = []
       const done = cut => {

@@ -1,0 +1,218 @@
+// The store's database through the gateway: what reads answers as the store itself does, all else is refused.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import PouchDB from 'pouchdb-node'
+import { until } from '../../bench/wait.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+import { openGateway, openStore } from './support/stand.js'
+import { ask, closeConnections, post, speak } from './support/wire.js'
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
+const SECRET = 'nobody may ever read this'
+
+onEachStore('the store at /db', backend => {
+  let url
+  let store
+  let gateway
+  let other
+
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    store = await openStore(url, async made => {
+      await made.defineLayer('osm', { name: 'Test', minzoom: 3, maxzoom: 3 })
+      await made.write(square({ layer: 'osm', time: T1, z: 3, side: 4, seed: (x, y) => x * 4 + y }))
+      await made.write(square({ layer: 'osm', time: T2, z: 3, side: 4, seed: (x, y) => x < 2 ? 100 + x * 4 + y : undefined }))
+    })
+    other = await backend.database()
+    await request(other, { method: 'PUT' })
+    await request(`${other}/secret`, { method: 'PUT', body: JSON.stringify({ text: SECRET }), headers: { 'content-type': 'application/json' } })
+    gateway = await openGateway(url)
+  })
+
+  after(async () => {
+    closeConnections()
+    await gateway?.close()
+    await store.destroy()
+  })
+
+  const accept = 'application/json' // to who says nothing CouchDB sends documents and images in several parts
+  const at = (text, { headers, ...options } = {}) => ask(gateway.url, `/db${text}`, { headers: { accept, ...headers }, ...options })
+  const question = (text, body) => post(gateway.url, `/db${text}`, body, { headers: { accept } })
+  const direct = text => json(url + text)
+  const asked = (text, body) => json(url + text, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const key = value => encodeURIComponent(JSON.stringify(value))
+
+  it('answers every reading question as the store does', async () => {
+    const reads = ['/layer:osm', '/layer%3Aosm', '/osm:3:0:0?revs=true&attachments=true', '/_all_docs', `/_all_docs?include_docs=true&startkey=${key('osm:3:1')}&endkey=${key('osm:3:2')}`, '/_changes?style=all_docs',
+      '/_design/versions', `/_design/versions/_view/by_tile?reduce=false&startkey=${key(['osm', 3, 1])}`, '/_design/sizes/_view/by_zoom?group_level=3', '/_changes?filter=_doc_ids&doc_ids=%5B%22layer:osm%22%5D']
+    for (const text of reads) {
+      const { status, json: body, headers } = await at(text)
+      assert.equal(status, 200, text)
+      const wanted = await direct(text)
+      for (const answer of [body, wanted]) { delete answer.pending; delete answer.last_seq; answer.results?.forEach?.(result => { delete result.seq }) }
+      if (/_changes/.test(text)) for (const { results } of [body, wanted]) results.sort((a, b) => a.id < b.id ? -1 : 1) // shards answer in any order
+      assert.deepEqual(body, wanted, text)
+      assert.match(headers['content-type'], /^application\/json/)
+    }
+    const rows = (await direct('/_all_docs')).rows
+    const questions = [['/_all_docs', { keys: ['osm:3:0:0', 'nope'] }], ['/_all_docs/queries', { queries: [{ keys: ['osm:3:0:0'] }, { startkey: 'osm:3:1', limit: 2 }] }], ['/_bulk_get?revs=true', { docs: [{ id: 'osm:3:0:0' }, { id: 'nope' }] }],
+      ['/_revs_diff', { 'osm:3:0:0': ['9-a', rows.find(({ id }) => id === 'osm:3:0:0').value.rev] }], ['/_find', { selector: { layer: 'osm', x: 1 }, limit: 50, fields: ['_id', 'time'] }],
+      ['/_design/versions/_view/by_tile?reduce=false', { keys: [['osm', 3, 0, 0, T1]] }], ['/_design/versions/_view/by_tile/queries', { queries: [{ reduce: false, startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, 3, {}] }] }]]
+    for (const [text, body] of questions) {
+      const answer = await question(text, body)
+      assert.equal(answer.status, 200, text)
+      const wanted = await asked(text, body)
+      for (const found of [answer.json, wanted]) delete found.bookmark
+      const { bookmark, execution_stats: stats, ...shown } = answer.json
+      assert.deepEqual(shown, wanted, text)
+    }
+  })
+
+  it('says what the database is, with a slash and without', async () => {
+    for (const text of ['', '/']) assert.equal((await at(text)).json.db_name, decodeURIComponent(new URL(url).pathname.slice(1)))
+    const { status, body } = await at('', { method: 'HEAD' })
+    assert.deepEqual([status, body.length], [200, 0])
+  })
+
+  it('sends images as they are, in the revision that is asked for', async () => {
+    const { rev } = (await direct('/_all_docs?key=%22osm:3:0:0%22')).rows[0].value
+    for (const text of ['/osm:3:0:0/tile', '/osm%3A3%3A0%3a0/tile', `/osm:3:0:0/tile?rev=${rev}`]) {
+      const { status, body, headers } = await at(text)
+      assert.deepEqual([status, headers['content-type'], headers['content-length']], [200, 'image/png', `${body.length}`])
+      assert.deepEqual(body, png(100))
+      assert.equal(headers['cache-control'], /rev=/.test(text) ? 'public, max-age=31536000, immutable' : 'must-revalidate')
+      assert.equal((await at(text, { headers: { 'if-none-match': headers.etag } })).status, 304)
+      const head = await at(text, { method: 'HEAD' })
+      assert.deepEqual([head.status, head.headers.etag, head.headers['content-length'], head.body.length], [200, headers.etag, headers['content-length'], 0])
+    }
+    assert.deepEqual((await at(`/osm:3:0:0@${T1}/tile`)).body, png(0))
+    for (const text of ['/osm:3:7:7/tile', '/osm:3:0:0/other', `/osm:3:0:0/tile?rev=9-${'a'.repeat(32)}`]) assert.equal((await at(text)).status, 404, text)
+  })
+
+  it('takes from memory the very document in the very revision, and what it says is what the store says', async () => {
+    const proxied = await at('/osm:3:1:1/tile')
+    assert.equal(proxied.headers['x-tilecouch-cache'], undefined)
+    assert.equal((await ask(gateway.url, '/osm/3/1/1.png')).status, 200)
+    const { rev } = (await direct('/_all_docs?key=%22osm:3:1:1%22')).rows[0].value
+    for (const text of ['/osm:3:1:1/tile', '/osm%3a3%3A1%3A1/tile', `/osm:3:1:1/tile?rev=${rev}`]) {
+      const { status, headers, body } = await at(text)
+      assert.deepEqual([status, headers['x-tilecouch-cache'], headers.etag, headers['content-type']], [200, 'hit', proxied.headers.etag, 'image/png'])
+      assert.deepEqual(body, proxied.body)
+      assert.equal((await at(text, { headers: { 'if-none-match': headers.etag } })).status, 304)
+      assert.equal((await at(text, { method: 'HEAD' })).headers['content-length'], `${body.length}`)
+    }
+    await store.write([{ layer: 'osm', z: 3, x: 1, y: 1, time: T3, bytes: png(300) }])
+    await until(async () => (await at('/osm:3:1:1/tile')).body.equals(png(300)), { timeout: 1000, what: 'the new image' })
+    const old = await at(`/osm:3:1:1/tile?rev=${rev}`)
+    assert.ok(old.status === 404 || old.body.equals(png(105)), 'the revision that was asked for, or none')
+    assert.deepEqual((await at(`/osm:3:1:1@${T2}/tile`)).body, png(105))
+  })
+
+  it('refuses to write, in the way CouchDB speaks', async () => {
+    const before = await direct('/_all_docs')
+    const doc = JSON.stringify({ _id: 'intruder', type: 'tile' })
+    const headers = { 'content-type': 'application/json' }
+    for (const [method, text] of [['PUT', '/intruder'], ['POST', ''], ['POST', '/_bulk_docs'], ['DELETE', '/layer:osm'], ['PUT', '/osm:3:0:0/tile'], ['DELETE', ''], ['PUT', ''], ['PUT', '/_security'], ['PUT', '/_local/x'], ['POST', '/_purge'], ['POST', '/_compact'], ['COPY', '/layer:osm']]) {
+      const { status, json: body } = await at(text, { method, body: doc, headers })
+      assert.ok(status === 405 || status === 403, `${method} ${text}: ${status}`)
+      assert.deepEqual([Object.keys(body), body.error], [['error', 'reason'], status === 405 ? 'method_not_allowed' : 'forbidden'])
+    }
+    assert.deepEqual(await direct('/_all_docs'), before)
+  })
+
+  it('never leaves the database', async () => {
+    const name = new URL(other).pathname.slice(1)
+    const ways = [`/../${name}/secret`, `/%2e%2e/${name}/secret`, `/..%2f${name}/secret`, `/x/../../${name}/secret`, `/x%2F..%2F..%2F${name}%2Fsecret`, `/%2F${name}/secret`, `//${name}/secret`, `/_design/tiles/_rewrite/../../../${name}/secret`, `/..\\${name}\\secret`, '/../_users/_all_docs?include_docs=true', '/_node/_local/_config', '/../_all_dbs', `/%252e%252e/${name}/secret`, `/;/../${name}/secret`]
+    for (const way of ways) {
+      for (const target of [`/db${way}`, `/db/.${way}`, `http://127.0.0.1/db${way}`, `http://127.0.0.1:${new URL(url).port}/${name}/secret`]) {
+        const text = await speak(gateway.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+        assert.match(text, /^HTTP\/1\.1 4\d\d /, target)
+        assert.ok(!text.includes(SECRET) && !/"admins"|"_users"/.test(text), target)
+      }
+    }
+  })
+
+  it('speaks for itself: credentials and cookies of the client are nobody\'s', async () => {
+    const { status, headers } = await at('/layer:osm', { headers: { authorization: 'Basic bm9ib2R5Ondyb25n', cookie: 'AuthSession=bm9ib2R5', 'x-auth-couchdb-username': 'nobody', 'proxy-authorization': 'Basic x' } })
+    assert.equal(status, 200)
+    for (const name of ['set-cookie', 'server', 'x-couch-request-id', 'x-couchdb-body-time', 'www-authenticate']) assert.equal(headers[name], undefined, name)
+    assert.equal(headers['content-security-policy'], 'sandbox')
+    assert.ok(!JSON.stringify(headers).includes('CouchDB'))
+  })
+
+  it('follows the store: a long poll ends with the next change, a continuous feed goes on', async () => {
+    const { last_seq: since } = (await at('/_changes?since=now')).json
+    const waiting = at(`/_changes?feed=longpoll&include_docs=true&since=${encodeURIComponent(since)}&timeout=20000`)
+    const leaving = new AbortController()
+    let seen = ''
+    const feed = fetch(`${gateway.url}/db/_changes?feed=continuous&heartbeat=1000&since=${encodeURIComponent(since)}`, { signal: leaving.signal })
+      .then(async response => { for await (const part of response.body) seen += Buffer.from(part) }).catch(() => {})
+    await store.write([{ layer: 'osm', z: 3, x: 3, y: 3, time: T3, bytes: png(301) }])
+    const { results } = (await waiting).json
+    assert.match(results[0].id, /^osm:3:3:3/)
+    await until(() => seen.includes('"osm:3:3:3"'), { what: 'the first change' })
+    await store.write([{ layer: 'osm', z: 3, x: 3, y: 2, time: T3, bytes: png(302) }])
+    await until(() => seen.includes('"osm:3:3:2"'), { what: 'the second change' })
+    leaving.abort()
+    await feed
+  })
+
+  describe('for PouchDB', () => {
+    let folder
+    let remote
+    let local
+    beforeEach(async () => {
+      folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-pouch-'))
+      local = new PouchDB(path.join(folder, 'local'))
+      remote = new PouchDB(`${gateway.url.replace(/\/$/, '')}/db`)
+    })
+    afterEach(async () => {
+      await local.close()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    it('is replicated with every image, and from where it had come the next time', async () => {
+      const first = await local.replicate.from(remote, { batch_size: 10 })
+      assert.equal(first.ok, true)
+      assert.equal((await local.info()).doc_count, (await direct('')).doc_count)
+      assert.deepEqual(Buffer.from(await local.getAttachment('osm:3:2:2', 'tile')), png(10))
+      await store.write([{ layer: 'osm', z: 3, x: 2, y: 3, time: T2, bytes: png(303) }])
+      const second = await local.replicate.from(remote)
+      assert.equal(second.ok, true)
+      assert.ok(second.docs_read <= 2 && second.docs_read > 0, `${second.docs_read} documents, head and past of one tile`)
+      assert.deepEqual(Buffer.from(await local.getAttachment('osm:3:2:3', 'tile')), png(303))
+      await assert.rejects(remote.put({ _id: 'intruder' }), { status: 405 })
+    })
+
+    it('is followed live, with a selector', async () => {
+      const replication = local.replicate.from(remote, { live: true, retry: true, selector: { layer: 'osm', current: true } })
+      const errors = []
+      replication.on('error', error => errors.push(error)).on('denied', error => errors.push(error))
+      const image = () => local.getAttachment('osm:3:0:3', 'tile').then(Buffer.from, () => null)
+      await until(async () => (await image())?.equals(png(103)), { what: 'the first image' })
+      await store.write([{ layer: 'osm', z: 3, x: 0, y: 3, time: T3, bytes: png(304) }])
+      await until(async () => (await image())?.equals(png(304)), { what: 'the new image' })
+      replication.cancel()
+      await replication
+      assert.deepEqual(errors, [])
+    })
+  })
+
+  if (backend.supports.users) {
+    it('is the source of CouchDB\'s own replicator, without checkpoints in it', async () => {
+      const server = await backend.url()
+      const target = await backend.database()
+      const answer = await json(`${server}/_replicate`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ source: `${gateway.url.replace(/\/$/, '')}/db`, target: { url: as(target), headers: { Authorization: `Basic ${btoa(`${new URL(target).username}:${new URL(target).password}`)}` } }, create_target: true, use_checkpoints: false })
+      })
+      assert.equal(answer.ok, true, JSON.stringify(answer))
+      assert.equal((await json(target)).doc_count, (await direct('')).doc_count)
+    })
+  }
+})

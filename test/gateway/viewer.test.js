@@ -1,0 +1,168 @@
+/* global window, L -- of the page, in functions that run there */
+// The viewer and the client library, served by the gateway and living from it alone.
+import assert from 'node:assert/strict'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { compose } from '../../loader/couchapp/compose.js'
+import { VIEWER_CSP } from '../../loader/setup.js'
+import { hang, history, layers, stepAt, T } from '../client/support/gallery.js'
+import { install } from '../client/support/in-page.js'
+import { serveExamples } from '../examples/server.js'
+import { onEachStore } from '../support/backends.js'
+import { drawnTiles, openBrowser, openPage, shownAt } from '../viewer/browser.js'
+import { openGateway, openStore } from './support/stand.js'
+import { ask, closeConnections } from './support/wire.js'
+
+onEachStore('the viewer of the gateway', backend => {
+  let url
+  let store
+  let gateway
+  let files
+
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    store = await openStore(url, made => hang(made, ['steps', 'holes']))
+    gateway = await openGateway(url)
+    files = (await compose()).find(({ _id }) => _id === '_design/tiles')?._attachments ?? {}
+  })
+  after(async () => {
+    closeConnections()
+    await gateway?.close()
+    await store?.destroy()
+  })
+
+  const get = (path, options) => ask(gateway.url, path, options)
+
+  it('is every file of the couchapp, byte for byte, in whatever coding', async () => {
+    assert.ok(['index.html', 'viewer.js', 'tilecouch.js', 'tilecouch.esm.js', 'tilecouch.css', 'leaflet.js', 'leaflet.css'].every(name => name in files))
+    const codings = { br: brotliDecompressSync, gzip: gunzipSync }
+    for (const [name, { content_type: type, data }] of Object.entries(files)) {
+      const bytes = Buffer.from(data, 'base64')
+      for (const wanted of ['', 'identity', 'gzip', 'gzip;q=0.5, br;q=0.9', 'br;q=0, gzip', '*', 'gzip;q=0, br;q=0, *;q=0']) {
+        const { status, headers, body } = await get(`/${name}`, { headers: wanted ? { 'accept-encoding': wanted } : {} })
+        const coding = headers['content-encoding']
+        assert.deepEqual([status, headers['content-type'], headers['content-length']], [200, type, `${body.length}`], name)
+        assert.deepEqual(coding ? codings[coding](body) : body, bytes, `${name} ${wanted}`)
+        if (/^(|identity|.*q=0, br;q=0.*)$/.test(wanted)) assert.equal(coding, undefined)
+        else if (bytes.length > 1000) assert.equal(coding, wanted === 'gzip' || wanted === 'br;q=0, gzip' ? 'gzip' : 'br', `${name} ${wanted}`)
+        assert.match(headers.vary, /accept-encoding/i)
+      }
+    }
+    assert.deepEqual((await get('/')).body, Buffer.from(files['index.html'].data, 'base64'))
+    assert.deepEqual((await get('/?x#y')).body, Buffer.from(files['index.html'].data, 'base64'))
+  })
+
+  it('is asked for anew each time, and sent only when it changed', async () => {
+    const etags = new Set()
+    for (const coding of ['identity', 'gzip', 'br']) {
+      const { headers } = await get('/viewer.js', { headers: { 'accept-encoding': coding } })
+      assert.match(headers.etag, /^"[^"]+"$/)
+      etags.add(headers.etag)
+      assert.equal(headers['cache-control'], 'no-cache')
+      for (const known of [headers.etag, `"x", W/${headers.etag}`, '*']) {
+        const again = await get('/viewer.js', { headers: { 'accept-encoding': coding, 'if-none-match': known } })
+        assert.deepEqual([again.status, again.body.length, again.headers.etag], [304, 0, headers.etag])
+      }
+      const head = await get('/viewer.js', { method: 'HEAD', headers: { 'accept-encoding': coding } })
+      assert.deepEqual([head.status, head.headers['content-length'], head.body.length], [200, headers['content-length'], 0])
+    }
+    assert.equal(etags.size, 3, 'each coding is a representation of its own')
+  })
+
+  it('may run its own scripts, and nothing else', async () => {
+    const { headers } = await get('/')
+    assert.deepEqual([headers['content-security-policy'], headers['x-content-type-options']], [VIEWER_CSP, 'nosniff'])
+  })
+
+  it('is nothing but these files', async () => {
+    for (const path of ['/nope.html', '/package.json', '/server', '/viewer.js/', '/..%2fpackage.json', '/%2e%2e%2fpackage.json', '/index.html%00', '/__proto__', '/constructor', '/toString', '/.couchapprc', '/attachments/viewer.js', '/VIEWER.JS']) {
+      const { status, headers } = await get(path)
+      assert.ok(status === 404 || status === 400 || (status === 200 && path === '/viewer.js/'), `${path}: ${status}`)
+      if (status !== 200) assert.match(headers['content-type'], /^application\/json/)
+    }
+    for (const method of ['POST', 'PUT', 'DELETE']) assert.equal((await get('/index.html', { method })).status, 405)
+  })
+
+  it('can be left out, and the database with it', async () => {
+    const bare = await openGateway(url, { viewer: false, dbAccess: false })
+    try {
+      for (const path of ['/', '/index.html', '/viewer.js', '/db', '/db/_all_docs']) assert.equal((await ask(bare.url, path)).status, 404, path)
+      assert.equal((await ask(bare.url, '/steps/3/3/3.png')).status, 200)
+    } finally {
+      await bare.close()
+    }
+  })
+
+  describe('in a browser', () => {
+    let browser
+    const views = []
+    before(async function () { browser = await openBrowser(this) })
+    afterEach(async () => {
+      const errors = views.flatMap(view => view.errors)
+      await Promise.all(views.splice(0).map(view => view.close()))
+      assert.deepEqual(errors, [], 'nothing on the console')
+    })
+    after(() => browser?.close())
+
+    async function open (address, init) {
+      const view = await openPage(browser)
+      views.push(view)
+      const asked = []
+      view.page.on('request', request => asked.push(request.url()))
+      if (init) await view.page.addInitScript(init)
+      await view.page.goto(address)
+      return { page: view.page, asked }
+    }
+
+    it('shows tiles, goes through time, and lists the versions of a tile, all from the gateway', async () => {
+      const { page, asked } = await open(`${gateway.url}#holes@${T(1)}/3/0/0`)
+      await shownAt(page, '1 Jan 2024')
+      assert.ok(await drawnTiles(page) > 4)
+      await page.getByRole('slider', { name: 'Time' }).focus()
+      await page.keyboard.press('ArrowRight')
+      await shownAt(page, '2 Jan 2024')
+      await page.keyboard.press('ArrowRight')
+      await shownAt(page, '3 Jan 2024')
+      await page.mouse.click(600, 300)
+      const card = page.getByRole('region', { name: /^Tile / })
+      await card.getByText('3 versions, times in UTC').waitFor()
+      assert.deepEqual(await card.locator('.versions .title').allTextContents(), ['3 Jan 2024newest', '2 Jan 2024', '1 Jan 2024'])
+      const { origin } = new URL(gateway.url)
+      assert.deepEqual(asked.filter(one => !one.startsWith(origin) && !/^(blob|data):/.test(one)), [])
+      assert.ok(asked.some(one => /\/db\/holes:3:\d:\d.*\/tile\?rev=/.test(one)))
+    })
+
+    it('has the client library draw layers and their history on a page of another origin, and follow them', async () => {
+      const server = await serveExamples()
+      const base = gateway.url.replace(/\/?$/, '/')
+      server.pages.set('map.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="${base}leaflet.css"><link rel="stylesheet" href="${base}tilecouch.css">
+        <div id="map" style="width:700px;height:500px"></div><script src="${base}leaflet.js"></script><script src="${base}tilecouch.js"></script>` })
+      try {
+        for (const kind of ['couch', 'history']) {
+          const { page } = await open(`${server.url}/map.html`, install)
+          await page.evaluate(([db, which]) => {
+            const view = /** @type {any} */ (window)
+            view.map = L.map('map', { center: [0, 0], zoom: 3 })
+            view.layer = (which === 'couch' ? L.tileLayer.couch : L.tileLayer.couch.history)(db, { layer: 'steps', live: true, ...(which === 'history' ? { preload: 0 } : { crossOrigin: true }) }).addTo(view.map)
+          }, [`${base}db`, kind])
+          const shows = expected => page.waitForFunction(([wanted]) => {
+            const shown = Object.entries(/** @type {any} */ (window).see.picture())
+            return shown.length > 5 && shown.every(([key, text]) => text === (wanted[key.split('#')[0]] ?? wanted.other))
+          }, [expected])
+          const before = kind === 'couch' ? '5' : '6'
+          await shows({ other: '5', ...(kind === 'history' && { '3/3/3': '6' }) })
+          const next = +before + 1
+          await page.waitForFunction(() => performance.getEntriesByType('resource').some(({ name }) => /_changes\?feed=(normal|longpoll)/.test(name)))
+          await store.write(await history('steps', { [next]: [[3, 3, 3]] }))
+          await shows({ other: '5', '3/3/3': `${next}` })
+          if (kind === 'history') {
+            await page.evaluate(time => { /** @type {any} */ (window).layer.setTime(time) }, T(3))
+            await shows(Object.fromEntries([['other', '1'], ...layers.steps.steps[1].map(([z, x, y]) => [`${z}/${x}/${y}`, stepAt('steps', 3, z, x, y)])]))
+          }
+        }
+      } finally {
+        await server.close()
+      }
+    })
+  })
+})
