@@ -1,0 +1,178 @@
+// Tiles from memory and from the store: what is answered, how many requests it costs, and that it is never old.
+import assert from 'node:assert/strict'
+import { Store } from '../../loader/store/index.js'
+import { until } from '../../bench/wait.js'
+import { gate } from '../client/support/front.js'
+import { onEachStore } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+import { heard, openService } from './support/service.js'
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
+
+onEachStore('tiles of a gateway', backend => {
+  let url, store, service
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', {})
+    await store.write(square({ layer: 'osm', time: T1, side: 8, seed: (x, y) => x * 8 + y }))
+    await store.write(square({ layer: 'osm', time: T2, side: 8, seed: (x, y) => x < 2 ? 100 + x * 8 + y : undefined }))
+    await store.write(square({ layer: 'osm', time: T3, side: 8, seed: x => x === 0 ? null : undefined }))
+    await store.write([{ layer: 'bare', z: 1, x: 0, y: 0, time: T1, bytes: png(1) }])
+  })
+  beforeEach(async () => {
+    service = await openService(url)
+    service.front.forget()
+  })
+  afterEach(() => service.close())
+  after(() => store.destroy())
+
+  const get = (x, y, time, options) => service.tiles.get('osm', 5, x, y, time, options)
+  const shown = async (x, y, time) => {
+    const { entry, outcome } = await get(x, y, time)
+    return { outcome, time: entry.time, is: seed => entry.bytes.equals(png(seed)) }
+  }
+
+  it('come from the store once and from memory afterwards, with all that an answer needs', async () => {
+    assert.equal(service.tiles.peek('osm', 5, 1, 1), undefined)
+    const { entry, outcome } = await get(1, 1)
+    assert.equal(outcome, 'miss')
+    assert.ok(entry.bytes.equals(png(109)))
+    const doc = await store.couch.get('osm:5:1:1')
+    const { digest } = doc._attachments.tile
+    assert.deepEqual({ id: entry.id, rev: entry.rev, time: entry.time, stored: entry.stored, expires: entry.expires, type: entry.type, etag: entry.etag },
+      { id: 'osm:5:1:1', rev: doc._rev, time: T2, stored: doc.stored, expires: null, type: 'image/png', etag: `"${digest.slice(4)}"` })
+    assert.equal(Date.parse(entry.lastModified), Date.parse(doc.stored))
+    const again = service.tiles.peek('osm', 5, 1, 1)
+    assert.deepEqual([again?.entry, again?.outcome], [entry, 'hit'])
+    assert.equal((await get(1, 1)).outcome, 'hit')
+    assert.deepEqual(service.bulkReads(), [['osm:5:1:1']])
+    assert.deepEqual(service.reads.map(({ tiles, failed }) => [tiles, failed]), [[1, false]])
+  })
+
+  it('keep their own bytes alone, not the answer they came in', async () => {
+    const found = await Promise.all([2, 3, 4, 5].flatMap(x => [0, 1, 2, 3].map(y => get(x, y))))
+    assert.equal(service.bulkReads().length, 1)
+    for (const { entry } of found) assert.ok(entry.bytes.buffer.byteLength <= 8192, `${entry.bytes.buffer.byteLength} bytes are kept for ${entry.bytes.length}`)
+  })
+
+  it('cost one request when a thousand ask for one, and a few when they ask for all', async () => {
+    const found = await Promise.all(Array.from({ length: 1000 }, () => get(3, 3)))
+    assert.ok(found.every(({ entry }) => entry === found[0].entry))
+    assert.equal(service.bulkReads().length, 1)
+    service.front.forget()
+    const all = await Promise.all(Array.from({ length: 56 }, (_, index) => get(1 + (index >> 3), index % 8)))
+    assert.ok(all.every(({ entry }, index) => entry.bytes.equals(png(index < 8 ? 108 + index : 8 + index))))
+    assert.ok(service.bulkReads().length <= 2)
+  })
+
+  it('of any time come as they were, and any other time of the same tile costs one read at most', async () => {
+    const at = await Promise.all([shown(0, 1, '2021-06'), shown(0, 1, '2022'), shown(0, 1, T2), shown(1, 1, '2021-12-31'), shown(1, 1, '2030')])
+    assert.deepEqual(at.map(({ time }) => time), [T1, T2, T2, T1, T2])
+    assert.ok(at[0].is(1) && at[1].is(101) && at[2].is(101) && at[3].is(9) && at[4].is(109))
+    assert.equal(service.timelineReads().length, 1, 'the timelines of both tiles together')
+    service.front.forget()
+    assert.equal(service.tiles.peek('osm', 5, 0, 1, '2022')?.outcome, 'hit')
+    assert.equal(service.tiles.peek('osm', 5, 0, 1, '2022-06-01')?.entry.time, T2)
+    await assert.rejects(get(0, 1, '2021-05'), { code: 'TILE_NOT_FOUND' })
+    assert.deepEqual([service.front.requests().length], [0], 'the timeline knows that there is nothing')
+    await assert.rejects(get(0, 1, '2023-07'), { code: 'TILE_NOT_FOUND' }, 'gone')
+    await assert.rejects(get(0, 1), { code: 'TILE_NOT_FOUND' })
+    assert.equal((await shown(0, 1, '2023-06-01T12:29')).time, T2, 'not yet gone')
+    await assert.rejects(get(0, 1, 'yesterday'), { code: 'BAD_TIME' })
+    assert.deepEqual(service.timelineReads(), [])
+    assert.deepEqual(service.bulkReads(), [['osm:5:0:1']], 'that it is gone is known as well')
+  })
+
+  it('that are not there are asked for once in a while, until they come', async () => {
+    for (let i = 0; i < 3; i++) await assert.rejects(get(20, 20), { code: 'TILE_NOT_FOUND' })
+    for (let i = 0; i < 3; i++) await assert.rejects(get(20, 20, '2022'), { code: 'TILE_NOT_FOUND' })
+    assert.deepEqual([service.bulkReads().length, service.timelineReads().length], [1, 1])
+    await store.write([{ layer: 'osm', z: 5, x: 20, y: 20, time: T1, bytes: png(7) }])
+    await until(async () => (await get(20, 20).catch(() => null))?.entry.bytes.equals(png(7)), { timeout: 1000 })
+    assert.equal((await get(20, 20, '2022')).entry.time, T1)
+  })
+
+  it('that nobody has push out none that are there', async () => {
+    await service.close()
+    service = await openService(url, { memory: 100000 })
+    await get(3, 3)
+    const { bytes } = service.memory
+    const asked = Array.from({ length: 2000 }, (_, index) => service.tiles.get('osm', 20, index, index, index % 2 ? '2022' : undefined).catch(({ code }) => code))
+    assert.ok((await Promise.all(asked)).every(code => code === 'TILE_NOT_FOUND'))
+    assert.deepEqual([service.memory.bytes, service.memory.size], [bytes, 1])
+    assert.ok(service.tiles.counts.missing < 100, `${service.tiles.counts.missing} are remembered`)
+  })
+
+  it('of a layer without a document are shown, and its absence is named where there are none', async () => {
+    assert.ok((await service.tiles.get('bare', 1, 0, 0)).entry.bytes.equals(png(1)))
+    assert.equal((await service.tiles.get('bare', 1, 0, 0, '2022')).entry.time, T1)
+    await assert.rejects(service.tiles.get('bare', 1, 1, 0), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(service.tiles.get('nope', 1, 1, 0, '2022'), { code: 'LAYER_NOT_FOUND' })
+  })
+
+  it('are new within a second of being stored, and nothing else is read again', async () => {
+    await Promise.all([get(5, 5), get(5, 6), get(5, 5, '2022'), get(5, 6, '2022')])
+    service.front.forget()
+    const started = performance.now()
+    await store.write([{ layer: 'osm', z: 5, x: 5, y: 5, time: T3, bytes: png(555) }])
+    await until(async () => (await get(5, 5)).entry.bytes.equals(png(555)), { every: 1 })
+    assert.ok(performance.now() - started < 1000)
+    await heard(service, store)
+    assert.equal((await get(5, 5)).entry.time, T3)
+    assert.equal((await get(5, 5, '2022')).entry.time, T1)
+    assert.deepEqual((await Promise.all([get(5, 6), get(5, 6, '2022')])).map(({ outcome }) => outcome), ['hit', 'hit'])
+    assert.ok(service.bulkReads().flat().every(id => id.startsWith('osm:5:5:5')))
+    assert.deepEqual(service.timelineReads(), [['osm:5:5:5']])
+  })
+
+  it('show what was back-filled, and what was deleted no more', async () => {
+    await Promise.all([get(6, 6, '2021-12'), get(6, 6)])
+    await store.write([{ layer: 'osm', z: 5, x: 6, y: 6, time: '2021-09-01T00:00:00Z', bytes: png(2021) }, { layer: 'osm', z: 5, x: 6, y: 6, time: '2020-01-01T00:00:00Z', bytes: png(2020) }])
+    await heard(service, store)
+    assert.ok((await get(6, 6, '2021-12')).entry.bytes.equals(png(2021)))
+    assert.ok((await get(6, 6, '2020')).entry.bytes.equals(png(2020)))
+    for (const id of ['osm:5:6:6', 'osm:5:6:6@2020-01-01T00:00:00Z']) {
+      const { _rev: rev } = await store.couch.get(id)
+      await store.couch.request({ method: 'DELETE', path: id, qs: { rev } })
+    }
+    await heard(service, store)
+    await assert.rejects(get(6, 6), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(get(6, 6, '2020'), { code: 'TILE_NOT_FOUND' })
+  })
+
+  it('are not kept as they were when they changed while they were read', async () => {
+    // the store's answers from before the change, held back until it was announced
+    const doc = await store.couch.get('osm:5:7:7')
+    const attachment = { content_type: 'image/png', digest: doc._attachments.tile.digest, data: png(63).toString('base64') }
+    const old = {
+      _bulk_get: { results: [{ id: doc._id, docs: [{ ok: { ...doc, _attachments: { tile: attachment } } }] }] },
+      _all_docs: { results: [{ rows: [{ id: doc._id, key: doc._id, value: { rev: doc._rev }, doc }] }, { rows: [] }] }
+    }
+    const held = gate()
+    service.front.rule(async ({ path }) => {
+      const [kind] = /^\w+/.exec(path) ?? []
+      const body = kind && old[kind] && JSON.stringify(old[kind])
+      if (!body) return
+      delete old[kind]
+      await held.opened
+      return { status: 200, body }
+    })
+    const reading = [get(7, 7), get(7, 7, '2030')]
+    await until(() => Object.keys(old).length === 0)
+    await store.write([{ layer: 'osm', z: 5, x: 7, y: 7, time: T3, bytes: png(777) }])
+    await heard(service, store)
+    held.open()
+    for (const found of await Promise.all(reading)) assert.equal(found.entry.time, T3)
+    assert.equal(service.tiles.peek('osm', 5, 7, 7)?.entry.time, T3)
+  })
+
+  it('one who leaves gets no answer, and those who stay theirs', async () => {
+    const leaving = new AbortController()
+    const waiting = [get(4, 4, undefined, { signal: leaving.signal }), get(4, 4)]
+    leaving.abort()
+    await assert.rejects(waiting[0], { code: 'ABORTED' })
+    assert.ok((await waiting[1]).entry.bytes.equals(png(36)))
+  })
+})
