@@ -26,6 +26,7 @@ export function createHandler (ctx, routes) {
   /** @param {Request} req @param {Response} res */
   return function handle (req, res) {
     const started = performance.now()
+    let before = -1
     /** @type {Asked | undefined} */
     let asked
     try {
@@ -36,8 +37,10 @@ export function createHandler (ctx, routes) {
       asked = parseRequest(req.method, req.url)
       const route = Object.hasOwn(routes, asked.kind) ? routes[asked.kind] : undefined
       if (!route) throw new TilecouchError('NOT_FOUND')
-      // tiles write these themselves, in one list with all others
-      if (asked.kind !== 'tile') cors.apply(req, res)
+      if (asked.kind !== 'tile') { // tiles say these themselves: one list of headers, one length
+        cors.apply(req, res)
+        before = req.socket.bytesWritten
+      }
       if (asked.kind !== 'db' && hasBody(req)) res.shouldKeepAlive = false // nobody reads it, and nobody waits for its end
       const answer = route(ctx, asked, req, res)
       return answer === undefined ? account() : answer.then(account, fail)
@@ -65,7 +68,7 @@ export function createHandler (ctx, routes) {
         outcome: res.outcome,
         status: res.headersSent ? res.statusCode : LEFT,
         seconds,
-        bytes: res.sent ?? 0
+        bytes: res.sent ?? (before < 0 ? 0 : req.socket.bytesWritten - before)
       }
       metrics.request(answer)
       if (options.accessLog) logAccess(log, req, answer)

@@ -132,12 +132,37 @@ describe('the gateway over HTTP', () => {
     await get('/%')
     await get('/osm.json')
     const size = kept['osm:1:0:0'].bytes.length
+    const document = front.requests.pop()
+    assert.deepEqual([document.kind, document.status, document.bytes > 100], ['tilejson', 200, true])
     const seen = front.requests.map(({ kind, layer, outcome, status, bytes }) => [kind, layer, outcome, status, bytes])
     assert.deepEqual(seen, [
-      ['tile', 'osm', 'hit', 200, size], ['tile', 'osm', 'hit', 304, 0], ['tile', 'osm', 'hit', 200, 0], ['tile', 'osm', 'missing', 404, 0], ['tile', 'other', undefined, 404, 0], ['other', undefined, undefined, 400, 0], ['tilejson', 'osm', undefined, 200, 0]
+      ['tile', 'osm', 'hit', 200, size], ['tile', 'osm', 'hit', 304, 0], ['tile', 'osm', 'hit', 200, 0], ['tile', 'osm', 'missing', 404, 0], ['tile', 'other', undefined, 404, 0], ['other', undefined, undefined, 400, 0]
     ])
     assert.ok(front.requests.every(({ seconds }) => seconds >= 0 && seconds < 5))
     assert.deepEqual(front.lines.map(({ status }) => status), [200, 304, 200, 404, 404, 400, 200])
+  })
+
+  it('is healthy only when the store has answered within two seconds, and asks it once a second', async () => {
+    let asked = 0
+    let answer = async ({ server }) => server ? { version: '3.5.0' } : { doc_count: 7 }
+    const store = { couch: { request: options => { asked++; return answer(options) } } }
+    await open({ store })
+    const first = await Promise.all(Array.from({ length: 50 }, () => get('/health')))
+    assert.ok(first.every(({ status, json }) => status === 200 && json.status === 'ok' && json.couchdb.version === '3.5.0' && json.couchdb.documents === 7))
+    assert.equal(asked, 2, 'the database and the server')
+    answer = () => { throw new TilecouchError('UNREACHABLE', { url: 'http://inside:5984', why: 'refused' }) }
+    await until(async () => (await get('/health')).status === 503, { what: 'red' })
+    assert.equal((await get('/health')).json.error, 'UNREACHABLE')
+    answer = ({ signal }) => new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))))
+    await until(async () => { await get('/health'); return asked > 4 }, { what: 'a store that hangs' })
+    const hanging = await get('/health')
+    assert.deepEqual([hanging.status, hanging.json.couchdb, hanging.json.error], [503, null, 'UNREACHABLE'])
+    assert.ok(!/inside/.test(hanging.text))
+    answer = async () => ({ version: '3.5.0', doc_count: 8 })
+    await until(async () => (await get('/health')).status === 200, { what: 'green again' })
+    front.stopping.abort()
+    const { status, json } = await get('/health')
+    assert.deepEqual([status, json.status], [503, 'stopping'])
   })
 
   it('links to where clients reach it, and believes of it only what can be a name', async () => {
