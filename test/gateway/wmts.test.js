@@ -172,6 +172,7 @@ describe('the WMTS', () => {
 
     it('current, default and nothing are the newest', async () => {
       for (const time of ['current', 'default', 'Current', '']) assert.equal(await at(time), undefined)
+      for (const time of ['{Time}', '%7BTime%7D', '']) assert.deepEqual(await tile(`/osm/default/${time}/GoogleMapsCompatible/10/412/300.png`), asked, 'an address template that was not filled in')
     })
 
     it('takes dates, partial times and full timestamps, and means their end', async () => {

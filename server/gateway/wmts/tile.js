@@ -12,7 +12,7 @@ import { limitsOf, matrixSetOf, zoomsOf } from './matrix-sets.js'
 /** The only style of a layer: its pictures are drawn already. */
 export const STYLE = 'default'
 
-const NOW = /^(?:default|current)?$/i
+const NOW = /^(?:default|current|\{time\})?$/i // clients that know no dimensions leave the word in the address template as it is
 const ZOOM = /^(?:0|[1-9]\d?)$/
 const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative is one out of range
 
