@@ -1,0 +1,210 @@
+// Tiles that are missing or have expired, fetched from a real upstream and kept.
+import assert from 'node:assert/strict'
+import { Store } from '../../loader/store/index.js'
+import { until } from '../../bench/wait.js'
+import { gate } from '../client/support/front.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { startUpstream } from '../support/upstream-server.js'
+import { heard, openService } from './support/service.js'
+
+const OLD = '2021-06-01T00:00:00Z'
+
+onEachStore('tiles from an upstream', backend => {
+  let url, store, upstream, service
+  before(async () => {
+    upstream = await startUpstream({ tileSize: 64 })
+    url = await backend.database()
+    store = await Store.create(url)
+  })
+  beforeEach(async () => {
+    upstream.behave()
+    upstream.epoch = 0
+    upstream.requests.length = 0
+    service = await openService(url)
+  })
+  afterEach(async () => {
+    upstream.behave()
+    await service.close()
+  })
+  after(async () => {
+    await upstream.close()
+    await store.destroy()
+  })
+
+  let layers = 0
+  /** A layer of its own for each test. */
+  async function define ({ settings = {}, ...fields } = {}) {
+    const layer = `far${layers++}`
+    await store.defineLayer(layer, { tileSize: 64, ttl: 3600, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, negative: 1, timeout: 2, ...settings }, ...fields })
+    await until(async () => await service.layers.find(layer), { what: 'the layer to be known' })
+    return layer
+  }
+  /** Tiles that expired so many seconds ago. */
+  async function stored (layer, seconds, tiles = [[0, 0]], more = {}) {
+    const at = new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19) + 'Z'
+    await store.write(tiles.map(([x, y]) => ({ layer, z: 4, x, y, time: OLD, bytes: png(x * 16 + y), expires: at, ...more })))
+    await heard(service, store)
+  }
+  const get = (layer, x, y, options) => service.tiles.get(layer, 4, x, y, undefined, options)
+
+  it('are fetched once for a thousand who want one, stored, and in memory from then on', async () => {
+    const layer = await define()
+    const found = await Promise.all(Array.from({ length: 1000 }, () => get(layer, 1, 2)))
+    assert.equal(upstream.asked.length, 1)
+    const expected = await upstream.tile(4, 1, 2)
+    assert.ok(found.every(({ entry, outcome }) => outcome === 'upstream' && entry.bytes.equals(expected)))
+    const head = await store.head(layer, 4, 1, 2)
+    const { entry } = found[0]
+    assert.ok(head.bytes.equals(expected))
+    assert.deepEqual([entry.rev, entry.time, entry.stored, entry.expires, entry.type], [head.rev, head.time, head.stored, head.expires, 'image/png'])
+    assert.ok(Date.parse(entry.expires) > Date.now() + 3500e3)
+    await heard(service, store)
+    assert.equal(service.tiles.peek(layer, 4, 1, 2)?.entry, entry, 'our own write came back and dropped nothing')
+    assert.equal(service.bulkReads().flat().filter(id => id === `${layer}:4:1:2`).length, 1)
+    // after a restart it comes from the store
+    await service.close()
+    service = await openService(url)
+    assert.equal((await get(layer, 1, 2)).outcome, 'miss')
+    assert.equal(upstream.asked.length, 1)
+  })
+
+  it('that are fetched at the same time are stored together', async () => {
+    const layer = await define({ settings: { concurrency: 64 } })
+    await Promise.all(Array.from({ length: 48 }, (_, index) => get(layer, index >> 4, index % 16)))
+    const writes = service.front.requests().filter(({ path }) => path === '_bulk_docs')
+    assert.ok(writes.length < 16, `${writes.length} writes`)
+    assert.equal(writes.flatMap(({ body }) => body.docs).length, 48)
+    assert.equal(service.tiles.counts.stored, 48)
+  })
+
+  it('of a metatile come from one request, whichever of them are asked for', async () => {
+    const layer = await define({ settings: { type: 'wms', url: `${upstream.url}/wms`, layers: 'map', metatile: 4, buffer: 0 } })
+    const found = await Promise.all(Array.from({ length: 16 }, (_, index) => get(layer, 4 + (index >> 2), 8 + index % 4)))
+    assert.equal(upstream.asked.length, 1)
+    assert.ok(found.every(({ outcome }) => outcome === 'upstream'))
+    assert.deepEqual(new Set(found.map(({ entry }) => entry.id)).size, 16)
+    await heard(service, store)
+    for (let index = 0; index < 16; index++) assert.equal((await get(layer, 4 + (index >> 2), 8 + index % 4)).outcome, 'hit')
+    assert.equal((await store.versions(layer, 4, 7, 11)).length, 1)
+  })
+
+  it('that are missing there are remembered for as long as the layer says', async () => {
+    const layer = await define()
+    upstream.behave({ status: 404 })
+    for (let i = 0; i < 3; i++) await assert.rejects(get(layer, 1, 1), { code: 'TILE_NOT_FOUND' })
+    assert.equal(upstream.asked.length, 1)
+    upstream.behave()
+    await until(async () => (await get(layer, 1, 1).catch(() => null))?.outcome === 'upstream', { timeout: 3000 })
+  })
+
+  it('are not asked for beyond zooms and bounds, nor for the past', async () => {
+    const layer = await define({ maxzoom: 4, bounds: [-180, 0, 0, 85] })
+    await assert.rejects(service.tiles.get(layer, 5, 0, 0), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(get(layer, 15, 0), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(service.tiles.get(layer, 4, 1, 1, '2022'), { code: 'TILE_NOT_FOUND' })
+    assert.equal(upstream.asked.length, 0)
+  })
+
+  it('fail for each who waits with an error of his own, and can be had when the upstream is well again', async () => {
+    const layer = await define()
+    for (const [behaviour, code] of [[{ status: 500 }, 'UPSTREAM_FAILED'], [{ truncate: 20 }, 'UPSTREAM_FAILED'], [{ body: '<html>', type: 'image/png' }, 'UPSTREAM_FAILED']]) {
+      upstream.behave(behaviour)
+      const [a, b] = await Promise.allSettled([get(layer, 2, 2), get(layer, 2, 2)])
+      assert.deepEqual([a.reason?.code, b.reason?.code], [code, code], JSON.stringify(behaviour))
+      assert.notEqual(a.reason, b.reason)
+    }
+    assert.deepEqual(await store.versions(layer, 4, 2, 2), [])
+    upstream.behave()
+    assert.equal((await get(layer, 2, 2)).outcome, 'upstream')
+  })
+
+  it('that have expired are shown at once and looked after behind the client’s back', async () => {
+    const layer = await define()
+    await stored(layer, 60)
+    const held = gate()
+    upstream.behave({ wait: held.opened })
+    const found = await Promise.all(Array.from({ length: 100 }, () => get(layer, 0, 0)))
+    assert.ok(found.every(({ entry, outcome }) => outcome === 'stale' && entry.bytes.equals(png(0))))
+    held.open()
+    const expected = await upstream.tile(4, 0, 0)
+    await until(() => service.tiles.peek(layer, 4, 0, 0)?.entry.bytes.equals(expected), { what: 'the new one in memory' })
+    assert.equal(upstream.asked.length, 1)
+    assert.equal((await get(layer, 0, 0)).outcome, 'hit')
+    await heard(service, store)
+    assert.deepEqual((await store.versions(layer, 4, 0, 0)).map(({ current }) => current), [false, true])
+    assert.ok((await service.tiles.get(layer, 4, 0, 0, '2022')).entry.bytes.equals(png(0)))
+  })
+
+  it('that are the same still hold longer, and cost the upstream no bytes', async () => {
+    const layer = await define({ ttl: 1 })
+    const first = (await get(layer, 3, 3)).entry
+    await until(() => service.tiles.peek(layer, 4, 3, 3) === undefined, { what: 'it to expire' })
+    await store.defineLayer(layer, { ttl: 3600 })
+    await until(async () => (await service.layers.get(layer)).ttl === 3600)
+    assert.equal((await get(layer, 3, 3)).outcome, 'stale')
+    await until(() => service.tiles.peek(layer, 4, 3, 3), { what: 'it to hold again' })
+    assert.equal(upstream.asked.at(-1).status, 304)
+    const { entry } = await get(layer, 3, 3)
+    assert.ok(entry.expires > first.expires && entry.etag === first.etag && entry.time === first.time && entry.rev !== first.rev)
+    await heard(service, store)
+    assert.equal(service.tiles.peek(layer, 4, 3, 3)?.entry, entry)
+    assert.equal((await store.head(layer, 4, 3, 3)).expires, entry.expires)
+    assert.equal((await store.versions(layer, 4, 3, 3)).length, 1)
+  })
+
+  it('that expired long ago are waited for, and shown all the same when the upstream is down', async () => {
+    await service.close()
+    service = await openService(url, { options: { staleWhileRevalidate: 10, staleIfError: 3600 } })
+    const layer = await define()
+    await stored(layer, 60, [[0, 0], [0, 1], [0, 2]])
+    const fresh = await get(layer, 0, 0)
+    assert.deepEqual([fresh.outcome, fresh.entry.bytes.equals(await upstream.tile(4, 0, 0))], ['upstream', true])
+    upstream.behave({ status: 503 })
+    assert.equal((await get(layer, 0, 1)).outcome, 'stale')
+    const { length } = upstream.asked
+    assert.equal((await get(layer, 0, 1)).outcome, 'stale')
+    assert.equal(upstream.asked.length, length, 'an upstream that has just failed is left alone')
+    upstream.behave({ never: true })
+    const started = performance.now()
+    assert.equal((await get(layer, 0, 2)).outcome, 'stale')
+    assert.ok(performance.now() - started < 1900, 'patience has an end')
+  })
+
+  it('that expired too long ago are shown no more when the upstream is down', async () => {
+    await service.close()
+    service = await openService(url, { options: { staleWhileRevalidate: 10, staleIfError: 30 } })
+    const layer = await define()
+    await stored(layer, 60)
+    upstream.behave({ status: 500 })
+    await assert.rejects(get(layer, 0, 0), { code: 'UPSTREAM_FAILED' })
+    upstream.behave()
+    assert.equal((await get(layer, 0, 0)).outcome, 'upstream')
+  })
+
+  it('that expired are shown as they are where nobody is to be asked', async () => {
+    await service.close()
+    service = await openService(url, { options: { upstream: false } })
+    const layer = await define()
+    await stored(layer, 60)
+    const outcomes = []
+    for (let i = 0; i < 2; i++) outcomes.push((await get(layer, 0, 0)).outcome)
+    assert.deepEqual(outcomes, ['miss', 'hit'])
+    assert.ok(Date.parse((await get(layer, 0, 0)).entry.expires) < Date.now())
+    assert.equal(upstream.asked.length, 0)
+  })
+
+  it('are fetched to the end and kept when everybody has left', async () => {
+    const layer = await define()
+    const held = gate()
+    upstream.behave({ wait: held.opened })
+    const leaving = new AbortController()
+    const waiting = [get(layer, 5, 5, { signal: leaving.signal }), get(layer, 5, 5, { signal: leaving.signal })]
+    await until(() => upstream.asked.length === 1)
+    leaving.abort()
+    for (const one of waiting) await assert.rejects(one, { code: 'ABORTED' })
+    held.open()
+    await until(() => service.tiles.peek(layer, 4, 5, 5))
+    assert.equal((await store.versions(layer, 4, 5, 5)).length, 1)
+  })
+})
