@@ -1,0 +1,194 @@
+// What the tile service does when the store is away, slow, refuses, or becomes another one, and when others write meanwhile.
+import assert from 'node:assert/strict'
+import { Store } from '../../loader/store/index.js'
+import { until } from '../../bench/wait.js'
+import { gate } from '../client/support/front.js'
+import { onEachStore } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+import { startUpstream } from '../support/upstream-server.js'
+import { heard, openService } from './support/service.js'
+
+const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
+const LATER = '2023-06-01T00:00:00Z'
+
+onEachStore('tiles in trouble', backend => {
+  let url, store, upstream, service
+  before(async () => { upstream = await startUpstream({ tileSize: 64 }) })
+  beforeEach(async () => {
+    upstream.behave()
+    upstream.requests.length = 0
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', {})
+    await store.defineLayer('far', { tileSize: 64, ttl: 3600, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
+    await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
+    service = await openService(url)
+  })
+  afterEach(async () => {
+    await service.close()
+    await store.destroy().catch(() => {})
+  })
+  after(() => upstream.close())
+
+  const get = (x, y, time, layer = 'osm') => service.tiles.get(layer, 5, x, y, time)
+  const far = (x, y) => service.tiles.get('far', 4, x, y)
+
+  it('come from memory while the store is away; others fail soon; and all is well and true again when it is back', async () => {
+    await Promise.all([get(0, 0), get(0, 1), get(0, 1, '2021-12')])
+    const back = await service.cutOff()
+    await until(() => service.tiles.following.state === 'away')
+    assert.deepEqual((await Promise.all([get(0, 0), get(0, 1, '2021-12')])).map(({ outcome }) => outcome), ['hit', 'hit'])
+    const started = performance.now()
+    const [a, b] = await Promise.allSettled([get(1, 1), get(1, 2, '2022')])
+    assert.deepEqual([a.reason.code, b.reason.code], ['UNREACHABLE', 'UNREACHABLE'])
+    assert.ok(performance.now() - started < 3000)
+    await store.write([{ layer: 'osm', z: 5, x: 0, y: 0, time: T2, bytes: png(200) }])
+    await back()
+    await until(async () => (await get(0, 0)).entry.bytes.equals(png(200)))
+    assert.equal((await get(0, 1)).outcome, 'hit', 'what did not change was not read again')
+    assert.ok((await get(1, 1)).entry.bytes.equals(png(5)))
+    assert.equal(service.tiles.following.resets, 0)
+  })
+
+  it('that have expired are shown while store and upstream are away', async () => {
+    await store.write([{ layer: 'far', z: 4, x: 0, y: 0, time: T1, bytes: png(1), expires: T2 }])
+    await service.close()
+    service = await openService(url, { options: { staleIfError: 1e10, staleWhileRevalidate: 1e10 } })
+    upstream.behave({ status: 500 })
+    assert.equal((await far(0, 0)).outcome, 'stale')
+    const back = await service.cutOff()
+    await until(() => service.tiles.following.state === 'away')
+    for (let i = 0; i < 3; i++) assert.equal((await far(0, 0)).outcome, 'stale')
+    await back()
+  })
+
+  it('that are fetched while the store takes nothing are shown, kept in memory, and asked for no more', async () => {
+    service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
+    const first = await far(1, 1)
+    assert.equal(first.outcome, 'upstream')
+    assert.ok(first.entry.bytes.equals(await upstream.tile(4, 1, 1)))
+    assert.equal((await far(1, 1)).outcome, 'hit')
+    assert.deepEqual([upstream.asked.length, service.tiles.counts.unstored, service.tiles.counts.stored], [1, 1, 0])
+    assert.deepEqual(await store.versions('far', 4, 1, 1), [])
+    await store.write([{ layer: 'far', z: 4, x: 1, y: 1, time: T1, bytes: png(9) }])
+    await until(async () => (await far(1, 1)).entry.bytes.equals(png(9)), { what: 'what somebody else stored' })
+  })
+
+  it('that are fetched are shown soon although the store takes its time, and stored in the end', async () => {
+    await service.close()
+    service = await openService(url, { limits: { storePatience: 100 } })
+    const held = gate()
+    service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? held.opened : undefined)
+    const { entry, outcome } = await far(2, 2)
+    assert.deepEqual([outcome, entry.rev], ['upstream', null])
+    assert.equal((await far(2, 2)).outcome, 'hit')
+    held.open()
+    await until(() => service.tiles.counts.stored === 1)
+    await heard(service, store)
+    const { entry: now } = await far(2, 2)
+    assert.equal(now.rev, (await store.couch.get('far:4:2:2'))._rev)
+    assert.equal(upstream.asked.length, 1)
+  })
+
+  it('that are being fetched when the gateway stops are stored before it ends', async () => {
+    const held = gate()
+    upstream.behave({ wait: held.opened })
+    const waiting = far(3, 3)
+    await until(() => upstream.asked.length === 1)
+    const closing = service.tiles.close()
+    held.open()
+    await Promise.all([waiting, closing])
+    assert.equal((await store.versions('far', 4, 3, 3)).length, 1)
+    await assert.rejects(far(3, 4), { code: 'ABORTED' })
+  })
+
+  it('do not keep a gateway from ending that an upstream lets wait', async () => {
+    await service.close()
+    service = await openService(url, { limits: { closing: 200 } })
+    upstream.behave({ never: true })
+    const waiting = assert.rejects(far(3, 3))
+    await until(() => upstream.asked.length === 1)
+    const started = performance.now()
+    await service.close()
+    assert.ok(performance.now() - started < 2000)
+    await waiting
+  })
+
+  it('that somebody else stored while they were fetched are shown as that one left them', async () => {
+    const held = gate()
+    upstream.behave({ wait: held.opened })
+    const waiting = far(6, 6)
+    await until(() => upstream.asked.length === 1)
+    // a version of the future, in the place of the one that is on its way
+    await store.write([{ layer: 'far', z: 4, x: 6, y: 6, time: '2100-01-01T00:00:00Z', bytes: png(66) }])
+    held.open()
+    await waiting
+    await heard(service, store)
+    const head = await store.head('far', 4, 6, 6)
+    assert.ok((await far(6, 6)).entry.bytes.equals(head.bytes))
+    assert.equal((await far(6, 6)).entry.rev, head.rev)
+  })
+
+  it('of two gateways that fetch the same one are one version, and both show it', async () => {
+    const other = await openService(url)
+    upstream.behave({ lastModified: T2 })
+    await Promise.all([far(7, 7), other.tiles.get('far', 4, 7, 7)])
+    await Promise.all([heard(service, store), heard(other, store)])
+    const versions = await store.versions('far', 4, 7, 7)
+    assert.deepEqual(versions.map(({ time }) => time), [T2])
+    for (const { tiles } of [service, other]) assert.equal((await tiles.get('far', 4, 7, 7)).entry.rev, versions[0].rev)
+    await other.close()
+  })
+
+  it('of a database that was deleted are shown no more, and those of the one in its place are', async () => {
+    await Promise.all([get(0, 0), get(0, 1, '2022')])
+    await store.destroy()
+    await until(() => service.memory.size === 0)
+    await assert.rejects(get(0, 0), error => ['DATABASE_NOT_FOUND', 'UNREACHABLE'].includes(error.code))
+    store = await Store.create(url)
+    await store.defineLayer('osm', {})
+    await store.write([{ layer: 'osm', z: 5, x: 0, y: 0, time: LATER, bytes: png(300) }])
+    await until(async () => (await get(0, 0).catch(() => null))?.entry.bytes.equals(png(300)))
+    await assert.rejects(get(0, 1), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(get(0, 0, '2022'), { code: 'TILE_NOT_FOUND' })
+  })
+
+  it('are not mixed with those of a database made anew in the same moment, with the same ids', async () => {
+    await Promise.all(Array.from({ length: 16 }, (_, index) => get(index >> 2, index % 4)))
+    await store.destroy()
+    store = await Store.create(url)
+    await store.defineLayer('osm', {})
+    await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x === 0 ? undefined : 400 + x * 4 + y }))
+    await until(async () => (await get(3, 3).catch(() => null))?.entry.bytes.equals(png(415)))
+    await until(() => service.tiles.following.up)
+    await assert.rejects(get(0, 0), { code: 'TILE_NOT_FOUND' })
+    assert.ok((await get(1, 1)).entry.bytes.equals(png(405)))
+  })
+
+  it('expire by what their layer says now', async () => {
+    await get(2, 2)
+    assert.equal((await get(2, 2)).entry.expires, null)
+    await store.defineLayer('osm', { ttl: 1000 })
+    await until(async () => (await get(2, 2)).entry.expires !== null)
+    const { entry, outcome } = await get(2, 2)
+    assert.deepEqual([outcome, Date.parse(entry.expires)], ['hit', Date.parse(entry.stored ?? '') + 1000e3])
+  })
+
+  it('come from the upstream that their layer names now, and from none when it names none', async () => {
+    await far(8, 8)
+    const other = await startUpstream({ tileSize: 64 })
+    await store.defineLayer('far', { upstream: { type: 'xyz', url: `${other.url}/xyz/{z}/{x}/{y}.png` } })
+    await until(async () => (await service.layers.get('far')).upstream.url.startsWith(other.url))
+    await far(8, 9)
+    assert.deepEqual([upstream.asked.length, other.asked.length], [1, 1])
+    await store.defineLayer('far', { upstream: null })
+    await until(async () => !(await service.layers.get('far')).upstream)
+    await assert.rejects(far(8, 10), { code: 'TILE_NOT_FOUND' })
+    assert.deepEqual(service.upstreams.states(), [])
+    await store.couch.put({ ...await store.couch.get('layer:far'), upstream: { type: 'nonsense' } })
+    await until(async () => (await service.layers.get('far')).upstream)
+    await assert.rejects(far(8, 10), { code: 'TILE_NOT_FOUND' }, 'one that cannot be used is as none')
+    assert.equal((await far(8, 8)).outcome, 'hit')
+    await other.close()
+  })
+})
