@@ -15,7 +15,7 @@ const refuse = why => { throw new Refusal(why) }
 
 /** From what was written, or is such a value already, to the value. @type {Record<string, (value: any, option: import('./options.js').Option) => any>} */
 const parsers = {
-  text: value => typeof value !== 'string' || !value.trim() || /[\u0000-\u001f\u007f]/.test(value) ? refuse('it takes a text without line breaks') : value.trim(), // eslint-disable-line no-control-regex
+  text: value => typeof value !== 'string' || !value.trim() || /[\u0000-\u001f\u007f]/.test(value) ? refuse('it takes one line of text') : value.trim(), // eslint-disable-line no-control-regex
   url: parseUrl,
   port: value => whole(value, 0, 65535),
   count: (value, { least = 0, most = Infinity }) => whole(value, least, most),

@@ -20,8 +20,14 @@ export class Sum {
     this.#last.set(worker, [])
     worker.on('message', message => {
       if (message.type === 'counted') this.#waiting.get(message.id)?.(message.metrics)
-      if (message.type === 'gather') this.text().then(text => { if (worker.isConnected()) worker.send({ type: 'gathered', id: message.id, text }) })
+      if (message.type === 'gather') this.#tell(worker, message.id)
     })
+  }
+
+  /** A worker that hears nothing answers for itself after a while. */
+  async #tell (worker, id) {
+    const text = await this.text().catch(() => undefined)
+    if (text !== undefined && worker.isConnected()) worker.send({ type: 'gathered', id, text })
   }
 
   /** @param {import('node:cluster').Worker} worker */

@@ -13,6 +13,7 @@ export const restartDefaults = {
   longest: 10000, // ms
   young: 30000, // ms after which a worker counts as healthy
   attempts: 8, // starts in a row that may fail, while no worker serves, before the gateway gives up
+  patience: 60000, // ms a worker may take until it serves
   kill: 5000 // ms beyond the grace after which a worker that does not end is killed
 }
 
@@ -100,8 +101,13 @@ class Crew {
     this.sum.add(worker)
     return new Promise((resolve, reject) => {
       let failure
+      const late = setTimeout(() => {
+        failure = new TilecouchError('WORKER_FAILED', { why: `did not serve within ${this.restart.patience / 1000} s` })
+        worker.process.kill('SIGKILL')
+      }, this.restart.patience)
       member.gone = new Promise(gone => {
         worker.once('exit', (code, signal) => {
+          clearTimeout(late)
           this.sum.remove(worker)
           failure ??= new TilecouchError('WORKER_FAILED', { why: signal ? `was ended by ${signal}` : `ended with ${code}` })
           if (!member.ready) reject(failure)
@@ -114,6 +120,7 @@ class Crew {
         if (message.type === 'hello') worker.send({ type: 'start', options: this.share, number })
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
+          clearTimeout(late)
           Object.assign(member, { ready: true, since: Date.now() })
           this.#address = message.address
           this.#failures = 0

@@ -30,6 +30,21 @@ describe('the options of the gateway', () => {
     assert.deepEqual(explained.filter(flag => !['--json', '--help'].includes(flag)), options.map(longFlag))
   })
 
+  it('are what the command line says, and nothing when it says nothing; every switch has an opposite', () => {
+    const parse = (...args) => {
+      const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
+      const command = program.commands.find(candidate => candidate.name() === 'serve')
+      command.parseOptions(args)
+      return command.opts()
+    }
+    assert.deepEqual(parse(), {})
+    assert.deepEqual(parse('-p', '81', '--ops-port', '82', '--upstream-headers', '{}', '--no-db-access'), { port: '81', opsPort: '82', upstreamHeaders: '{}', dbAccess: false })
+    for (const { name } of options.filter(({ type }) => type === 'boolean')) {
+      const flag = longFlag(optionsByName[name]).replace('--no-', '--')
+      assert.deepEqual([parse(flag), parse(flag.replace('--', '--no-'))], [{ [name]: true }, { [name]: false }])
+    }
+  })
+
   it('are in the documentation by flag, variable and key', () => {
     const page = read('docs/gateway.md')
     for (const option of options) {

@@ -55,6 +55,11 @@ onEachStore('tilecouch serve', backend => {
     assert.deepEqual(await get(address('Health')), [200, 'application/json'])
     assert.match(String(await get(address('Metrics'))), /^200,text\/plain/)
     assert.doesNotMatch(text, /embedded/)
+    const metrics = parseMetrics(await (await fetch(address('Metrics'))).text())
+    const sum = name => metrics.get(name).samples.reduce((total, { value }) => total + value, 0)
+    assert.ok(sum('tilecouch_cache_bytes') > png(2).length)
+    assert.ok(sum('tilecouch_store_reads_total') >= sum('tilecouch_store_batches_total') && sum('tilecouch_store_batches_total') > 0)
+    assert.deepEqual([sum('tilecouch_cache_limit_bytes'), metrics.has('tilecouch_follower_up')], [256e6, true])
   })
 
   it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {
@@ -73,7 +78,7 @@ onEachStore('tilecouch serve', backend => {
   }).timeout(SLOW)
 
   it('serves with several workers, counts as one, and ends as one', async () => {
-    const serving = start(['--db', url, '--workers', '2', '--ops-port', '0', '--json', '--access-log'])
+    const serving = start(['--db', url, '--workers', '2', '--ops-port', '0', '--json', '--access-log'], { group: true })
     const { tiles, metrics, health, workers } = await serving.ready()
     assert.equal(workers, 2)
     const tile = tiles.replace('{z}/{x}/{y}', '3/1/2')
@@ -92,7 +97,10 @@ onEachStore('tilecouch serve', backend => {
     assert.equal(samples.filter(({ labels }) => labels.layer === 'osm').reduce((sum, { value }) => sum + value, 0), asked)
     const { status, ...state } = /** @type {any} */ (await (await fetch(health)).json())
     assert.deepEqual([status, state.workers], ['ok', { ready: 2, wanted: 2 }])
-    assert.equal(await serving.stop('SIGINT'), 0)
+    // Ctrl-C in a shell goes to all of them
+    process.kill(-serving.child.pid, 'SIGINT')
+    assert.equal(await serving.ended, 0)
+    assert.deepEqual(serving.log().filter(({ level }) => level !== 'info'), [])
   }).timeout(SLOW)
 
   if (backend.supports.users) {

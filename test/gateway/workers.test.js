@@ -127,6 +127,7 @@ describe('a gateway of several processes', () => {
     const config = path.join(folder.write({ trouble: '' }), 'trouble')
     await assert.rejects(run({ config }), { code: 'DATABASE_NOT_FOUND' })
     await assert.rejects(run({ config, contact: 'exit' }), { code: 'WORKER_FAILED', message: 'a worker ended with 3' })
+    await assert.rejects(run({ config, contact: 'hang' }, { patience: 50 }), { code: 'WORKER_FAILED', message: 'a worker did not serve within 0.05 s' })
   })
 
   it('gives up when no worker starts any more', async () => {

@@ -12,10 +12,10 @@ const clean = () => Object.fromEntries(Object.entries(process.env).filter(([name
 /**
  * Starts it on any free port.
  * @param {string[]} args
- * @param {{env?: Record<string, string>, cwd?: string}} [options]
+ * @param {{env?: Record<string, string>, group?: boolean}} [options] group: with a process group of its own, as a shell does it
  */
-export function serve (args, { env = {}, cwd } = {}) {
-  const child = spawn(process.execPath, [BIN, 'serve', '--port', '0', ...args], { env: { ...clean(), ...env }, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+export function serve (args, { env = {}, group = false } = {}) {
+  const child = spawn(process.execPath, [BIN, 'serve', '--port', '0', ...args], { env: { ...clean(), ...env }, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
   const closed = once(child, 'close')
   const serving = {
     child,

@@ -13,6 +13,7 @@ const listen = (server, port, host) => new Promise((resolve, reject) => {
 serveAsWorker(async (options, { metrics }) => {
   if (options.config && existsSync(options.config)) {
     if (options.contact === 'exit') process.exit(3)
+    if (options.contact === 'hang') return new Promise(() => {})
     throw new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://localhost/tiles' })
   }
   const held = new Set()
