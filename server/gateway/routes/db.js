@@ -46,7 +46,8 @@ export async function db (ctx, asked, req, res) {
 function answerFromMemory ({ tiles }, { tile, pinned }, req, res) {
   if (!tile) return false
   const entry = tiles.peek(tile.layer, tile.z, tile.x, tile.y, tile.time)?.entry
-  if (entry?.id !== tile.id || (pinned && entry.rev !== tile.rev)) return false
+  // without a revision it was fetched from an upstream, and the store has not got it
+  if (entry?.id !== tile.id || !entry.rev || (pinned && entry.rev !== tile.rev)) return false
   res.outcome = 'hit'
   const headers = {
     ETag: entry.etag,

@@ -1,0 +1,165 @@
+// What a gateway does while what it lives from is killed, and comes back.
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { until } from '../../bench/wait.js'
+import { Store } from '../../loader/store/index.js'
+import { startEmbeddedProcess } from '../support/embedded-process.js'
+import { png, square } from '../support/tiles.js'
+import { startUpstream } from '../support/upstream-server.js'
+import { openGateway, openStore } from './support/stand.js'
+import { ask, closeConnections } from './support/wire.js'
+
+const T1 = '2021-06-01T00:00:00Z'
+const later = step => `2022-01-01T00:00:${String(step).padStart(2, '0')}Z`
+
+const kinds = [
+  { name: 'the embedded store', start: startEmbeddedProcess },
+  ...(findCouchDb() ? [{ name: 'CouchDB', start: () => startCouchDb() }] : []) // it is killed: none that somebody else uses
+]
+
+for (const { name, start } of kinds) {
+  describe(`the gateway, when ${name} or an upstream is killed`, function () {
+    this.timeout(120000)
+    let server
+    let upstream
+    let gateway
+
+    before(async () => {
+      server = await start()
+      upstream = await startUpstream()
+      await openStore(`${server.url}/tiles`, async made => {
+        await made.defineLayer('osm', { minzoom: 3, maxzoom: 5 })
+        await made.write(square({ layer: 'osm', time: T1, z: 3, seed: (x, y) => x * 8 + y }))
+        await made.write(square({ layer: 'osm', time: T1, z: 5, side: 20, seed: (x, y) => 100 + x * 20 + y }))
+        // expires at once: from the first second on, what is served is old
+        await made.defineLayer('old', { minzoom: 3, maxzoom: 3, ttl: 1 })
+        await made.write(square({ layer: 'old', time: T1, z: 3, side: 2, seed: (x, y) => 600 + x * 2 + y }))
+        await made.defineLayer('lasting', { minzoom: 0, maxzoom: 10, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
+        await made.defineLayer('far', { minzoom: 0, maxzoom: 10, ttl: 1, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
+      })
+      gateway = await openGateway(`${server.url}/tiles`)
+    })
+
+    after(async () => {
+      closeConnections()
+      await gateway?.close()
+      await upstream?.close()
+      await server?.close()
+    })
+
+    const get = (path, options) => ask(gateway.url, path, options)
+    const tile = (x, y, z = 3, layer = 'osm') => get(`/${layer}/${z}/${x}/${y}.png`)
+    const healthy = () => until(async () => (await get('/health')).status === 200, { timeout: 30000, what: 'a green /health' })
+
+    /** Clients that ask for tiles all the time, until they are told to stop; then what they saw. */
+    function load (paths, clients = 8) {
+      let stopped = false
+      const seen = { answers: 0, others: /** @type {string[]} */ ([]), longest: 0 }
+      const running = Array.from({ length: clients }, async (_, client) => {
+        for (let turn = client; !stopped; turn++) {
+          const path = paths[turn % paths.length]
+          const started = performance.now()
+          const { status, cut } = await get(path).catch(error => ({ status: error.code, cut: true }))
+          seen.longest = Math.max(seen.longest, performance.now() - started)
+          seen.answers++
+          if (status !== 200 || cut) seen.others.push(`${path} ${status}`)
+          await new Promise(resolve => { setImmediate(resolve) })
+        }
+      })
+      return async () => {
+        stopped = true
+        await Promise.all(running)
+        return seen
+      }
+    }
+
+    it('keeps tiles flowing while the store is away, says so, and sees afterwards what has changed', async () => {
+      const warm = [0, 1, 2, 3].flatMap(x => [0, 1].map(y => `/osm/3/${x}/${y}.png`)).concat('/old/3/0/0.png', '/far/2/1/1.png', '/osm@2021/3/0/0.png', '/db/osm:3:1:1/tile')
+      for (const path of warm) assert.equal((await get(path)).status, 200, path)
+      await until(async () => /max-age=0/.test((await tile(0, 0, 3, 'old')).headers['cache-control']), { what: 'the tile to be old' })
+      const stop = load(warm)
+      await server.kill()
+      await until(async () => (await get('/health')).status === 503, { what: 'a red /health' })
+      const old = await tile(0, 0, 3, 'old')
+      assert.deepEqual([old.status, old.body.equals(png(600))], [200, true])
+      assert.match(old.headers['cache-control'], /max-age=0.*stale-if-error/)
+      for (const path of ['/osm/5/7/7.png', '/osm@2021/5/7/7.png', '/db/layer:osm', '/db/_all_docs', '/db/_changes?feed=longpoll']) {
+        const { status, headers, json } = await get(path)
+        assert.deepEqual([status, headers['cache-control']], [503, 'no-store'], path)
+        assert.ok(+headers['retry-after'] > 0, path)
+        assert.ok(json.reason && !/127\.0\.0\.1|admin/.test(JSON.stringify(json)), JSON.stringify(json))
+      }
+      assert.equal((await get('/')).status, 200, 'the viewer can say it')
+      await server.start()
+      const again = await Store.open(`${server.url}/tiles`)
+      await again.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: later(1), bytes: png(700) }])
+      await until(async () => (await tile(0, 0)).body.equals(png(700)), { timeout: 15000, what: 'what changed meanwhile' })
+      await healthy()
+      assert.equal((await tile(7, 7, 5)).status, 200)
+      assert.equal((await get('/db/layer:osm')).status, 200)
+      const { answers, others, longest } = await stop()
+      assert.deepEqual(others, [], `of ${answers}`)
+      assert.ok(answers > 500, `${answers} answers`)
+      assert.ok(longest < 5000, `the slowest took ${longest} ms`)
+    })
+
+    it('answers every request for tiles that it has to read, while the store is killed', async () => {
+      const cold = Array.from({ length: 400 }, (_, index) => `/osm/5/${index % 20}/${Math.floor(index / 20)}.png`)
+      const answers = cold.map(path => get(path).then(({ status, body, cut }) => ({ path, status, body, cut })))
+      await Promise.race(answers)
+      await server.kill()
+      for (const { path, status, body, cut } of await Promise.all(answers)) {
+        assert.ok(!cut && (status === 200 || status === 503), `${path}: ${status}`)
+        const [, x, y] = /5\/(\d+)\/(\d+)/.exec(path) ?? []
+        if (status === 200) assert.ok(body.equals(png(100 + +x * 20 + +y)), path)
+      }
+      await server.start()
+      await healthy()
+      for (const path of cold) assert.equal((await get(path)).status, 200, path)
+    })
+
+    it('shows a stored tile within a second', async () => {
+      const own = await Store.open(`${server.url}/tiles`)
+      await tile(5, 5)
+      for (let step = 1; step <= 8; step++) {
+        await own.write([{ layer: 'osm', z: 3, x: 5, y: 5, time: later(step), bytes: png(710 + step) }])
+        await until(async () => (await tile(5, 5)).body.equals(png(710 + step)), { timeout: 1000, every: 10, what: `version ${step}` })
+      }
+      await own.write([{ layer: 'osm', z: 3, x: 5, y: 5, time: later(30), gone: true }])
+      await until(async () => (await tile(5, 5)).status === 404, { timeout: 1000, what: 'the tile to be gone' })
+    })
+
+    it('asks the upstream once for a tile that a thousand clients miss', async () => {
+      upstream.requests.length = 0
+      upstream.behave({ wait: 300 })
+      const crowd = new http.Agent({ keepAlive: false, maxSockets: 1000 })
+      const answers = await Promise.all(Array.from({ length: 1000 }, () => get('/lasting/4/3/2.png', { agent: crowd })))
+      crowd.destroy()
+      const wanted = await upstream.tile(4, 3, 2)
+      assert.ok(answers.every(({ status, body }) => status === 200 && body.equals(wanted)))
+      assert.equal(upstream.asked.length, 1)
+      upstream.behave()
+      const versions = await (await Store.open(`${server.url}/tiles`)).versions('lasting', 4, 3, 2)
+      assert.equal(versions.length, 1)
+    })
+
+    it('serves what it has while the upstream is away, and asks it again by itself', async () => {
+      const paths = ['/far/4/3/2.png', '/far/4/3/3.png']
+      for (const path of paths) assert.equal((await get(path)).status, 200, path)
+      await upstream.close()
+      const stop = load(paths, 4)
+      await until(async () => (await get(paths[0])).headers['x-tilecouch-cache'] === 'stale', { what: 'an old tile' })
+      const missing = await get('/far/4/9/9.png')
+      assert.ok([502, 503, 504].includes(missing.status), `${missing.status}`)
+      assert.equal(missing.headers['cache-control'], 'no-store')
+      assert.equal((await get('/health')).status, 200, 'the gateway is well')
+      upstream.epoch++
+      await upstream.start()
+      const [fresh, found] = [await upstream.tile(4, 3, 2), await upstream.tile(4, 9, 9)]
+      await until(async () => (await get('/far/4/9/9.png')).body.equals(found), { timeout: 60000, every: 200, what: 'the tile that was missing' })
+      await until(async () => (await get(paths[0])).body.equals(fresh), { timeout: 60000, every: 200, what: 'the tile that changed upstream' })
+      assert.deepEqual((await stop()).others, [])
+    })
+  })
+}
