@@ -20,7 +20,7 @@ const MOST_UNPACKED = 64e6 // bytes; what unpacks to more than this is no tile
  * @property {string} id
  * @property {string} rev
  * @property {string} time
- * @property {string | null} expires
+ * @property {number} expiresAt milliseconds; Infinity: never
  * @property {string} type
  * @property {Buffer} bytes
  * @property {string} etag quoted
@@ -52,8 +52,8 @@ export class CachePolicy {
   /** @param {AskedTile} asked @param {Found} found */
   of ({ time }, { entry, outcome }) {
     if (time !== undefined) return namesVersion(time, entry.time) ? IMMUTABLE : this.#steady // what expires is the present
-    if (entry.expires === null && outcome !== 'stale') return this.#steady
-    const left = entry.expires === null || outcome === 'stale' ? 0 : Math.floor((Date.parse(entry.expires) - Date.now()) / 1000)
+    if (entry.expiresAt === Infinity && outcome !== 'stale') return this.#steady
+    const left = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
     return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
   }
 }

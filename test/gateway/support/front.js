@@ -21,6 +21,7 @@ export function entryOf ({ bytes = png(1), time = '2024-03-01T00:00:00Z', expire
     time,
     stored: '2024-03-02T00:00:00Z',
     expires,
+    expiresAt: expires === null ? Infinity : Date.parse(expires),
     type,
     bytes,
     etag: `"${createHash('md5').update(bytes).digest('base64')}"`,
