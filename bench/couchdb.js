@@ -88,6 +88,9 @@ ${settings}
     port,
     start,
     kill: () => end(child, 'SIGKILL'),
+    /** Neither answers nor closes anything, until it is thawed. */
+    freeze: () => child.kill('SIGSTOP'),
+    thaw: () => child.kill('SIGCONT'),
     async close () {
       await end(child, 'SIGTERM')
       await rm(dir, { recursive: true, force: true, maxRetries: 5 })

@@ -119,6 +119,31 @@ for (const { name, start } of kinds) {
       for (const path of cold) assert.equal((await get(path)).status, 200, path)
     })
 
+    it('keeps tiles flowing while the store stands still and closes nothing, and gives up on what it waits for', async () => {
+      const warm = ['/osm/3/0/0.png', '/osm/3/1/1.png', '/osm@2021/3/0/0.png']
+      for (const path of warm) assert.equal((await get(path)).status, 200, path)
+      const stop = load(warm, 4)
+      server.freeze()
+      try {
+        const started = performance.now()
+        const waiting = ['/osm/4/1/1.png', '/osm@2021/4/2/2.png'].map(path => get(path))
+        await until(async () => (await get('/health')).status === 503, { what: 'a red /health' })
+        for (const { status, headers } of await Promise.all(waiting)) {
+          assert.equal(status, 503)
+          assert.equal(headers['cache-control'], 'no-store')
+        }
+        assert.ok(performance.now() - started < 20000, 'nobody waits for longer')
+      } finally {
+        server.thaw()
+      }
+      await healthy()
+      assert.equal((await get('/osm/4/1/1.png')).status, 404, 'there is none, and now that is known')
+      const own = await Store.open(`${server.url}/tiles`)
+      await own.write([{ layer: 'osm', z: 3, x: 1, y: 1, time: later(40), bytes: png(720) }])
+      await until(async () => (await tile(1, 1)).body.equals(png(720)), { what: 'what was stored afterwards' })
+      assert.deepEqual((await stop()).others, [])
+    })
+
     it('shows a stored tile within a second', async () => {
       const own = await Store.open(`${server.url}/tiles`)
       await tile(5, 5)

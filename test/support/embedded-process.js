@@ -28,6 +28,9 @@ export async function startEmbeddedProcess () {
     url,
     start,
     kill: () => end(child, 'SIGKILL'),
+    /** Neither answers nor closes anything, until it is thawed. */
+    freeze: () => child.kill('SIGSTOP'),
+    thaw: () => child.kill('SIGCONT'),
     async close () {
       await end(child, 'SIGTERM')
       await rm(dir, { recursive: true, force: true, maxRetries: 5 })
