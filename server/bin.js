@@ -2,7 +2,6 @@
 // The command line. It lives here since only server/ may know both the loader and the embedded store.
 import { createProgram } from '../loader/cli/program.js'
 import { addServerCommands } from './commands.js'
-import { openEmbedded } from './up.js'
 
 // whoever read the output has seen enough: `tilecouch history … | head`
 process.stdout.on('error', error => {
@@ -11,5 +10,6 @@ process.stdout.on('error', error => {
 })
 
 // the server that runs on the folder, or one of its own, on any port, for as long as the command takes
-const { run } = createProgram({ openEmbedded: dir => openEmbedded(dir, { port: 0 }), extend: addServerCommands })
+const openEmbedded = async dir => (await import('./up.js')).openEmbedded(dir, { port: 0 }) // PouchDB is for those alone who use it
+const { run } = createProgram({ openEmbedded, extend: addServerCommands })
 process.exitCode = await run(process.argv.slice(2))

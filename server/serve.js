@@ -4,7 +4,6 @@ import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couch
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { createLog, secretsOf } from './gateway/log.js'
-import { openEmbedded } from './up.js'
 
 /**
  * @typedef {object} Serving
@@ -36,7 +35,7 @@ export async function serve (options, { signal, warnings = [], env = process.env
   const named = options.db ? await resolveDatabase(options.db, { env }) : null
   const log = createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: named }) })
   for (const warning of warnings) log.warn(warning)
-  const embedded = named ? null : await openEmbedded(options.data)
+  const embedded = named ? null : await (await import('./up.js')).openEmbedded(options.data) // a gateway of a CouchDB need not load PouchDB
   const db = named ?? withDatabase(/** @type {string} */ (embedded?.url))
   try {
     if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
