@@ -16,15 +16,15 @@ import { MISSING, findWrk, runWrk, writeList } from './serve/wrk.js'
 const CONNECTIONS = 16
 const CHANGES = 20 // tiles that change every second
 const EVERY = 500 // milliseconds between samples
-const LIST = 100_000 // requests of a part; the next part has others
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
   const wrk = findWrk()
   if (!wrk) throw new Error(MISSING)
   const scale = quick
-    ? { tiles: 2000, memory: '4MB', requests: 30_000, part: 2, longest: 30 }
-    : { tiles: 40_000, memory: '64MB', requests: 3_600_000, part: 15, longest: 1500 }
+    ? { tiles: 2000, memory: '4MB', requests: 30_000, list: 5000, part: 2, longest: 40 }
+    // list: requests of a part; each part has others, for so many seconds; longest: seconds after which there are enough
+    : { tiles: 40_000, memory: '64MB', requests: 3_600_000, list: 100_000, part: 15, longest: 1500 }
   const stop = new AbortController()
   const abort = () => stop.abort(new Error('interrupted'))
   process.once('SIGINT', abort).once('SIGTERM', abort)
@@ -71,12 +71,12 @@ export async function run ({ server, quick, log }) {
 }
 
 /** Part after part, each with requests of its own, until there were enough or it takes too long. */
-async function sendAll ({ wrk, url, wanted, dir, requests: target, part, longest, signal, log }) {
+async function sendAll ({ wrk, url, wanted, dir, requests: target, list: length, part, longest, signal, log }) {
   const list = path.join(dir, 'requests')
   const start = performance.now()
   let requests = 0
   for (let number = 0; requests < target && performance.now() - start < longest * 1000; number++) {
-    await writeList(list, [...mixOf(wanted, LIST, number)])
+    await writeList(list, [...mixOf(wanted, length, number)])
     const { requests: done, seconds, errors } = await runWrk(wrk, { url, list, connections: CONNECTIONS, seconds: part, signal })
     const { status, ...broken } = errors
     if (Object.values(broken).some(Boolean)) throw new Error(`the gateway broke connections: ${JSON.stringify(broken)}`)
