@@ -1,0 +1,130 @@
+// Random writers and readers against a naive model: whatever is answered, the store held it at some moment from one second
+// before the question on. Memory is small, answers are late, and the feed breaks now and then.
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Store } from '../../loader/store/index.js'
+import { random } from '../../bench/tiles.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { openService } from './support/service.js'
+
+const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const LASTS = +(process.env.TILECOUCH_MODEL_SECONDS ?? 4) * 1000 // milliseconds
+const OLDEST = 1000 // milliseconds that an answer may be behind
+const TILES = 12
+const WRITERS = 3
+const YEARS = 60
+
+const timeOf = year => `${2000 + year}-01-01T00:00:00Z`
+
+/** One tile: everything the store may have held of it, and when. A version is [year, seed], seed null when it is gone. */
+class History {
+  constructor () {
+    /** @type {{versions: [number, number | null][], from: number, to: number}[]} */
+    this.states = [{ versions: [], from: -Infinity, to: Infinity }]
+    this.year = 0
+  }
+
+  /** From the moment the write begins the store may hold it; from the moment it has ended it holds nothing older. */
+  begin (year, seed) {
+    const { versions } = this.states[this.states.length - 1]
+    // what does not change is no version
+    const shown = versions.at(-1)?.[1] ?? null
+    if (shown === seed) return () => {}
+    const before = this.states[this.states.length - 1]
+    this.states.push({ versions: [...versions, [year, seed]], from: performance.now(), to: Infinity })
+    return () => { before.to = performance.now() }
+  }
+
+  /** Everything that may have been shown as of a year, or as the present, between two moments. */
+  shown (year, from, to) {
+    return this.states.filter(state => state.from <= to && state.to >= from)
+      .map(({ versions }) => versions.filter(([then]) => year === undefined || then <= year).at(-1)?.[1] ?? null)
+  }
+}
+
+onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
+  it('are never older than a second, in memory or not', async function () {
+    this.timeout(LASTS + 60000)
+    const next = random(SEED)
+    const pick = most => Math.floor(next() * most)
+    const store = await Store.create(await backend.database())
+    await store.defineLayer('osm', {})
+    // room for some ten tiles, versions and timelines
+    const service = await openService(`${await backend.url()}/${store.couch.db}`, { memory: 16000, limits: { missing: 60000 } })
+    const tiles = Array.from({ length: TILES }, () => new History())
+    const counts = { reads: 0, hits: 0, writes: 0, breaks: 0 }
+    const until = performance.now() + LASTS
+    const running = () => performance.now() < until
+
+    service.front.rule(async ({ kind }) => {
+      if (kind !== 'changes' && next() < 0.3) await sleep(pick(60))
+    })
+
+    // each writer has tiles of its own: what two write to one at once has no order that a model could know
+    async function write (writer) {
+      while (running()) {
+        const x = pick(TILES / WRITERS) * WRITERS + writer
+        const tile = tiles[x]
+        if (tile.year >= YEARS) continue
+        const year = ++tile.year
+        const seed = next() < 0.2 ? null : pick(40)
+        const end = tile.begin(year, seed)
+        const { failed } = await store.write([{ layer: 'osm', z: 5, x, y: 0, time: timeOf(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }])
+        end()
+        assert.equal(failed, 0)
+        counts.writes++
+        await sleep(pick(60))
+      }
+    }
+
+    async function read () {
+      while (running()) {
+        const x = pick(TILES)
+        const year = next() < 0.5 ? undefined : pick(tiles[x].year + 2)
+        const started = performance.now()
+        const found = await service.tiles.get('osm', 5, x, 0, year === undefined ? undefined : timeOf(year)).catch(error => {
+          if (error.code === 'TILE_NOT_FOUND') return null
+          // an answer that was broken off, time and again: no answer is no wrong one
+          if (error.code === 'UNREACHABLE' || error.code === 'BAD_ANSWER') return undefined
+          throw error
+        })
+        if (found === undefined) continue
+        const allowed = tiles[x].shown(year, started - OLDEST, performance.now())
+        const isAllowed = allowed.some(seed => seed === null ? found === null : found?.entry.bytes.equals(png(seed)))
+        assert.ok(isAllowed, `tile ${x} as of ${year ?? 'now'}: ${found?.outcome} ${found?.entry.time} is none of ${allowed}`)
+        counts.reads++
+        if (found?.outcome === 'hit') counts.hits++
+        assert.ok(service.memory.bytes <= service.memory.maxBytes)
+        if (next() < 0.2) await sleep(pick(10))
+      }
+    }
+
+    async function breakFeed () {
+      while (running()) {
+        await sleep(300 + pick(400))
+        // every connection breaks, in the middle of whatever it carries
+        const port = +new URL(service.front.url).port
+        await service.front.stop()
+        await service.front.restart(port)
+        counts.breaks++
+      }
+    }
+
+    await Promise.all([...Array.from({ length: WRITERS }, (_, writer) => write(writer)), ...Array.from({ length: 8 }, read), breakFeed()])
+    console.log(`      ${JSON.stringify(counts)}`)
+    assert.ok(counts.reads > 100 && counts.hits > 20 && counts.writes > 10, JSON.stringify(counts))
+
+    // when all is quiet, all is as the store has it
+    await sleep(OLDEST)
+    for (const [x, tile] of tiles.entries()) {
+      for (let year = 0; year <= tile.year; year++) {
+        const [expected] = tile.shown(year, performance.now(), Infinity)
+        const found = await service.tiles.get('osm', 5, x, 0, timeOf(year)).catch(() => null)
+        assert.ok(expected === null ? !found : found?.entry.bytes.equals(png(expected)), `tile ${x} as of ${year}`)
+      }
+    }
+    await service.close()
+    await store.destroy()
+  })
+})
