@@ -79,7 +79,7 @@ export class Gate {
         this.#pause(wait)
         if (attempt >= this.#limits.retries || wait > this.#limits.patience) throw error
       } finally {
-        if (probe) this.#endProbe()
+        if (probe) this.#probing = false // also when it was stopped before it could tell: the next one tries
       }
     }
   }
@@ -122,12 +122,6 @@ export class Gate {
     const seconds = Math.min(this.#limits.open * 2 ** this.#opened++, this.#limits.openMost)
     this.circuit = 'open'
     this.#openUntil = performance.now() + seconds * 1000
-  }
-
-  // one that was stopped before it could tell leaves the trying to the next
-  #endProbe () {
-    this.#probing = false
-    if (this.circuit === 'half-open') this.circuit = 'open'
   }
 
   #pause (seconds) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
@@ -211,11 +212,41 @@ describe('fetching from an upstream', () => {
     await assert.rejects(closing.fetch(TILE), { code: 'ABORTED' })
   })
 
-  it('asks again by itself when a kept connection had gone', async () => {
-    const upstream = given.open()
-    await upstream.fetch(TILE)
-    await given.server.close()
-    await given.server.start()
-    assert.equal((await upstream.fetch(TILE)).kind, 'tiles')
+  it('asks again by itself when a kept connection had gone, once', async () => {
+    const bytes = await given.server.tile(5, 17, 11)
+    const seen = new WeakSet()
+    const asked = []
+    // answers the first request of a connection, and ends it at the second
+    const server = createServer((req, res) => {
+      asked.push(req.url)
+      if (req.url?.includes('never') || seen.has(req.socket)) return req.socket.destroy()
+      seen.add(req.socket)
+      res.end(bytes)
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+    try {
+      const upstream = given.open({ url: `http://127.0.0.1:${port}/{z}/{x}/{y}`, concurrency: 1 })
+      for (let time = 0; time < 4; time++) assert.deepEqual(await bytesOf(upstream), bytes)
+      assert.equal(asked.length, 7)
+      const never = given.open({ url: `http://127.0.0.1:${port}/never/{z}/{x}/{y}` })
+      await assert.rejects(never.fetch(TILE), { code: 'UPSTREAM_UNREACHABLE', message: /the connection was closed/ })
+      assert.equal(asked.length, 9)
+    } finally {
+      server.closeAllConnections()
+      await new Promise(resolve => { server.close(resolve) })
+    }
+  })
+
+  it('leaves no timer behind that would keep a process from ending', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+    await null // the timer of the test itself is set once it has begun to wait
+    const before = timers()
+    const upstream = given.open({ timeout: 300, rate: 100 })
+    for (let x = 0; x < 3; x++) await upstream.fetch({ ...TILE, x })
+    given.server.behave({ status: 429, retryAfter: 200 })
+    assert.equal(await codeOf(upstream.fetch({ ...TILE, x: 4 })), 'UPSTREAM_REFUSED')
+    await upstream.close()
+    await until(() => timers() <= before, { what: 'the timers to go' })
   })
 })

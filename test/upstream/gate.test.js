@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 import { Gate } from '../../loader/upstream/gate.js'
 import { Recall } from '../../loader/upstream/recall.js'
@@ -39,6 +40,16 @@ describe('how much an upstream is asked', () => {
     assert.ok(times[11] - times[0] >= 11 * 50 - 60, `${times[11] - times[0]} ms for 12 requests`)
     // whatever a busy machine does to the moments of arrival, no second sees more than it may
     for (let first = 0; first + 6 < times.length; first++) assert.ok(times[first + 6] - times[first] > 150, 'never six at once')
+  })
+
+  it('is never two requests within the time of one, however long the one before took', async () => {
+    const gate = new Gate('http://h', { concurrency: 1, rate: 5 })
+    const started = []
+    await Promise.all([250, 5, 5, 5].map(milliseconds => gate.run(async () => {
+      started.push(Date.now())
+      await sleep(milliseconds)
+    })))
+    for (let index = 1; index < started.length; index++) assert.ok(started[index] - started[index - 1] >= 198, `${started.map(time => time - started[0])}`)
   })
 
   it('is nothing more once too many wait, and that is said at once', async () => {

@@ -163,6 +163,18 @@ onEachStore('keeping what an upstream gave', backend => {
     await checkInvariants(url)
   })
 
+  it('takes "nothing changed" for no more than the address it was said of', async () => {
+    const upstream = given.open({ type: 'wms', metatile: 2, buffer: 16 }, { ttl: 60 })
+    const answer = await upstream.fetch(TILE)
+    assert.ok(answer.kind === 'tiles')
+    const { digest, ...origin } = answer.origin
+    await keep(store, 'osm', { ...answer, origin })
+    // the same ETag, of another address
+    await store.extend([{ id: 'osm:5:16:11', origin: { ...origin, url: 'http://elsewhere/' } }])
+    const kept = await keep(store, 'osm', { kind: 'unchanged', tiles: answer.tiles.map(({ z, x, y }) => ({ z, x, y })), asked: TILE, origin, expires: null }, { head: await head() })
+    assert.deepEqual(kept.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
+  })
+
   it('tells what the store refused, and goes on with the rest', async () => {
     const answer = await given.open().fetch(TILE)
     assert.ok(answer.kind === 'tiles')
