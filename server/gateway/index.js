@@ -17,7 +17,7 @@ import { publicUrlOf } from './public-url.js'
 import { closeDb, db } from './routes/db.js'
 import { health } from './routes/health.js'
 import { metrics as metricsRoute } from './routes/metrics.js'
-import { tile } from './routes/tile.js'
+import { PATIENCE, tile } from './routes/tile.js'
 import { tilejson } from './routes/tilejson.js'
 import { times } from './routes/times.js'
 import { versions } from './routes/versions.js'
@@ -68,6 +68,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     policy: new CachePolicy(options),
     publicUrl: publicUrlOf(options),
     signal: stopping.signal,
+    patience: PATIENCE,
     answerTile: (asked, req, res) => tile(ctx, asked, req, res)
   }
   const apart = options.opsPort !== null

@@ -7,6 +7,7 @@ export const listenerDefaults = {
   keepAliveTimeout: 75000, // milliseconds an idle connection is kept: longer than load balancers keep theirs, or they would send into a closed one
   headersTimeout: 15000, // milliseconds the head of a request may take to come
   requestTimeout: 30000, // milliseconds all of a request may take to come
+  checking: 5000, // milliseconds between two looks for requests that come too slowly
   maxHeaderSize: 16384, // bytes of a head, address included
   backlog: 1024, // connections that wait to be accepted
   linger: 500 // milliseconds after an answer in which, at a shutdown, the next request may be on its way
@@ -39,9 +40,9 @@ export class Listener {
   constructor (handler, options = {}) {
     this.#handler = handler
     this.#options = { ...listenerDefaults, ...options }
-    const { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize, maxConnections } = this.#options
+    const { keepAliveTimeout, headersTimeout, requestTimeout, checking, maxHeaderSize, maxConnections } = this.#options
     const timeouts = { keepAliveTimeout, requestTimeout, headersTimeout: Math.min(headersTimeout, requestTimeout || Infinity) }
-    this.#server = createServer({ ...timeouts, maxHeaderSize, noDelay: true, connectionsCheckingInterval: 5000 })
+    this.#server = createServer({ ...timeouts, maxHeaderSize, connectionsCheckingInterval: checking })
     if (maxConnections) this.#server.maxConnections = maxConnections
     this.#server
       .on('request', (req, res) => this.#take(req, res))

@@ -94,6 +94,16 @@ describe('the gateway over HTTP', () => {
     assert.equal((await get('/osm/1/0/0.png')).status, 200, 'others are served')
   })
 
+  it('waits for no client that sends its request a letter at a time, and takes no more than it was told to', async () => {
+    await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2 } })
+    const slow = await speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', { patience: 20000 })
+    assert.deepEqual(statuses(slow), [408])
+    assert.match(slow, /Connection: close[\s\S]*too slowly/)
+    const talks = await Promise.all(Array.from({ length: 6 }, () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { patience: 1000 })))
+    const answered = talks.filter(text => text.includes('HTTP/1.1 200')).length
+    assert.ok(answered > 0 && answered <= 2, `${answered} of 6`)
+  })
+
   it('answers several requests sent at once in their order', async () => {
     const late = gate()
     await open({ get: async () => { await late.passed; return entryOf({ bytes: png(7) }) } })
@@ -108,10 +118,11 @@ describe('the gateway over HTTP', () => {
 
   it('gives up on a store that does not answer, and on clients that leave', async () => {
     const signals = []
-    await open({ options: { requestTimeout: 0.05 }, get: (id, signal) => new Promise((resolve, reject) => { signals.push(signal); signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))) }) })
+    await open({ get: (id, signal) => new Promise((resolve, reject) => { signals.push(signal); signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))) }) })
+    front.ctx.patience = 50
     const { status, json } = await get('/osm/1/1/1.png')
     assert.deepEqual([status, json.error], [503, 'UNREACHABLE'])
-    front.ctx.options.requestTimeout = 60
+    front.ctx.patience = 60000
     const socket = net.connect(front.port, '127.0.0.1').on('error', () => {})
     socket.write('GET /osm/1/1/0.png HTTP/1.1\r\nHost: x\r\n\r\n')
     await until(() => signals.length === 2, { what: 'the question' })

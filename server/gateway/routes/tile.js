@@ -2,6 +2,9 @@
 import { TilecouchError } from '../../../core/index.js'
 import { sendMissing, sendTile } from '../answer.js'
 
+/** Milliseconds until a client is told to try again later. What was begun for it goes on, so that then it is there. */
+export const PATIENCE = 60000
+
 /**
  * @param {any} ctx @param {import('../router.js').AskedTile} asked
  * @param {import('../answer.js').Request} req @param {import('../answer.js').Response} res
@@ -20,13 +23,13 @@ async function wait (ctx, asked, req, res) {
   const timer = setTimeout(() => {
     late = true
     gone.abort()
-  }, ctx.options.requestTimeout * 1000)
+  }, ctx.patience)
   res.once('close', leave)
   try {
     const found = await ctx.tiles.get(layer, z, x, y, time, { signal: gone.signal })
     if (!res.destroyed) await sendTile(ctx, asked, req, res, found)
   } catch (error) {
-    if (late) throw new TilecouchError('UNREACHABLE', { url: 'the store', why: `no answer within ${ctx.options.requestTimeout} seconds` }, { cause: error })
+    if (late) throw new TilecouchError('UNREACHABLE', { url: 'the store', why: `no tile within ${ctx.patience / 1000} seconds` }, { cause: error })
     if (error.code !== 'TILE_NOT_FOUND') throw error
     await sendMissing(ctx, req, res, error, await ctx.layers.get(layer))
   } finally {

@@ -9,7 +9,7 @@ import { Listener } from '../../../server/gateway/listener.js'
 import { createLog } from '../../../server/gateway/log.js'
 import { publicUrlOf } from '../../../server/gateway/public-url.js'
 import { health } from '../../../server/gateway/routes/health.js'
-import { tile } from '../../../server/gateway/routes/tile.js'
+import { PATIENCE, tile } from '../../../server/gateway/routes/tile.js'
 import { tilejson } from '../../../server/gateway/routes/tilejson.js'
 import { png } from '../../support/tiles.js'
 
@@ -51,6 +51,7 @@ export async function openFront ({ options = {}, kept = {}, get, layers = { osm:
     options: all,
     store,
     signal: stopping.signal,
+    patience: PATIENCE,
     tiles: {
       peek: (...asked) => kept[idOf(...asked)] && { entry: kept[idOf(...asked)], outcome: kept[idOf(...asked)].outcome ?? 'hit' },
       get: async (layer, z, x, y, time, { signal }) => ({ entry: await (get ?? missing)(idOf(layer, z, x, y, time), signal), outcome: 'miss' })
