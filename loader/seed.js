@@ -124,10 +124,7 @@ async function run (jobs, { fetcher, keeper, tally, concurrency, onProgress }) {
       tally.requests++
       tally.tiles += job.tiles.length
       if (error) for (const { id } of job.tiles) tally.fail({ id, code: error.code, reason: error.message })
-      else {
-        if (answer.kind !== 'missing') tally.fetched += job.tiles.length
-        await keeper.add(job, answer)
-      }
+      else await keeper.add(job, answer)
       onProgress?.(tally)
     }
   } catch (error) {

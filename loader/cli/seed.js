@@ -12,6 +12,7 @@ import { bytes, count, duration, plural, table } from './output.js'
 import { ProgressLine } from './progress.js'
 
 const SHOWN_FAILURES = 20 // lines; --failed and --json have more
+const MOST_AT_ONCE = 64 // requests, as in an upstream
 const MANY = 1e6 // tiles: said loudly
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
@@ -49,7 +50,7 @@ async function seedCommand (context, options, layer) {
     ...await whatOf(options, layer),
     refreshBefore: options.refreshBefore === undefined ? undefined : timeOf(options.refreshBefore),
     rate: options.rate === undefined ? undefined : rateOf(options.rate),
-    concurrency: wholeNumber('--concurrency', options.concurrency, 2),
+    concurrency: concurrencyOf(options.concurrency),
     dryRun: Boolean(options.dryRun),
     permission: Boolean(options.iHavePermission),
     userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
@@ -72,7 +73,7 @@ async function seedCommand (context, options, layer) {
         onPlan: made => { plan = made; announce(output, layer, made); progress.begin(made.tiles) },
         onProgress: tally => progress.show(tally),
         onFailure: failure => list?.add(failure),
-        onTrouble: error => output.note(`Waiting: ${error.message}`)
+        onTrouble: error => { progress.end(); output.note(`Waiting: ${error.message}`) }
       })
       ended(summary)
       await list?.close()
@@ -119,6 +120,12 @@ function rateOf (text) {
   const rate = match ? +match[1] / ({ s: 1, m: 60, h: 3600 })[match[2] ?? 's'] : NaN
   if (!(rate >= 0.01 && rate <= 1000)) throw new TilecouchError('BAD_OPTION', { option: '--rate', value: text })
   return rate
+}
+
+function concurrencyOf (text) {
+  const value = wholeNumber('--concurrency', text, 2)
+  if (value !== undefined && value > MOST_AT_ONCE) throw new TilecouchError('BAD_OPTION', { option: '--concurrency', value: text })
+  return value
 }
 
 function secretsOf (text) {

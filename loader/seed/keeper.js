@@ -54,6 +54,7 @@ export class Keeper {
 
   /** @param {import('./fresh.js').Wanted} tile */
   #take ({ z, x, y, id, head }, found, answer) {
+    this.tally.fetched++
     const time = now()
     const origin = { ...answer.origin, checked: time }
     if (head && (!found || (head.digest && digestOf(found.bytes) === head.digest))) {
@@ -95,7 +96,7 @@ export class Keeper {
     for (const [type, count] of Object.entries(written.types)) tally.types[type] = (tally.types[type] ?? 0) + count
     // nobody who may not write fetches on in vain
     const [first] = written.failures
-    if (written.failed === versions.length && written.failures.every(({ code }) => code === 'REFUSED')) throw new TilecouchError('REFUSED', first)
+    if (written.failed === versions.length && written.failures.every(({ code }) => code === 'REFUSED')) throw new TilecouchError('FORBIDDEN', { url: this.store.url, reason: first.reason })
   }
 
   /** Everything that was given is in the store, or an error says why not. */

@@ -163,6 +163,16 @@ onEachStore('seeding', backend => {
     assert.equal((await map.tiles()).length, 16)
   })
 
+  it('brings back a tile that was gone, as a new version', async () => {
+    await map.define()
+    const time = '2020-01-01T00:00:00Z'
+    await map.store.write([{ layer: 'map', z: 0, x: 0, y: 0, time, bytes: await map.upstream.tile(0, 0, 0) }, { layer: 'map', z: 0, x: 0, y: 0, time: '2021-01-01T00:00:00Z', gone: true }])
+    assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 0 } })), { tiles: 1, fresh: 1 }, 'that it is gone is known')
+    const summary = await map.seed({ zooms: { min: 0, max: 0 }, refreshBefore: addSeconds(now(), 60) })
+    assert.deepEqual(counts(summary), { tiles: 1, fetched: 1, changed: 1 })
+    assert.deepEqual((await map.store.versions('map', 0, 0, 0)).map(({ gone }) => gone), [false, true, false])
+  })
+
   it('tells a layer what its tiles are that did not say', async () => {
     await map.define()
     await map.seed({ zooms: { min: 0, max: 1 } })

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
-import { onEachStore } from '../support/backends.js'
+import { parseArea } from '../../core/index.js'
+import { publish } from '../../loader/publish.js'
+import { seed } from '../../loader/seed.js'
+import { Store } from '../../loader/store/index.js'
+import { as, onEachStore } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 import { adds, counts, pyramid, QUICK, useSeeding } from './helpers.js'
 
@@ -177,6 +181,20 @@ onEachStore('seeding in trouble', backend => {
     stop.abort()
     await assert.rejects(seeding, { code: 'ABORTED' })
   })
+
+  if (backend.supports.users) {
+    it('stops at the first batch when it may not write', async () => {
+      await map.define()
+      await publish(map.store)
+      const nobody = await Store.open(as(map.url))
+      await assert.rejects(seed(nobody, 'map', { area: parseArea({ bbox: '-180,-85,180,85' }), zooms: { min: 0, max: 5 }, patience: QUICK }), error => {
+        assert.deepEqual([error.code, error.summary.new], ['FORBIDDEN', 0])
+        assert.match(error.message, /writing needs an admin/)
+        return true
+      })
+      assert.ok(map.asked().length < 1000)
+    })
+  }
 
   it('seeds nothing that is not to be seeded', async () => {
     await assert.rejects(map.seed(), { code: 'LAYER_NOT_FOUND' })
