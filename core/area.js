@@ -21,7 +21,7 @@ export function parseArea ({ bbox, polygon }) {
   const sweep = new Sweep(polygons)
   if (!sweep.size) {
     const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
-    throw new TilecouchError('BAD_AREA', { why: beyond ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles` : 'nothing is left of it: its holes take all of it away' })
+    throw new TilecouchError('BAD_AREA', { why: beyond ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles` : 'nothing lies inside: its edges cancel each other out' })
   }
   return new Area({ bbox: around(polygons), boxes, sweep })
 }
