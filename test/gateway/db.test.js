@@ -42,7 +42,7 @@ onEachStore('the store at /db', backend => {
   const accept = 'application/json' // to who says nothing CouchDB sends documents and images in several parts
   const at = (text, { headers, ...options } = {}) => ask(gateway.url, `/db${text}`, { headers: { accept, ...headers }, ...options })
   const question = (text, body) => post(gateway.url, `/db${text}`, body, { headers: { accept } })
-  const direct = text => json(url + text)
+  const direct = text => json(url + text, { headers: { accept } })
   const asked = (text, body) => json(url + text, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   const key = value => encodeURIComponent(JSON.stringify(value))
 
@@ -159,6 +159,16 @@ onEachStore('the store at /db', backend => {
     await until(() => seen.includes('"osm:3:3:2"'), { what: 'the second change' })
     leaving.abort()
     await feed
+  })
+
+  it('ends its feeds when the gateway ends, and does not wait for them', async () => {
+    const own = await openGateway(url, { grace: 20 })
+    const response = await fetch(`${own.url}/db/_changes?feed=continuous&heartbeat=1000`)
+    const started = performance.now()
+    const ended = assert.rejects(response.text())
+    await own.close()
+    await ended
+    assert.ok(performance.now() - started < 5000)
   })
 
   describe('for PouchDB', () => {

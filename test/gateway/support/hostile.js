@@ -12,7 +12,7 @@ const VALUES = ['', 'x', '-1', '0', '1', '1e999', '99999999999999999999', 'true'
 const WMTS_NAMES = ['SERVICE', 'service', 'REQUEST', 'VERSION', 'LAYER', 'STYLE', 'FORMAT', 'TILEMATRIXSET', 'TILEMATRIX', 'TILEROW', 'TILECOL', 'TIME', 'time', 'I', 'J', 'INFOFORMAT', 'ACCEPTVERSIONS', 'SECTIONS', 'UPDATESEQUENCE', 'EXCEPTIONS', 'request', 'BBOX', 'WIDTH']
 const WMTS_VALUES = ['WMTS', 'WMS', 'GetTile', 'GetCapabilities', 'getcapabilities', 'GetMap', '1.0.0', '9.9.9', 'osm', 'default', 'image/png', 'image/jpeg', 'text/html', 'WebMercatorQuad', 'GoogleMapsCompatible', 'EPSG:3857', '<!DOCTYPE x [<!ENTITY y SYSTEM "file:///etc/passwd">]>', '&lt;&x;', ']]>', '2024', '2024-01-01/2025-01-01', 'current']
 const BODIES = ['', 'null', '0', '"x"', '[]', '{}', '{', '[[[[', '\u0000', '{"docs":null}', '{"docs":[null]}', '{"docs":[{"id":null}]}', '{"docs":[{"id":""}]}', '{"docs":[{"id":"osm:3:0:0","rev":"x"}]}', '{"docs":[{"id":"osm:3:0:0","atts_since":5}]}', '{"docs":[{"id":"_design/tiles"},{"id":"_local/x"},{"id":"../x"}]}', '{"keys":null}', '{"keys":[null,{},[],5,"",true]}', '{"keys":["osm:3:0:0","__proto__","\\u0000","\\ud800"]}', '{"queries":null}', '{"queries":[null]}', '{"queries":[{"keys":5}]}', '{"queries":[{"limit":"x"}]}', '{"queries":[{"startkey":{},"endkey":null,"skip":-1}]}', '{"queries":[{"group_level":"x"}]}', '{"queries":[{"include_docs":5,"descending":"x"}]}', '{"selector":null}', '{"selector":{"$or":5}}', '{"selector":{"a":{"$regex":"("}}}', '{"selector":{"_id":{"$regex":"^(a+)+$"}}}', '{"selector":{"$and":[{"$not":null}]}}', '{"selector":{"a":{"$elemMatch":5}}}', '{"selector":{"a":{"$in":5}}}', '{"selector":{"a":{"$mod":[0,0]}}}', '{"selector":{"$nope":1}}', '{"selector":{},"sort":[5]}', '{"selector":{},"fields":5}', '{"selector":{},"limit":-1}', '{"selector":{},"use_index":5}', '{"selector":{},"bookmark":"nope"}', '{"selector":{},"bookmark":5}', '{"selector":{"_id":{"$gt":null}},"r":99}', '{"doc_ids":5}', '{"doc_ids":[5]}', '{"osm:3:0:0":["1-x",5]}', '{"osm:3:0:0":["9-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]}', '{"limit":"x","skip":-1}', '{"_id":"intruder"}', '{"docs":[{"_id":"intruder"}]}', `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, `{"selector":${'{"$not":'.repeat(200)}{}${'}'.repeat(200)}}`, `{"keys":["${'x'.repeat(60000)}"]}`]
-const METHODS = [...Array(40).fill('GET'), ...Array(6).fill('HEAD'), 'POST', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'COPY', 'MOVE', 'PROPFIND', 'SEARCH', 'TRACE', 'LOCK', 'REPORT', 'M-SEARCH', 'PURGE', 'LINK']
+const METHODS = [...Array(120).fill('GET'), ...Array(15).fill('HEAD'), 'POST', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'COPY', 'MOVE', 'PROPFIND', 'SEARCH', 'TRACE', 'LOCK', 'REPORT', 'M-SEARCH', 'PURGE', 'LINK']
 const HEADERS = {
   Range: ['bytes=0-', 'bytes=-1', 'bytes=5-2', 'bytes=0-0,5-5', `bytes=${'0-1,'.repeat(200)}5-6`, 'bytes=99999999999999999999-', 'items=1', 'bytes=abc', ''],
   'If-None-Match': ['*', '"x"', 'W/"x"', ',,,', '"'.repeat(500), `"${'a'.repeat(7000)}"`, '\\'],
@@ -48,7 +48,7 @@ const HEADERS = {
   'X-Huge': ['y'.repeat(9000)],
   'X-Latin': ['\u00e4\u00f6\u00fc']
 }
-const HOSTS = ['x', 'x', 'x', '', 'evil.example', '127.0.0.1:5984', '[::1]:80', 'a b', '"><script>', '../..', 'x'.repeat(500), '@', 'x:99999999']
+const HOSTS = [...Array(30).fill('x'), '', 'evil.example', '127.0.0.1:5984', '[::1]:80', 'a b', '"><script>', '../..', 'x'.repeat(500), '@', 'x:99999999']
 
 /**
  * @typedef {{method: string, target: string, headers: [string, string][], body: string, broken: boolean}} Hostile broken: not even HTTP
@@ -67,7 +67,26 @@ export function hostile (seed) {
   const tile = () => `${number()}/${number()}/${number()}${pick(EXTS)}`
   const reference = () => pick(LAYERS) + (chance(0.5) ? '' : pick(TIMES))
 
+  /** Right but for one part, and sometimes right. */
+  const nearly = (parts, between, odd = ODD) => {
+    const wrong = Math.floor(next() * parts.length * 1.3)
+    return parts.map((part, index) => index === wrong ? pick(odd) : part).join(between)
+  }
+  const nearlyWmts = (...more) => nearly(['SERVICE=WMTS', 'VERSION=1.0.0', ...more], '&', ['', ...VALUES.map(value => `TIME=${encode(value)}`), ...ODD.map(value => `TILEROW=${encode(value)}`), ...WMTS_VALUES.map(value => `${pick(WMTS_NAMES)}=${encode(value)}`)])
+
   const addresses = [
+    () => `/${nearly(['osm', '3', '1', '1'], '/')}.png`,
+    () => `/${nearly([`osm${pick(TIMES)}`, '3', '1', '1'], '/')}${pick(EXTS)}`,
+    () => `/${nearly(['tms', '1.0.0', 'osm@2021', '3', '1', '6'], '/')}.png`,
+    () => `/${nearly(['quadkey', 'osm', '003.png'], '/')}`,
+    () => `/osm/times.json?${nearly(['bbox=-180,-85,180,85', 'z=3'], '&', VALUES.map(value => `bbox=${encode(value)}`))}`,
+    () => `/wmts?${nearlyWmts('REQUEST=GetTile', 'LAYER=osm', 'STYLE=default', 'FORMAT=image/png', 'TILEMATRIXSET=WebMercatorQuad', 'TILEMATRIX=3', 'TILEROW=1', 'TILECOL=1')}`,
+    () => `/wmts?${nearlyWmts('REQUEST=GetCapabilities')}`,
+    () => `/wmts/${nearly(['osm', 'default', 'WebMercatorQuad', '3', '1', '1'], '/')}.png`,
+    () => `/wmts/${nearly(['osm', 'default', pick(TIMES).slice(1) || 'current', 'WebMercatorQuad', '3', '1', '1'], '/')}.png`,
+    () => `/db/${nearly(['_design', 'versions', '_view', 'by_tile'], '/', STEPS)}?${nearly(['reduce=false', 'limit=2', 'startkey=["osm",3]'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
+    () => `/db/_changes?${nearly(['limit=2', 'since=0', 'style=all_docs', 'timeout=20'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
+    () => `/db/osm:3:1:1/tile?${pick(NAMES)}=${encode(pick(VALUES))}`,
     () => `/${reference()}/${tile()}`,
     () => `/${reference()}/${tile()}?${query()}`,
     () => `/tms/${pick(['1.0.0', '1.0', '..'])}/${reference()}/${tile()}`,
