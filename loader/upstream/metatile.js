@@ -60,7 +60,8 @@ export async function cut (bytes, { block, rectangle, tileSize, type }) {
   const { width, height } = rectangle
   let picture
   try {
-    const image = sharp(bytes, { failOn: 'truncated' })
+    // half a JPEG with an end put to it is no more than a warning, and half of it would be grey
+    const image = sharp(bytes, { failOn: 'warning' })
     const found = await image.metadata()
     if (found.width !== width || found.height !== height) throw new Error(`it is ${found.width} x ${found.height} pixels, not ${width} x ${height}`)
     picture = { ...await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }), palette: Boolean(found.isPalette) }

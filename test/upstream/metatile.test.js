@@ -110,11 +110,15 @@ describe('metatiles', () => {
       given.server.behave({ truncate })
       await assert.rejects(open().fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED' })
     }
-    // whole by its frame, and rotten inside
-    const rotten = Buffer.from(await given.server.tile(4, 5, 5))
-    rotten.fill(0x55, rotten.length >> 1, rotten.length - 40)
-    given.server.behave({ body: rotten })
-    await assert.rejects(open({ metatile: 1, buffer: 1 }).fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED' })
+    // whole by their frames, and rotten or short inside
+    const noise = sharp(Buffer.from(Array.from({ length: 512 * 512 * 3 }, (_, at) => (at * 2654435761 >>> 13) & 255)), { raw: { width: 512, height: 512, channels: 3 } })
+    const [png, jpeg] = [await noise.png().toBuffer(), await noise.jpeg().toBuffer()]
+    const rotten = Buffer.from(png).fill(0x55, png.length >> 1, png.length - 40)
+    const short = Buffer.concat([jpeg.subarray(0, jpeg.length >> 1), Buffer.from([0xff, 0xd9])])
+    for (const [body, wanted] of [[png, undefined], [jpeg, undefined], [rotten, 'UPSTREAM_FAILED'], [short, 'UPSTREAM_FAILED']]) {
+      given.server.behave({ body })
+      assert.equal(await codeOf(open({ metatile: 2, buffer: 0 }).fetch({ z: 4, x: 5, y: 5 })), wanted)
+    }
     given.server.behave()
     await assert.rejects(open({ url: `${given.server.url}/wms`, params: { REQUEST_: '' }, srs: 'EPSG:900913' }).fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /it says Invalid: bad SRS or CRS/ })
   })
