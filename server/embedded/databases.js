@@ -145,6 +145,7 @@ const freeSpace = async dir => {
 
 async function openPouch (path, revsLimit, onFailure) {
   const pouch = new PouchDB(path, { adapter: 'leveldb', db: guardedLevel(onFailure), revs_limit: revsLimit })
+  pouch.setMaxListeners(0) // one for each read of changes under way, and there are as many as feeds
   pouch.on('error', () => {}) // PouchDB also emits what it already rejects with
   await pouch.info()
   return pouch

@@ -49,11 +49,11 @@ onEachStore('the gateway under hostile requests', backend => {
       await request(secrets, { method: 'PUT', headers, body: JSON.stringify({ _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`, type: 'user', roles: [], password: 'x', text: SECRET }) })
     }
     gateway = await openGateway(url)
-    process.on('unhandledRejection', note)
+    process.on('unhandledRejection', note).on('warning', note)
   })
 
   after(async () => {
-    process.off('unhandledRejection', note)
+    process.off('unhandledRejection', note).off('warning', note)
     closeConnections()
     await gateway?.close()
     if (secrets) await request(`${secrets}?rev=${(await json(secrets))._rev}`, { method: 'DELETE' })
