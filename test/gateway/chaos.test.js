@@ -1,6 +1,10 @@
 // What a gateway does while what it lives from is killed, and comes back.
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import PouchDB from 'pouchdb-node'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/store/index.js'
@@ -102,6 +106,26 @@ for (const { name, start } of kinds) {
       assert.deepEqual(others, [], `of ${answers}`)
       assert.ok(answers > 500, `${answers} answers`)
       assert.ok(longest < 5000, `the slowest took ${longest} ms`)
+    })
+
+    it('lets a device that carries the map go on replicating, once the store is back', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'tilecouch-pouch-'))
+      const local = new PouchDB(join(folder, 'local'))
+      const replication = local.replicate.from(`${gateway.url}/db`, { live: true, retry: true, selector: { layer: 'osm', z: 3, current: true } })
+      const image = () => local.getAttachment('osm:3:6:6', 'tile').then(Buffer.from, () => null)
+      try {
+        await until(async () => (await image())?.equals(png(54)), { timeout: 30000, what: 'the first image' })
+        await server.kill()
+        await server.start()
+        const own = await Store.open(`${server.url}/tiles`)
+        await own.write([{ layer: 'osm', z: 3, x: 6, y: 6, time: later(1), bytes: png(730) }])
+        await until(async () => (await image())?.equals(png(730)), { timeout: 60000, what: 'the image of afterwards' })
+      } finally {
+        replication.cancel()
+        await Promise.race([replication, new Promise(resolve => replication.once('complete', resolve).once('error', resolve))])
+        await local.close()
+        await rm(folder, { recursive: true, force: true })
+      }
     })
 
     it('answers every request for tiles that it has to read, while the store is killed', async () => {

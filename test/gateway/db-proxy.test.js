@@ -161,20 +161,43 @@ describe('what passes between /db and the store', () => {
     await until(() => closed === 4, { what: 'the store to be left alone' })
   })
 
-  it('is no more than a slow client takes', async () => {
-    let sent = 0
+  let sent
+  /** An answer that never ends. */
+  function endless (req, res) {
     const piece = Buffer.alloc(65536, 'x')
-    answer = (req, res) => {
-      res.writeHead(200, { 'Content-Type': 'application/octet-stream' })
-      const more = () => {
-        while (!res.destroyed) {
-          sent += piece.length
-          if (!res.write(piece)) break
-        }
-        res.once('drain', more)
+    sent = 0
+    res.writeHead(200, { 'Content-Type': 'application/octet-stream' })
+    const more = () => {
+      while (!res.destroyed) {
+        sent += piece.length
+        if (!res.write(piece)) break
       }
-      more()
+      res.once('drain', more)
     }
+    more()
+  }
+
+  /** A proxy with limits of its own. */
+  async function proxied (options) {
+    const proxy = new DatabaseProxy(ctx.store.couch, options)
+    const own = createServer((req, res) => {
+      const [path, search = ''] = /** @type {string} */ (req.url).slice(3).split('?')
+      proxy.forward(parseReading('GET', path, search), undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
+    })
+    ending.push(async () => { await stop(own); await proxy.close() })
+    return listen(own)
+  }
+
+  it('is cut off when nobody takes it, so that others get the connection', async () => {
+    answer = (req, res) => /b$/.test(req.url) ? endless(req, res) : res.end('{}')
+    const address = await proxied({ connections: 1, stall: 400 })
+    const response = await fetch(`${address}/db/a/b`)
+    assert.equal((await fetch(`${address}/db/a`)).status, 200)
+    await assert.rejects(response.arrayBuffer())
+  })
+
+  it('is no more than a slow client takes', async () => {
+    answer = endless
     const leaving = new AbortController()
     const response = await fetch(`${base}/db/a/b`, { signal: leaving.signal })
     let before = -1
@@ -191,13 +214,7 @@ describe('what passes between /db and the store', () => {
   it('is no more than so many feeds at a time, and reads go on beside them', async () => {
     answer = (req, res) => /_changes/.test(req.url) ? res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') : res.end('{}')
     const ended = new AbortController()
-    const proxy = new DatabaseProxy(ctx.store.couch, { feeds: 3, connections: 1, signal: ended.signal })
-    const own = createServer((req, res) => {
-      const [path, search = ''] = /** @type {string} */ (req.url).slice(3).split('?')
-      proxy.forward(parseReading('GET', path, search), undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
-    })
-    const address = await listen(own)
-    ending.push(async () => { await stop(own); await proxy.close() })
+    const address = await proxied({ feeds: 3, connections: 1, signal: ended.signal })
     const leaving = new AbortController()
     const feeds = [1, 2, 3].map(() => fetch(`${address}/db/_changes?feed=continuous`, { signal: leaving.signal }))
     await Promise.all(feeds)

@@ -6,11 +6,12 @@ import { accepts } from '../codings.js'
 import { Refusal, away, notFound } from './refusal.js'
 
 export const proxyDefaults = {
-  connections: 48, // to the store, for questions that are answered at once; more of them wait
+  connections: 96, // to the store, for questions that are answered at once; more of them wait
   feeds: 500, // that wait for changes at a time; each is a connection to the store
   connectTimeout: 5000, // milliseconds until a store that does not take a connection is away
   patience: 30000, // milliseconds a document or an image may take to come, and the pauses in between
-  longPatience: 600000 // milliseconds for all else: a view may have to be built first, a feed waits
+  longPatience: 600000, // milliseconds for all else: a view may have to be built first, a feed waits
+  stall: 30000 // milliseconds in which nothing of an answer goes on: it holds a connection to the store, which others wait for
 }
 
 // What is passed on. Credentials, cookies and what belongs to one connection are not among it.
@@ -82,6 +83,7 @@ export class DatabaseProxy {
     if (reading.pinned && (status === 200 || status === 206 || status === 304)) kept['cache-control'] = IMMUTABLE
     if (kept['content-encoding']) res.appendHeader('Vary', 'Accept-Encoding')
     res.writeHead(status, { ...kept, ...SAFE })
+    if (!reading.waits) res.setTimeout(this.options.stall, () => res.destroy())
     try {
       if (req.method === 'HEAD') {
         await answer.body.dump()
