@@ -128,10 +128,12 @@ onEachStore('tiles of a gateway', backend => {
   })
 
   it('show what was back-filled, and what was deleted no more', async () => {
-    await Promise.all([get(6, 6, '2021-12'), get(6, 6)])
-    await store.write([{ layer: 'osm', z: 5, x: 6, y: 6, time: '2021-09-01T00:00:00Z', bytes: png(2021) }, { layer: 'osm', z: 5, x: 6, y: 6, time: '2020-01-01T00:00:00Z', bytes: png(2020) }])
+    assert.ok((await get(1, 6, '2021-12')).entry.bytes.equals(png(14)))
+    await Promise.all([get(6, 6), get(6, 6, '2020').catch(() => {})])
+    const backfill = (x, time, seed) => ({ layer: 'osm', z: 5, x, y: 6, time, bytes: png(seed) })
+    await store.write([backfill(1, '2021-09-01T00:00:00Z', 2021), backfill(6, '2020-01-01T00:00:00Z', 2020)])
     await heard(service, store)
-    assert.ok((await get(6, 6, '2021-12')).entry.bytes.equals(png(2021)))
+    assert.ok((await get(1, 6, '2021-12')).entry.bytes.equals(png(2021)))
     assert.ok((await get(6, 6, '2020')).entry.bytes.equals(png(2020)))
     for (const id of ['osm:5:6:6', 'osm:5:6:6@2020-01-01T00:00:00Z']) {
       const { _rev: rev } = await store.couch.get(id)
