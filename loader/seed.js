@@ -1,7 +1,7 @@
 // Fills a layer from its upstream, ahead of whoever may look at it: the tiles of an area, or those of a list. It may be
 // stopped or killed at any moment and run again: what is in the store and fresh is skipped.
 import { pMapIterable } from 'p-map'
-import { TilecouchError, checkLayer, checkUpstream, formats, now } from '../core/index.js'
+import { TilecouchError, checkLayer, checkUpstream, formats, now, parseZooms, startOf } from '../core/index.js'
 import { openUpstream as open } from './upstream/index.js'
 import { Fetcher } from './seed/fetcher.js'
 import { findStale } from './seed/fresh.js'
@@ -20,9 +20,9 @@ export const seedDefaults = {
 /**
  * @typedef {object} SeedOptions
  * @property {import('../core/area.js').Area} [area] with `zooms`; or `only`
- * @property {import('../core/grid.js').Zooms} [zooms]
+ * @property {import('../core/grid.js').Zooms | string} [zooms]
  * @property {TileList} [only] these tiles: those that failed before
- * @property {string} [refreshBefore] exact time: what was stored or confirmed earlier is asked for again, fresh or not
+ * @property {string} [refreshBefore] what was stored or confirmed before this time is asked for again, fresh or not
  * @property {number} [rate] requests a second; as the upstream says unless given
  * @property {number} [concurrency] requests at once; as the upstream says unless given
  * @property {boolean} [dryRun] only looks into the store
@@ -47,8 +47,10 @@ export async function seed (store, layer, {
   area, zooms, only, refreshBefore, rate, concurrency, dryRun = false, permission = false, userAgent, secrets, patience, signal,
   onPlan, onProgress, onFailure, onTrouble, openUpstream = open
 }) {
+  if (!only && !area) throw new TilecouchError('BAD_AREA', { why: 'there is neither an area nor a list of tiles' })
+  const before = refreshBefore === undefined ? undefined : startOf(refreshBefore)
   const { doc, settings } = await upstreamOf(store, checkLayer(layer), { permission, rate, concurrency })
-  const part = only ? undefined : clip(doc, settings, /** @type {any} */ ({ area, zooms }))
+  const part = area && !only ? clip(doc, settings, { area, zooms: parseZooms(/** @type {any} */ (zooms)) }) : undefined
   const plan = await estimate(store, layer, part ? await countByZoom({ ...part, signal }) : /** @type {TileList} */ (only).count)
   onPlan?.(plan)
   if (!plan.tiles && part) throw new TilecouchError('BAD_AREA', { why: 'the upstream has no tiles in it' })
@@ -58,7 +60,7 @@ export async function seed (store, layer, {
   const fetcher = new Fetcher(upstream, { signal, onTrouble, ...patience })
   const keeper = new Keeper(store, layer, tally)
   const groups = part ? groupsOf(part.area, part.zooms, upstream) : groupsOfList(covered(only, upstream, tally), upstream, seedDefaults.lookup)
-  const stale = findAllStale(store, doc, groups, { before: refreshBefore, signal, dryRun, tally, onProgress })
+  const stale = findAllStale(store, doc, groups, { before, signal, dryRun, tally, onProgress })
   try {
     await run(stale, { fetcher, keeper, tally, concurrency: settings.concurrency, onProgress })
     await keeper.finish()

@@ -198,6 +198,8 @@ onEachStore('seeding in trouble', backend => {
 
   it('seeds nothing that is not to be seeded', async () => {
     await assert.rejects(map.seed(), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(seed(map.store, 'map', {}), { code: 'BAD_AREA' })
+    await assert.rejects(map.seed({ refreshBefore: 'soon' }), { code: 'BAD_TIME' })
     await map.store.defineLayer('map', {})
     await assert.rejects(map.seed(), { code: 'NO_UPSTREAM' })
     await map.define({}, { seed: false })
