@@ -28,7 +28,7 @@ export async function readDocuments (couch, ids, { signal, retries } = {}) {
     method: 'POST',
     path: '_bulk_get',
     qs: { attachments: true },
-    accept: 'multipart/mixed, application/json;q=0.5',
+    accept: 'multipart/mixed', // CouchDB takes any mention of JSON for a wish
     raw: true,
     body: { docs: ids.map(id => ({ id })) },
     signal,
@@ -128,17 +128,20 @@ export class BulkReader {
 
   async #timed (read, keys) {
     const { timeout, retries } = this.limits
-    const signal = AbortSignal.timeout(timeout)
+    // not AbortSignal.timeout, which goes off after every answer as well, and makes an error nobody looks at
+    const patience = new AbortController()
+    const timer = setTimeout(() => patience.abort(), timeout)
     const start = performance.now()
     let failed = true
     try {
-      const values = await read(this.couch, keys, { signal, retries })
+      const values = await read(this.couch, keys, { signal: patience.signal, retries })
       failed = false
       return values
     } catch (error) {
       if (error.code !== 'ABORTED') throw error
       throw new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` })
     } finally {
+      clearTimeout(timer)
       this.onRead?.({ tiles: keys.length, seconds: (performance.now() - start) / 1000, failed })
     }
   }
