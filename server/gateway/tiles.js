@@ -21,6 +21,7 @@ import { Refresher } from './refresher.js'
 
 export class TileService {
   #cache
+  #reader
   #past
   #present
   #refresher
@@ -53,6 +54,7 @@ export class TileService {
       limits
     })
     this.#cache = cache
+    this.#reader = reader
     this.#refresher = new Refresher({ store, cache, reader, metrics, log, limits })
     this.#past = new Past({ cache, reader })
     this.#present = new Present({ cache, reader, upstreams, refresher: this.#refresher, clock, options, limits })
@@ -126,5 +128,18 @@ export class TileService {
     } catch (error) {
       throw error.code === 'TILE_NOT_FOUND' && !document ? new TilecouchError('LAYER_NOT_FOUND', { layer }) : error
     }
+  }
+
+  /**
+   * The image of a document as the store holds it, expired or not, whatever an upstream may have: from memory, else read
+   * with others, and kept.
+   * @param {string} id of a head or a past version
+   * @param {{signal?: AbortSignal}} [options] signal: of the client
+   * @returns {Promise<Found | null>} null: there is no such document, or no image in it
+   */
+  async stored (id, { signal } = {}) {
+    const known = this.#cache.entry(id)
+    const entry = known ?? (this.#cache.isMissing(id) ? null : await this.#reader.document(id, signal))
+    return entry?.bytes ? { entry, outcome: known ? 'hit' : 'miss' } : null
   }
 }

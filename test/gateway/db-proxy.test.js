@@ -32,7 +32,7 @@ describe('what passes between /db and the store', () => {
       })
     })
     const origin = await listen(store)
-    ctx = { options: { dbAccess: true }, tiles: { peek () {} }, store: { couch: new Couch(`${origin.replace('//', '//reader:p%40ss@')}/couch/tiles`) } }
+    ctx = { options: { dbAccess: true }, store: { couch: new Couch(`${origin.replace('//', '//reader:p%40ss@')}/couch/tiles`) } }
     gate = createServer((req, res) => {
       const [path, query = ''] = /** @type {string} */ (req.url).slice(3).split(/\?(.*)/s)
       db(ctx, { path, query }, req, res).catch(error => res.destroy(error))

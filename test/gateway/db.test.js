@@ -94,14 +94,15 @@ onEachStore('the store at /db', backend => {
   })
 
   it('takes from memory the very document in the very revision, and what it says is what the store says', async () => {
-    const proxied = await at('/osm:3:1:1/tile')
-    assert.equal(proxied.headers['x-tilecouch-cache'], undefined)
-    assert.equal((await ask(gateway.url, '/osm/3/1/1.png')).status, 200)
+    const own = await request(`${url}/osm:3:1:1/tile`)
     const { rev } = (await direct('/_all_docs?key=%22osm:3:1:1%22')).rows[0].value
+    const first = await at('/osm:3:1:1/tile')
+    assert.deepEqual([first.headers['x-tilecouch-cache'], first.headers.etag], ['miss', own.headers.get('etag')])
+    assert.deepEqual(first.body, Buffer.from(await own.arrayBuffer()))
     for (const text of ['/osm:3:1:1/tile', '/osm%3a3%3A1%3A1/tile', `/osm:3:1:1/tile?rev=${rev}`]) {
       const { status, headers, body } = await at(text)
-      assert.deepEqual([status, headers['x-tilecouch-cache'], headers.etag, headers['content-type']], [200, 'hit', proxied.headers.etag, 'image/png'])
-      assert.deepEqual(body, proxied.body)
+      assert.deepEqual([status, headers['x-tilecouch-cache'], headers.etag, headers['content-type']], [200, 'hit', first.headers.etag, 'image/png'])
+      assert.deepEqual(body, first.body)
       assert.equal((await at(text, { headers: { 'if-none-match': headers.etag } })).status, 304)
       assert.equal((await at(text, { method: 'HEAD' })).headers['content-length'], `${body.length}`)
     }
@@ -110,6 +111,25 @@ onEachStore('the store at /db', backend => {
     const old = await at(`/osm:3:1:1/tile?rev=${rev}`)
     assert.ok(old.status === 404 || old.body.equals(png(105)), 'the revision that was asked for, or none')
     assert.deepEqual((await at(`/osm:3:1:1@${T2}/tile`)).body, png(105))
+  })
+
+  it('reads images that are asked for at the same time together, and once', async () => {
+    const own = await openGateway(url)
+    const count = async name => +(new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm').exec((await ask(own.url, '/metrics')).text)?.[1] ?? 0)
+    const names = square({ layer: 'osm', time: T1, z: 3, side: 4, seed: () => 0 }).flatMap(({ x, y }) => [`osm:3:${x}:${y}`, ...(x === 0 ? [`osm:3:${x}:${y}@${T1}`] : [])])
+    const answers = () => Promise.all(names.map(name => ask(own.url, `/db/${encodeURIComponent(name)}/tile`)))
+    try {
+      const first = await answers()
+      assert.ok(first.every(({ status }) => status === 200))
+      assert.equal(await count('tilecouch_store_reads_total'), names.length)
+      const batches = await count('tilecouch_store_batches_total')
+      assert.ok(batches < names.length / 2, `${batches} requests for ${names.length} images`)
+      const again = await answers()
+      assert.ok(again.every(({ headers, body }, index) => headers['x-tilecouch-cache'] === 'hit' && body.equals(first[index].body)))
+      assert.equal(await count('tilecouch_store_batches_total'), batches)
+    } finally {
+      await own.close()
+    }
   })
 
   it('refuses to write, in the way CouchDB speaks', async () => {

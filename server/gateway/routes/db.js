@@ -1,5 +1,6 @@
 // /db: the store's database as CouchDB's API has it, for reading: PouchDB, the viewer and the client library.
-import { refuse, Refusal, notFound } from '../db/refusal.js'
+import { TilecouchError } from '../../../core/index.js'
+import { Refusal, away, notFound, refuse } from '../db/refusal.js'
 import { parseReading } from '../db/reading.js'
 import { readQuestion } from '../db/question.js'
 import { DatabaseProxy, IMMUTABLE, SAFE } from '../db/proxy.js'
@@ -28,7 +29,7 @@ export async function db (ctx, asked, req, res) {
   try {
     if (!ctx.options.dbAccess) throw notFound('this gateway shows no database')
     const reading = parseReading(req.method ?? '', asked.path, asked.query)
-    if (answerFromMemory(ctx, reading, req, res)) return
+    if (await answerImage(ctx, reading, req, res)) return
     const body = req.method === 'POST' ? await readQuestion(req, reading.question) : undefined
     await proxyOf(ctx).forward(reading, body, req, res)
   } catch (error) {
@@ -38,28 +39,49 @@ export async function db (ctx, asked, req, res) {
 }
 
 /**
- * The image of a tile, when memory has that very document, in that very revision when one is named.
+ * The image of a tile, when it is that of the very document, in the very revision if one is named. Not proxied but read as all
+ * tiles are: many at once, and kept, since a viewer asks for nothing as often as for these.
  * @param {any} ctx @param {import('../db/reading.js').Reading} reading
  * @param {import('node:http').IncomingMessage} req
  * @param {import('../answer.js').Response} res
+ * @returns {Promise<boolean>} whether it was
  */
-function answerFromMemory ({ tiles }, { tile, pinned }, req, res) {
+async function answerImage ({ tiles }, { tile, pinned }, req, res) {
   if (!tile) return false
-  const entry = tiles.peek(tile.layer, tile.z, tile.x, tile.y, tile.time)?.entry
+  const found = await read(tiles, tile.id, res)
+  if (res.destroyed) return true
+  if (!found && !pinned) throw notFound() // another revision than the newest may still have one
   // without a revision it was fetched from an upstream, and the store has not got it
-  if (entry?.id !== tile.id || !entry.rev || (pinned && entry.rev !== tile.rev)) return false
-  res.outcome = 'hit'
+  if (!found?.entry.rev || found.entry.id !== tile.id || (pinned && found.entry.rev !== tile.rev)) return false
+  const { entry, outcome } = found
+  const bytes = /** @type {Buffer} */ (entry.bytes)
+  res.outcome = outcome
   const headers = {
     ETag: entry.etag,
     'Cache-Control': pinned ? IMMUTABLE : 'must-revalidate', // as CouchDB says it
-    'X-Tilecouch-Cache': 'hit',
+    'X-Tilecouch-Cache': outcome,
     ...SAFE
   }
   if (isKnown(req.headers['if-none-match'], entry.etag)) {
     res.writeHead(304, headers).end()
     return true
   }
-  res.writeHead(200, { ...headers, 'Content-Type': entry.type, 'Content-Length': entry.bytes.length, 'Accept-Ranges': 'none' })
-  res.end(req.method === 'HEAD' ? undefined : entry.bytes)
+  res.sent = bytes.length
+  res.writeHead(200, { ...headers, 'Content-Type': entry.type, 'Content-Length': bytes.length, 'Accept-Ranges': 'none' })
+  res.end(req.method === 'HEAD' ? undefined : bytes)
   return true
+}
+
+/** @param {import('../tiles.js').TileService} tiles @param {string} id @param {import('node:http').ServerResponse} res */
+async function read (tiles, id, res) {
+  const gone = new AbortController()
+  const leave = () => gone.abort()
+  res.once('close', leave)
+  try {
+    return await tiles.stored(id, { signal: gone.signal })
+  } catch (error) {
+    throw error instanceof TilecouchError ? away() : error
+  } finally {
+    res.off('close', leave)
+  }
 }
