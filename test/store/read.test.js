@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { asOf } from '../../core/index.js'
 import { publish } from '../../loader/publish.js'
+import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
@@ -36,6 +37,24 @@ onEachStore('reading', backend => {
     await assert.rejects(store.at('osm', 3, 1, 0, '2021-05'), { code: 'TILE_NOT_FOUND' })
     await assert.rejects(store.at('osm', 3, 0, 0, '2024'), { code: 'TILE_NOT_FOUND' }, 'gone')
     assert.equal((await store.at('osm', 3, 0, 0, '2023-06-01T12:29')).time, T2, 'not yet gone')
+  })
+
+  it('gets bytes as bytes from CouchDB, and not as base64 in JSON', async () => {
+    const { couch } = store
+    const answers = []
+    couch.request = request => Couch.prototype.request.call(couch, {
+      ...request,
+      parse (bytes) {
+        answers.push(bytes.toString('latin1', 0, 10).trim().slice(0, 2))
+        return request.parse(bytes)
+      }
+    })
+    try {
+      await couch.docs(['osm:3:1:0'], { attachments: true })
+    } finally {
+      delete couch.request
+    }
+    assert.deepEqual(answers, [backend.name === 'CouchDB' ? '--' : '{"'])
   })
 
   it('lists the versions of one tile, oldest first, and of no other', async () => {
