@@ -2,7 +2,7 @@
 // before it, and must neither be kept nor be handed out after the change was announced.
 
 export const announcedDefaults = {
-  most: 20000, // documents remembered; older ones are forgotten, and reads that began before them are made again
+  most: 20000, // documents remembered at least, before older ones are forgotten; and twice as many at most
   age: 10000 // milliseconds a change is remembered at least, unless there are too many
 }
 
@@ -14,8 +14,12 @@ export const announcedDefaults = {
  */
 
 export class Announced {
-  /** @type {Map<string, {rev: string, deleted: boolean, at: number, when: number}>} in the order in which they were announced */
-  #changes = new Map()
+  // Two maps instead of one in the order of announcement: a map whose oldest entry goes with every new one is slow
+  /** @type {Map<string, {rev: string, deleted: boolean, at: number}>} */
+  #young = new Map()
+  #old = new Map()
+  #turned = 0 // when the young one was begun
+  #closed = 0 // what was announced last of the old ones
   #count = 0 // of beginnings and announcements: tells which came first, which clocks do not
   #horizon = 0 // reads that began before this cannot be judged
 
@@ -34,25 +38,28 @@ export class Announced {
   /** @param {string} id @param {string} rev @param {boolean} deleted */
   announce (id, rev, deleted) {
     const when = this.clock.now()
-    const change = { rev, deleted, at: ++this.#count, when }
-    this.#put(id, change)
-    // the timeline of a tile is another thing that is read
-    this.#put(timelineKey(headOf(id)), change)
-    for (const [key, { at, when: then }] of this.#changes) {
-      if (this.#changes.size <= this.most && when - then <= this.age) break
-      this.#changes.delete(key)
-      this.#horizon = at
+    if (this.#young.size >= this.most || when - this.#turned > this.age) {
+      // reads that began before what is forgotten now can no longer be judged
+      this.#horizon = this.#closed
+      this.#closed = this.#count
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#turned = when
     }
+    const change = { rev, deleted, at: ++this.#count }
+    this.#young.set(id, change)
+    // the timeline of a tile is another thing that is read
+    this.#young.set(timelineKey(headOf(id)), change)
   }
 
-  #put (key, change) {
-    this.#changes.delete(key)
-    this.#changes.set(key, change)
+  #of (key) {
+    return this.#young.get(key) ?? this.#old.get(key)
   }
 
   /** Everything may have changed. */
   reset () {
-    this.#changes.clear()
+    this.#young.clear()
+    this.#old.clear()
     this.#horizon = ++this.#count
   }
 
@@ -64,7 +71,7 @@ export class Announced {
    */
   judge (id, rev, begun) {
     if (begun <= this.#horizon) return 'old'
-    const change = this.#changes.get(id)
+    const change = this.#of(id)
     if (change === undefined || (change.deleted ? rev === null : rev === change.rev)) return 'true'
     if (change.at > begun) return 'old'
     if (rev === null) return change.deleted ? 'true' : 'behind'
@@ -73,13 +80,13 @@ export class Announced {
 
   /** Whether a revision is a later one than was last announced. @param {string} id @param {string} rev */
   isNewer (id, rev) {
-    const change = this.#changes.get(id)
+    const change = this.#of(id)
     return change === undefined || generation(rev) > generation(change.rev)
   }
 
   /** @param {string} id of the head @param {number} begun @returns {Verdict} */
   judgeTimeline (id, begun) {
-    const change = this.#changes.get(timelineKey(id))
+    const change = this.#of(timelineKey(id))
     return begun <= this.#horizon || (change !== undefined && change.at > begun) ? 'old' : 'true'
   }
 }

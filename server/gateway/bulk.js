@@ -10,8 +10,6 @@ export const bulkDefaults = {
   retries: 2 // repetitions of a request that met a lost connection or a busy server
 }
 
-const EXACT = /@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/
-
 /**
  * @typedef {import('../../loader/store/couch.js').Couch} Couch
  * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
@@ -65,8 +63,8 @@ function timelineOf (couch, id, head, past) {
   const moments = []
   for (const row of past) {
     // an id that names no time is no version, whoever wrote it
-    const time = EXACT.exec(row.id)?.[1]
-    if (time) moments.push({ id: row.id, time, current: false })
+    const time = row.id.slice(id.length + 1)
+    if (isExactTime(time)) moments.push({ id: row.id, time, current: false })
   }
   if (isExactTime(head?.doc?.time)) moments.push({ id, time: head.doc.time, current: true })
   return timeline(moments)

@@ -122,6 +122,14 @@ onEachStore('reading many tiles at once', backend => {
     assert.ok(front.requests().length <= 2 * Math.log2(64) + 1, `${front.requests().length} requests`)
   })
 
+  it('takes a tile for unreadable, and not for missing, of which the store says so', async () => {
+    const error = (id, name) => ({ id, docs: [{ error: { id, rev: 'undefined', error: name, reason: 'because' } }] })
+    front.rule(() => ({ status: 200, body: JSON.stringify({ results: [error(idOf(1), 'internal_error'), error(idOf(2), 'not_found')] }) }))
+    const reader = await open()
+    const [bad, missing] = await Promise.allSettled([reader.document(idOf(1)), reader.document(idOf(2))])
+    assert.deepEqual([bad.reason?.code, missing.value], ['COUCHDB_ERROR', null])
+  })
+
   it('does not ask a store that fails for everything again and again in smaller pieces', async () => {
     front.rule(() => ({ status: 500, body: '{"error":"badarg","reason":"everything is broken"}' }))
     const reader = await open({ retries: 0, splits: 24 })

@@ -52,7 +52,7 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
     const store = await Store.create(db)
     await store.defineLayer('osm', {})
     // room for a part of the versions and timelines
-    const service = await openService(db, { memory: 40000, limits: { missing: 60000 } })
+    const service = await openService(db, { memory: 50000, limits: { missing: 60000 } })
     const tiles = Array.from({ length: TILES }, () => new History())
     const counts = { reads: 0, hits: 0, writes: 0, breaks: 0 }
     const until = performance.now() + LASTS

@@ -53,6 +53,12 @@ describe('a multipart answer of CouchDB', () => {
     assert.equal(docs[1]._deleted, true)
   })
 
+  it('names the documents that could not be read to who wants to know', () => {
+    const errors = []
+    parseBulkGet(golden, error => errors.push(error))
+    assert.deepEqual(errors, [{ rev: 'undefined', reason: 'missing', id: 'osm:1:0:0', error: 'not_found' }])
+  })
+
   it('that was cut off, at whatever length, is refused', () => {
     // the last line end may be missing: nothing is lost with it
     for (let length = 0; length < golden.length - 2; length++) {
