@@ -1,6 +1,7 @@
 // Following the changes of a store over whatever comes between.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Follower } from '../../server/gateway/follow.js'
@@ -145,6 +146,34 @@ onEachStore('following changes', backend => {
     await until(() => front.requests('changes').length >= before + 2, { what: 'a poll without a change to end, and the next' })
     assert.ok(follower.state.up)
     assert.equal(told.resets, 1)
+  })
+})
+
+const suite = findCouchDb() ? describe : describe.skip
+suite('following a CouchDB that is killed', () => {
+  it('goes on where it was, and nothing that is kept need be dropped', async function () {
+    this.timeout(60000)
+    const server = await startCouchDb()
+    const store = await Store.create(`${server.url}/tiles`)
+    const { follower, told } = follow(new Couch(`${server.url}/tiles`))
+    await follower.start()
+    try {
+      for (const round of [1, 2]) {
+        await store.write([tile(round)])
+        await until(() => told.ids.includes(`osm:5:${round}:0`))
+        await server.kill()
+        await until(() => !follower.state.up)
+        await server.start()
+        await until(() => follower.state.up)
+      }
+      await store.write([tile(3)])
+      await until(() => told.ids.includes('osm:5:3:0'))
+      assert.deepEqual(told.ids, [1, 2, 3].map(x => `osm:5:${x}:0`), 'each was told once')
+      assert.equal(follower.state.resets, 0)
+    } finally {
+      await follower.close()
+      await server.close()
+    }
   })
 })
 
