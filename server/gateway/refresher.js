@@ -143,7 +143,10 @@ export class Refresher {
   /** What was fetched, answered although the store has not got it. @returns {Found} */
   #unstored ({ layer, answer, entry, begun, time }, { code, message }) {
     this.#failed(layer.layer, { code, reason: message })
-    if (answer.kind === 'unchanged') return new Map(entry ? [[entry.id, entry]] : [])
+    if (answer.kind === 'unchanged') {
+      // in memory it holds longer all the same: the upstream need not be asked with every request
+      return new Map(entry?.bytes ? [[entry.id, this.cache.wrote(new Entry({ ...contentOf(entry), rev: null, expires: answer.expires }), begun)]] : [])
+    }
     return new Map(answer.tiles.map(({ z, x, y, bytes, type }) => {
       const id = tileId(layer.layer, z, x, y)
       const tile = new Entry({ id, rev: null, time: answer.lastModified ?? time, stored: time, expires: answer.expires, origin: answer.origin, type, bytes })
@@ -174,6 +177,9 @@ export class Refresher {
 }
 
 const etagOf = digest => digest && `"${digest.slice(4)}"`
+
+/** @param {Entry} entry @returns {import('./entry.js').Content} */
+const contentOf = ({ id, rev, time, stored, origin, type, bytes, etag }) => ({ id, rev, time, stored, origin, type, bytes: bytes ?? undefined, digest: `md5-${etag.slice(1, -1)}` })
 
 /** As `keep` wants to know what the store holds. @param {Entry} entry */
 function headOf ({ id, rev, time, stored, ownExpires, origin, type, bytes, etag }) {

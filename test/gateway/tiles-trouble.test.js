@@ -74,6 +74,20 @@ onEachStore('tiles in trouble', backend => {
     await until(async () => (await far(1, 1)).entry.bytes.equals(png(9)), { what: 'what somebody else stored' })
   })
 
+  it('that are the same still hold longer in memory, although the store takes nothing', async () => {
+    await store.defineLayer('far', { ttl: 1 })
+    await until(async () => (await service.layers.get('far')).ttl === 1)
+    await far(1, 2)
+    await until(() => !service.tiles.peek('far', 4, 1, 2), { what: 'it to expire' })
+    await store.defineLayer('far', { ttl: 3600 })
+    await until(async () => (await service.layers.get('far')).ttl === 3600)
+    service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
+    assert.equal((await far(1, 2)).outcome, 'stale')
+    await until(() => service.tiles.peek('far', 4, 1, 2), { what: 'it to hold again' })
+    assert.ok((await far(1, 2)).entry.bytes.equals(await upstream.tile(4, 1, 2)))
+    assert.deepEqual([upstream.asked.length, upstream.asked[1].status], [2, 304])
+  })
+
   it('that are fetched are shown soon although the store takes its time, and stored in the end', async () => {
     await service.close()
     service = await openService(url, { limits: { storePatience: 100 } })
