@@ -4,6 +4,7 @@ import { TilecouchError, now as currentTime, tileId } from '../../core/index.js'
 import { keep } from '../../loader/upstream/keep.js'
 import { Entry } from './entry.js'
 import { unattended, within } from './flight.js'
+import { SparingLog } from './sparing.js'
 import { StoreQueue } from './store-queue.js'
 
 export const refreshDefaults = {
@@ -42,7 +43,7 @@ export class Refresher {
     this.cache = cache
     this.reader = reader
     this.metrics = metrics
-    this.log = log
+    this.log = new SparingLog(log)
     this.counts = { fetched: 0, unchanged: 0, missing: 0, failed: 0, stored: 0, unstored: 0, overtaken: 0 }
     this.#queue = new StoreQueue(store, { signal: this.#giveUp.signal, limits })
   }
@@ -95,7 +96,7 @@ export class Refresher {
     } catch (error) {
       outcome = error.code ?? 'INTERNAL'
       this.counts.failed++
-      this.log?.warn?.({ layer: layer.layer, ...tile, code: error.code, reason: error.message }, 'the upstream gave no tile')
+      this.log.say('warn', `${layer.layer} ${error.code}`, { layer: layer.layer, ...tile, code: error.code, reason: error.message }, 'the upstream gave no tile')
       throw error
     } finally {
       this.metrics?.upstream({ layer: layer.layer, outcome, seconds: (performance.now() - start) / 1000 })
@@ -156,7 +157,7 @@ export class Refresher {
 
   #failed (what, { code, reason }) {
     this.counts.unstored++
-    this.log?.error?.({ what, code, reason }, 'a tile that was fetched could not be stored')
+    this.log.say('error', code, { what, code, reason }, 'a tile that was fetched could not be stored')
   }
 
   /** What is under way may end, and what was fetched is stored; for so long. */
