@@ -12,6 +12,7 @@ import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
 import { gatewayTables } from './gateway-tables.js'
 import { historyTables } from './history-tables.js'
+import { serveMemoryTables, serveTables } from './serve-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 
 const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md']
@@ -66,6 +67,8 @@ export async function withTables (text) {
   const made = {
     ...await benchmarks(),
     ...historyTables(await result('history'), table),
+    ...serveTables(await result('serve'), table),
+    ...serveMemoryTables(await result('serve-memory'), table),
     ...clientTables(table),
     ...gatewayTables(table),
     sizes: await sizes(),
