@@ -79,7 +79,8 @@ for (const { name, start } of kinds) {
     }
 
     it('keeps tiles flowing while the store is away, says so, and sees afterwards what has changed', async () => {
-      const warm = [0, 1, 2, 3].flatMap(x => [0, 1].map(y => `/osm/3/${x}/${y}.png`)).concat('/old/3/0/0.png', '/far/2/1/1.png', '/osm@2021/3/0/0.png', '/db/osm:3:1:1/tile')
+      const { _rev: rev } = (await get('/db/osm:3:1:1')).json
+      const warm = [0, 1, 2, 3].flatMap(x => [0, 1].map(y => `/osm/3/${x}/${y}.png`)).concat('/old/3/0/0.png', '/far/2/1/1.png', '/osm@2021/3/0/0.png', `/db/osm:3:1:1/tile?rev=${rev}`)
       for (const path of warm) assert.equal((await get(path)).status, 200, path)
       await until(async () => /max-age=0/.test((await tile(0, 0, 3, 'old')).headers['cache-control']), { what: 'the tile to be old' })
       const stop = load(warm)
@@ -88,7 +89,7 @@ for (const { name, start } of kinds) {
       const old = await tile(0, 0, 3, 'old')
       assert.deepEqual([old.status, old.body.equals(png(600))], [200, true])
       assert.match(old.headers['cache-control'], /max-age=0.*stale-if-error/)
-      for (const path of ['/osm/5/7/7.png', '/osm@2021/5/7/7.png', '/db/layer:osm', '/db/_all_docs', '/db/_changes?feed=longpoll']) {
+      for (const path of ['/osm/5/7/7.png', '/osm@2021/5/7/7.png', '/db/layer:osm', '/db/osm:3:1:1/tile', '/db/_all_docs', '/db/_changes?feed=longpoll']) {
         const { status, headers, json } = await get(path)
         assert.deepEqual([status, headers['cache-control']], [503, 'no-store'], path)
         assert.ok(+headers['retry-after'] > 0, path)

@@ -39,26 +39,25 @@ export async function db (ctx, asked, req, res) {
 }
 
 /**
- * The image of a tile, when it is that of the very document, in the very revision if one is named. Not proxied but read as all
- * tiles are: many at once, and kept, since a viewer asks for nothing as often as for these.
+ * The image of a tile in the revision that is named, which never changes. Not proxied but read as all tiles are: many at once,
+ * and kept, since a viewer asks for nothing as often as for these. An address without a revision is left to the store: who has
+ * just replicated a new document from it would put an image from memory, a moment older, into it for good.
  * @param {any} ctx @param {import('../db/reading.js').Reading} reading
  * @param {import('node:http').IncomingMessage} req
  * @param {import('../answer.js').Response} res
  * @returns {Promise<boolean>} whether it was
  */
 async function answerImage ({ tiles }, { tile, pinned }, req, res) {
-  if (!tile) return false
+  if (!tile || !pinned) return false
   const found = await read(tiles, tile.id, res)
   if (res.destroyed) return true
-  if (!found && !pinned) throw notFound() // another revision than the newest may still have one
-  // without a revision it was fetched from an upstream, and the store has not got it
-  if (!found?.entry.rev || found.entry.id !== tile.id || (pinned && found.entry.rev !== tile.rev)) return false
+  if (!found || found.entry.rev !== tile.rev) return false
   const { entry, outcome } = found
   const bytes = /** @type {Buffer} */ (entry.bytes)
   res.outcome = outcome
   const headers = {
     ETag: entry.etag,
-    'Cache-Control': pinned ? IMMUTABLE : 'must-revalidate', // as CouchDB says it
+    'Cache-Control': IMMUTABLE,
     'X-Tilecouch-Cache': outcome,
     ...SAFE
   }
