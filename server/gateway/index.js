@@ -21,7 +21,7 @@ import { PATIENCE, tile } from './routes/tile.js'
 import { tilejson } from './routes/tilejson.js'
 import { times } from './routes/times.js'
 import { versions } from './routes/versions.js'
-import { viewer } from './routes/viewer.js'
+import { loadFiles, viewer } from './routes/viewer.js'
 import { TileService } from './tiles.js'
 import { Upstreams } from './upstreams.js'
 import { wmts } from './wmts/index.js'
@@ -95,6 +95,8 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     const opsPort = await ops?.listen(options.opsPort, options.opsHost)
     const gateway = { url: addressOf(options.host, port), port, opsUrl: opsPort ? addressOf(options.opsHost, opsPort) : null, close }
     log.info({ url: gateway.url, ops: gateway.opsUrl, store: store.url }, 'the gateway is up')
+    // tiles do not wait for it, and who looks first need not either
+    if (options.viewer) loadFiles().catch(error => log.error({ code: error.code, reason: error.message }, 'the viewer cannot be put together'))
     return gateway
   } catch (error) {
     await close()
