@@ -1,3 +1,5 @@
-// The servers for Node: the embedded CouchDB, and everything that `tilecouch up` does.
+// The servers for Node: the gateway, the embedded CouchDB, and everything that `tilecouch up` and `tilecouch serve` do.
 export { findEmbedded, startEmbedded } from './embedded/index.js'
+export { startGateway } from './gateway/index.js'
+export { serve } from './serve.js'
 export { up } from './up.js'
