@@ -109,6 +109,7 @@ describe('the figures of the benchmark of servers', () => {
     assert.deepEqual([cold.figure, cold.met, cold.what.endsWith(quick)], ['1.60x', true, true])
     assert.deepEqual([hot.figure, hot.target, hot.met], ['9.33x', '>= 10x', false])
     assert.deepEqual([files.figure, files.met], ['not measured', false])
+    assert.deepEqual(judge({}).map(({ figure, met }) => [figure, met]), Array(3).fill(['not measured', false]))
     assert.equal(judge({ ...results, [FILES]: { [AT]: figures([28_000, 28_000, 28_000]) } })[2].met, true)
   })
 
