@@ -8,7 +8,7 @@ import { configuration } from '../../bench/serve/mapproxy.js'
 import { ERRORS, KINDS, mixOf } from '../../bench/serve/mix.js'
 import { COLD, COUCH, FILES, HOT, NODE } from '../../bench/serve/names.js'
 import { filesConf, mainConf, proxyCacheConf, readProxyCacheConf } from '../../bench/serve/nginx.js'
-import { AT, judge, measureRounds, summarise } from '../../bench/serve/rounds.js'
+import { AT, CROWD, judge, measureRounds, summarise } from '../../bench/serve/rounds.js'
 import { isTileId, parsePeriod } from '../../core/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { openSource } from '../../loader/index.js'
@@ -105,12 +105,14 @@ describe('the figures of the benchmark of servers', () => {
   it('are judged round by round, against the quicker client, and never when something was not measured', () => {
     const [slow, quick] = Object.values(NODE)
     const results = { [slow]: { [AT]: figures([900, 900, 900]) }, [quick]: { [AT]: figures([1000, 2000, 1000]) }, [COLD]: { [AT]: figures([1600, 3200, 1600]) }, [COUCH]: { [AT]: figures([1500, 1500, 1500]) }, [HOT]: { [AT]: figures([14_000, 14_000, 20_000]) } }
-    const [cold, hot, files] = judge(results)
-    assert.deepEqual([cold.figure, cold.met, cold.what.endsWith(quick)], ['1.60x', true, true])
+    const [cold, crowd, hot, two, files] = judge(results)
+    assert.deepEqual([cold.figure, cold.met, cold.what.includes(quick)], ['1.60x', true, true])
     assert.deepEqual([hot.figure, hot.target, hot.met], ['9.33x', '>= 10x', false])
-    assert.deepEqual([files.figure, files.met], ['not measured', false])
-    assert.deepEqual(judge({}).map(({ figure, met }) => [figure, met]), Array(3).fill(['not measured', false]))
-    assert.equal(judge({ ...results, [FILES]: { [AT]: figures([28_000, 28_000, 28_000]) } })[2].met, true)
+    for (const { figure, met } of [crowd, two, files]) assert.deepEqual([figure, met], ['not measured', false])
+    assert.deepEqual(judge({}).map(({ figure, met }) => [figure, met]), Array(6).fill(['not measured', false]))
+    assert.equal(judge({ ...results, [FILES]: { [AT]: figures([28_000, 28_000, 28_000]) } })[4].met, true)
+    const [, at100] = judge({ [quick]: { [CROWD]: figures([10]) }, [COLD]: { [CROWD]: figures([12]) } })
+    assert.deepEqual([at100.figure, at100.met], ['1.20x', false])
   })
 
   it('are shown with what was measured, what was not, and why', () => {

@@ -112,7 +112,14 @@ for (const { name, start } of kinds) {
     it('lets a device that carries the map go on replicating, once the store is back', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'tilecouch-pouch-'))
       const local = new PouchDB(join(folder, 'local'))
-      const replication = local.replicate.from(`${gateway.url}/db`, { live: true, retry: true, selector: { layer: 'osm', z: 3, current: true } })
+      const replication = local.replicate.from(`${gateway.url}/db`, {
+        live: true,
+        retry: true,
+        back_off_function: () => 300, // its own grows to minutes, at random
+        selector: { layer: 'osm', z: 3, current: true }
+      })
+      let ended
+      replication.once('error', error => { ended = error })
       const image = () => local.getAttachment('osm:3:6:6', 'tile').then(Buffer.from, () => null)
       try {
         await until(async () => (await image())?.equals(png(54)), { timeout: 30000, what: 'the first image' })
@@ -120,7 +127,10 @@ for (const { name, start } of kinds) {
         await server.start()
         const own = await Store.open(`${server.url}/tiles`)
         await own.write([{ layer: 'osm', z: 3, x: 6, y: 6, time: later(1), bytes: png(730) }])
-        await until(async () => (await image())?.equals(png(730)), { timeout: 60000, what: 'the image of afterwards' })
+        await until(async () => {
+          assert.equal(ended, undefined, 'it goes on')
+          return (await image())?.equals(png(730))
+        }, { timeout: 60000, what: 'the image of afterwards' })
       } finally {
         replication.cancel()
         await Promise.race([replication, new Promise(resolve => replication.once('complete', resolve).once('error', resolve))])
