@@ -16,7 +16,7 @@ export async function run ({ server, quick, log }) {
   if (!wrk) throw new Error(MISSING)
   const scale = quick
     ? { tiles: 1000, levels: [1, 32], rounds: 1, seconds: 1, warm: 1 }
-    : { tiles: 10_000, levels: [1, 8, 32, 100], rounds: 3, seconds: 3, warm: 1 }
+    : { tiles: 10_000, levels: [1, 8, 32, 100], rounds: 3, seconds: 2, warm: 1 }
   const url = `${server}/bench_serve`
   const stop = new AbortController()
   setMaxListeners(0, stop.signal)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
 import { encodeId } from '../store/address.js'
+import { patience } from '../store/patience.js'
 
 const STAGING = '-staging'
 const COMMIT = 30_000 // milliseconds an index has to be committed; CouchDB does it every 5 seconds
@@ -90,14 +91,16 @@ async function untilCommitted (couch, id, signal) {
  */
 export async function warm (couch, id, view, { signal, onProgress } = {}) {
   for (;;) {
-    const wait = AbortSignal.any([AbortSignal.timeout(PATIENCE), ...(signal ? [signal] : [])])
+    const wait = patience(PATIENCE, signal)
     try {
-      await couch.request({ path: `${encodeId(id)}/_view/${view}`, qs: { limit: 0, reduce: false }, signal: wait })
+      await couch.request({ path: `${encodeId(id)}/_view/${view}`, qs: { limit: 0, reduce: false }, signal: wait.signal })
       return
     } catch (error) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
-      if (!wait.aborted) throw error
+      if (!wait.isOver) throw error
       onProgress?.(await indexingProgress(couch, id))
+    } finally {
+      wait.end()
     }
   }
 }

@@ -2,6 +2,7 @@
 // multipart answer needs no base64; timelines by ranges of the primary index, which is never behind.
 import { TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
 import { parseLeaves, winnerOf } from '../../loader/store/leaves.js'
+import { patience } from '../../loader/store/patience.js'
 import { AGAIN, Gather, LATER } from './gather.js'
 
 export const bulkDefaults = {
@@ -126,20 +127,18 @@ export class BulkReader {
 
   async #timed (read, keys) {
     const { timeout, retries } = this.limits
-    // not AbortSignal.timeout, which goes off after every answer as well, and makes an error nobody looks at
-    const patience = new AbortController()
-    const timer = setTimeout(() => patience.abort(), timeout)
+    const wait = patience(timeout)
     const start = performance.now()
     let failed = true
     try {
-      const values = await read(this.couch, keys, { signal: patience.signal, retries })
+      const values = await read(this.couch, keys, { signal: wait.signal, retries })
       failed = false
       return values
     } catch (error) {
       if (error.code !== 'ABORTED') throw error
       throw new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` })
     } finally {
-      clearTimeout(timer)
+      wait.end()
       this.onRead?.({ tiles: keys.length, seconds: (performance.now() - start) / 1000, failed })
     }
   }

@@ -2,6 +2,7 @@
 // not know what it has missed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
+import { patience } from '../../loader/store/patience.js'
 import { readFeed } from './feed.js'
 
 export const followDefaults = {
@@ -114,10 +115,10 @@ export class Follower {
   /** Makes sure that what is followed is still the database it was, and finds where to begin. */
   async #anchor () {
     const { silence } = this.limits
-    const late = AbortSignal.timeout(silence)
-    const info = await this.couch.request({ path: '', retries: 0, signal: AbortSignal.any([this.#stop.signal, late]) }).catch(error => {
-      throw late.aborted ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
-    })
+    const wait = patience(silence, this.#stop.signal)
+    const info = await this.couch.request({ path: '', retries: 0, signal: wait.signal }).catch(error => {
+      throw wait.isOver ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
+    }).finally(wait.end)
     const identity = String(info.instance_start_time ?? '')
     const another = identity !== this.#identity || position(info.update_seq) < position(this.#since)
     if (this.#since !== undefined && another) this.#drop('the store is another one')
