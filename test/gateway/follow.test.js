@@ -252,8 +252,8 @@ describe('a feed that misbehaves', () => {
       response => response.end('{"error":"timeout","reason":"x"}\n')
     ]) {
       const stand = await serve(feed)
-      await stand.follower.start()
       const started = performance.now()
+      await stand.follower.start()
       await until(() => stand.asked.length >= 4)
       // 20, 40 and 50 ms, of which a wait is half at least
       assert.ok(performance.now() - started > 40, String(feed))
