@@ -1,5 +1,6 @@
 /* global document, location -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { T } from '../client/support/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
@@ -106,6 +107,7 @@ onViewer('an empty store', { demo: false }, stage => {
     await page.locator('.layer .title', { hasText: 'Nothing in it yet' }).waitFor()
     await stage.write('late', { 4: [[3, 3, 3], [3, 4, 4]] })
     await page.evaluate(() => { location.hash = '#late/3/0/0' })
-    assert.equal(await drawnTiles(page), 2)
+    // they are on two shards, and each is news of its own
+    await until(async () => await drawnTiles(page) === 2, { what: 'both tiles' })
   })
 })
