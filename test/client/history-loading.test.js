@@ -98,6 +98,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
       await moveTo(page, place)
       await until(() => stage.front.requests('index').length > asked, { what: 'a question for the new place' })
     }
+    await until(() => stage.front.requests('index')[0].aborted, { what: 'the end of the first question' })
     hold.open()
     shows(await stage.rest(page), 5)
     const asked = stage.front.requests('index')
