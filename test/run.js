@@ -15,6 +15,7 @@ const executable = (module, name = module) => path.join(path.dirname(require.res
 const report = path.join(tmpdir(), `tilecouch-tests-${process.pid}.json`)
 const totals = { passed: 0, failed: 0, skipped: 0 }
 const skipped = []
+const again = []
 
 function run (args, env = {}) {
   return new Promise(resolve => {
@@ -57,7 +58,7 @@ const suites = {
 const last = Object.keys(suites).at(-1)
 for (const [name, choice] of Object.entries(suites)) {
   console.log(`\n== ${name}`)
-  const mocha = [executable('mocha', 'mocha'), 'test/**/*.test.js', ...choice, '--reporter', 'test/support/reporter.cjs']
+  const mocha = [executable('mocha', 'mocha'), 'test/**/*.test.js', ...choice, '--retries', '1', '--reporter', 'test/support/reporter.cjs']
   // coverage is that of both together
   const coverage = [executable('c8'), ...(name === last ? ['--clean=false'] : ['--check-coverage=false', '--reporter=none'])]
   const ok = await run([...coverage, process.execPath, ...mocha], { TILECOUCH_REPORT: report, ...(couchDb && { COUCHDB_URL: couchDb }) })
@@ -69,9 +70,12 @@ for (const [name, choice] of Object.entries(suites)) {
     totals.failed++
   }
   skipped.push(...counted?.reasons ?? [])
+  again.push(...counted?.again ?? [])
 }
 await own?.close()
 
+// a browser or a busy machine may be late once; what fails twice has failed, and what failed once is named
+if (again.length) console.log(`\nTried a second time:\n${again.map(name => `  - ${name}`).join('\n')}`)
 if (skipped.length) console.log(`\nSkipped:\n${[...new Set(skipped)].map(reason => `  - ${reason}`).join('\n')}`)
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
 process.exitCode = totals.failed ? 1 : 0

@@ -14,9 +14,14 @@ module.exports = class extends Mocha.reporters.Spec {
       // one line for a suite that was skipped as a whole, one for each test otherwise
       reasons.add(owner ? `${owner.fullTitle()}: ${owner.skipReason}` : test.fullTitle())
     })
+    const again = new Set()
+    runner.on(Mocha.Runner.constants.EVENT_TEST_RETRY, (test, error) => {
+      console.log(`    once more: ${test.title}\n${error.stack}`)
+      again.add(test.fullTitle())
+    })
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes, failures, pending } = runner.stats
-      const report = more => process.env.TILECOUCH_REPORT && writeFileSync(process.env.TILECOUCH_REPORT, JSON.stringify({ passed: passes, failed: failures, skipped: pending, reasons: [...reasons], ...more }))
+      const report = more => process.env.TILECOUCH_REPORT && writeFileSync(process.env.TILECOUCH_REPORT, JSON.stringify({ passed: passes, failed: failures, skipped: pending, reasons: [...reasons], again: [...again], ...more }))
       report()
       // a server or a browser that nobody closed would keep this process for ever
       setTimeout(() => {
