@@ -255,8 +255,8 @@ describe('a feed that misbehaves', () => {
       const started = performance.now()
       await stand.follower.start()
       await until(() => stand.asked.length >= 4)
-      // 20, 40 and 50 ms, of which a wait is half at least
-      assert.ok(performance.now() - started > 40, String(feed))
+      // three waits of 20 ms or, where nothing was heard, more; of each a half at least, and timers may be a millisecond early
+      assert.ok(performance.now() - started > 25, String(feed))
       assert.equal(stand.told.ids.length, 0)
     }
   })
