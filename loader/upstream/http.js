@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent } from 'undici'
 import { TilecouchError } from '../../core/index.js'
+import { patience } from '../store/patience.js'
 import { headerOf } from './freshness.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -62,22 +63,18 @@ export class Requester {
    */
   async get (url, { headers = {}, signal } = {}) {
     const first = new URL(url)
-    // one clock for everything from connecting to the last byte; a signal of our own, so that nothing clings to the caller's
-    const clock = new AbortController()
-    const stop = () => clock.abort()
-    const timer = setTimeout(stop, this.#options.timeout * 1000)
-    signal?.addEventListener('abort', stop)
+    // one clock for everything from connecting to the last byte
+    const wait = patience(this.#options.timeout * 1000, signal)
     try {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
-      return await this.#follow(first, headers, clock.signal)
+      return await this.#follow(first, headers, wait.signal)
     } catch (error) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       if (error instanceof TilecouchError) throw error
-      if (clock.signal.aborted) throw failed(first, `no answer within ${this.#options.timeout} s`)
+      if (wait.isOver) throw failed(first, `no answer within ${this.#options.timeout} s`)
       throw explain(error, first)
     } finally {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
+      wait.end()
     }
   }
 
