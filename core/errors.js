@@ -29,8 +29,17 @@ export const catalogue = {
   TRUNCATED_IMAGE: { status: 422, text: d => `truncated or damaged ${d.type}${d.why ? `: ${d.why}` : ''}`, advice: 'Fetch or render this tile again.' },
   SOURCE_NOT_FOUND: { status: 404, text: d => `no such source ${show(d.value)}` },
   SOURCE_UNREADABLE: { status: 422, text: d => `cannot read ${show(d.value)}: ${d.why}` },
-  SOURCE_UNKNOWN: { status: 422, text: d => `cannot tell what ${show(d.value)} is`, advice: 'Sources are a folder of z/x/y.ext tiles or an .mbtiles file.' },
+  SOURCE_UNKNOWN: { status: 422, text: d => `cannot tell what ${show(d.value)} is`, advice: 'Sources are a folder of z/x/y.ext tiles, .mbtiles, .pmtiles, .zip, .tar or .tar.gz, the address of a tile server or of a store.' },
   SOURCE_EMPTY: { status: 422, text: d => `no tiles in ${show(d.value)}`, advice: 'A tile folder holds z/x/y.png; check the path, --zoom and --bbox.' },
+  NO_TIME_IN_NAME: { status: 422, text: d => `no time in the name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A dated set has names such as tiles-2023-06-01/ or survey_20240301.mbtiles.' },
+  ARCHIVE_INVALID: { status: 422, text: d => `${show(d.file)} is damaged or no such archive: ${d.why}`, advice: 'Fetch or make it again; `tilecouch verify` lists everything that is wrong with it.' },
+
+  // where tiles go
+  TARGET_UNKNOWN: { status: 422, text: d => `cannot tell what to write to ${show(d.value)}`, advice: 'Targets are a folder, .mbtiles, .pmtiles or .zip.' },
+  TARGET_EXISTS: { status: 409, text: d => `${show(d.value)} is there already${d.why ? `: ${d.why}` : ''}`, advice: 'Name another target, or let --force replace it.' },
+  TARGET_UNWRITABLE: { status: 422, text: d => `cannot write ${show(d.value)}: ${d.why}` },
+  NOTHING_TO_EXPORT: { status: 404, text: d => `no tiles to export from ${d.layer}`, advice: 'Check the time, --zoom, --bbox and --polygon; `tilecouch info` says what the layer holds.' },
+  EXPORT_FORBIDDEN: { status: 403, text: d => `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid archives of them`, advice: 'With the permission of its operator, say --i-have-permission.' },
 
   // the store
   VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'A stored version never changes. Load the correction with a later time.' },

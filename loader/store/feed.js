@@ -9,7 +9,7 @@ import { TilecouchError } from '../../core/index.js'
  */
 
 /**
- * @param {import('../../loader/store/couch.js').Couch} couch
+ * @param {import('./couch.js').Couch} couch
  * @param {object} options
  * @param {Record<string, any>} options.query
  * @param {number} options.silence milliseconds without a sign after which the connection is given up

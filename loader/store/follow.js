@@ -2,7 +2,7 @@
 // not know what it has missed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
-import { patience } from '../../loader/store/patience.js'
+import { patience } from './patience.js'
 import { readFeed } from './feed.js'
 
 export const followDefaults = {
@@ -41,7 +41,7 @@ export class Follower {
   #running
 
   /**
-   * @param {import('../../loader/store/index.js').Store} store
+   * @param {import('./index.js').Store} store
    * @param {object} options
    * @param {(change: {id: string, rev: string, deleted: boolean}) => void} options.onChange
    * @param {() => void} options.onReset whatever is kept may be wrong: another database, or changes that were missed
