@@ -1,5 +1,6 @@
 // Values of options that several commands take.
-import { TilecouchError } from '../../core/index.js'
+import { readFile } from 'node:fs/promises'
+import { TilecouchError, parseArea, parseZooms } from '../../core/index.js'
 
 /**
  * A whole number from 1 on; nothing stays nothing.
@@ -11,4 +12,32 @@ export function wholeNumber (option, value, digits) {
   if (value === undefined) return undefined
   if (!/^[1-9]\d*$/.test(value) || value.length > digits) throw new TilecouchError('BAD_OPTION', { option, value })
   return +value
+}
+
+/**
+ * The area of --bbox and --polygon; throws BAD_AREA when there is neither.
+ * @param {{bbox?: string, polygon?: string}} options polygon: a GeoJSON file
+ */
+export const areaOf = async ({ bbox, polygon }) =>
+  parseArea({ bbox, polygon: polygon === undefined ? undefined : await readGeoJson(polygon) })
+
+/** As areaOf, for commands that take everything where no area is named. */
+export const areaIfAny = async options =>
+  options.bbox === undefined && options.polygon === undefined ? undefined : areaOf(options)
+
+/** @param {string | undefined} zoom as in --zoom */
+export const zoomsOf = zoom => zoom === undefined ? undefined : parseZooms(zoom)
+
+async function readGeoJson (file) {
+  let text
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }) : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
+  }
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, '')) // some editors begin a file with a mark of its encoding
+  } catch (error) {
+    throw new TilecouchError('BAD_AREA', { why: `${file} is no JSON: ${error.message}` })
+  }
 }

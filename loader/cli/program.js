@@ -3,10 +3,13 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { TilecouchError } from '../../core/index.js'
 import { addDeployCommands } from './deploy.js'
+import { addDiffCommand } from './diff.js'
+import { addExportCommand } from './export.js'
 import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
 import { addReadCommands } from './read.js'
 import { addSeedCommand } from './seed.js'
+import { addVerifyCommand } from './verify.js'
 import { Output } from './output.js'
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -61,6 +64,9 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   addLoadCommand(program, run)
   addLayerCommand(program, run)
   addSeedCommand(program, run)
+  addExportCommand(program, run)
+  addDiffCommand(program, run)
+  addVerifyCommand(program, run)
   addReadCommands(program, run)
   addDeployCommands(program, run)
   extend?.(program, run)

@@ -1,13 +1,12 @@
 // tilecouch seed
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, addSeconds, checkLayer, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import { TilecouchError, addSeconds, checkLayer, now, parseDuration, parseZooms, startOf } from '../../core/index.js'
 import { seed } from '../seed.js'
 import { FailureList, readFailures } from '../seed/failures.js'
 import { retryDefaults } from '../store/couch.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withStore } from './connect.js'
-import { wholeNumber } from './options.js'
+import { areaOf, wholeNumber } from './options.js'
 import { bytes, count, duration, plural, table } from './output.js'
 import { ProgressLine } from './progress.js'
 
@@ -92,22 +91,7 @@ async function whatOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
     if (failed !== undefined && path.resolve(failed) === path.resolve(retryFailed)) throw new TilecouchError('BAD_OPTION', { option: '--failed', value: `${failed}, which --retry-failed reads` })
     return { only: await readFailures(retryFailed, layer) }
   }
-  const area = parseArea({ bbox, polygon: polygon === undefined ? undefined : await readGeoJson(polygon) })
-  return { area, zooms: parseZooms(zoom ?? '') }
-}
-
-async function readGeoJson (file) {
-  let text
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }) : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
-  }
-  try {
-    return JSON.parse(text.replace(/^\ufeff/, '')) // some editors begin a file with a mark of its encoding
-  } catch (error) {
-    throw new TilecouchError('BAD_AREA', { why: `${file} is no JSON: ${error.message}` })
-  }
+  return { area: await areaOf({ bbox, polygon }), zooms: parseZooms(zoom ?? '') }
 }
 
 /** `7d` is so long ago, anything else a time. */
