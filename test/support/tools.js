@@ -22,6 +22,9 @@ export const gdal = () => find('gdal_translate')
 /** A python that has OWSLib. */
 export const owslib = () => process.env.OWSLIB_PYTHON
 
+/** A python that has the packages pmtiles and mbutil of PyPI; their commands lie beside it. */
+export const tilesPython = () => process.env.TILES_PYTHON
+
 /** needed: CI installs it, so that it is a failure there when it is missing. */
 export const tools = () => [
   { name: 'chromium', found: chromium(), needed: true },
@@ -30,7 +33,8 @@ export const tools = () => [
   { name: 'redis-server', found: find('redis-server'), needed: true },
   { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON || find('mapproxy-util'), needed: false },
   { name: 'GDAL (gdal_translate)', found: gdal(), needed: false },
-  { name: 'OWSLib (OWSLIB_PYTHON names a Python that has it)', found: owslib(), needed: false }
+  { name: 'OWSLib (OWSLIB_PYTHON names a Python that has it)', found: owslib(), needed: false },
+  { name: 'pmtiles and mbutil (TILES_PYTHON names a Python that has them)', found: tilesPython(), needed: false }
 ]
 
 /**
