@@ -1,0 +1,205 @@
+// A list of tiles that need not fit into memory: entered in any order, read in the order of their ids, as often as wanted
+// and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they have no
+// other place. The files lose their names as soon as they are open, so that nothing is left of a process that is killed.
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import Database from 'libsql'
+import { TilecouchError } from '../core/index.js'
+
+export const spoolDefaults = {
+  cache: 32e6, // bytes of the index that are kept in memory
+  page: 1000, // tiles read from the index at once
+  buffer: 1e6 // bytes gathered before they are written
+}
+
+const FIELDS = 4 // that a tile may have beside its address
+const GROUP = 100 // tiles entered by one statement
+const COLUMNS = ['a', 'b', 'c', 'd'].slice(0, FIELDS)
+const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${COLUMNS.map(() => '?')}, 1)`)}
+  ON CONFLICT DO UPDATE SET ${COLUMNS.map(name => `${name} = excluded.${name}`)}, times = times + 1`
+const PAGE = 'SELECT * FROM tiles WHERE id > ? ORDER BY id LIMIT ?'
+const PREFIX = 'tilecouch-spool-'
+const STALE = 3600e3 // milliseconds: folders younger than this may belong to a process that cannot be seen from here
+
+/** @typedef {string | number | null | undefined} Field */
+/** @typedef {{z: number, x: number, y: number, fields: any[], times: number}} SpooledTile times: how often it was added */
+
+export class Spool {
+  #folder
+  #db
+  #insert
+  #insertOne
+  #page
+  /** @type {(string | number | null)[]} */
+  #rows = []
+  #data
+  #chunks = /** @type {Uint8Array[]} */ ([])
+  #written = 0
+  #gathered = 0
+  #closed = false
+
+  /** @param {{folder?: string}} [options] folder: where the temporary files lie */
+  static async open ({ folder = tmpdir() } = {}) {
+    await removeStale(folder)
+    let own
+    try {
+      own = await mkdtemp(path.join(folder, `${PREFIX}${process.pid}-`))
+      return new Spool(own)
+    } catch (error) {
+      throw explain(error, folder)
+    } finally {
+      if (own) await remove(own) // where open files keep their names it stays until close()
+    }
+  }
+
+  /** Use `Spool.open`. @param {string} folder of its own */
+  constructor (folder) {
+    this.#folder = folder
+    this.#db = new Database(path.join(folder, 'index'))
+    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY', 'page_size = 8192', `cache_size = -${spoolDefaults.cache / 1000}`]) {
+      this.#db.exec(`PRAGMA ${setting}`)
+    }
+    this.#db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}, times INTEGER) WITHOUT ROWID; BEGIN`)
+    this.#insert = this.#db.prepare(insertion(GROUP))
+    this.#insertOne = this.#db.prepare(insertion(1))
+    this.#page = this.#db.prepare(PAGE).raw()
+    this.#data = openSync(path.join(folder, 'data'), 'wx+', 0o600)
+  }
+
+  /**
+   * Enters a tile. One that is there already is replaced.
+   * @param {number} z @param {number} x @param {number} y
+   * @param {...Field} fields up to four, given back as they are
+   */
+  add (z, x, y, ...fields) {
+    if (fields.length > FIELDS) throw new TilecouchError('INTERNAL', { why: `a spool keeps ${FIELDS} fields of a tile, not ${fields.length}` })
+    this.#rows.push(`${z}:${x}:${y}`)
+    for (let index = 0; index < FIELDS; index++) this.#rows.push(fields[index] ?? null)
+    if (this.#rows.length === GROUP * (FIELDS + 1)) {
+      this.#work(() => this.#insert.run(this.#rows))
+      this.#rows = []
+    }
+  }
+
+  /**
+   * The tiles in the order of their ids. What is added meanwhile comes too, where it lies ahead.
+   * @returns {AsyncGenerator<SpooledTile>}
+   */
+  async * tiles () {
+    let last = ''
+    while (true) {
+      this.#flush()
+      const rows = this.#work(() => this.#page.all(last, spoolDefaults.page))
+      for (const [id, ...fields] of rows) {
+        const [z, x, y] = id.split(':')
+        const times = fields.pop()
+        yield { z: +z, x: +x, y: +y, fields, times }
+      }
+      if (rows.length < spoolDefaults.page) return
+      last = rows.at(-1)[0]
+    }
+  }
+
+  /** How many tiles there are. */
+  count () {
+    this.#flush()
+    return /** @type {any} */ (this.#work(() => this.#db.prepare('SELECT count(*) FROM tiles').raw().get()))[0]
+  }
+
+  #flush () {
+    const rows = this.#rows
+    this.#rows = []
+    this.#work(() => {
+      for (let at = 0; at < rows.length; at += FIELDS + 1) this.#insertOne.run(rows.slice(at, at + FIELDS + 1))
+    })
+  }
+
+  /**
+   * Keeps bytes; the answer is where, for `slice`.
+   * @param {Uint8Array} bytes theirs until the spool is closed: a view of a buffer that is used again must be copied
+   */
+  append (bytes) {
+    const offset = this.#written + this.#gathered
+    this.#chunks.push(bytes)
+    this.#gathered += bytes.length
+    if (this.#gathered >= spoolDefaults.buffer) this.#write()
+    return offset
+  }
+
+  #write () {
+    const bytes = Buffer.concat(this.#chunks)
+    this.#work(() => {
+      for (let done = 0; done < bytes.length;) done += writeSync(this.#data, bytes, done, bytes.length - done, this.#written + done)
+    })
+    this.#chunks = []
+    this.#gathered = 0
+    this.#written += bytes.length
+  }
+
+  /**
+   * Bytes that were kept.
+   * @param {number} offset @param {number} length
+   */
+  slice (offset, length) {
+    if (this.#gathered && offset + length > this.#written) this.#write()
+    const bytes = Buffer.allocUnsafe(length)
+    this.#work(() => {
+      for (let done = 0; done < length;) {
+        const read = readSync(this.#data, bytes, done, length - done, offset + done)
+        if (!read) throw new TilecouchError('INTERNAL', { why: `the spool has no ${length} bytes at ${offset}` })
+        done += read
+      }
+    })
+    return bytes
+  }
+
+  #work (work) {
+    if (this.#closed) throw new TilecouchError('INTERNAL', { why: 'the spool is closed' })
+    try {
+      return work()
+    } catch (error) {
+      throw explain(error, path.dirname(this.#folder))
+    }
+  }
+
+  /** Removes everything. */
+  async close () {
+    if (this.#closed) return
+    this.#closed = true
+    this.#db.close()
+    closeSync(this.#data)
+    await remove(this.#folder)
+  }
+}
+
+const remove = folder => rm(folder, { recursive: true, force: true }).catch(() => {}) // it is found by removeStale
+
+// what a process left that was killed where files in use keep their names, or in its very first moment
+async function removeStale (folder) {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) {
+    const pid = name.startsWith(PREFIX) ? parseInt(name.slice(PREFIX.length)) : NaN
+    if (!pid || isRunning(pid)) continue
+    const own = path.join(folder, name)
+    const { mtimeMs } = await stat(own).catch(() => ({ mtimeMs: Infinity }))
+    if (Date.now() - mtimeMs > STALE) await remove(own)
+  }
+}
+
+function isRunning (pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM' // it is somebody else's
+  }
+}
+
+function explain (error, folder) {
+  if (error instanceof TilecouchError) return error
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT' || error.code === 'SQLITE_FULL') {
+    return new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${folder}` }, { cause: error })
+  }
+  return new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: error.message }, { cause: error })
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs'
+import path from 'node:path'
+import { compareIds, tileId } from '../../core/index.js'
+import { Spool, spoolDefaults } from '../../loader/spool.js'
+import { seeded, useFolder } from '../loader/helpers.js'
+
+const module = new URL('../../loader/spool.js', import.meta.url).href
+const YEAR = 365 * 86400
+
+describe('a spool', () => {
+  const folder = useFolder()
+  const opened = []
+  const open = async () => {
+    const spool = await Spool.open({ folder: folder.dir })
+    opened.push(spool)
+    return spool
+  }
+  afterEach(() => Promise.all(opened.splice(0).map(spool => spool.close())))
+
+  async function collect (spool) {
+    const found = []
+    for await (const tile of spool.tiles()) found.push(tile)
+    return found
+  }
+
+  it('gives tiles in the order of their ids, whatever the order they were added in', async () => {
+    const random = seeded(1)
+    const spool = await open()
+    const ids = new Set()
+    for (let index = 0; index < 5000; index++) {
+      const z = Math.floor(random() * 31)
+      const [x, y] = [Math.floor(random() * 2 ** z), Math.floor(random() * 2 ** z)]
+      spool.add(z, x, y)
+      ids.add(tileId('l', z, x, y))
+    }
+    const expected = [...ids].sort(compareIds)
+    assert.deepEqual((await collect(spool)).map(({ z, x, y }) => tileId('l', z, x, y)), expected)
+    assert.equal(spool.count(), expected.length)
+  })
+
+  it('keeps up to four fields of a tile as they are', async () => {
+    const spool = await open()
+    spool.add(1, 0, 0, 2 ** 53 - 1, -0.5, 'ü1e5', null)
+    spool.add(1, 0, 1)
+    assert.deepEqual(await collect(spool), [
+      { z: 1, x: 0, y: 0, fields: [2 ** 53 - 1, -0.5, 'ü1e5', null], times: 1 },
+      { z: 1, x: 0, y: 1, fields: [null, null, null, null], times: 1 }
+    ])
+    assert.throws(() => spool.add(1, 0, 0, 1, 2, 3, 4, 5), { code: 'INTERNAL' })
+  })
+
+  it('replaces a tile that is added again, however far apart, and counts', async () => {
+    const spool = await open()
+    spool.add(3, 1, 1, 'first')
+    spool.add(3, 1, 1, 'second')
+    for (let y = 0; y < 2000; y++) spool.add(12, 0, y, y)
+    spool.add(3, 1, 1, 'third')
+    const [tile] = (await collect(spool)).slice(-1)
+    assert.deepEqual(tile, { z: 3, x: 1, y: 1, fields: ['third', null, null, null], times: 3 })
+    assert.equal(spool.count(), 2001)
+  })
+
+  it('is read by several at once, each in its own place, and goes on taking tiles', async () => {
+    const spool = await open()
+    for (let y = 0; y < 3 * spoolDefaults.page; y++) spool.add(12, 5, y)
+    const first = spool.tiles()
+    const taken = []
+    for (let index = 0; index < spoolDefaults.page + 1; index++) taken.push((await first.next()).value.y)
+    assert.equal((await collect(spool)).length, 3 * spoolDefaults.page)
+    spool.add(12, 6, 0)
+    for await (const { x, y } of first) taken.push(x === 6 ? 'added' : y)
+    assert.equal(new Set(taken).size, 3 * spoolDefaults.page + 1)
+    assert.equal(taken.at(-1), 'added')
+  })
+
+  it('keeps bytes beside the tiles', async () => {
+    const spool = await open()
+    const random = seeded(2)
+    const kept = Array.from({ length: 300 }, (_, index) => {
+      const bytes = Buffer.alloc(Math.floor(random() * 20000), index)
+      return { bytes, offset: spool.append(bytes) }
+    })
+    assert.deepEqual(spool.slice(kept[299].offset, kept[299].bytes.length), kept[299].bytes, 'what was not written yet')
+    for (const { bytes, offset } of kept) assert.ok(spool.slice(offset, bytes.length).equals(bytes))
+    assert.throws(() => spool.slice(kept[299].offset, 1e6), { code: 'INTERNAL' })
+  })
+
+  it('holds 100,000 tiles with a gigabyte of bytes in little memory', async function () {
+    this.timeout(60000)
+    const script = `
+      import { Spool } from ${JSON.stringify(module)}
+      const spool = await Spool.open({ folder: ${JSON.stringify(folder.dir)} })
+      const before = process.memoryUsage.rss()
+      const bytes = Buffer.alloc(10000)
+      for (let n = 0; n < 100000; n++) spool.add(17, n * 7919 % 100000, n, spool.append(bytes), bytes.length)
+      let count = 0
+      for await (const { fields: [offset, length] } of spool.tiles()) count += spool.slice(offset, length).length
+      await spool.close()
+      console.log(JSON.stringify({ count, grown: process.memoryUsage.rss() - before, peak: process.resourceUsage().maxRSS * 1024 }))`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let text = ''
+    for await (const chunk of child.stdout) text += chunk
+    const { count, peak } = JSON.parse(text)
+    assert.equal(count, 1e9)
+    assert.ok(peak < 250e6, `${Math.round(peak / 1e6)} MB`)
+  })
+
+  it('leaves nothing when it is closed, twice too', async () => {
+    const spool = await open()
+    spool.add(0, 0, 0, spool.append(Buffer.alloc(3e6)))
+    await spool.close()
+    await spool.close()
+    assert.deepEqual(readdirSync(folder.dir), [])
+    assert.throws(() => spool.append(Buffer.alloc(1)) && spool.slice(0, 1), { code: 'INTERNAL' })
+  })
+
+  it('leaves nothing when its process is killed', async function () {
+    if (process.platform === 'win32') this.skip() // there files in use keep their names: see the next test
+    const script = `
+      import { Spool } from ${JSON.stringify(module)}
+      const spool = await Spool.open({ folder: ${JSON.stringify(folder.dir)} })
+      for (let n = 0; ; n++) {
+        spool.add(17, n, n, spool.append(Buffer.alloc(10000)), 10000)
+        if (n === 1000) console.log('ready')
+        if (n % 1000 === 0) await new Promise(setImmediate)
+      }`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    assert.deepEqual(readdirSync(folder.dir), [])
+  })
+
+  it('removes what a killed process left, and nothing that may be in use', async () => {
+    const gone = spawn(process.execPath, ['-e', ''])
+    await once(gone, 'exit')
+    const names = { stale: `tilecouch-spool-${gone.pid}-abc`, young: `tilecouch-spool-${gone.pid}-def`, running: `tilecouch-spool-${process.ppid}-ghi`, other: 'tilecouch-spool-x' }
+    for (const [kind, name] of Object.entries(names)) {
+      mkdirSync(path.join(folder.dir, name))
+      if (kind !== 'young') utimesSync(path.join(folder.dir, name), Date.now() / 1000 - YEAR, Date.now() / 1000 - YEAR)
+    }
+    await open()
+    for (const [kind, name] of Object.entries(names)) assert.equal(existsSync(path.join(folder.dir, name)), kind !== 'stale', kind)
+  })
+
+  it('says where there is no room and where nothing may be written', async function () {
+    await assert.rejects(Spool.open({ folder: path.join(folder.dir, 'none') }), { code: 'TARGET_UNWRITABLE', message: /none/ })
+    if (process.getuid?.() !== 0) {
+      chmodSync(folder.dir, 0o555)
+      await assert.rejects(Spool.open({ folder: folder.dir }), { code: 'TARGET_UNWRITABLE' })
+      chmodSync(folder.dir, 0o755)
+    }
+  })
+})
