@@ -52,9 +52,9 @@ async function unfinishedTime (store, layer, name) {
 }
 
 async function * versions (source, layer, time, extent) {
-  for await (const { z, x, y, read } of source.tiles()) {
+  for await (const { z, x, y, read, gone, expires, origin } of source.tiles()) {
     extent.add(z, x, y)
-    yield { layer, z, x, y, time, read }
+    yield { layer, z, x, y, time, read, gone, expires, origin }
   }
 }
 

@@ -1,8 +1,8 @@
 // A folder of z/x/y.ext files, as gdal2tiles, mbutil and most tile tools write it.
 import { readFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, compareInner, compareRows, flipY, selector } from '../../core/index.js'
-import { layerFieldsOf } from './metadata.js'
+import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
+import { layerFieldsOf, timeOf } from './metadata.js'
 
 const NUMBER = /^(0|[1-9]\d{0,9})$/
 // other files lie about in tile folders too: .kml, .xml, .json, thumbnails
@@ -12,11 +12,10 @@ export const recognises = (name, stats) => stats.isDirectory()
 
 /**
  * @param {string} folder
- * @param {import('./index.js').Selection & {scheme?: string}} options
+ * @param {import('./index.js').SourceOptions} options
  * @returns {Promise<import('./index.js').Source>}
  */
-export async function open (folder, { bbox, zooms, scheme }) {
-  const selected = selector({ bbox, zooms })
+export async function open (folder, { selected, zooms, scheme }) {
   const tms = scheme === 'tms'
 
   async function * tiles () {
@@ -41,7 +40,8 @@ export async function open (folder, { bbox, zooms, scheme }) {
     }
   }
 
-  return { name: path.basename(path.resolve(folder)), fields: await readMetadata(folder), tiles, close () {} }
+  const metadata = await readMetadata(folder)
+  return { name: path.basename(path.resolve(folder)), fields: layerFieldsOf(metadata), time: timeOf(metadata), tiles, close () {} }
 }
 
 /** Folders whose names are numbers, in order. */
@@ -68,7 +68,7 @@ async function reading (name, read) {
 /** mbutil and tippecanoe leave a metadata.json beside the tiles. */
 async function readMetadata (folder) {
   try {
-    return layerFieldsOf(JSON.parse(await readFile(path.join(folder, 'metadata.json'), 'utf8')))
+    return Object(JSON.parse(await readFile(path.join(folder, 'metadata.json'), 'utf8')))
   } catch {
     return {} // it is a courtesy: a folder without one, or with another program's, is as good
   }

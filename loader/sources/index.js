@@ -5,42 +5,122 @@
 //   tiles()   its tiles in ascending order of their ids, each with a read() that fetches the bytes; may be walked again
 //   close()
 //
-// To add a source: a module with `recognises(path, stat)` and `open(path, options)`, and its name in the list below.
-import { stat } from 'node:fs/promises'
-import { TilecouchError } from '../../core/index.js'
+// and some know more:
+//
+//   time      when the map looked like this, by the source's own account
+//   total     how many tiles are selected, where that is known without walking
+//   walk()    its tiles in the order in which they are cheapest to read, where that is another than that of their ids
+//
+// To add a kind: a module with `recognises` (of files and folders) or `recognisesUrl`, and `open`; and its name in the lists below.
+import { open as openFile, stat } from 'node:fs/promises'
+import { TilecouchError, parseArea } from '../../core/index.js'
 import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
 
-const kinds = [folder, mbtiles]
+// asked in this order; a module that goes by content comes before those that go by the ending of the name
+const fileKinds = [folder, mbtiles]
+const urlKinds = []
+
+const BEGIN = 512 // bytes of a file that kinds are told by: the header of a tar
 
 export const schemes = ['xyz', 'tms']
 
 /**
- * @typedef {{z: number, x: number, y: number, read: () => Promise<Uint8Array> | Uint8Array}} SourceTile
- * @typedef {{bbox?: import('../../core/grid.js').Bbox, zooms?: import('../../core/grid.js').Zooms}} Selection
+ * A tile: `read`, or `gone` for one that the source says is there no more. `read` answers null when there is no tile after
+ * all, as a server does with 404: that is no failure.
+ * @typedef {object} SourceTile
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y
+ * @property {() => Promise<Uint8Array | null> | Uint8Array | null} [read]
+ * @property {boolean} [gone]
+ * @property {string} [expires] exact time
+ * @property {Record<string, any>} [origin]
+ *
  * @typedef {object} Source
  * @property {string} name
  * @property {Record<string, any>} fields
  * @property {() => AsyncIterable<SourceTile>} tiles
- * @property {() => void} close
+ * @property {() => void | Promise<void>} close
+ * @property {string} [time] exact
+ * @property {number} [total]
+ * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
+ *
+ * @typedef {object} WalkOptions
+ * @property {(tiles: {z: number, x: number, y: number}[]) => Promise<boolean[]>} [known] whether tiles need not be read; they come with `known: true` and without `read`
+ *
+ * What of a source is wanted, as a caller says it.
+ * @typedef {object} Selection
+ * @property {import('../../core/grid.js').Bbox} [bbox]
+ * @property {object} [polygon] GeoJSON, parsed
+ * @property {import('../../core/area.js').Area} [area] instead of bbox and polygon
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ *
+ * What a kind is opened with.
+ * @typedef {object} SourceOptions
+ * @property {(z: number, x: number, y: number) => boolean} selected whether zooms and area hold a tile
+ * @property {import('../../core/area.js').Area} [area]
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {'xyz' | 'tms'} [scheme] how the source counts rows, where it is another than its kind does
+ * @property {{layer: string, time?: string}} [from] of another store
+ * @property {string} [idTemplate] of the documents of a CouchDB that MapProxy wrote
+ * @property {AbortSignal} [signal]
+ *
+ * @typedef {object} Kind
+ * @property {(name: string, stats: import('node:fs').Stats, begin: Buffer) => boolean} [recognises] begin: the first bytes of a file
+ * @property {(url: URL, options: SourceOptions) => boolean} [recognisesUrl]
+ * @property {(name: string, options: any) => Promise<Source>} open
  */
 
 /**
- * @param {string} path
- * @param {Selection & {scheme?: string}} [options] scheme: xyz, or tms when rows count from the south
+ * @param {string} name path or address
+ * @param {Selection & Omit<SourceOptions, 'selected'>} [options]
  * @returns {Promise<Source>}
  */
-export async function openSource (path, options = {}) {
-  if (options.scheme && !schemes.includes(options.scheme)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: options.scheme })
-  let stats
+export async function openSource (name, { bbox, polygon, area, zooms, scheme, ...options } = {}) {
+  if (scheme && !schemes.includes(scheme)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme })
+  area ??= bbox || polygon ? parseArea({ bbox, polygon }) : undefined
+  const own = { ...options, area, zooms, scheme, selected: selectorOf(area, zooms) }
+  const url = urlOf(name)
+  const kind = url ? urlKinds.find(candidate => candidate.recognisesUrl(url, own)) : await kindOfFile(name)
+  if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
+  return kind.open(name, own)
+}
+
+/**
+ * A test for tiles: which of them are in this area and these zooms. Either may be missing.
+ * @param {import('../../core/area.js').Area} [area]
+ * @param {import('../../core/grid.js').Zooms} [zooms]
+ */
+export const selectorOf = (area, zooms) => (/** @type {number} */ z, /** @type {number} */ x, /** @type {number} */ y) =>
+  (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))
+
+function urlOf (name) {
+  if (!/^https?:\/\//i.test(name)) return undefined
+  if (!URL.canParse(name)) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
+  return new URL(name)
+}
+
+/** @returns {Promise<Kind | undefined>} */
+async function kindOfFile (name) {
+  let stats, begin
   try {
-    stats = await stat(path)
+    stats = await stat(name)
+    begin = stats.isFile() ? await beginOf(name) : Buffer.alloc(0)
   } catch (error) {
     throw error.code === 'ENOENT'
-      ? new TilecouchError('SOURCE_NOT_FOUND', { value: path })
-      : new TilecouchError('SOURCE_UNREADABLE', { value: path, why: error.message })
+      ? new TilecouchError('SOURCE_NOT_FOUND', { value: name })
+      : new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
   }
-  const kind = kinds.find(candidate => candidate.recognises(path, stats))
-  if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: path })
-  return kind.open(path, options)
+  return fileKinds.find(candidate => candidate.recognises(name, stats, begin))
+}
+
+async function beginOf (name) {
+  const file = await openFile(name)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGIN), 0, BEGIN, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
 }

@@ -3,20 +3,22 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import Database from 'libsql'
-import { TilecouchError, compareInner, compareRows, flipY, selector } from '../../core/index.js'
-import { layerFieldsOf } from './metadata.js'
+import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
+import { layerFieldsOf, timeOf } from './metadata.js'
 
-export const recognises = (name, stats) => stats.isFile() && /\.(mbtiles|sqlite|db)$/i.test(name)
+const MAGIC = 'SQLite format 3\0'
+
+export const recognises = (name, stats, begin) =>
+  stats.isFile() && (begin.toString('latin1', 0, MAGIC.length) === MAGIC || /\.(mbtiles|sqlite|db)$/i.test(name))
 
 /**
  * @param {string} file
- * @param {import('./index.js').Selection & {scheme?: string}} options scheme: xyz for files whose writer forgot to flip rows
+ * @param {import('./index.js').SourceOptions} options scheme: xyz for files whose writer forgot to flip rows
  * @returns {Promise<import('./index.js').Source>}
  */
-export async function open (file, { bbox, zooms, scheme }) {
+export async function open (file, { selected, zooms, scheme }) {
   const unreadable = error => new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
   const flipped = scheme !== 'xyz'
-  const selected = selector({ bbox, zooms })
   let db, metadata, zoomLevels, columnsOf, rowsOf, tileAt
   try {
     // libsql ignores its readonly option; SQLite itself does not
@@ -56,8 +58,9 @@ export async function open (file, { bbox, zooms, scheme }) {
   return {
     name: path.basename(file),
     fields: layerFieldsOf(metadata),
+    time: timeOf(metadata),
     tiles,
-    close: () => db.close()
+    close () { db.close() }
   }
 }
 

@@ -1,6 +1,6 @@
 // MBTiles metadata, in a table or in a metadata.json, as fields of a layer. What is not valid there is left out: it
 // describes the tiles, it is not the tiles.
-import { layerFields, parseBbox } from '../../core/index.js'
+import { isExactTime, layerFields, parseBbox } from '../../core/index.js'
 
 const extensions = { jpeg: 'jpg', mvt: 'pbf' }
 
@@ -25,6 +25,16 @@ export function layerFieldsOf (metadata) {
   }
   return Object.fromEntries(Object.entries(candidates).filter(([field, value]) => value !== undefined && value !== null && layerFields[field](value)))
 }
+
+/** Where an export of ours says when the map looked like this. */
+export const TIME_KEY = 'tilecouch:time'
+
+/**
+ * The time that metadata says, if it is one.
+ * @param {Record<string, any>} metadata
+ * @returns {string | undefined} exact
+ */
+export const timeOf = ({ [TIME_KEY]: time }) => isExactTime(time) ? time : undefined
 
 const number = value => value === undefined || value === '' ? undefined : Number(value)
 

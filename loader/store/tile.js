@@ -9,7 +9,8 @@ import {
 const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
 
 /**
- * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`.
+ * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is no tile:
+ * then there is nothing to write, or with `orGone` a version that says so.
  * @typedef {object} NewVersion
  * @property {string} layer
  * @property {number} z
@@ -17,23 +18,25 @@ const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
  * @property {number} y
  * @property {string} time exact
  * @property {Uint8Array} [bytes]
- * @property {() => Promise<Uint8Array> | Uint8Array} [read]
+ * @property {() => Promise<Uint8Array | null> | Uint8Array | null} [read]
  * @property {boolean} [gone]
+ * @property {boolean} [orGone]
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  */
 
 /**
  * @param {NewVersion} version
- * @returns {Promise<Tile>}
+ * @returns {Promise<Tile | null>} nothing when there is no tile
  */
-export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, expires, origin }) {
+export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, orGone, expires, origin }) {
   checkLayer(layer)
   checkTile(z, x, y)
   if (!isExactTime(time)) throw new TilecouchError('BAD_TIME', { value: time })
   if (expires !== undefined && !isExactTime(expires)) throw new TilecouchError('BAD_TIME', { value: expires })
   if (gone) return new Tile({ layer, z, x, y, time, expires, origin })
   const content = toBuffer(bytes ?? await read?.())
+  if (content === null) return orGone ? Object.assign(new Tile({ layer, z, x, y, time }), { missing: true }) : null
   const { type } = inspectTile(content, { gunzip })
   return new Tile({ layer, z, x, y, time, expires, origin, type, bytes: content })
 }
@@ -55,6 +58,7 @@ export class Tile {
     this.type = type
     /** @type {Buffer | undefined} */
     this.bytes = bytes // none when gone
+    this.missing = false // found to be gone only when it was read
     this.attempts = 0 // rounds of conflict
     /** @type {'create' | 'advance' | 'backfill' | undefined} */
     this.tried = undefined // what a request that held it was to do, perhaps in vain

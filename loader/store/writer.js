@@ -23,6 +23,7 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
  * @property {number} backfilled versions that went straight to the past
  * @property {number} unchanged
  * @property {number} failed
+ * @property {number} missing tiles that turned out not to be there when they were read; not among `tiles`
  * @property {number} gone versions among the written that say "no tile here any more"
  * @property {number} bytes of the tiles written
  * @property {Record<string, number>} types tiles by content type, the unchanged included
@@ -46,10 +47,14 @@ export async function writeVersions (couch, versions, {
   batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency })
 } = {}) {
   /** @type {WriteSummary} */
-  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 0, types: {}, failures: [] }
+  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, missing: 0, gone: 0, bytes: 0, types: {}, failures: [] }
   const counted = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
   const report = (tile, outcome) => {
+    if (tile.missing && outcome === 'unchanged') {
+      summary.missing++
+      return
+    }
     summary.tiles++
     if (outcome instanceof Error) return fail(tile, outcome)
     summary[counted[outcome]]++
@@ -94,6 +99,7 @@ export async function writeVersions (couch, versions, {
     for await (const { tile, error } of prepared(versions)) {
       if (signal?.aborted || fatal) break
       if (error) { report(tile, error); continue }
+      if (!tile) { summary.missing++; continue }
       tiles.push(tile)
       bytes += tile.bytes?.length ?? 100
       if (tiles.length === 50) tuner.seed(bytes / 50)
