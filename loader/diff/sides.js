@@ -1,0 +1,87 @@
+// The two sides of a comparison: a layer as of a time, or an archive or a folder. Each gives what it holds in the order of ids.
+import { stat } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { pMapIterable } from 'p-map'
+import { TilecouchError, endOf, formatReference, parseReference } from '../../core/index.js'
+import { openSource } from '../sources/index.js'
+
+const READ_AHEAD = 16 // tiles of an archive read and digested at once
+
+/**
+ * A tile as one side has it. Of the store it is listed, without bytes; of a file, its digest is known.
+ * @typedef {object} Entry
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y
+ * @property {number} size bytes
+ * @property {string} [time]
+ * @property {string} [id] of the document
+ * @property {string} [layer]
+ * @property {boolean} [current]
+ * @property {string} [digest]
+ *
+ * @typedef {object} Wanted
+ * @property {import('../../core/area.js').Area} [area]
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {AbortSignal} [signal]
+ *
+ * @typedef {object} Side
+ * @property {string} name as people write it
+ * @property {string} [layer] when it is one
+ * @property {string} [time] exact: the last second that counts; without it a layer is taken as it is now
+ * @property {Record<string, any>} doc fields of its layer
+ * @property {() => AsyncIterable<Entry>} entries what exists, in the order of ids
+ * @property {() => void | Promise<void>} close
+ */
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {string} text `osm@2023`, `osm`, or a file or folder: what could be a layer is one, and `./osm` never is
+ * @param {Wanted} wanted
+ * @returns {Promise<Side>}
+ */
+export async function openSide (store, text, wanted) {
+  let reference
+  try {
+    reference = parseReference(text)
+  } catch (error) {
+    if (error.code !== 'BAD_LAYER' || !await isThere(text)) throw error
+    return openFile(text, wanted)
+  }
+  const { layer } = reference
+  const time = reference.time === undefined ? undefined : endOf(reference.time)
+  return {
+    name: formatReference(layer, reference.time),
+    layer,
+    ...(time && { time }),
+    doc: await store.layer(layer),
+    entries: () => store.list(layer, { time, ...wanted }),
+    close () {}
+  }
+}
+
+const isThere = name => stat(name).then(() => true, () => false)
+
+/** @param {string} name @param {Wanted} wanted @returns {Promise<Side>} */
+async function openFile (name, { area, zooms, signal }) {
+  const source = await openSource(name, { area, zooms, signal })
+  return { name, doc: source.fields, entries: () => digested(source, signal), close: () => source.close() }
+}
+
+/** @returns {AsyncGenerator<Entry>} */
+async function * digested (source, signal) {
+  let last
+  for await (const entry of pMapIterable(source.tiles(), digest, { concurrency: READ_AHEAD })) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    const key = entry && `${entry.z}/${entry.x}/${entry.y}`
+    // nothing there after all, or a second image of one place, of which a load takes the first
+    if (!entry || key === last) continue
+    last = key
+    yield entry
+  }
+}
+
+async function digest ({ z, x, y, gone, read }) {
+  const bytes = gone ? null : await read()
+  return bytes ? { z, x, y, size: bytes.length, digest: `md5-${hash('md5', bytes, 'base64')}` } : null
+}

@@ -1,0 +1,58 @@
+// Counting what differs, by zoom.
+
+/**
+ * @typedef {object} Counts
+ * @property {{added: number, removed: number, changed: number, same: number}} tiles
+ * @property {{added: number, removed: number, changed: number}} bytes of changed tiles, those of the later side
+ *
+ * @typedef {Counts & {
+ *   from: {name: string, layer?: string, time?: string},
+ *   to: {name: string, layer?: string, time?: string},
+ *   missing: number,
+ *   zooms: (Counts & {z: number})[]
+ * }} Summary missing: tiles of which a version vanished while they were compared
+ */
+
+/** @returns {Counts} */
+const empty = () => ({ tiles: { added: 0, removed: 0, changed: 0, same: 0 }, bytes: { added: 0, removed: 0, changed: 0 } })
+
+export class Tally {
+  tiles = 0 // looked at
+  different = 0
+  missing = 0
+  /** @type {Map<number, Counts>} */
+  #zooms = new Map()
+
+  /** @param {import('./changes.js').Change} change */
+  add ({ z, change, from, to }) {
+    this.tiles++
+    if (change === 'missing') {
+      this.missing++
+      return
+    }
+    if (!this.#zooms.has(z)) this.#zooms.set(z, empty())
+    const counts = /** @type {Counts} */ (this.#zooms.get(z))
+    counts.tiles[change]++
+    if (change === 'same') return
+    this.different++
+    counts.bytes[change] += /** @type {import('./sides.js').Entry} */ (to ?? from).size
+  }
+
+  /**
+   * @param {import('./sides.js').Side} from @param {import('./sides.js').Side} to
+   * @returns {Summary}
+   */
+  summary (from, to) {
+    const zooms = [...this.#zooms].sort(([a], [b]) => a - b).map(([z, counts]) => ({ z, ...counts }))
+    return { from: nameOf(from), to: nameOf(to), ...zooms.reduce(total, empty()), missing: this.missing, zooms }
+  }
+}
+
+/** @param {import('./sides.js').Side} side */
+const nameOf = ({ name, layer, time }) => ({ name, ...(layer && { layer }), ...(time && { time }) })
+
+/** @param {Counts} sum @param {Counts} part @returns {Counts} */
+const total = (sum, part) => ({ tiles: plus(sum.tiles, part.tiles), bytes: plus(sum.bytes, part.bytes) })
+
+/** @template {Record<string, number>} T @param {T} a @param {T} b @returns {T} */
+const plus = (a, b) => /** @type {any} */ (Object.fromEntries(Object.entries(a).map(([kind, value]) => [kind, value + b[kind]])))
