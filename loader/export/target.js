@@ -1,0 +1,201 @@
+// What tiles can be exported to. Every target is the same small thing, opened by the module of its kind; here it is locked,
+// counted, and its failures become errors of the catalogue.
+//
+// To add a target: a module with `open(path, options)`, and its name in the list below.
+import { mkdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { TilecouchError } from '../../core/index.js'
+import { Facts } from './facts.js'
+import { lock } from './lock.js'
+
+/**
+ * @typedef {object} TargetTile
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y XYZ
+ * @property {string} time of the version
+ * @property {string} type content type
+ * @property {Buffer} bytes
+ * @property {string} digest `md5-` and base64, as CouchDB has it
+ * @property {string} [stored]
+ * @property {string} [expires]
+ * @property {Record<string, any>} [origin]
+ *
+ * @typedef {{z: number, x: number, y: number, time: string, size: number}} Known a tile without its bytes
+ *
+ * @typedef {object} TargetOptions
+ * @property {string} layer
+ * @property {Record<string, any>} doc the layer document
+ * @property {string} run what is exported: what is under way of another run is not gone on with
+ * @property {string} [time] as of which; exact
+ * @property {import('../../core/area.js').Area} [area]
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows (xyz)
+ * @property {boolean} [cache] MBTiles with when tiles were fetched and expire
+ * @property {boolean} [force] replaces what is there
+ * @property {Record<string, string>} [metadata] more to say of the tiles, by name
+ *
+ * @typedef {object} Target
+ * @property {boolean} resumed something is there from a run before
+ * @property {(tile: Known) => boolean | Promise<boolean>} has already there in just this version; only asked when resumed
+ * @property {(tile: TargetTile) => void | Promise<void>} add any order, each tile once; ids ascending in practice
+ * @property {(tile: {z: number, x: number, y: number}) => void | Promise<void>} [gone] there is no such tile any more: for differences
+ * @property {(versions: import('../store/list.js').ListedTile, shown: string | undefined) => void | Promise<void>} [tidy] after the last
+ *   tile, when resumed: removes what a run before wrote of a tile; shown: time of the version that is to stay
+ * @property {(facts: Facts) => Promise<{size: number, distinct?: number}>} finish makes it appear whole
+ * @property {() => Promise<void>} stop keeps what a later run needs, and nothing that looks finished; also after a failed finish()
+ *
+ * @typedef {object} Kind
+ * @property {(path: string, options: TargetOptions) => Promise<Target>} open
+ * @property {(path: string) => string} [lockOf] where its lock is
+ */
+
+/** Loaded when they are needed: SQLite and the like are not small. @type {Record<string, () => Promise<Kind>>} */
+const kinds = {
+  folder: () => import('./folder.js'),
+  mbtiles: () => import('./mbtiles.js'),
+  pmtiles: () => import('./pmtiles.js'),
+  zip: () => import('./zip.js')
+}
+
+export const targetFormats = Object.keys(kinds)
+
+/**
+ * What a target is to be, from its name unless it is said.
+ * @param {string} target
+ * @param {string} [format]
+ */
+export async function formatOf (target, format) {
+  if (format !== undefined) {
+    if (!Object.hasOwn(kinds, format)) throw new TilecouchError('BAD_OPTION', { option: '--format', value: format, why: `there are ${targetFormats.join(', ')}` })
+    return format
+  }
+  const extension = /\.([a-z][a-z0-9]{0,9})[/\\]?$/i.exec(path.basename(target))?.[1].toLowerCase()
+  if (/[/\\]$/.test(target) || !extension || await isFolder(target)) return 'folder'
+  if (extension === 'folder' || !Object.hasOwn(kinds, extension)) throw new TilecouchError('TARGET_UNKNOWN', { value: target })
+  return extension
+}
+
+const isFolder = async name => (await find(name))?.isDirectory() ?? false
+
+/** @returns {Promise<import('node:fs').Stats | undefined>} */
+export async function find (name) {
+  try {
+    return await stat(name)
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+/** Throws TARGET_EXISTS when something is there that an export must not touch. What a folder holds is the folder's to judge. */
+async function checkFree (name, format, force) {
+  const found = await find(name)
+  if (!found || (found.isDirectory() && format === 'folder')) return
+  if (found.isDirectory()) throw new TilecouchError('TARGET_EXISTS', { value: name, why: 'it is a folder' })
+  if (format === 'folder') throw new TilecouchError('TARGET_EXISTS', { value: name, why: 'it is no folder' })
+  if (!force) throw new TilecouchError('TARGET_EXISTS', { value: name })
+}
+
+/**
+ * Failures of the file system, as errors of the catalogue.
+ * @param {any} error @param {string} target
+ */
+export function explain (error, target) {
+  if (error instanceof TilecouchError) return error
+  if (['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(error.code) || /database or disk is full/i.test(error.message)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
+  if (typeof error.code === 'string' && /^(E[A-Z0-9]+|SQLITE_\w+)$/.test(error.code)) return new TilecouchError('TARGET_UNWRITABLE', { value: target, why: error.message }, { cause: error })
+  return error
+}
+
+/** A target at work. */
+export class Opened {
+  #target
+  #unlock
+  #ended = false
+  facts = new Facts()
+
+  /** @param {string} name @param {string} format @param {Target} target @param {() => Promise<void>} unlock */
+  constructor (name, format, target, unlock) {
+    this.name = name
+    this.format = format
+    this.#target = target
+    this.#unlock = unlock
+  }
+
+  get resumed () { return this.#target.resumed }
+  get tidies () { return this.resumed && Boolean(this.#target.tidy) }
+
+  /** @param {Known & {type?: string}} tile @returns {Promise<boolean>} */
+  async has (tile) {
+    if (!this.resumed || !await this.#guard(() => this.#target.has(tile))) return false
+    this.facts.add(tile)
+    return true
+  }
+
+  /** @param {TargetTile} tile */
+  async add (tile) {
+    await this.#guard(() => this.#target.add(tile))
+    this.facts.add({ ...tile, size: tile.bytes.length })
+  }
+
+  /** @param {{z: number, x: number, y: number}} tile */
+  async gone (tile) {
+    const { gone } = this.#target
+    if (!gone) throw new TilecouchError('TARGET_UNKNOWN', { value: this.name })
+    await this.#guard(() => gone.call(this.#target, tile))
+  }
+
+  async tidy (versions, shown) {
+    await this.#guard(() => this.#target.tidy?.(versions, shown))
+  }
+
+  async finish () {
+    const ended = await this.#guard(() => this.#target.finish(this.facts))
+    this.#ended = true
+    await this.#unlock()
+    return ended
+  }
+
+  /** Whatever happened before. */
+  async stop () {
+    if (this.#ended) return
+    this.#ended = true
+    try {
+      await this.#target.stop()
+    } finally {
+      await this.#unlock()
+    }
+  }
+
+  async #guard (action) {
+    try {
+      return await action()
+    } catch (error) {
+      throw explain(error, this.name)
+    }
+  }
+}
+
+/**
+ * Opens a target, for nobody else meanwhile. finish() or stop() must be called.
+ * @param {string} name
+ * @param {TargetOptions & {format?: string}} options
+ * @returns {Promise<Opened>}
+ */
+export async function openTarget (name, { format, ...options }) {
+  const kindName = await formatOf(name, format)
+  const kind = await kinds[kindName]()
+  /** @type {(() => Promise<void>) | undefined} */
+  let unlock
+  try {
+    await checkFree(name, kindName, options.force)
+    const lockFile = kind.lockOf?.(name) ?? `${name}.part-lock`
+    await mkdir(path.dirname(lockFile), { recursive: true })
+    unlock = await lock(lockFile, name)
+    return new Opened(name, kindName, await kind.open(name, options), unlock)
+  } catch (error) {
+    await unlock?.().catch(() => {})
+    throw explain(error, name)
+  }
+}
