@@ -1,7 +1,9 @@
 // A folder of z/x/y.ext files, as gdal2tiles, mbutil and most tile tools write it.
+import { createReadStream } from 'node:fs'
 import { readFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
+import { GONE_LIST, readGone, withGone } from './gone.js'
 import { layerFieldsOf, timeOf } from './metadata.js'
 
 const NUMBER = /^(0|[1-9]\d{0,9})$/
@@ -30,7 +32,7 @@ export async function open (folder, { selected, zooms, scheme }) {
   async function * column (z, x) {
     const directory = path.join(folder, `${z}`, `${x}`)
     const files = []
-    for (const name of await list(directory)) {
+    for (const name of await namesIn(directory)) {
       const match = TILE_FILE.exec(name)
       if (match) files.push({ y: tms ? flipY(z, +match[1]) : +match[1], name })
     }
@@ -41,19 +43,30 @@ export async function open (folder, { selected, zooms, scheme }) {
   }
 
   const metadata = await readMetadata(folder)
-  return { name: path.basename(path.resolve(folder)), fields: layerFieldsOf(metadata), time: timeOf(metadata), tiles, close () {} }
+  const list = path.join(folder, GONE_LIST)
+  const gone = await reading(list, async () => await isThere(list) ? readGone(createReadStream(list), { file: list, tms }) : undefined)
+  return {
+    name: path.basename(path.resolve(folder)),
+    fields: layerFieldsOf(metadata),
+    time: timeOf(metadata),
+    diff: Boolean(gone),
+    tiles: gone ? () => withGone(tiles(), gone, selected, list) : tiles,
+    close: () => gone?.close()
+  }
 }
+
+const isThere = file => stat(file).then(() => true, () => false)
 
 /** Folders whose names are numbers, in order. */
 async function numbers (directory, compare) {
   const found = []
-  for (const name of await list(directory)) {
+  for (const name of await namesIn(directory)) {
     if (NUMBER.test(name) && await isFolder(path.join(directory, name))) found.push(+name)
   }
   return found.sort(compare)
 }
 
-const list = directory => reading(directory, readdir)
+const namesIn = directory => reading(directory, readdir)
 
 const isFolder = name => reading(name, async file => (await stat(file)).isDirectory())
 
@@ -61,7 +74,7 @@ async function reading (name, read) {
   try {
     return await read(name)
   } catch (error) {
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
+    throw error instanceof TilecouchError ? error : new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
   }
 }
 

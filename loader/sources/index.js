@@ -8,6 +8,7 @@
 // and some know more:
 //
 //   time      when the map looked like this, by the source's own account
+//   diff      whether it is what changed only, so that some of its tiles may be gone
 //   total     how many tiles are selected, where that is known without walking
 //   walk()    its tiles in the order in which they are cheapest to read, where that is another than that of their ids
 //
@@ -43,6 +44,7 @@ export const schemes = ['xyz', 'tms']
  * @property {() => AsyncIterable<SourceTile>} tiles
  * @property {() => void | Promise<void>} close
  * @property {string} [time] exact
+ * @property {boolean} [diff]
  * @property {number} [total]
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *

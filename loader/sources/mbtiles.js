@@ -1,9 +1,10 @@
 // MBTiles 1.3: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated files.
-// Rows in the file are always counted from the south.
+// Rows in the file are always counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import Database from 'libsql'
 import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
+import { BINARY_DIFFS, DIFF_KEYS } from './gone.js'
 import { layerFieldsOf, timeOf } from './metadata.js'
 
 const MAGIC = 'SQLite format 3\0'
@@ -19,37 +20,47 @@ export const recognises = (name, stats, begin) =>
 export async function open (file, { selected, zooms, scheme }) {
   const unreadable = error => new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
   const flipped = scheme !== 'xyz'
-  let db, metadata, zoomLevels, columnsOf, rowsOf, tileAt
+  let db, metadata, diff, zoomLevels, columnsOf, rowsOf, tileAt
   try {
     // libsql ignores its readonly option; SQLite itself does not
     db = new Database(`file:${pathToFileURL(path.resolve(file)).pathname}?mode=ro`)
     zoomLevels = db.prepare('SELECT DISTINCT zoom_level AS z FROM tiles')
     columnsOf = db.prepare('SELECT DISTINCT tile_column AS x FROM tiles WHERE zoom_level = ?')
-    rowsOf = db.prepare('SELECT tile_row AS y FROM tiles WHERE zoom_level = ? AND tile_column = ?')
-    tileAt = db.prepare('SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?').raw()
     metadata = readMetadata(db)
+    diff = DIFF_KEYS.some(key => Object.hasOwn(metadata, key))
+    rowsOf = db.prepare(`SELECT tile_row AS y${diff ? ', tile_data IS NULL AS gone' : ''} FROM tiles WHERE zoom_level = ? AND tile_column = ?`)
+    tileAt = db.prepare('SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?').raw()
   } catch (error) {
     db?.close()
     throw unreadable(error)
+  }
+  const binary = diff && tablesOf(db).find(name => BINARY_DIFFS.includes(name))
+  if (binary) {
+    db.close()
+    throw new TilecouchError('ARCHIVE_INVALID', { file, why: `its table ${binary} holds differences within tiles, not tiles: make it with whole ones (--patch-type whole)` })
   }
 
   async function * tiles () {
     for (const z of numbers(zoomLevels, [], 'z', compareInner)) {
       if (zooms && (z < zooms.min || z > zooms.max)) continue
       for (const x of numbers(columnsOf, [z], 'x', compareInner)) {
-        const rows = numbers(rowsOf, [z, x], 'y').map(row => ({ row, y: flipped ? flipY(z, row) : row }))
+        const rows = all(rowsOf, [z, x]).map(({ y: row, gone }) => ({ row, y: flipped ? flipY(z, row) : row, gone }))
         rows.sort((a, b) => compareRows(a.y, b.y))
-        for (const { row, y } of rows) {
-          if (selected(z, x, y)) yield { z, x, y, read: () => tileAt.get(z, x, row)?.[0] }
+        for (const { row, y, gone } of rows) {
+          if (selected(z, x, y)) yield gone ? { z, x, y, gone: true } : { z, x, y, read: () => bytesAt(z, x, row) }
         }
       }
     }
   }
 
-  function numbers (statement, parameters, column, compare) {
+  // a row without bytes is a damaged tile: only in a diff does it mean anything
+  const bytesAt = (z, x, row) => tileAt.get(z, x, row)?.[0] ?? Buffer.alloc(0)
+
+  const numbers = (statement, parameters, column, compare) => all(statement, parameters).map(row => row[column]).sort(compare)
+
+  function all (statement, parameters) {
     try {
-      const found = statement.all(...parameters).map(row => row[column])
-      return compare ? found.sort(compare) : found
+      return statement.all(...parameters)
     } catch (error) {
       throw unreadable(error)
     }
@@ -59,10 +70,13 @@ export async function open (file, { selected, zooms, scheme }) {
     name: path.basename(file),
     fields: layerFieldsOf(metadata),
     time: timeOf(metadata),
+    diff,
     tiles,
     close () { db.close() }
   }
 }
+
+const tablesOf = db => db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all().map(({ name }) => name)
 
 function readMetadata (db) {
   try {
