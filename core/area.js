@@ -82,10 +82,11 @@ export class Area {
   has (z, x, y) {
     const across = 2 ** z
     if (!Number.isInteger(z) || z < 0 || z > MAX_ZOOM || !Number.isInteger(x) || x < 0 || x >= across) return false
-    return this.#column(z, x).some(([first, last]) => y >= first && y <= last) && Number.isInteger(y)
+    return this.column(z, x).some(([first, last]) => y >= first && y <= last) && Number.isInteger(y)
   }
 
-  #column (z, x) {
+  /** The rows of one column that the area touches: ascending, apart. @returns {import('./sweep.js').Run[]} */
+  column (z, x) {
     const key = `${z}/${x}`
     let runs = this.#kept.get(key)
     if (!runs) {

@@ -2,10 +2,12 @@
 import { STORE_ID, TilecouchError, isTileId, now } from '../../core/index.js'
 import { Couch } from './couch.js'
 import { extendHeads } from './extend.js'
+import { fetchListed, peek } from './fetch.js'
 import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
 import { readAt, readHead, readTimes, readVersions, readVersionsIn } from './reader.js'
 import { layerStats } from './stats.js'
 import { listHeads } from './heads.js'
+import { countListed, list, listTiles } from './list.js'
 import { writeVersions } from './writer.js'
 
 export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
@@ -144,4 +146,20 @@ export class Store {
   times (layer, view) { return readTimes(this.couch, layer, view) }
   stats (layer) { return layerStats(this.couch, layer) }
   heads (layer, options) { return listHeads(this.couch, layer, options) }
+
+  // reading much
+  /** @param {string} layer @param {import('./list.js').ListOptions} [options] */
+  listTiles (layer, options) { return listTiles(this.couch, layer, options) }
+  /** @param {string} layer @param {import('./list.js').ListOptions & {time?: string}} [options] */
+  list (layer, options) { return list(this.couch, layer, options) }
+  /** @param {string} layer @param {import('./list.js').ListOptions & {time?: string}} [options] */
+  count (layer, options) { return countListed(this.couch, layer, options) }
+  /**
+   * @template {import('./list.js').Listed} T
+   * @param {Iterable<T> | AsyncIterable<T>} listed
+   * @param {{signal?: AbortSignal, concurrency?: number, onMissing?: (listed: T) => void}} [options]
+   */
+  fetch (listed, options) { return fetchListed(this.couch, listed, options) }
+  /** @param {Iterable<string>} ids @param {{signal?: AbortSignal}} [options] */
+  peek (ids, options) { return peek(this.couch, ids, options) }
 }

@@ -27,7 +27,7 @@ export const BY_TIME = '_design/versions/_view/by_time'
  */
 
 /** @returns {StoredVersion} */
-function describe (doc) {
+export function describe (doc) {
   const { _id, _rev, layer, z, x, y, time, stored, current, expires, origin } = doc
   const attachment = doc._attachments?.[TILE_ATTACHMENT]
   return {
@@ -48,7 +48,7 @@ function describe (doc) {
   }
 }
 
-const withBytes = doc => {
+export const withBytes = doc => {
   const bytes = doc._attachments?.[TILE_ATTACHMENT]?.data
   return { ...describe(doc), ...(bytes && { bytes, size: bytes.length }) }
 }

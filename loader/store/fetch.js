@@ -1,0 +1,100 @@
+// The bytes of what was listed: bulk reads, a few on their way, in the order of the list and in bounded memory.
+import { pMapIterable } from 'p-map'
+import { TilecouchError, versionId } from '../../core/index.js'
+import { describe, withBytes } from './reader.js'
+
+export const fetchDefaults = {
+  batch: 16, // documents a request
+  batchBytes: 1e6, // bytes of tiles a request, unless one tile has more
+  concurrency: 4 // requests on their way
+}
+
+const PEEK = 500 // documents a request, without bytes
+
+/** @typedef {import('./list.js').Listed} Listed */
+/** @typedef {import('./reader.js').StoredVersion & {bytes: Buffer}} Fetched */
+
+/**
+ * What was listed, with its bytes, in the same order. What is gone has none and is given as it was listed.
+ * @template {Listed} T
+ * @param {import('./couch.js').Couch} couch
+ * @param {Iterable<T> | AsyncIterable<T>} listed
+ * @param {{signal?: AbortSignal, concurrency?: number, onMissing?: (listed: T) => void}} [options] onMissing: told of what is not there any more
+ * @returns {AsyncGenerator<T & Fetched>}
+ */
+export async function * fetchListed (couch, listed, { signal, concurrency = fetchDefaults.concurrency, onMissing } = {}) {
+  const stop = new AbortController() // who stops listening wants nothing of what is on its way
+  const abort = () => stop.abort()
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  try {
+    const answers = pMapIterable(batches(listed), async batch => {
+      const found = await readListed(couch, batch, { signal: stop.signal })
+      return batch.map((one, index) => ({ one, version: found[index] }))
+    }, { concurrency })
+    for await (const answer of answers) {
+      for (const { one, version } of answer) {
+        if (signal?.aborted) throw new TilecouchError('ABORTED')
+        if (version) yield /** @type {any} */ (Object.assign({}, one, version))
+        else onMissing?.(one)
+      }
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    abort()
+  }
+}
+
+/**
+ * One bulk read: what was listed, where it stands now.
+ * @param {import('./couch.js').Couch} couch
+ * @param {Listed[]} listed
+ * @param {{signal?: AbortSignal}} [options]
+ * @returns {Promise<(Fetched | undefined)[]>}
+ */
+export async function readListed (couch, listed, { signal } = {}) {
+  const rows = await couch.docs(listed.map(({ id }) => id), { attachments: true, signal })
+  const found = rows.map(({ doc }, index) => isListed(doc, listed[index]) ? withBytes(doc) : undefined)
+  // what was a head when it was listed and has another time now has moved to the past
+  const moved = listed.flatMap((one, index) => !found[index] && one.time && !one.id.includes('@') ? [{ one, index }] : [])
+  if (moved.length) {
+    const copies = await couch.docs(moved.map(({ one }) => versionId(one.layer, one.z, one.x, one.y, one.time)), { attachments: true, signal })
+    copies.forEach(({ doc }, at) => { if (doc && withBytes(doc).bytes) found[moved[at].index] = withBytes(doc) })
+  }
+  return /** @type {any} */ (found)
+}
+
+/** @param {any} doc @param {Listed} listed */
+const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time === undefined || doc.time === time)
+
+async function * batches (listed) {
+  /** @type {any[]} */
+  let batch = []
+  let bytes = 0
+  for await (const one of listed) {
+    if (batch.length && (batch.length >= fetchDefaults.batch || bytes + one.size > fetchDefaults.batchBytes)) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(one)
+    bytes += one.size
+  }
+  if (batch.length) yield batch
+}
+
+/**
+ * Documents by their ids, without bytes. What is not there is not in the answer.
+ * @param {import('./couch.js').Couch} couch
+ * @param {Iterable<string>} ids
+ * @param {{signal?: AbortSignal}} [options]
+ * @returns {Promise<Map<string, import('./reader.js').StoredVersion>>}
+ */
+export async function peek (couch, ids, { signal } = {}) {
+  const all = [...ids]
+  const found = new Map()
+  for (let at = 0; at < all.length; at += PEEK) {
+    for (const { id, doc } of await couch.docs(all.slice(at, at + PEEK), { signal })) if (doc?.type === 'tile') found.set(id, describe(doc))
+  }
+  return found
+}
