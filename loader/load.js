@@ -28,6 +28,7 @@ const extensionOf = contentType => Object.values(formats).find(({ type }) => typ
  */
 export async function load (store, source, { layer, time, title, ttl, complete = false, bbox, zooms, fields, ...writing }) {
   checkLayer(layer)
+  if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
   const begun = now()
   const when = time ? startOf(time) : await unfinishedTime(store, layer, source.name) ?? begun
   // what the source says of itself fills gaps; what the operator says counts
@@ -36,7 +37,7 @@ export async function load (store, source, { layer, time, title, ttl, complete =
 
   const extent = new Extent()
   const summary = await store.write(versions(source, layer, when, extent), { ...writing, stored: begun })
-  if (!summary.tiles) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
+  if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
   if (complete) await removeMissing(store, source, { layer, time: when, select: selector({ bbox, zooms }), summary, writing: { ...writing, stored: begun } })
 
   await store.defineLayer(layer, stored => widen(stored, extent, summary))
@@ -53,7 +54,7 @@ async function unfinishedTime (store, layer, name) {
 
 async function * versions (source, layer, time, extent) {
   for await (const { z, x, y, read, gone, expires, origin } of source.tiles()) {
-    extent.add(z, x, y)
+    if (!gone) extent.add(z, x, y)
     yield { layer, z, x, y, time, read, gone, expires, origin }
   }
 }
