@@ -1,0 +1,96 @@
+// PMTiles v3: one file that maps in browsers read by ranges, without a server. Tiles come in any order and are gathered
+// beside the file; at the end they are put in the order of the format, each content once, and the file appears whole.
+import { createHash } from 'node:crypto'
+import { rename } from 'node:fs/promises'
+import { zxyToTileId } from 'pmtiles'
+import { TilecouchError } from '../../core/index.js'
+import { assemble } from './pmtiles/assemble.js'
+import { Gathered, removeGathered } from './pmtiles/gathered.js'
+import { VECTOR, tileTypes } from './pmtiles/header.js'
+
+export const MAX_ZOOM = 26 // beyond it the numbers of tiles are not exact in JavaScript, and its readers refuse them
+/** @typedef {import('./target.js').Target} Target */
+
+/**
+ * @param {string} file
+ * @param {import('./target.js').TargetOptions} options
+ * @returns {Promise<Target>}
+ */
+export async function open (file, { layer, doc, time, zooms, metadata, run }) {
+  const deepest = Math.min(zooms?.max ?? Infinity, doc.maxzoom ?? 0)
+  if (deepest > MAX_ZOOM) throw tooDeep(file, deepest)
+  return new PmtilesTarget(file, { layer, doc, time, metadata }, await Gathered.open(`${file}.part`, run))
+}
+
+/** @implements {Target} */
+class PmtilesTarget {
+  #file
+  #part
+  #about
+  #gathered
+  #vector = /** @type {boolean | undefined} */ (undefined)
+
+  constructor (file, about, gathered) {
+    this.#file = file
+    this.#part = `${file}.part`
+    this.#about = about
+    this.#gathered = gathered
+    this.resumed = gathered.resumed
+  }
+
+  /** @param {import('./target.js').Known} tile */
+  has ({ z, x, y, time, size }) {
+    return z <= MAX_ZOOM && this.#gathered.has(zxyToTileId(z, x, y), time, size)
+  }
+
+  /** @param {import('./target.js').TargetTile} tile */
+  async add ({ z, x, y, time, type, bytes, digest = md5(bytes) }) {
+    if (z > MAX_ZOOM) throw tooDeep(this.#file, z)
+    if (!bytes.length) throw new TilecouchError('EMPTY_IMAGE')
+    const number = tileTypes[type]
+    if (!number) throw this.#unwritable(`PMTiles has no tiles of the type ${type}`)
+    this.#check([number])
+    await this.#gathered.add(zxyToTileId(z, x, y), { time, type: number, bytes, digest })
+  }
+
+  // readers unpack every tile of an archive or none
+  #check (types) {
+    for (const type of types) {
+      this.#vector ??= type === VECTOR
+      if (this.#vector !== (type === VECTOR)) throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either; say which --zoom')
+    }
+  }
+
+  /** The format has no word for it. @param {{z: number, x: number, y: number}} tile */
+  gone ({ z, x, y }) {
+    throw this.#unwritable(`PMTiles cannot say that a tile is gone, as ${z}/${x}/${y} is; .mbtiles, .zip and folders can`)
+  }
+
+  #unwritable (why) {
+    return new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why })
+  }
+
+  /** @param {{bounds?: number[]}} facts */
+  async finish ({ bounds }) {
+    await this.#gathered.flush()
+    const check = types => this.#check(types)
+    const result = await assemble(this.#part, this.#gathered, { ...this.#about, bounds, check })
+    await rename(this.#part, this.#file)
+    await this.#gathered.close()
+    await removeGathered(this.#part)
+    return result
+  }
+
+  async stop () {
+    try {
+      await this.#gathered.flush()
+    } finally {
+      await this.#gathered.close()
+      if (this.#gathered.isEmpty) await removeGathered(this.#part)
+    }
+  }
+}
+
+const md5 = bytes => `md5-${createHash('md5').update(bytes).digest('base64')}`
+
+const tooDeep = (file, z) => new TilecouchError('TARGET_UNWRITABLE', { value: file, why: `it would hold zoom ${z}, and PMTiles are read up to zoom ${MAX_ZOOM}; say --zoom 0-${MAX_ZOOM}` })

@@ -1,0 +1,87 @@
+// Makes an archive of the tiles that were gathered: header, root, metadata, leaves, data. What may not fit into memory,
+// entries and leaves, waits in files beside it.
+import { open, rm } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
+import { tileIdToZxy } from 'pmtiles'
+import { copyPieces } from './copy.js'
+import { buildDirectories } from './directory.js'
+import { Entries } from './entries.js'
+import { headerBytes, metadataBytes } from './header.js'
+
+const LONGEST_RUN = 2 ** 32 - 1
+
+/**
+ * @param {string} part the file to write; what waits lies in files whose names begin with this one
+ * @param {import('./gathered.js').Gathered} gathered
+ * @param {{layer: string, doc: Record<string, any>, time?: string, metadata?: Record<string, string>, bounds?: number[], check: (types: number[]) => void}} about check: throws when these types cannot be in one archive
+ * @returns {Promise<{size: number, distinct: number}>}
+ */
+export async function assemble (part, gathered, { layer, doc, time, metadata: more, bounds, check }) {
+  const entries = new Entries(`${part}-entries`)
+  const waiting = await open(`${part}-leaves`, 'w+')
+  const target = await open(part, 'w')
+  try {
+    const { counts, types, length, zooms } = await lay(gathered, entries)
+    check(Object.keys(types).map(Number))
+    const { root, leaves } = await buildDirectories(entries, {
+      clear: () => waiting.truncate(0),
+      write: bytes => waiting.appendFile(bytes)
+    })
+    const metadata = metadataBytes({ layer, doc, time, types, more })
+    const lengths = { root: root.length, metadata: metadata.length, leaves, data: length }
+    const front = Buffer.concat([headerBytes({ lengths, counts, types, zooms, bounds, center: doc.center }), root, metadata])
+    await target.writeFile(front)
+    await copyPieces(waiting, target, front.length, [{ at: 0, length: leaves }])
+    await copyPieces(gathered.data, target, front.length + leaves, contents(entries))
+    await target.sync()
+    return { size: front.length + leaves + length, distinct: counts.contents }
+  } finally {
+    entries.close()
+    await Promise.all([target.close(), waiting.close()])
+    await rm(`${part}-leaves`, { force: true })
+  }
+}
+
+/** Gives every content its place, in the order of the first tile that shows it, and makes the entries. */
+async function lay (gathered, entries) {
+  const counts = { addressed: 0, entries: 0, contents: 0 }
+  const types = /** @type {Record<number, number>} */ ({})
+  let [first, entry, end] = [-1, /** @type {any} */ (undefined), 0]
+  for (const tiles of gathered.pages()) {
+    if (first < 0) first = tiles[0].id
+    for (const { id, at, length, type, shared } of tiles) {
+      counts.addressed++
+      types[type] = (types[type] ?? 0) + 1
+      if (entry?.at === at && entry.id + entry.run === id && entry.run < LONGEST_RUN) {
+        entry.run++
+        continue
+      }
+      if (entry) entries.push(entry)
+      let offset = shared ? gathered.placeOf(at) : undefined
+      if (offset === undefined) {
+        offset = end
+        end += length
+        counts.contents++
+        if (shared) gathered.place(at, offset)
+      }
+      entry = { id, run: 1, offset, length, at }
+    }
+    await setImmediate() // others want to work, too
+  }
+  entries.push(entry)
+  gathered.forgetPlaces()
+  counts.entries = entries.count
+  return { counts, types, length: end, zooms: { min: tileIdToZxy(first)[0], max: tileIdToZxy(entry.id + entry.run - 1)[0] } }
+}
+
+/** The contents in their new order: an entry whose place is the end of all before it is the first to show its content. */
+function * contents (entries) {
+  let end = 0
+  for (const group of entries.groups()) {
+    for (const { at, offset, length } of group) {
+      if (offset !== end) continue
+      yield { at, length }
+      end += length
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// Copies pieces of one file behind one another into another one. What is written together is read in the order in which it
+// lies in the source, neighbours at once: tiles that arrive in the order of their ids lie scattered in the order of an
+// archive, but never far.
+
+const WINDOW = 16 * 2 ** 20 // bytes gathered and written at once; two of them are held
+const READ = 2 ** 20 // bytes read at once, at most
+const GAP = 2 ** 16 // bytes between two pieces that are read along rather than skipped
+const READERS = 4 // reads under way at once
+
+/** @typedef {{at: number, length: number}} Piece */
+
+/**
+ * @param {import('node:fs/promises').FileHandle} source
+ * @param {import('node:fs/promises').FileHandle} target
+ * @param {number} position in the target
+ * @param {Iterable<Piece>} pieces of the source
+ */
+export async function copyPieces (source, target, position, pieces) {
+  const buffers = [Buffer.allocUnsafe(WINDOW), Buffer.allocUnsafe(WINDOW)]
+  let writing = Promise.resolve()
+  try {
+    for (const { parts, length } of windows(pieces)) {
+      const buffer = /** @type {Buffer<ArrayBuffer>} */ (buffers.shift())
+      await gather(source, buffer, parts)
+      await writing
+      writing = write(target, buffer.subarray(0, length), position)
+      writing.catch(() => {}) // it is awaited with the next one
+      position += length
+      buffers.push(buffer)
+    }
+  } finally {
+    await writing
+  }
+}
+
+/** What fits into one buffer: pieces are joined to the one before them where they touch, and cut at its end. */
+function * windows (pieces) {
+  let parts = /** @type {{at: number, length: number, to: number}[]} */ ([])
+  let filled = 0
+  for (let { at, length } of pieces) {
+    while (length) {
+      const fits = Math.min(length, WINDOW - filled)
+      const last = parts.at(-1)
+      if (last && last.at + last.length === at) last.length += fits
+      else parts.push({ at, length: fits, to: filled })
+      at += fits
+      length -= fits
+      filled += fits
+      if (filled === WINDOW) {
+        yield { parts, length: filled }
+        parts = []
+        filled = 0
+      }
+    }
+  }
+  if (filled) yield { parts, length: filled }
+}
+
+async function gather (source, buffer, parts) {
+  const jobs = reads(parts)[Symbol.iterator]()
+  const work = async () => {
+    for (const { at, end, of } of jobs) {
+      // one piece needs no place between
+      if (of.length === 1) await read(source, buffer.subarray(of[0].to, of[0].to + of[0].length), at)
+      else {
+        const bytes = await read(source, Buffer.allocUnsafe(end - at), at)
+        for (const part of of) bytes.copy(buffer, part.to, part.at - at, part.at - at + part.length)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: READERS }, work))
+}
+
+/** Parts that lie near one another, in one read. */
+function * reads (parts) {
+  parts.sort((a, b) => a.at - b.at)
+  let job
+  for (const part of parts) {
+    const end = part.at + part.length
+    if (job && part.at - job.end <= GAP && end - job.at <= READ) {
+      job.end = Math.max(job.end, end)
+      job.of.push(part)
+    } else {
+      if (job) yield job
+      job = { at: part.at, end, of: [part] }
+    }
+  }
+  if (job) yield job
+}
+
+async function read (source, bytes, position) {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesRead } = await source.read(bytes, done, bytes.length - done, position + done)
+    if (!bytesRead) throw new Error('the tiles gathered so far were cut off by somebody else')
+    done += bytesRead
+  }
+  return bytes
+}
+
+async function write (target, bytes, position) {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await target.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
+  }
+}
