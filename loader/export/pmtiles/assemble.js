@@ -2,7 +2,6 @@
 // entries and leaves, waits in files beside it.
 import { open, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
-import { tileIdToZxy } from 'pmtiles'
 import { copyPieces } from './copy.js'
 import { buildDirectories } from './directory.js'
 import { Entries } from './entries.js'
@@ -71,7 +70,14 @@ async function lay (gathered, entries) {
   entries.push(entry)
   gathered.forgetPlaces()
   counts.entries = entries.count
-  return { counts, types, length: end, zooms: { min: tileIdToZxy(first)[0], max: tileIdToZxy(entry.id + entry.run - 1)[0] } }
+  return { counts, types, length: end, zooms: { min: zoomOf(first), max: zoomOf(entry.id + entry.run - 1) } }
+}
+
+// ids of one zoom follow those of the zoom before
+function zoomOf (id) {
+  let zoom = 0
+  for (let first = 0; id >= first + 4 ** zoom; zoom++) first += 4 ** zoom
+  return zoom
 }
 
 /** The contents in their new order: an entry whose place is the end of all before it is the first to show its content. */

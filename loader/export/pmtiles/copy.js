@@ -17,11 +17,12 @@ const READERS = 4 // reads under way at once
  */
 export async function copyPieces (source, target, position, pieces) {
   const buffers = [Buffer.allocUnsafe(WINDOW), Buffer.allocUnsafe(WINDOW)]
+  const scratches = Array.from({ length: READERS }, () => Buffer.allocUnsafe(READ))
   let writing = Promise.resolve()
   try {
     for (const { parts, length } of windows(pieces)) {
       const buffer = /** @type {Buffer<ArrayBuffer>} */ (buffers.shift())
-      await gather(source, buffer, parts)
+      await gather(source, buffer, parts, scratches)
       await writing
       writing = write(target, buffer.subarray(0, length), position)
       writing.catch(() => {}) // it is awaited with the next one
@@ -56,19 +57,17 @@ function * windows (pieces) {
   if (filled) yield { parts, length: filled }
 }
 
-async function gather (source, buffer, parts) {
-  const jobs = reads(parts)[Symbol.iterator]()
-  const work = async () => {
+async function gather (source, buffer, parts, scratches) {
+  const jobs = reads(parts)
+  await Promise.all(scratches.map(async scratch => {
     for (const { at, end, of } of jobs) {
-      // one piece needs no place between
       if (of.length === 1) await read(source, buffer.subarray(of[0].to, of[0].to + of[0].length), at)
       else {
-        const bytes = await read(source, Buffer.allocUnsafe(end - at), at)
-        for (const part of of) bytes.copy(buffer, part.to, part.at - at, part.at - at + part.length)
+        await read(source, scratch.subarray(0, end - at), at)
+        for (const part of of) scratch.copy(buffer, part.to, part.at - at, part.at - at + part.length)
       }
     }
-  }
-  await Promise.all(Array.from({ length: READERS }, work))
+  }))
 }
 
 /** Parts that lie near one another, in one read. */
@@ -94,7 +93,6 @@ async function read (source, bytes, position) {
     if (!bytesRead) throw new Error('the tiles gathered so far were cut off by somebody else')
     done += bytesRead
   }
-  return bytes
 }
 
 async function write (target, bytes, position) {
