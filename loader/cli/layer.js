@@ -1,11 +1,12 @@
 // tilecouch layer
-import { readFile } from 'node:fs/promises'
-import { TilecouchError, checkLayer, checkUpstream, formats, parseBbox, parseDuration, parseZooms } from '../../core/index.js'
+import { checkLayer, parseBbox, parseDuration, parseZooms } from '../../core/index.js'
 import { isPublished, publish } from '../publish.js'
 import { Store } from '../store/index.js'
+import { formatOf } from '../upstream/format.js'
 import { withDatabase, withStore } from './connect.js'
 import { wholeNumber } from './options.js'
 import { count } from './output.js'
+import { readUpstream } from './upstream.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addLayerCommand (program, run) {
@@ -66,34 +67,11 @@ async function fieldsOf ({ title, description, attribution, ttl, zoom, bbox, for
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-/** A template, or a file that says more. Checked before anything is opened. */
-async function readUpstream (text) {
-  const upstream = /^https?:\/\//i.test(text) ? { type: /\{tilematrix\}/i.test(text) ? 'wmts' : 'xyz', url: text } : await readJson(text)
-  checkUpstream(upstream)
-  return upstream
-}
-
-async function readJson (file) {
-  let text
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    throw new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new TilecouchError('CONFIG_INVALID', { file, why: 'it is not JSON' }) // what it says instead might be a password
-  }
-}
-
 // clients are told an extension: the one its tiles will have
 function withFormat (fields) {
   if (fields.format || !fields.upstream) return fields
-  const { url, format = '' } = fields.upstream
-  const [, extension = ''] = /\.([a-z]+)(?:[?#]|$)/i.exec(url) ?? []
-  const name = (format.split(/[/;]/)[1] || extension).toLowerCase().replace('mvt', 'pbf').replace('jpeg', 'jpg')
-  return Object.values(formats).some(({ ext }) => ext === name) ? { ...fields, format: name } : fields
+  const format = formatOf(fields.upstream)
+  return format ? { ...fields, format } : fields
 }
 
 function show (output, doc) {

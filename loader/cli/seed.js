@@ -6,13 +6,13 @@ import { FailureList, readFailures } from '../seed/failures.js'
 import { retryDefaults } from '../store/couch.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withStore } from './connect.js'
-import { areaOf, wholeNumber } from './options.js'
-import { bytes, count, duration, plural, table } from './output.js'
+import { areaOf } from './options.js'
+import { bytes, count, duration, plural } from './output.js'
+import { announce } from './plan.js'
 import { ProgressLine } from './progress.js'
+import { rateOf, requestsOf, secretsOf } from './upstream.js'
 
 const SHOWN_FAILURES = 20 // lines; --failed and --json have more
-const MOST_AT_ONCE = 64 // requests, as in an upstream
-const MANY = 1e6 // tiles: said loudly
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addSeedCommand (program, run) {
@@ -48,8 +48,8 @@ async function seedCommand (context, options, layer) {
   const settings = {
     ...await whatOf(options, layer),
     refreshBefore: options.refreshBefore === undefined ? undefined : timeOf(options.refreshBefore),
-    rate: options.rate === undefined ? undefined : rateOf(options.rate),
-    concurrency: concurrencyOf(options.concurrency),
+    rate: rateOf(options.rate),
+    concurrency: requestsOf('--concurrency', options.concurrency),
     dryRun: Boolean(options.dryRun),
     permission: Boolean(options.iHavePermission),
     userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
@@ -97,39 +97,6 @@ async function whatOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
 /** `7d` is so long ago, anything else a time. */
 function timeOf (text) {
   return /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
-}
-
-function rateOf (text) {
-  const match = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([smh]))?$/.exec(text)
-  const rate = match ? +match[1] / ({ s: 1, m: 60, h: 3600 })[match[2] ?? 's'] : NaN
-  if (!(rate >= 0.01 && rate <= 1000)) throw new TilecouchError('BAD_OPTION', { option: '--rate', value: text })
-  return rate
-}
-
-function concurrencyOf (text) {
-  const value = wholeNumber('--concurrency', text, 2)
-  if (value !== undefined && value > MOST_AT_ONCE) throw new TilecouchError('BAD_OPTION', { option: '--concurrency', value: text })
-  return value
-}
-
-function secretsOf (text) {
-  if (!text) return undefined
-  try {
-    const secrets = JSON.parse(text)
-    if (typeof secrets === 'object' && secrets !== null && !Array.isArray(secrets)) return secrets
-  } catch {
-    // the text is secret: no message repeats it
-  }
-  throw new TilecouchError('BAD_OPTION', { option: 'TILECOUCH_UPSTREAM_HEADERS', value: 'not a JSON object' })
-}
-
-/** What is about to be done, before it is. */
-function announce (output, layer, { tiles, bytes: size, zooms }) {
-  output.note([
-    `${layer}: ${plural(tiles, 'tile')}, ${size === null ? 'of unknown size: the layer has none yet' : `about ${bytes(size)}`}`,
-    ...table(['zoom', 'tiles', 'about'], zooms.map(zoom => [zoom.z, zoom.tiles, zoom.bytes === null ? 'unknown' : bytes(zoom.bytes)])).map(line => `  ${line}`),
-    ...(tiles > MANY ? [`That is more than ${plural(MANY, 'tile')}: see that the upstream allows it, and that the disk has room. Ctrl-C stops.`] : [])
-  ].join('\n'))
 }
 
 function report (output, summary, plan, started, { failed: file, dryRun }, ended = '') {

@@ -17,10 +17,11 @@ import { open as openFile, stat } from 'node:fs/promises'
 import { TilecouchError, parseArea } from '../../core/index.js'
 import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
+import * as upstream from './upstream.js'
 
 // asked in this order; a module that goes by content comes before those that go by the ending of the name
-const fileKinds = [folder, mbtiles]
-const urlKinds = []
+const fileKinds = /** @type {FileKind[]} */ ([folder, mbtiles])
+const urlKinds = /** @type {UrlKind[]} */ ([upstream])
 
 const BEGIN = 512 // bytes of a file that kinds are told by: the header of a tar
 
@@ -35,6 +36,7 @@ export const schemes = ['xyz', 'tms']
  * @property {number} y
  * @property {() => Promise<Uint8Array | null> | Uint8Array | null} [read]
  * @property {boolean} [gone]
+ * @property {boolean} [known] it need not be read
  * @property {string} [expires] exact time
  * @property {Record<string, any>} [origin]
  *
@@ -49,7 +51,8 @@ export const schemes = ['xyz', 'tms']
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *
  * @typedef {object} WalkOptions
- * @property {(tiles: {z: number, x: number, y: number}[]) => Promise<boolean[]>} [known] whether tiles need not be read; they come with `known: true` and without `read`
+ * @property {(tiles: {z: number, x: number, y: number}[]) => Promise<boolean[]>} [known] which of them need not be read: they come with `known`
+ * @property {{tileSize?: number, format?: string}} [layer] what they are loaded into
  *
  * What of a source is wanted, as a caller says it.
  * @typedef {object} Selection
@@ -66,17 +69,21 @@ export const schemes = ['xyz', 'tms']
  * @property {'xyz' | 'tms'} [scheme] how the source counts rows, where it is another than its kind does
  * @property {{layer: string, time?: string}} [from] of another store
  * @property {string} [idTemplate] of the documents of a CouchDB that MapProxy wrote
+ * @property {string} [layer] that is loaded into, for messages
  * @property {AbortSignal} [signal]
  *
- * @typedef {object} Kind
- * @property {(name: string, stats: import('node:fs').Stats, begin: Buffer) => boolean} [recognises] begin: the first bytes of a file
- * @property {(url: URL, options: SourceOptions) => boolean} [recognisesUrl]
+ * @typedef {object} FileKind
+ * @property {(name: string, stats: import('node:fs').Stats, begin: Buffer) => boolean} recognises begin: the first bytes of a file
+ * @property {(name: string, options: any) => Promise<Source>} open
+ *
+ * @typedef {object} UrlKind
+ * @property {(url: URL, options: any) => boolean} recognisesUrl
  * @property {(name: string, options: any) => Promise<Source>} open
  */
 
 /**
  * @param {string} name path or address
- * @param {Selection & Omit<SourceOptions, 'selected'>} [options]
+ * @param {Selection & Omit<SourceOptions, 'selected'> & import('./upstream.js').Asking} [options]
  * @returns {Promise<Source>}
  */
 export async function openSource (name, { bbox, polygon, area, zooms, scheme, ...options } = {}) {
@@ -103,7 +110,7 @@ function urlOf (name) {
   return new URL(name)
 }
 
-/** @returns {Promise<Kind | undefined>} */
+/** @returns {Promise<FileKind | undefined>} */
 async function kindOfFile (name) {
   let stats, begin
   try {

@@ -1,0 +1,155 @@
+// A tile server: the template of an address, or the settings of an upstream (see docs/upstreams.md). It does not say what it
+// has, so that an area and zooms must. The same limits, patience and terms hold as for `seed`; nothing is cached.
+import { pMapIterable } from 'p-map'
+import { TilecouchError, checkUpstream, compareInner, parseArea } from '../../core/index.js'
+import { Fetcher } from '../seed/fetcher.js'
+import { clip, countByZoom } from '../seed/plan.js'
+import { chunks, groupsOf } from '../seed/walk.js'
+import { formatOf } from '../upstream/format.js'
+import { openUpstream } from '../upstream/index.js'
+
+export const upstreamSourceDefaults = {
+  lookup: 500, // tiles asked about at once, whether they are known already
+  unbounded: 1e6 // tiles that may be meant without saying where
+}
+
+const WORLD = /** @type {import('../../core/grid.js').Bbox} */ ([-180, -90, 180, 90])
+const TEMPLATE = /(\{|%7b)(z|quadkey|tilematrix)(\}|%7d)/i
+
+/** @param {URL} url @param {Asking} options */
+export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLATE.test(url.href)
+
+/**
+ * What is said besides what every source is told.
+ * @typedef {object} Asking
+ * @property {Record<string, any>} [upstream] settings; the name is the template otherwise
+ * @property {boolean} [permission] fetches although the terms forbid it
+ * @property {number} [rate] requests a second at most
+ * @property {number} [requests] at once at most
+ * @property {string} [userAgent]
+ * @property {import('../upstream/secrets.js').SecretsByHost} [secrets] by host
+ * @property {Partial<typeof import('../seed/fetcher.js').fetchDefaults>} [patience]
+ * @property {(error: TilecouchError) => void} [onTrouble] it does not answer, and is waited for
+ */
+
+/**
+ * @param {string} name
+ * @param {import('./index.js').SourceOptions & Asking} options
+ * @returns {Promise<import('./index.js').Source & {counts: Map<number, number>}>} counts: tiles by zoom
+ */
+export async function open (name, options) {
+  const settings = settingsOf(name, options)
+  if (!settings.seed && !options.permission) throw new TilecouchError('SEED_FORBIDDEN', { layer: options.layer ?? name, host: hostOf(settings.url) })
+  const part = partOf(settings, options)
+  const counts = await countByZoom({ ...part, signal: options.signal })
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  if (!total) throw new TilecouchError('BAD_AREA', { why: 'the upstream has no tiles in it' })
+  if (!options.area && !settings.bounds && total > upstreamSourceDefaults.unbounded) {
+    throw new TilecouchError('BAD_AREA', { why: `the whole world to zoom ${part.zooms.max} is ${total.toLocaleString('en-US')} tiles: say where (--bbox or --polygon; --bbox=${WORLD} is the world)` })
+  }
+  return new TileServer(settings, part, { counts, total, options })
+}
+
+/** @param {string} name @param {import('./index.js').SourceOptions & Asking} options */
+function settingsOf (name, { upstream, scheme, rate, requests }) {
+  const given = upstream ?? { type: /\{tilematrix\}/i.test(name) ? 'wmts' : scheme ?? 'xyz', url: name }
+  return checkUpstream({ ...given, ...(rate && { rate }), ...(requests && { concurrency: requests }) })
+}
+
+/** @param {import('../../core/upstream.js').UpstreamSettings} settings @param {import('./index.js').SourceOptions} options */
+function partOf (settings, { area, zooms }) {
+  if (!zooms && settings.maxzoom === undefined) {
+    throw new TilecouchError('BAD_AREA', { why: 'a tile server does not say what it has: name the zooms (--zoom) and where (--bbox or --polygon)' })
+  }
+  return clip({}, settings, { area: area ?? parseArea({ bbox: WORLD }), zooms: zooms ?? { min: 0, max: settings.maxzoom ?? 0 } })
+}
+
+const hostOf = url => /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url
+
+class TileServer {
+  #settings
+  #part
+  #options
+  #upstream
+  #fetcher
+
+  constructor (settings, part, { counts, total, options }) {
+    this.#settings = settings
+    this.#part = part
+    this.#options = options
+    this.name = settings.layers ? `${settings.url} (${settings.layers})` : settings.url
+    this.fields = {}
+    this.counts = counts
+    this.total = total
+  }
+
+  /** Each asked for by itself: metatiles as often as they have tiles. `walk` is how to fetch them all. */
+  async * tiles () {
+    const { area, zooms: { min, max } } = this.#part
+    const levels = Array.from({ length: max - min + 1 }, (_, index) => min + index).sort(compareInner)
+    for (const z of levels) {
+      for (const { x, y } of area.tiles(z)) yield { z, x, y, read: () => this.#read({ z, x, y }) }
+    }
+  }
+
+  async #read (tile) {
+    this.#open({})
+    const { answer, error } = await this.#fetcher.fetch({ tiles: [tile] })
+    if (error) throw error
+    return bytesOf(answer, tile)
+  }
+
+  /**
+   * Metatile by metatile, some of them at once.
+   * @param {import('./index.js').WalkOptions} [options]
+   */
+  async * walk ({ known, layer = {} } = {}) {
+    this.#open(layer)
+    const { area, zooms } = this.#part
+    const { signal } = this.#options
+    const answers = pMapIterable(this.#jobs(groupsOf(area, zooms, this.#upstream), known), async ({ tiles, skipped }) =>
+      ({ tiles, skipped, ...(tiles.length && await this.#fetcher.fetch({ tiles })) }), { concurrency: this.#settings.concurrency, preserveOrder: false })
+    for await (const { tiles, skipped, answer, error } of answers) {
+      for (const tile of skipped) yield { ...tile, known: true }
+      if (!answer && !error) continue // stopped before it was asked
+      for (const tile of tiles) yield { ...tile, read: error ? () => { throw error } : () => bytesOf(answer, tile) }
+      if (signal?.aborted) return
+    }
+  }
+
+  /** What is to be asked for, without what need not be. */
+  async * #jobs (groups, known) {
+    for await (const chunk of chunks(groups, upstreamSourceDefaults.lookup, this.#options.signal)) {
+      const flags = known ? await known(chunk.flat()) : []
+      let index = 0
+      for (const group of chunk) {
+        const isKnown = group.map(() => flags[index++])
+        yield { tiles: group.filter((_, at) => !isKnown[at]), skipped: group.filter((_, at) => isKnown[at]) }
+      }
+    }
+  }
+
+  /**
+   * Of the layer, what the tiles are like: not where it has some, which says nothing of what the server has.
+   * @param {{tileSize?: number, format?: string}} layer
+   */
+  #open ({ tileSize, format }) {
+    if (this.#upstream) return
+    const { layer = 'upstream', userAgent, secrets, patience, signal, onTrouble } = this.#options
+    const doc = { layer, tileSize, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
+    this.#upstream = openUpstream(doc, { userAgent, secrets, limits: { failures: Infinity } })
+    this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...patience })
+  }
+
+  async close () {
+    this.#fetcher?.close()
+    await this.#upstream?.close()
+  }
+}
+
+/** @param {import('../upstream/index.js').Answer | undefined} answer */
+function bytesOf (answer, { x, y }) {
+  if (!answer) throw new TilecouchError('ABORTED')
+  const tiles = answer.kind === 'tiles' ? answer.tiles : []
+  return tiles.find(tile => tile.x === x && tile.y === y)?.bytes ?? null
+}
