@@ -10,6 +10,7 @@ import { asOf, compareIds } from '../../core/index.js'
  * @property {number} y
  * @property {import('./sides.js').Entry} [from] nothing where the tile does not exist
  * @property {import('./sides.js').Entry} [to]
+ * @property {string} [since] when it went, where the later side knows
  */
 
 /**
@@ -25,14 +26,13 @@ export const pairsOf = (store, from, to, wanted) =>
 async function * withinLayer (store, from, to, wanted) {
   for await (const { z, x, y, versions } of store.listTiles(from.layer, wanted)) {
     const [before, after] = [shown(versions, from.time), shown(versions, to.time)]
-    if (before || after) yield { z, x, y, from: before, to: after }
+    if (exists(before) || exists(after)) yield { z, x, y, from: exists(before), to: exists(after), ...(after?.gone && { since: after.time }) }
   }
 }
 
-function shown (versions, time) {
-  const version = time === undefined ? versions.at(-1) : asOf(versions, time)
-  return version?.gone ? undefined : version
-}
+const shown = (versions, time) => time === undefined ? versions.at(-1) : asOf(versions, time)
+
+const exists = version => version?.gone ? undefined : version
 
 /**
  * @param {AsyncIterable<import('./sides.js').Entry>} from

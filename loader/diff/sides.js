@@ -5,6 +5,7 @@ import { pMapIterable } from 'p-map'
 import { TilecouchError, endOf, formatReference, parseReference } from '../../core/index.js'
 import { openSource } from '../sources/index.js'
 
+const NEWEST = '9999-12-31T23:59:59Z' // what is new whenever: so listed, a version knows its time and is found when it moves to the past
 const READ_AHEAD = 16 // tiles of an archive read and digested at once
 
 /**
@@ -55,7 +56,7 @@ export async function openSide (store, text, wanted) {
     layer,
     ...(time && { time }),
     doc: await store.layer(layer),
-    entries: () => store.list(layer, { time, ...wanted }),
+    entries: () => store.list(layer, { time: time ?? NEWEST, ...wanted }),
     close () {}
   }
 }

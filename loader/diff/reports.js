@@ -1,0 +1,113 @@
+// Tile by tile what differs: as JSON lines, or as polygons for a map. They are written as they come.
+import { once } from 'node:events'
+import { tileBounds } from '../../core/index.js'
+import { WholeFile } from './file.js'
+
+const DIGITS = 10 // of a degree: a hundredth of a millimetre, and a hundredth of a tile of zoom 30
+
+/**
+ * What is told of a tile that differs.
+ * @param {import('./changes.js').Change} change
+ */
+export function describeChange ({ z, x, y, change, from, to, since }) {
+  return { z, x, y, change, from: from?.time ?? null, to: to?.time ?? since ?? null, bytes: (to ?? from)?.size ?? 0 }
+}
+
+/** One JSON object a line. */
+export class ListReport {
+  #out
+
+  /** @param {string} file @param {NodeJS.WritableStream} stdout what `-` means */
+  static open = async (file, stdout) => new ListReport(file === '-' ? new Stream(stdout) : await WholeFile.open(file))
+
+  /** @param {WholeFile | Stream} out */
+  constructor (out) {
+    this.#out = out
+  }
+
+  /** @param {import('./changes.js').Change} change */
+  add (change) {
+    return this.#out.write(`${JSON.stringify(describeChange(change))}\n`)
+  }
+
+  finish () { return this.#out.finish() }
+  discard () { return this.#out.discard() }
+}
+
+/** Writes no faster than it is read. */
+class Stream {
+  /** @param {NodeJS.WritableStream} stream */
+  constructor (stream) {
+    this.stream = stream
+  }
+
+  async write (text) {
+    if (!this.stream.write(text)) await once(this.stream, 'drain')
+  }
+
+  async finish () {}
+  async discard () {}
+}
+
+/** A FeatureCollection as RFC 7946 has it, one polygon a tile. */
+export class GeoJsonReport {
+  #out
+  #begin
+  #everyZoom
+  #zoom = -1
+  #separator = ''
+  /** @type {import('../../core/grid.js').Bbox | undefined} */
+  #bounds
+
+  /**
+   * @param {string} file
+   * @param {{name: string, everyZoom?: boolean}} options everyZoom: polygons for the tiles of every zoom, not of the deepest alone
+   */
+  static open = async (file, options) => new GeoJsonReport(await WholeFile.open(file), options)
+
+  /** @param {WholeFile} out @param {{name: string, everyZoom?: boolean}} options */
+  constructor (out, { name, everyZoom = false }) {
+    this.#out = out
+    this.#begin = `{"type":"FeatureCollection","name":${JSON.stringify(name)},"features":[`
+    this.#everyZoom = everyZoom
+  }
+
+  /** @param {import('./changes.js').Change} change */
+  async add (change) {
+    const { z, x, y } = change
+    // zooms come as ids do, 10 before 9: which is the deepest is known at the end only
+    if (!this.#everyZoom && z < this.#zoom) return
+    if (!this.#everyZoom && z > this.#zoom) await this.#restart()
+    this.#zoom = Math.max(z, this.#zoom)
+    const bounds = /** @type {import('../../core/grid.js').Bbox} */ (tileBounds(z, x, y).map(degrees => +degrees.toFixed(DIGITS)))
+    this.#widen(bounds)
+    const [west, south, east, north] = bounds
+    const feature = {
+      type: 'Feature',
+      properties: describeChange(change),
+      // the outline goes counterclockwise; no tile reaches over the antimeridian
+      geometry: { type: 'Polygon', coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]] }
+    }
+    await this.#out.write(`${this.#separator || this.#begin}\n${JSON.stringify(feature)}`)
+    this.#separator = ','
+  }
+
+  async #restart () {
+    if (this.#separator) await this.#out.restart()
+    this.#separator = ''
+    this.#bounds = undefined
+  }
+
+  /** @param {import('../../core/grid.js').Bbox} bounds */
+  #widen ([west, south, east, north]) {
+    const all = this.#bounds
+    this.#bounds = all ? [Math.min(all[0], west), Math.min(all[1], south), Math.max(all[2], east), Math.max(all[3], north)] : [west, south, east, north]
+  }
+
+  async finish () {
+    await this.#out.write(`${this.#separator ? '' : this.#begin}\n]${this.#bounds ? `,"bbox":${JSON.stringify(this.#bounds)}` : ''}}\n`)
+    await this.#out.finish()
+  }
+
+  discard () { return this.#out.discard() }
+}
