@@ -1,0 +1,64 @@
+// Everything `tilecouch verify` can find, once. Programs branch on the code; the level says whether it fails the check.
+// fault: something is lost, wrong or cannot be read. warning: readers get by, but somebody should know.
+
+/** @typedef {'fault' | 'warning'} Level */
+
+/** @type {Record<string, {level: Level, means: string, advice?: string}>} */
+export const faults = {
+  // tiles, wherever they lie
+  'empty-tile': { level: 'fault', means: 'a tile has no bytes', advice: 'Fetch or render it again.' },
+  'unknown-format': { level: 'fault', means: 'the bytes are no PNG, JPEG, WebP, AVIF or vector tile', advice: 'Often an error page was stored as a tile: fetch it again.' },
+  'truncated-tile': { level: 'fault', means: 'the image or vector tile is cut off, or its frame is broken', advice: 'Fetch or render it again.' },
+  'undecodable-tile': { level: 'fault', means: 'the frame is whole, but the pixels or features in it cannot be decoded', advice: 'Fetch or render it again.' },
+  'oversized-tile': { level: 'fault', means: 'far more bytes or pixels than a tile has; it was not decoded' },
+  'unreadable-tile': { level: 'fault', means: 'the tile is listed, but its bytes cannot be read' },
+  'wrong-type': { level: 'fault', means: 'the content type, format or extension says one thing, the bytes another' },
+  'wrong-length': { level: 'fault', means: 'there are more or fewer bytes than the container says' },
+  'wrong-digest': { level: 'fault', means: 'the check sum of the bytes is not the one kept beside them', advice: 'The disk or a copy damaged them: restore the tile from a mirror or a backup.' },
+  'duplicate-tile': { level: 'fault', means: 'one tile is there more than once', advice: 'Which one a reader shows is chance: remove the others.' },
+  'outside-pyramid': { level: 'fault', means: 'a column, row or zoom that no tile can have' },
+  'outside-zooms': { level: 'warning', means: 'the tile lies outside of the zooms that the layer or file says it has', advice: 'Widen minzoom and maxzoom, or clients never ask for it.' },
+  'outside-bounds': { level: 'warning', means: 'the tile lies outside of the bounds that the layer or file says it has', advice: 'Widen the bounds, or clients never ask for it.' },
+  'odd-size': { level: 'warning', means: 'the image is not as many pixels wide and high as the tile size, or twice that' },
+  'odd-vector-tile': { level: 'warning', means: 'a vector tile that decodes, but breaks a rule of the specification' },
+
+  // documents of a store
+  'bad-id': { level: 'fault', means: 'a document among the tiles of the layer whose id is no tile\'s' },
+  'not-a-tile': { level: 'fault', means: 'a document with the id of a tile that is none' },
+  'fields-disagree': { level: 'fault', means: 'layer, z, x or y of a document are not those of its id' },
+  'bad-time': { level: 'fault', means: 'a time that is not like 2024-03-01T00:00:00Z' },
+  'time-disagrees': { level: 'fault', means: 'the time of a past version is not that of its id' },
+  'wrong-current': { level: 'fault', means: 'a head that does not say it is current, or a past version that does' },
+  'gone-with-bytes': { level: 'fault', means: 'a version that says "no tile here any more" and has one' },
+  'no-bytes': { level: 'fault', means: 'a version without the attachment `tile` that does not say it is gone' },
+  'stray-attachment': { level: 'fault', means: 'an attachment that is not called `tile`' },
+  conflict: { level: 'fault', means: 'revisions that nobody has resolved yet', advice: 'A mirror settles them; run it with the other store.' },
+  'no-head': { level: 'fault', means: 'a tile with past versions and no head: the current map lacks it', advice: 'Load the newest edition again: it makes the head.' },
+  'head-too-old': { level: 'fault', means: 'the head is older than a past version of its tile' },
+  'two-at-one-time': { level: 'fault', means: 'two versions of a tile at one time with different bytes' },
+  'copied-head': { level: 'warning', means: 'the head stands among the past as well: a load was stopped between its two steps', advice: 'Run that load again: it resumes.' },
+  'repeated-version': { level: 'warning', means: 'a version that shows the same as the one before it' },
+  'not-in-index': { level: 'fault', means: 'the view versions/by_tile lacks a version, or says something else of it', advice: 'Push the design documents again, or delete the index files and let CouchDB build them anew.' },
+  'index-too-long': { level: 'fault', means: 'the view versions/by_tile has more versions of the layer than there are documents' },
+
+  // the layer and its editions
+  'no-layer': { level: 'fault', means: 'there are tiles, but no document of the layer', advice: 'Make it with `tilecouch layer NAME`.' },
+  'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid' },
+  'bad-edition': { level: 'fault', means: 'an edition whose id, time or counts are not valid' },
+  'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again: it resumes.' },
+  'failed-edition': { level: 'warning', means: 'an edition some of whose tiles could not be loaded' },
+  'short-edition': { level: 'warning', means: 'an edition wrote more versions than there are of its time' },
+
+  // files
+  'no-tiles': { level: 'fault', means: 'there is no tile', advice: 'Check the path, --zoom, --bbox and --polygon.' },
+  'damaged-file': { level: 'fault', means: 'the container itself is damaged: a part of it cannot be read', advice: 'Fetch or make it again.' },
+  'bad-structure': { level: 'fault', means: 'the container can be read, but breaks a rule of its format' },
+  'odd-structure': { level: 'warning', means: 'the container is readable, but not as its format advises' },
+  'wrong-count': { level: 'fault', means: 'a number kept in the file is not what was counted' },
+  'bad-metadata': { level: 'fault', means: 'metadata that must be there is missing, or is not valid' },
+  'sparse-metadata': { level: 'warning', means: 'metadata that should be there is missing' },
+  'metadata-disagrees': { level: 'warning', means: 'metadata says something else than the tiles' },
+  'unsafe-name': { level: 'fault', means: 'a name that leads out of the folder an archive is unpacked to' },
+  'not-a-tile-name': { level: 'warning', means: 'a name that looks like a tile\'s, but is none: it is not loaded' },
+  'unused-bytes': { level: 'warning', means: 'bytes that no tile refers to' }
+}

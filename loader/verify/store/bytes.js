@@ -1,0 +1,95 @@
+// The bytes of many documents, a few requests in flight, bounded by bytes and not by numbers. What cannot be read costs only
+// itself: a request that fails is asked again in halves, down to the one document.
+import { pMapIterable } from 'p-map'
+import { digestOf } from '../../store/tile.js'
+import { decodeDefaults } from '../decode.js'
+
+export const bytesDefaults = {
+  batch: 100, // documents a request
+  bytes: 4e6, // tiles a request
+  concurrency: 2 // requests in flight
+}
+
+/** Failures that may lie in one document: the server stumbles over it, or breaks off in its middle. */
+const MAY_BE_ONE = new Set(['BAD_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
+
+/**
+ * @param {import('../../store/couch.js').Couch} couch
+ * @param {AsyncIterable<any>} docs without their bytes
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<import('../tiles.js').Job>}
+ */
+export async function * readBytes (couch, docs, signal) {
+  for await (const jobs of pMapIterable(batches(docs), batch => read(couch, batch, signal), { concurrency: bytesDefaults.concurrency })) yield * jobs
+}
+
+async function * batches (docs) {
+  let batch = []
+  let size = 0
+  for await (const doc of docs) {
+    const { length } = doc._attachments.tile
+    batch.push(doc)
+    size += length <= decodeDefaults.bytes ? length : 0
+    if (batch.length < bytesDefaults.batch && size < bytesDefaults.bytes) continue
+    yield batch
+    batch = []
+    size = 0
+  }
+  if (batch.length) yield batch
+}
+
+async function read (couch, batch, signal) {
+  const wanted = batch.filter(doc => doc._attachments.tile.length <= decodeDefaults.bytes)
+  const found = new Map()
+  await fetchInto(found, couch, wanted, signal)
+  return batch.map(doc => {
+    const { length } = doc._attachments.tile
+    const answer = found.get(doc._id)
+    return {
+      where: doc._id,
+      size: length,
+      read () {
+        if (answer instanceof Error) throw answer
+        return answer?._attachments?.tile?.data
+      },
+      compare: ({ type, bytes }) => compare(answer._attachments.tile, answer._rev === doc._rev ? length : undefined, type, bytes)
+    }
+  })
+}
+
+async function fetchInto (found, couch, docs, signal) {
+  if (!docs.length) return
+  try {
+    const rows = await couch.docs(docs.map(doc => doc._id), { attachments: true, signal })
+    for (const { id, doc } of rows) if (doc) found.set(id, doc)
+    for (const doc of docs) if (!found.get(doc._id)?._attachments?.tile?.data) found.set(doc._id, await explain(couch, doc))
+  } catch (error) {
+    if (!MAY_BE_ONE.has(error.code)) throw error
+    await couch.request({ path: '', signal }) // the server itself is well, or this says what it is
+    if (docs.length === 1) {
+      found.set(docs[0]._id, error)
+      return
+    }
+    const half = docs.length >> 1
+    await fetchInto(found, couch, docs.slice(0, half), signal)
+    await fetchInto(found, couch, docs.slice(half), signal)
+  }
+}
+
+// deleted or overwritten by a gone version a moment ago is no fault
+async function explain (couch, { _id }) {
+  const stored = await couch.get(_id)
+  return stored?._attachments?.tile ? new Error('the store lists it, but does not send it') : undefined
+}
+
+/** @returns {import('../decode.js').Problems} */
+function compare (stub, listed, type, bytes) {
+  /** @type {import('../decode.js').Problems} */
+  const problems = []
+  const length = stub.length ?? listed
+  if (length !== undefined && length !== bytes.length) problems.push(['wrong-length', `${bytes.length} bytes, ${length} in the document`])
+  if (type && stub.content_type !== type) problems.push(['wrong-type', `${type}, the document says ${stub.content_type}`])
+  // what CouchDB compresses by itself has the digest of the compressed bytes: none of a tile's types
+  else if (type && stub.digest !== digestOf(bytes)) problems.push(['wrong-digest', `${digestOf(bytes)}, the document says ${stub.digest}`])
+  return problems
+}

@@ -1,0 +1,134 @@
+// A layer of a store: its documents in one walk over the primary index, their bytes behind it, the time index beside it.
+import { TilecouchError, checkLayer, endOf, selector } from '../../../core/index.js'
+import { examineAll } from '../tiles.js'
+import { readBytes } from './bytes.js'
+import { ByTile } from './by-tile.js'
+import { checkDocument } from './document.js'
+import { checkCounts, checkEditions, checkLayerDocument } from './layer.js'
+import { Timelines, checkTimeline, shownAt, versionOf } from './timelines.js'
+import { walkDocuments } from './walk.js'
+
+const TILE_SIZE = 256 // pixels, unless the layer says otherwise
+
+/**
+ * @typedef {import('./walk.js').Part & {time?: string, decode?: boolean, signal?: AbortSignal}} LayerOptions time: only what the layer showed then is decoded
+ */
+
+/**
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} layer
+ * @param {LayerOptions & {report: import('../report.js').Report, onProgress?: (done: {tiles: number, bytes: number, total?: number}) => void}} options
+ */
+export async function verifyLayer (store, layer, { time, area, zooms, decode, signal, report, onProgress }) {
+  checkLayer(layer)
+  const { couch } = store
+  const asOfTime = time === undefined ? undefined : endOf(time)
+  const doc = await checkLayerDocument(couch, layer, report)
+  const editions = await checkEditions(couch, layer, report)
+  const total = area || asOfTime ? undefined : await totalOf(store, layer, zooms)
+  const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report })
+  const content = await examineAll(readBytes(couch, walk.wanted(), signal), {
+    report, decode, tileSize: doc?.tileSize ?? TILE_SIZE, signal, onTile: done => onProgress?.({ ...done, total })
+  })
+  if (!doc && !walk.documents) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  if (!doc) report.add('no-layer', `layer:${layer}`)
+  if (!area && !zooms) {
+    checkCounts(editions, walk.versionsAt, report)
+    const why = await walk.index.count(layer)
+    if (why) report.add('index-too-long', layer, why)
+  }
+  return {
+    tiles: walk.tiles,
+    bytes: content.bytes,
+    checked: {
+      documents: walk.documents, gone: walk.gone, contents: content.tiles, decoded: content.decoded, editions: editions.length,
+      index: walk.index.isThere, layer: Boolean(doc), types: content.types
+    }
+  }
+}
+
+/** For the progress; a store without views has none. */
+async function totalOf (store, layer, zooms) {
+  try {
+    const stats = await store.stats(layer)
+    const levels = stats.zooms.filter(({ z }) => !zooms || (z >= zooms.min && z <= zooms.max))
+    return levels.reduce((sum, { versions }) => sum + versions, 0)
+  } catch (error) {
+    if (error.code === 'INDEX_MISSING' || error.code === 'LAYER_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** The documents of a layer as they pass. */
+class LayerWalk {
+  #part
+  #couch
+  #layer
+  #report
+  #signal
+  #asOfTime
+  #isInside
+  #isWithin
+  #timelines = new Timelines()
+
+  constructor ({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report }) {
+    this.#couch = couch
+    this.#layer = layer
+    this.#part = { area, zooms, signal }
+    this.#asOfTime = asOfTime
+    this.#signal = signal
+    this.#report = report
+    this.#isInside = selector({ zooms: { min: doc?.minzoom ?? 0, max: doc?.maxzoom ?? 30 } })
+    this.#isWithin = doc?.bounds ? selector({ bbox: doc.bounds }) : () => true
+    this.index = new ByTile(couch, { signal })
+    this.tiles = 0
+    this.documents = 0
+    this.gone = 0
+    /** @type {Map<string, number>} time of an edition -> versions of it */
+    this.versionsAt = new Map(editions.map(edition => [edition.time, 0]))
+  }
+
+  /** The documents whose bytes are to be read, as everything else about them is looked at. */
+  async * wanted () {
+    for await (const page of walkDocuments(this.#couch, this.#layer, this.#part)) {
+      const tiles = page.map(doc => ({ doc, ...checkDocument(doc) })).filter(({ address }) => !address || !this.#part.area || this.#part.area.has(address.z, address.x, address.y))
+      for (const { doc, address, problems } of tiles) {
+        this.documents++
+        this.#report.addAll(doc._id, problems)
+        if (!address) continue
+        for (const tile of this.#timelines.add(address, doc)) yield * this.#whole(tile)
+        if (this.#asOfTime === undefined && doc._attachments?.tile) yield doc
+      }
+      await this.index.compare(tiles.filter(({ address }) => address).map(({ doc }) => doc), (id, why) => this.#report.add('not-in-index', id, why))
+    }
+    for (const tile of this.#timelines.end()) yield * this.#whole(tile)
+  }
+
+  async * #whole (tile) {
+    this.tiles++
+    const head = tile.versions.find(({ current }) => current)
+    for (const { time, current, doc } of tile.versions) {
+      if (doc.gone === true) this.gone++
+      // a load that was killed leaves the head's version in the past as well: one version
+      if (this.versionsAt.has(time) && (current || time !== head?.time)) this.versionsAt.set(time, (this.versionsAt.get(time) ?? 0) + 1)
+    }
+    if (checkTimeline(tile).length) this.#report.addAll(tile.id, await this.#confirm(tile))
+    if (head && head.digest !== null) {
+      if (!this.#isInside(tile.z, tile.x, tile.y)) this.#report.add('outside-zooms', tile.id)
+      if (!this.#isWithin(tile.z, tile.x, tile.y)) this.#report.add('outside-bounds', tile.id)
+    }
+    if (this.#asOfTime === undefined) return
+    const shown = shownAt(tile, this.#asOfTime)
+    if (shown && shown.digest !== null) yield shown.doc
+  }
+
+  // a load that goes on meanwhile moves heads to the past between two pages: what is wrong must be so at one moment
+  async #confirm ({ id }) {
+    const [[head], past] = await this.#couch.queries('_all_docs', [
+      { keys: [id], include_docs: true },
+      { startkey: `${id}@`, endkey: `${id}@~`, include_docs: true }
+    ], this.#signal)
+    const versions = past.filter(row => row.doc).map(({ doc }) => versionOf(doc, doc._id.slice(id.length + 1)))
+    return checkTimeline({ versions: head?.doc ? [versionOf(head.doc), ...versions] : versions })
+  }
+}

@@ -1,0 +1,77 @@
+// The document of a layer, and its editions.
+import { TilecouchError, editionId, isExactTime, layerDocument, layerId } from '../../../core/index.js'
+
+const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes']
+
+/**
+ * @param {import('../../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {import('../report.js').Report} report
+ * @returns {Promise<Record<string, any> | undefined>} the document, as far as it is valid
+ */
+export async function checkLayerDocument (couch, layer, report) {
+  const doc = await couch.find({ path: encodeURIComponent(layerId(layer)), qs: { conflicts: true } })
+  if (!doc) return undefined
+  const { _id, _rev, _conflicts, _attachments, type, layer: name, ...fields } = doc
+  if (_conflicts?.length) report.add('conflict', _id, `${_rev} and ${_conflicts}`)
+  if (type !== 'layer' || name !== layer) report.add('bad-layer', _id, `type ${JSON.stringify(type)}, layer ${JSON.stringify(name)}`)
+  const valid = {}
+  for (const [field, value] of Object.entries(fields)) {
+    try {
+      layerDocument(layer, { [field]: value })
+      valid[field] = value
+    } catch (error) {
+      if (!(error instanceof TilecouchError)) throw error
+      report.add('bad-layer', _id, error.message)
+    }
+  }
+  if (valid.minzoom > valid.maxzoom) report.add('bad-layer', _id, `minzoom ${valid.minzoom} is greater than maxzoom ${valid.maxzoom}`)
+  if (valid.bounds && !isBox(valid.bounds)) {
+    report.add('bad-layer', _id, `bounds ${valid.bounds} are no box`)
+    delete valid.bounds
+  }
+  return valid
+}
+
+const isBox = ([west, south, east, north]) => Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90 && south <= north
+
+/**
+ * @param {import('../../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {import('../report.js').Report} report
+ * @returns {Promise<any[]>} those that are valid
+ */
+export async function checkEditions (couch, layer, report) {
+  const start = editionId(layer, '')
+  const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: start, endkey: `${start}~`, include_docs: true, conflicts: true } })
+  const docs = rows.map(row => row.doc).filter(Boolean)
+  return docs.filter(doc => {
+    if (doc._conflicts?.length) report.add('conflict', doc._id, `${doc._rev} and ${doc._conflicts}`)
+    const why = wrongWith(doc, layer)
+    if (why) report.add('bad-edition', doc._id, why)
+    else if (!doc.finished) report.add('unfinished-edition', doc._id, doc.source && `from ${doc.source}`)
+    else if (doc.failed) report.add('failed-edition', doc._id, `${doc.failed} of ${doc.tiles} tiles`)
+    return !why
+  })
+}
+
+function wrongWith (doc, layer) {
+  if (doc.type !== 'edition' || doc.layer !== layer || !isExactTime(doc.time) || doc._id !== editionId(layer, doc.time)) {
+    return `type ${JSON.stringify(doc.type)}, layer ${JSON.stringify(doc.layer)}, time ${JSON.stringify(doc.time)}`
+  }
+  for (const field of ['started', 'finished']) if (doc[field] !== undefined && !isExactTime(doc[field])) return `${field} ${JSON.stringify(doc[field])}`
+  for (const field of COUNTS) if (doc[field] !== undefined && !(Number.isInteger(doc[field]) && doc[field] >= 0)) return `${field} ${JSON.stringify(doc[field])}`
+  if (COUNTS.some(field => doc[field] === undefined)) return undefined // by another program, or on its way
+  const sum = doc.created + doc.advanced + doc.backfilled + doc.unchanged + doc.failed
+  if (sum !== doc.tiles) return `${doc.tiles} tiles, but ${sum} new, changed, unchanged or failed`
+  if (doc.gone > doc.advanced + doc.backfilled) return `${doc.gone} gone, but ${doc.advanced + doc.backfilled} changed`
+}
+
+/** Versions that an edition wrote, and that are not there any more. @param {any[]} editions @param {Map<string, number>} versions of each time */
+export function checkCounts (editions, versions, report) {
+  for (const { _id, time, finished, created = 0, advanced = 0, backfilled = 0 } of editions) {
+    const written = created + advanced + backfilled
+    const found = versions.get(time) ?? 0
+    if (finished && found < written) report.add('short-edition', _id, `${written} written, ${found} found`)
+  }
+}
