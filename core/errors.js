@@ -38,7 +38,7 @@ export const catalogue = {
   TARGET_UNKNOWN: { status: 422, text: d => `cannot tell what to write to ${show(d.value)}`, advice: 'Targets are a folder, .mbtiles, .pmtiles or .zip.' },
   TARGET_EXISTS: { status: 409, text: d => `${show(d.value)} is there already${d.why ? `: ${d.why}` : ''}`, advice: 'Name another target, or let --force replace it.' },
   TARGET_UNWRITABLE: { status: 422, text: d => `cannot write ${show(d.value)}: ${d.why}` },
-  NOTHING_TO_EXPORT: { status: 404, text: d => `no tiles to export from ${d.layer}`, advice: 'Check the time, --zoom, --bbox and --polygon; `tilecouch info` says what the layer holds.' },
+  NOTHING_TO_EXPORT: { status: 404, text: d => `no tiles to export from ${d.layer}${d.why ? `: ${d.why}` : ''}`, advice: 'Check the time, --zoom, --bbox and --polygon; `tilecouch info` says what the layer holds.' },
   EXPORT_FORBIDDEN: { status: 403, text: d => `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid archives of them`, advice: 'With the permission of its operator, say --i-have-permission.' },
 
   // the store

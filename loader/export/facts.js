@@ -44,6 +44,10 @@ export class Facts {
     return [clamp(west, 180), clamp(south, 90), clamp(east, 180), clamp(north, 90)]
   }
 
+  get areTypesKnown () {
+    return Object.values(this.types).reduce((sum, tiles) => sum + tiles, 0) === this.tiles
+  }
+
   /** The content type of most tiles. */
   get type () {
     return Object.entries(this.types).sort((a, b) => b[1] - a[1])[0]?.[0]

@@ -31,6 +31,7 @@ import { lock } from './lock.js'
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows (xyz)
+ * @property {boolean} [diff] only what changed: what it lacks is not gone, what is gone it says
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire
  * @property {boolean} [force] replaces what is there
  * @property {Record<string, string>} [metadata] more to say of the tiles, by name
@@ -40,8 +41,8 @@ import { lock } from './lock.js'
  * @property {(tile: Known) => boolean | Promise<boolean>} has already there in just this version; only asked when resumed
  * @property {(tile: TargetTile) => void | Promise<void>} add any order, each tile once; ids ascending in practice
  * @property {(tile: {z: number, x: number, y: number}) => void | Promise<void>} [gone] there is no such tile any more: for differences
- * @property {(versions: import('../store/list.js').ListedTile, shown: string | undefined) => void | Promise<void>} [tidy] after the last
- *   tile, when resumed: removes what a run before wrote of a tile; shown: time of the version that is to stay
+ * @property {(versions: import('../store/list.js').ListedTile, shown: string | undefined) => Promise<number>} [tidy] after the last
+ *   tile, when resumed: removes files that a run before wrote of a tile; shown: time of the version that is to stay
  * @property {(facts: Facts) => Promise<{size: number, distinct?: number}>} finish makes it appear whole
  * @property {() => Promise<void>} stop keeps what a later run needs, and nothing that looks finished; also after a failed finish()
  *
@@ -146,8 +147,9 @@ export class Opened {
     await this.#guard(() => gone.call(this.#target, tile))
   }
 
-  async tidy (versions, shown) {
-    await this.#guard(() => this.#target.tidy?.(versions, shown))
+  /** @param {import('../store/list.js').ListedTile} tile @param {string} [shown] @returns {Promise<number>} files removed */
+  tidy (tile, shown) {
+    return this.#guard(() => this.#target.tidy?.(tile, shown) ?? 0)
   }
 
   async finish () {

@@ -1,0 +1,183 @@
+// A folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears whole, and its time is that of its
+// version: place, time and size say which version it is, so that a folder can be gone on with and brought up to date.
+import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { TilecouchError, flipY, toSeconds } from '../../core/index.js'
+import { extensionOf } from './facts.js'
+import { metadataOf } from './metadata.js'
+
+export const folderDefaults = {
+  concurrency: 16, // files written at once
+  columns: 16 // folders whose files are remembered
+}
+
+const MARK = '.tilecouch.json' // says that an export made the folder, and of what
+const WORK = '.tilecouch.part' // a folder for what is not whole yet
+const METADATA = 'metadata.json'
+const GONE = 'gone.txt' // of a difference: tiles that are no more
+const TILE_FILE = /^(0|[1-9]\d{0,9})\.(png|jpg|webp|avif|pbf)$/
+
+export const lockOf = folder => path.join(folder, '.tilecouch.part-lock')
+
+/**
+ * @param {string} folder
+ * @param {import('./target.js').TargetOptions} options
+ * @returns {Promise<import('./target.js').Target>}
+ */
+export async function open (folder, { layer, scheme = 'xyz', force, diff = false, ...options }) {
+  const mark = JSON.stringify({ layer, scheme, ...(diff && { diff }) })
+  await mkdir(folder, { recursive: true })
+  const found = await readMark(folder)
+  if (found !== undefined && found !== mark) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds an export of something else: ${found}` })
+  const isEmpty = (await readdir(folder)).every(name => name.startsWith('.') || name === 'lost+found')
+  if (found === undefined && !isEmpty && !force) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: 'it is not empty, and no export made it' })
+  await rm(path.join(folder, WORK), { recursive: true, force: true })
+  await mkdir(path.join(folder, WORK))
+  if (found === undefined) await writeFile(path.join(folder, MARK), mark)
+  else await rm(path.join(folder, GONE), { force: true })
+  return new FolderTarget(folder, { ...options, layer, scheme, diff }, !isEmpty)
+}
+
+async function readMark (folder) {
+  try {
+    return await readFile(path.join(folder, MARK), 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+class FolderTarget {
+  #folder
+  #options
+  #writing = new Set()
+  #failure
+  #written = 0
+  /** Names of files by row, of the columns looked at last. @type {Map<string, Promise<Map<number, string[]>>>} */
+  #columns = new Map()
+  #made = ''
+  #hasGone = false
+  #isTidying = false
+
+  constructor (folder, options, resumed) {
+    this.#folder = folder
+    this.#options = options
+    this.resumed = resumed
+  }
+
+  /** @param {import('./target.js').Known} tile */
+  async has ({ z, x, y, time, size }) {
+    for (const file of await this.#filesOf(z, x, y)) {
+      const found = await stat(file)
+      if (found.size === size && found.mtimeMs === toSeconds(time) * 1000) return true
+    }
+    return false
+  }
+
+  async #filesOf (z, x, y) {
+    const rows = await this.#rows(z, x)
+    return (rows.get(this.#row(z, y)) ?? []).map(name => path.join(this.#folder, `${z}`, `${x}`, name))
+  }
+
+  #row (z, y) {
+    return this.#options.scheme === 'tms' ? flipY(z, y) : y
+  }
+
+  #rows (z, x) {
+    const key = `${z}/${x}`
+    let rows = this.#columns.get(key)
+    if (!rows) {
+      if (this.#columns.size >= folderDefaults.columns) this.#columns.delete(/** @type {string} */ (this.#columns.keys().next().value))
+      rows = readRows(path.join(this.#folder, `${z}`, `${x}`))
+      this.#columns.set(key, rows)
+    }
+    return rows
+  }
+
+  /** Returns as soon as there is room for the next one. @param {import('./target.js').TargetTile} tile */
+  async add (tile) {
+    while (this.#writing.size >= folderDefaults.concurrency) await Promise.race(this.#writing)
+    if (this.#failure) throw this.#failure
+    const writing = this.#write(tile).catch(error => { this.#failure ??= error }).then(() => { this.#writing.delete(writing) })
+    this.#writing.add(writing)
+  }
+
+  /** @param {import('./target.js').TargetTile} tile */
+  async #write ({ z, x, y, time, type, bytes }) {
+    const part = path.join(this.#folder, WORK, `${this.#written++}`)
+    await writeFile(part, bytes)
+    const when = new Date(time)
+    await utimes(part, when, when)
+    const directory = path.join(this.#folder, `${z}`, `${x}`)
+    if (this.#made !== directory) {
+      await mkdir(directory, { recursive: true })
+      this.#made = directory
+    }
+    await rename(part, path.join(directory, `${this.#row(z, y)}.${extensionOf(type)}`))
+  }
+
+  /** @param {{z: number, x: number, y: number}} tile */
+  async gone ({ z, x, y }) {
+    this.#hasGone = true
+    await appendFile(path.join(this.#folder, WORK, GONE), `${z}/${x}/${this.#row(z, y)}\n`)
+  }
+
+  /**
+   * A file is removed only when it is another version of its tile: who put it there, and what for, is known then. What is
+   * shown must be there before: a tile that changed since it was written keeps its file.
+   * @param {import('../store/list.js').ListedTile} tile @param {string} [shown] time
+   */
+  async tidy ({ z, x, y, versions }, shown) {
+    if (!this.#isTidying) {
+      await this.#settle()
+      this.#columns.clear() // they were read before the last files were written
+      this.#isTidying = true
+    }
+    const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
+    const found = await Promise.all(files.map(async file => ({ file, stats: await stat(file) })))
+    const versionOf = ({ stats }) => versions.find(({ time, size, gone }) => !gone && stats.size === size && stats.mtimeMs === toSeconds(time) * 1000)
+    if (shown !== undefined && !found.some(one => versionOf(one)?.time === shown)) return 0
+    const old = found.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
+    for (const { file } of old) await rm(file)
+    return old.length
+  }
+
+  async #settle () {
+    await Promise.all(this.#writing)
+    if (this.#failure) throw this.#failure
+  }
+
+  /** @param {import('./facts.js').Facts} facts */
+  async finish (facts) {
+    await this.#settle()
+    const { doc, diff, ...options } = this.#options
+    const work = path.join(this.#folder, WORK)
+    await writeFile(path.join(work, METADATA), JSON.stringify(metadataOf(doc, facts, options), null, 2) + '\n')
+    await rename(path.join(work, METADATA), path.join(this.#folder, METADATA))
+    if (diff && !this.#hasGone) await writeFile(path.join(work, GONE), '')
+    if (diff || this.#hasGone) await rename(path.join(work, GONE), path.join(this.#folder, GONE))
+    await rm(work, { recursive: true })
+    return { size: facts.bytes }
+  }
+
+  async stop () {
+    await Promise.all(this.#writing)
+    await rm(path.join(this.#folder, WORK), { recursive: true, force: true })
+  }
+}
+
+async function readRows (directory) {
+  const rows = new Map()
+  let names
+  try {
+    names = await readdir(directory)
+  } catch (error) {
+    if (error.code === 'ENOENT') return rows
+    throw error
+  }
+  for (const name of names) {
+    const match = TILE_FILE.exec(name)
+    if (match) rows.set(+match[1], [...rows.get(+match[1]) ?? [], name])
+  }
+  return rows
+}

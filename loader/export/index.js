@@ -1,0 +1,131 @@
+// A layer as it is, or as it was, as files that need no store. An export may be stopped or killed at any moment and run
+// again: nothing stands under its name before it is whole.
+import { TilecouchError, asOf, checkLayer, checkUpstream, endOf } from '../../core/index.js'
+import { openTarget } from './target.js'
+
+export { targetFormats } from './target.js'
+
+const LATEST = '9999-12-31T23:59:59Z' // as of then a tile is as it is now
+
+/**
+ * @typedef {object} ExportOptions
+ * @property {string} [time] as of which; a partial time is the end of its period; as it is now unless given
+ * @property {import('../../core/area.js').Area} [area]
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows: xyz from the north (xyz)
+ * @property {string} [format] folder, mbtiles, pmtiles or zip; the name of the target tells unless given
+ * @property {boolean} [cache] MBTiles with when tiles were fetched and expire, instead of equal tiles once
+ * @property {boolean} [force] replace what is there
+ * @property {boolean} [permission] export although the terms of the layer's upstream forbid it
+ * @property {number} [concurrency] requests in flight
+ * @property {AbortSignal} [signal]
+ * @property {(progress: ExportSummary & {total?: number}) => void} [onProgress] total: tiles there are; not known at first
+ *
+ * @typedef {object} ExportSummary
+ * @property {string} layer
+ * @property {string} [time] exact
+ * @property {string} target
+ * @property {string} format
+ * @property {number} tiles in the target
+ * @property {number} bytes of them
+ * @property {number} written
+ * @property {number} kept there already from a run before
+ * @property {number} missing listed, and deleted from the store before they could be read
+ * @property {number} removed files of a run before that are no more in the layer
+ * @property {Record<string, number>} types tiles written, by content type
+ * @property {number} [size] of the target
+ * @property {number} [distinct] contents in it
+ * @property {number} [minzoom]
+ * @property {number} [maxzoom]
+ * @property {number[]} [bounds]
+ */
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {string} target
+ * @param {ExportOptions} [options]
+ * @returns {Promise<ExportSummary>}
+ */
+export async function exportLayer (store, layer, target, { time, area, zooms, scheme = 'xyz', format, cache, force, permission, concurrency, signal, onProgress } = {}) {
+  const doc = await store.layer(checkLayer(layer))
+  checkTerms(doc, permission)
+  const when = time === undefined ? undefined : endOf(time)
+  const wanted = { time: when, area, zooms, signal }
+  if (await isEmpty(store.list(layer, wanted))) throw new TilecouchError('NOTHING_TO_EXPORT', { layer: when ? `${layer}@${when}` : layer })
+  const run = JSON.stringify({ store: store.url, layer, time: when, bbox: area?.bbox, zooms, scheme })
+  const opened = await openTarget(target, { format, layer, doc, run, time: when, area, zooms, scheme, cache, force })
+
+  const counted = { written: 0, kept: 0, missing: 0, removed: 0 }
+  const summaryOf = () => {
+    const { tiles, bytes, types } = opened.facts
+    return { layer, ...(when && { time: when }), target, format: opened.format, tiles, bytes, ...counted, types }
+  }
+  const total = new Total(onProgress && (signalOfTotal => store.count(layer, { ...wanted, signal: signalOfTotal })))
+  const show = () => onProgress?.({ ...summaryOf(), total: total.tiles })
+  try {
+    await copy(store, layer, opened, { ...wanted, concurrency, counted, show })
+    if (!opened.facts.tiles) throw new TilecouchError('NOTHING_TO_EXPORT', { layer })
+    if (opened.tidies) await tidy(store, layer, opened, { ...wanted, counted })
+    const { minzoom, maxzoom, bounds } = opened.facts
+    return { ...summaryOf(), ...await opened.finish(), minzoom, maxzoom, bounds }
+  } catch (error) {
+    throw Object.assign(error, { summary: summaryOf() })
+  } finally {
+    total.stop()
+    await opened.stop().catch(() => {}) // what went wrong before says more
+  }
+}
+
+/** Tiles whose upstream is not for fetching ahead came from it a view at a time; its terms forbid archives, too. */
+export function checkTerms (doc, permission) {
+  if (!doc.upstream || permission) return
+  const { seed, url } = checkUpstream(doc.upstream)
+  if (!seed) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: doc.layer, host: /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url })
+}
+
+async function isEmpty (list) {
+  for await (const one of list) return !one
+  return true
+}
+
+async function copy (store, layer, opened, { concurrency, counted, show, ...wanted }) {
+  // what a run before left is told by times, which the index of the present alone does not know
+  const time = wanted.time ?? (opened.resumed ? LATEST : undefined)
+  async function * lacking () {
+    for await (const tile of store.list(layer, { ...wanted, time })) {
+      if (await opened.has(tile)) {
+        counted.kept++
+        show()
+      } else yield tile
+    }
+  }
+  for await (const tile of store.fetch(lacking(), { signal: wanted.signal, concurrency, onMissing: () => { counted.missing++ } })) {
+    await opened.add(tile)
+    counted.written++
+    show()
+  }
+}
+
+async function tidy (store, layer, opened, { counted, time = LATEST, ...wanted }) {
+  for await (const tile of store.listTiles(layer, wanted)) {
+    const shown = asOf(tile.versions, time)
+    counted.removed += await opened.tidy(tile, shown && !shown.gone ? shown.time : undefined)
+  }
+}
+
+/** How many tiles there are, counted beside the export; that it cannot be counted is the export's to say. */
+class Total {
+  #stop = new AbortController()
+  /** @type {number | undefined} */
+  tiles
+
+  /** @param {((signal: AbortSignal) => Promise<{tiles: number}>) | undefined} count */
+  constructor (count) {
+    count?.(this.#stop.signal).then(({ tiles }) => { this.tiles = tiles }, () => {})
+  }
+
+  stop () {
+    this.#stop.abort()
+  }
+}

@@ -1,0 +1,45 @@
+// What an archive says of its tiles, as MBTiles metadata: names and texts. A folder has the same in its metadata.json, as
+// mbutil writes and reads it.
+import { TIME_KEY } from '../sources/metadata.js'
+
+// the names MBTiles has for formats; it wants media types for others
+const names = { png: 'png', jpg: 'jpg', webp: 'webp', pbf: 'pbf', avif: 'image/avif' }
+
+const MIDDLE = 2 // zooms beyond the one at which the bounds fill one tile: where a map of them may begin
+
+/**
+ * @param {Record<string, any>} doc the layer document
+ * @param {import('./facts.js').Facts} facts
+ * @param {{layer: string, time?: string, area?: object, scheme?: string, metadata?: Record<string, string>}} options
+ * @returns {Record<string, string>}
+ */
+export function metadataOf (doc, facts, { layer, time, area, scheme, metadata }) {
+  // the document's bounds are of the whole layer, and more exact than tiles when an operator gave them
+  const bounds = area ? facts.bounds : doc.bounds ?? facts.bounds
+  // of tiles that were there from a run before the type is not known
+  const format = (facts.areTypesKnown ? facts.format : doc.format) ?? doc.format ?? facts.format
+  const values = {
+    name: doc.name ?? layer,
+    format: format && names[format],
+    bounds: bounds?.join(','),
+    center: bounds && centerOf(doc.center, bounds, facts).join(','),
+    minzoom: facts.minzoom,
+    maxzoom: facts.maxzoom,
+    type: 'baselayer',
+    attribution: doc.attribution,
+    description: doc.description,
+    version: doc.version,
+    legend: doc.legend,
+    json: format === 'pbf' ? JSON.stringify({ vector_layers: doc.vector_layers ?? [] }) : undefined,
+    [TIME_KEY]: time ?? facts.last,
+    scheme: scheme === 'tms' ? scheme : undefined, // rows from the north go without saying
+    ...metadata
+  }
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]))
+}
+
+function centerOf (center, [west, south, east, north], { minzoom = 0, maxzoom = 0 }) {
+  if (center && center[2] >= minzoom && center[2] <= maxzoom && center[0] >= west && center[0] <= east && center[1] >= south && center[1] <= north) return center
+  const fits = Math.floor(Math.log2(360 / Math.max(east - west, 1e-6)))
+  return [(west + east) / 2, (south + north) / 2, Math.min(Math.max(fits + MIDDLE, minzoom), maxzoom)]
+}
