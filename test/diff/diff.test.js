@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { parseArea } from '../../core/index.js'
+import { diff } from '../../loader/diff.js'
+import { compareDefaults } from '../../loader/diff/changes.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { TIMES, lineOf, modelDiff, openStore, remember, shownAt } from './helpers.js'
+
+const [T1, T2, T3, T4] = TIMES
+const sum = counts => counts.added + counts.removed + counts.changed
+
+/** A diff and its lines. */
+async function compare (store, from, to, options = {}) {
+  const changes = []
+  const summary = await diff(store, from, to, { ...options, onTile: change => { changes.push(change) } })
+  return { summary, changes, lines: changes.map(lineOf) }
+}
+
+const places = fc.constantFrom([0, 0, 0], [1, 0, 1], [1, 1, 0], [4, 1, 9], [4, 10, 2], [4, 10, 10], [4, 2, 1], [4, 15, 15], [10, 1, 1], [10, 100, 12])
+const history = fc.uniqueArray(fc.record({
+  place: places, time: fc.constantFrom(...TIMES), seed: fc.option(fc.integer({ min: 1, max: 3 }), { freq: 4 })
+}), { selector: ({ place, time }) => `${place}@${time}`, minLength: 1, maxLength: 25 })
+  .map(steps => steps.map(({ place: [z, x, y], time, seed }) => ({ z, x, y, time, seed })))
+
+onEachStore('a diff', backend => {
+  let store
+  before(async () => { store = await openStore(backend) })
+
+  it('says of any two times of any history what a model says, tile by tile and in the order of ids', async function () {
+    this.timeout(120000)
+    let run = 0
+    await fc.assert(fc.asyncProperty(history, async steps => {
+      const layer = `model${run++}`
+      await remember(store, layer, steps)
+      for (const [from, to] of [[T1, T2], [T2, T4], [T4, T1], [T3, T3], ['2020', T3], [T1, undefined], [undefined, T2]]) {
+        const { lines, summary } = await compare(store, from ? `${layer}@${from}` : layer, to ? `${layer}@${to}` : layer)
+        const model = modelDiff(shownAt(steps, from), shownAt(steps, to))
+        assert.deepEqual(lines, model.lines, `${from} to ${to}`)
+        assert.equal(summary.tiles.same, model.same)
+        assert.equal(sum(summary.tiles), model.lines.length)
+        assert.equal(summary.missing, 0)
+      }
+    }), { numRuns: 12 })
+  })
+
+  it('says of two layers at any times what a model says', async function () {
+    this.timeout(120000)
+    let run = 0
+    await fc.assert(fc.asyncProperty(history, history, async (one, other) => {
+      const [a, b] = [`one${run}`, `other${run++}`]
+      await remember(store, a, one)
+      await remember(store, b, other)
+      for (const [from, to] of [[T2, T3], [undefined, undefined], [T4, undefined]]) {
+        const { lines, summary } = await compare(store, from ? `${a}@${from}` : a, to ? `${b}@${to}` : b)
+        const model = modelDiff(shownAt(one, from), shownAt(other, to))
+        assert.deepEqual(lines, model.lines, `${from} to ${to}`)
+        assert.equal(summary.tiles.same, model.same)
+      }
+    }), { numRuns: 8 })
+  })
+
+  it('takes what changed and changed back for the same, and equal sizes for nothing', async () => {
+    const tiles = Array.from({ length: 40 }, (_, y) => ({ z: 8, x: 3, y }))
+    await remember(store, 'back', [
+      ...tiles.map(tile => ({ ...tile, time: T1, seed: 1 })), ...tiles.map(tile => ({ ...tile, time: T2, seed: 2 })),
+      ...tiles.map(tile => ({ ...tile, time: T3, seed: tile.y % 2 ? 1 : 3 }))
+    ])
+    assert.equal(new Set([1, 2, 3].map(seed => png(seed).length)).size < 3, true, 'sizes alone do not tell')
+    const { summary } = await compare(store, `back@${T1}`, `back@${T3}`)
+    assert.deepEqual(summary.tiles, { added: 0, removed: 0, changed: 20, same: 20 })
+  })
+
+  it('counts tiles and bytes by zoom: of changed tiles those of the later side', async () => {
+    await remember(store, 'count', [
+      { z: 2, x: 0, y: 0, time: T1, seed: 11 }, { z: 2, x: 0, y: 1, time: T1, seed: 12 }, { z: 11, x: 0, y: 0, time: T1, seed: 13 },
+      { z: 2, x: 0, y: 0, time: T2, seed: 14 }, { z: 2, x: 0, y: 1, time: T2, seed: null }, { z: 11, x: 5, y: 0, time: T2, seed: 15 }
+    ])
+    const { summary } = await compare(store, 'count@2021', 'count@2022')
+    assert.deepEqual(summary, {
+      from: { name: 'count@2021', layer: 'count', time: '2021-12-31T23:59:59Z' },
+      to: { name: 'count@2022', layer: 'count', time: '2022-12-31T23:59:59Z' },
+      tiles: { added: 1, removed: 1, changed: 1, same: 1 },
+      bytes: { added: png(15).length, removed: png(12).length, changed: png(14).length },
+      missing: 0,
+      zooms: [
+        { z: 2, tiles: { added: 0, removed: 1, changed: 1, same: 0 }, bytes: { added: 0, removed: png(12).length, changed: png(14).length } },
+        { z: 11, tiles: { added: 1, removed: 0, changed: 0, same: 1 }, bytes: { added: png(15).length, removed: 0, changed: 0 } }
+      ]
+    })
+  })
+
+  it('knows the times of both versions, and when a tile went', async () => {
+    const { changes } = await compare(store, 'count@2021', 'count')
+    const [, , gone] = changes
+    assert.deepEqual(changes.map(({ from, to }) => [from?.time, to?.time]), [[undefined, T2], [T1, T2], [T1, undefined]])
+    assert.deepEqual([gone.change, gone.since], ['removed', T2])
+  })
+
+  it('keeps to an area and to zooms', async () => {
+    const steps = []
+    for (let x = 0; x < 16; x++) for (let y = 0; y < 16; y++) steps.push({ z: 4, x, y, time: T1, seed: 1 }, { z: 4, x, y, time: T2, seed: 2 })
+    steps.push({ z: 5, x: 0, y: 0, time: T2, seed: 1 })
+    await remember(store, 'area', steps)
+    const area = parseArea({ bbox: [-10, -10, 40, 30] })
+    const { lines } = await compare(store, 'area@2021', 'area@2022', { area })
+    assert.equal(lines.length, area.count({ min: 4, max: 4 }))
+    assert.ok(lines.every(line => { const [z, x, y] = line.split(/[: ]/); return area.has(+z, +x, +y) }))
+    assert.deepEqual((await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 } })).lines, ['5:0:0 added'])
+    const nowhere = await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 }, area })
+    assert.deepEqual([nowhere.lines, nowhere.summary.zooms], [[], []])
+  })
+
+  it('finds nothing between a reference and itself, and everything after a time before all others', async () => {
+    assert.equal(sum((await compare(store, 'area', 'area')).summary.tiles), 0)
+    assert.equal(sum((await compare(store, 'area@2022', 'area@2022')).summary.tiles), 0)
+    assert.deepEqual((await compare(store, 'area@1066', 'area')).summary.tiles, { added: 257, removed: 0, changed: 0, same: 0 })
+    assert.deepEqual((await compare(store, 'area', 'area@1066')).summary.tiles, { added: 0, removed: 257, changed: 0, same: 0 })
+    assert.deepEqual((await compare(store, 'area@1066', 'area@1067')).summary.zooms, [])
+  })
+
+  it('says which reference is wrong', async () => {
+    await assert.rejects(diff(store, 'area', 'nowhere'), { code: 'LAYER_NOT_FOUND', message: /nowhere/ })
+    await assert.rejects(diff(store, 'Area', 'area'), { code: 'BAD_LAYER' })
+    await assert.rejects(diff(store, 'area@soon', 'area'), { code: 'BAD_TIME' })
+    await assert.rejects(diff(store, 'area@', 'area'), { code: 'BAD_TIME' })
+    await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'BAD_LAYER' })
+  })
+
+  it('stops at once when told to, and says how far it came', async () => {
+    const stop = new AbortController()
+    let seen = 0
+    const error = await diff(store, 'area@2021', 'area@2022', { signal: stop.signal, onTile: () => { if (++seen === 10) stop.abort() } }).catch(reason => reason)
+    assert.equal(error.code, 'ABORTED')
+    assert.equal(seen, 10)
+    assert.equal(sum(error.summary.tiles), 10)
+    stop.abort()
+    await assert.rejects(diff(store, 'area@2021', 'area@2022', { signal: stop.signal }), { code: 'ABORTED' })
+  })
+
+  it('waits for who is told of a tile, and fails with him', async () => {
+    let inside = 0
+    await diff(store, 'area@2021', 'area@2022', { onTile: async () => { assert.equal(++inside, 1); await null; inside-- } })
+    await assert.rejects(diff(store, 'area@2021', 'area@2022', { onTile: () => { throw new Error('full') } }), /full/)
+  })
+
+  it('of two times is right while a later one is being loaded', async function () {
+    this.timeout(60000)
+    const steps = []
+    for (let x = 0; x < 32; x++) for (let y = 0; y < 32; y++) steps.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: (x + y) % 3 ? 1 : 2 })
+    steps.push(...steps.filter(({ time }) => time === T2).map(step => ({ ...step, time: T3, seed: 3 })))
+    await remember(store, 'busy', steps)
+    // between versions of the same size, so that every digest is looked up, of heads that are moving on as well
+    const model = modelDiff(shownAt(steps, T1), shownAt(steps, T3))
+    const loading = remember(store, 'busy', steps.filter(({ time }) => time === T3).map(step => ({ ...step, time: T4, seed: 4 })))
+    const runs = []
+    while (runs.length < 3) runs.push((await compare(store, `busy@${T1}`, `busy@${T3}`)))
+    await loading
+    for (const { lines, summary } of runs) {
+      assert.deepEqual(lines, model.lines)
+      assert.equal(summary.missing, 0)
+    }
+  })
+
+  it('asks for digests in batches, however many tiles there are', async () => {
+    const asked = []
+    const counting = new Proxy(store, {
+      get (target, name) {
+        if (name !== 'peek') return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
+        return (ids, options) => { asked.push(ids.length); return target.peek(ids, options) }
+      }
+    })
+    await compare(counting, 'busy@2021', 'busy@2022')
+    assert.ok(asked.length > 0 && asked.length <= 1 + Math.ceil(1024 / compareDefaults.batch), `${asked}`)
+    assert.ok(Math.max(...asked) <= 2 * compareDefaults.batch)
+  })
+})
