@@ -35,7 +35,7 @@ export class Spool {
   /** @type {(string | number | null)[]} */
   #rows = []
   #data
-  #chunks = /** @type {Uint8Array[]} */ ([])
+  #buffer = Buffer.allocUnsafe(spoolDefaults.buffer)
   #written = 0
   #gathered = 0
   #closed = false
@@ -117,25 +117,36 @@ export class Spool {
   }
 
   /**
-   * Keeps bytes; the answer is where, for `slice`.
-   * @param {Uint8Array} bytes theirs until the spool is closed: a view of a buffer that is used again must be copied
+   * Keeps bytes; the answer is where, for `slice`. They are copied.
+   * @param {Uint8Array} bytes
    */
   append (bytes) {
     const offset = this.#written + this.#gathered
-    this.#chunks.push(bytes)
-    this.#gathered += bytes.length
-    if (this.#gathered >= spoolDefaults.buffer) this.#write()
+    if (this.#gathered + bytes.length > this.#buffer.length) this.#write()
+    if (bytes.length > this.#buffer.length) {
+      this.place(this.#written, bytes)
+      this.#written += bytes.length
+    } else {
+      this.#buffer.set(bytes, this.#gathered)
+      this.#gathered += bytes.length
+    }
     return offset
   }
 
-  #write () {
-    const bytes = Buffer.concat(this.#chunks)
+  /**
+   * Keeps bytes at a place that the caller keeps account of: for who does not `append`. What is left out needs no room.
+   * @param {number} offset @param {Uint8Array} bytes
+   */
+  place (offset, bytes) {
     this.#work(() => {
-      for (let done = 0; done < bytes.length;) done += writeSync(this.#data, bytes, done, bytes.length - done, this.#written + done)
+      for (let done = 0; done < bytes.length;) done += writeSync(this.#data, bytes, done, bytes.length - done, offset + done)
     })
-    this.#chunks = []
+  }
+
+  #write () {
+    this.place(this.#written, this.#buffer.subarray(0, this.#gathered))
+    this.#written += this.#gathered
     this.#gathered = 0
-    this.#written += bytes.length
   }
 
   /**

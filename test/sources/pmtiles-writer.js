@@ -1,0 +1,96 @@
+// Writes PMTiles archives for tests: right ones, and wrong ones on purpose. Written from the specification, not with the code
+// under test.
+import { gzipSync } from 'node:zlib'
+import { zxyToTileId } from 'pmtiles'
+
+export function varint (value) {
+  const bytes = []
+  while (value >= 0x80) {
+    bytes.push(value % 0x80 | 0x80)
+    value = Math.floor(value / 0x80)
+  }
+  return Buffer.from([...bytes, value])
+}
+
+/** @param {{id: number, run: number, length: number, offset: number}[]} entries run: 0 for a leaf */
+export const directory = entries => Buffer.concat([
+  varint(entries.length),
+  ...entries.map(({ id }, index) => varint(id - (entries[index - 1]?.id ?? 0))),
+  ...entries.map(({ run }) => varint(run)),
+  ...entries.map(({ length }) => varint(length)),
+  ...entries.map(({ offset }, index) => {
+    const before = entries[index - 1]
+    return varint(before && offset === before.offset + before.length ? 0 : offset + 1)
+  })
+])
+
+/** Entries of tiles `z/x/y` -> bytes, equal neighbours in runs, equal bytes stored once. */
+export function layOut (tiles) {
+  const list = Object.entries(tiles).map(([name, bytes]) => ({ id: zxyToTileId(...name.split('/').map(Number)), bytes: Buffer.from(bytes) })).sort((a, b) => a.id - b.id)
+  const places = new Map()
+  const chunks = []
+  const entries = []
+  let end = 0
+  for (const { id, bytes } of list) {
+    const key = bytes.toString('latin1')
+    if (!places.has(key)) {
+      places.set(key, end)
+      chunks.push(bytes)
+      end += bytes.length
+    }
+    const last = entries.at(-1)
+    if (last && last.id + last.run === id && last.offset === places.get(key)) last.run++
+    else entries.push({ id, run: 1, length: bytes.length, offset: places.get(key) })
+  }
+  return { entries, data: Buffer.concat(chunks), addressed: list.length, contents: places.size }
+}
+
+/**
+ * @param {object} what
+ * @param {Record<string, string | Buffer>} [what.tiles]
+ * @param {number} [what.leaf] entries a leaf; without it the root lists all
+ * @param {object} [what.metadata]
+ * @param {Record<string, number>} [what.header] fields that differ
+ * @param {(bytes: Buffer) => Buffer} [what.pack] directories and metadata
+ * @param {Buffer} [what.root] instead of the one that is right
+ * @param {Buffer} [what.leaves]
+ * @param {Buffer} [what.data]
+ */
+export function writeArchive ({ tiles = {}, leaf, metadata = {}, header = {}, pack = gzipSync, ...given } = {}) {
+  const { entries, data, addressed, contents } = layOut(tiles)
+  let leaves = Buffer.alloc(0)
+  let rootEntries = entries
+  if (leaf) {
+    rootEntries = []
+    for (let at = 0; at < entries.length; at += leaf) {
+      const bytes = pack(directory(entries.slice(at, at + leaf)))
+      rootEntries.push({ id: entries[at].id, run: 0, length: bytes.length, offset: leaves.length })
+      leaves = Buffer.concat([leaves, bytes])
+    }
+  }
+  const sections = [given.root ?? pack(directory(rootEntries)), pack(Buffer.from(JSON.stringify(metadata))), given.leaves ?? leaves, given.data ?? data]
+  const zooms = Object.keys(tiles).map(name => +name.split('/')[0])
+  const fields = {
+    version: 3, addressed, entries: entries.length, contents, clustered: 1, packing: pack === gzipSync ? 2 : 1, tilePacking: 1, type: 2,
+    minzoom: Math.min(...zooms, 30), maxzoom: Math.max(...zooms, 0), ...header
+  }
+  const bytes = Buffer.alloc(127)
+  bytes.write('PMTiles', 'latin1')
+  bytes[7] = fields.version
+  const names = ['root', 'metadata', 'leaves', 'data']
+  let offset = 127
+  sections.forEach((section, index) => {
+    bytes.writeBigUInt64LE(BigInt(header[`${names[index]}Offset`] ?? offset), 8 + 16 * index)
+    bytes.writeBigUInt64LE(BigInt(header[`${names[index]}Length`] ?? section.length), 16 + 16 * index)
+    offset += section.length
+  })
+  for (const [index, name] of ['addressed', 'entries', 'contents'].entries()) bytes.writeBigUInt64LE(BigInt(fields[name]), 72 + 8 * index)
+  for (const [index, name] of ['clustered', 'packing', 'tilePacking', 'type', 'minzoom', 'maxzoom'].entries()) bytes[96 + index] = fields[name]
+  const places = [...header.bounds ?? [0, 0, 0, 0]].map(degree => degree * 1e7)
+  places.forEach((value, index) => bytes.writeInt32LE(value, 102 + 4 * index))
+  const [lon, lat, zoom] = header.center ?? [0, 0, 0]
+  bytes[118] = zoom
+  bytes.writeInt32LE(lon * 1e7, 119)
+  bytes.writeInt32LE(lat * 1e7, 123)
+  return Buffer.concat([bytes, ...sections])
+}
