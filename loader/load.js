@@ -1,22 +1,26 @@
 // Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
-import { TilecouchError, checkLayer, compareIds, formats, now, selector, startOf, tileBounds, tileId } from '../core/index.js'
-import { union } from './store/stats.js'
-
-const extensionOf = contentType => Object.values(formats).find(({ type }) => type === contentType)?.ext
+import { TilecouchError, checkLayer, now, parseArea, startOf } from '../core/index.js'
+import { widen } from './load/extent.js'
+import { missingTiles } from './load/missing.js'
+import { Pass } from './load/pass.js'
+import { selectorOf } from './sources/index.js'
 
 /**
  * @typedef {object} LoadOptions
  * @property {string} layer
- * @property {string} [time] when the map looked like this; a partial time is the start of its period; now unless given
+ * @property {string} [time] when the map looked like this; a partial time is the start of its period; unless given what the source says, else now
  * @property {string} [title] of the edition
  * @property {number} [ttl] seconds until a tile of the layer expires
  * @property {boolean} [complete] the source is the whole layer at that time: what it lacks is gone
  * @property {import('../core/grid.js').Bbox} [bbox] what the source was opened with, for `complete`
- * @property {import('../core/grid.js').Zooms} [zooms]
+ * @property {import('../core/area.js').Area} [area] the same
+ * @property {import('../core/grid.js').Zooms} [zooms] the same
  * @property {Record<string, any>} [fields] of the layer document
+ * @property {Record<string, any>} [about] more that the edition says of itself
  * @property {number} [batch]
  * @property {number} [concurrency]
  * @property {AbortSignal} [signal]
+ * @property {(edition: {layer: string, time: string}) => void} [onBegin]
  * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void} [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  */
@@ -26,24 +30,43 @@ const extensionOf = contentType => Object.values(formats).find(({ type }) => typ
  * @param {import('./sources/index.js').Source} source
  * @param {LoadOptions} options
  */
-export async function load (store, source, { layer, time, title, ttl, complete = false, bbox, zooms, fields, ...writing }) {
+export async function load (store, source, {
+  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, about, onBegin, ...writing
+}) {
   checkLayer(layer)
   if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
+  if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
   const begun = now()
-  const when = time ? startOf(time) : await unfinishedTime(store, layer, source.name) ?? begun
+  const when = time ? startOf(time) : source.time ?? await unfinishedTime(store, layer, source.name) ?? begun
   // what the source says of itself fills gaps; what the operator says counts
-  await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
-  await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined })
+  const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
+  const before = await store.edition(layer, when)
+  await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, ...about })
+  onBegin?.({ layer, time: when })
 
-  const extent = new Extent()
-  const summary = await store.write(versions(source, layer, when, extent), { ...writing, stored: begun })
-  if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
-  if (complete) await removeMissing(store, source, { layer, time: when, select: selector({ bbox, zooms }), summary, writing: { ...writing, stored: begun } })
+  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before) })
+  const options = { ...writing, stored: begun }
+  try {
+    const summary = pass.count(await store.write(pass.versions(), options))
+    if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
+    // a source of which nothing can be read is in trouble, not empty
+    if (complete && summary.failed < summary.tiles) await remove(store, source, { layer, time: when, selected: selectorOf(area, zooms), absent: await pass.absent, summary, options })
+    await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
+    const { types, failures, ...counts } = summary
+    const edition = await store.putEdition(layer, when, { ...counts, finished: now() })
+    return { ...summary, layer, time: when, edition }
+  } catch (error) {
+    if (error.summary) pass.count(error.summary)
+    throw error
+  } finally {
+    await pass.close()
+  }
+}
 
-  await store.defineLayer(layer, stored => widen(stored, extent, summary))
-  const { tiles, created, advanced, backfilled, unchanged, failed, gone, bytes } = summary
-  const edition = await store.putEdition(layer, when, { tiles, created, advanced, backfilled, unchanged, failed, gone, bytes, finished: now() })
-  return { ...summary, layer, time: when, edition }
+async function isEmpty (source) {
+  if (source.total) return false
+  for await (const _ of source.tiles()) return false
+  return true
 }
 
 // A load without a time that was stopped goes on with the time it began with
@@ -52,73 +75,14 @@ async function unfinishedTime (store, layer, name) {
   return editions.findLast(edition => edition.source === name && !edition.finished)?.time
 }
 
-async function * versions (source, layer, time, extent) {
-  for await (const { z, x, y, read, gone, expires, origin } of source.tiles()) {
-    if (!gone) extent.add(z, x, y)
-    yield { layer, z, x, y, time, read, gone, expires, origin }
-  }
-}
 
 /** Tiles of the layer that a complete source no longer has become gone. */
-async function removeMissing (store, source, { layer, time, select, summary, writing }) {
-  const removed = await store.write(missing(store, source, layer, time, select, writing.signal), writing)
-  for (const field of ['tiles', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone']) summary[field] += removed[field]
+async function remove (store, source, { layer, time, selected, absent, summary, options }) {
+  const versions = async function * () {
+    for await (const tile of missingTiles(store, source, { layer, selected, absent, signal: options.signal })) yield { layer, time, ...tile, gone: true }
+  }
+  const removed = await store.write(versions(), options)
+  for (const field of ['advanced', 'backfilled', 'failed', 'gone']) summary[field] += removed[field]
+  summary.tiles += removed.tiles - removed.unchanged // what was gone before is no news
   summary.failures.push(...removed.failures)
-}
-
-// Both sides come in the order of their ids, so that walking them together needs no memory
-async function * missing (store, source, layer, time, select, signal) {
-  const present = source.tiles()[Symbol.asyncIterator]()
-  const nextId = async () => {
-    const { done, value } = await present.next()
-    return done ? null : tileId(layer, value.z, value.x, value.y)
-  }
-  let id = await nextId()
-  for await (const head of store.heads(layer, { signal })) {
-    if (!select(head.z, head.x, head.y)) continue
-    while (id !== null && compareIds(id, head.id) < 0) {
-      const next = await nextId()
-      if (next !== null && compareIds(next, id) < 0) throw new TilecouchError('INTERNAL', { why: `${source.name} does not give its tiles in order` })
-      id = next
-    }
-    if (id !== head.id) yield { layer, z: head.z, x: head.x, y: head.y, time, gone: true }
-  }
-}
-
-/** The box of columns and rows seen at each zoom. */
-class Extent {
-  zooms = new Map()
-
-  add (z, x, y) {
-    const box = this.zooms.get(z)
-    if (!box) this.zooms.set(z, [x, y, x, y])
-    else {
-      if (x < box[0]) box[0] = x
-      if (y < box[1]) box[1] = y
-      if (x > box[2]) box[2] = x
-      if (y > box[3]) box[3] = y
-    }
-  }
-
-  // the finest zoom says most exactly where the map is; coarse tiles reach far beyond it
-  get bounds () {
-    const z = Math.max(...this.zooms.keys())
-    const [x0, y0, x1, y1] = this.zooms.get(z)
-    const [west, , , north] = tileBounds(z, x0, y0)
-    const [, south, east] = tileBounds(z, x1, y1)
-    return [west, south, east, north].map((value, index) => Math.min(Math.max(value, index % 2 ? -90 : -180), index % 2 ? 90 : 180))
-  }
-}
-
-function widen (stored, extent, { types }) {
-  const levels = [...extent.zooms.keys()].filter(z => z <= 30)
-  if (!levels.length) return stored
-  const [commonest] = Object.entries(types).sort((a, b) => b[1] - a[1])
-  return {
-    ...stored,
-    minzoom: Math.min(stored.minzoom ?? Infinity, ...levels),
-    maxzoom: Math.max(stored.maxzoom ?? 0, ...levels),
-    bounds: union(stored.bounds, extent.bounds),
-    ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
-  }
 }

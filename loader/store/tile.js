@@ -9,8 +9,7 @@ import {
 const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
 
 /**
- * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is no tile:
- * then there is nothing to write, or with `orGone` a version that says so.
+ * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is no tile.
  * @typedef {object} NewVersion
  * @property {string} layer
  * @property {number} z
@@ -20,7 +19,6 @@ const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
  * @property {Uint8Array} [bytes]
  * @property {() => Promise<Uint8Array | null> | Uint8Array | null} [read]
  * @property {boolean} [gone]
- * @property {boolean} [orGone]
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  */
@@ -29,14 +27,14 @@ const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
  * @param {NewVersion} version
  * @returns {Promise<Tile | null>} nothing when there is no tile
  */
-export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, orGone, expires, origin }) {
+export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, expires, origin }) {
   checkLayer(layer)
   checkTile(z, x, y)
   if (!isExactTime(time)) throw new TilecouchError('BAD_TIME', { value: time })
   if (expires !== undefined && !isExactTime(expires)) throw new TilecouchError('BAD_TIME', { value: expires })
   if (gone) return new Tile({ layer, z, x, y, time, expires, origin })
   const content = toBuffer(bytes ?? await read?.())
-  if (content === null) return orGone ? Object.assign(new Tile({ layer, z, x, y, time }), { missing: true }) : null
+  if (content === null) return null
   const { type } = inspectTile(content, { gunzip })
   return new Tile({ layer, z, x, y, time, expires, origin, type, bytes: content })
 }
@@ -58,7 +56,6 @@ export class Tile {
     this.type = type
     /** @type {Buffer | undefined} */
     this.bytes = bytes // none when gone
-    this.missing = false // found to be gone only when it was read
     this.attempts = 0 // rounds of conflict
     /** @type {'create' | 'advance' | 'backfill' | undefined} */
     this.tried = undefined // what a request that held it was to do, perhaps in vain

@@ -51,10 +51,6 @@ export async function writeVersions (couch, versions, {
   const counted = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
   const report = (tile, outcome) => {
-    if (tile.missing && outcome === 'unchanged') {
-      summary.missing++
-      return
-    }
     summary.tiles++
     if (outcome instanceof Error) return fail(tile, outcome)
     summary[counted[outcome]]++
@@ -110,6 +106,8 @@ export async function writeVersions (couch, versions, {
       bytes = 0
     }
     if (tiles.length && !fatal && !signal?.aborted) send(tiles, bytes)
+  } catch (error) {
+    fatal ??= error // of the source: what came before is counted all the same
   } finally {
     await Promise.all(inFlight)
     couch.retryListeners.delete(slowDown)

@@ -1,0 +1,49 @@
+// Which zooms were seen, and where: what a load tells the layer document.
+import { formats, tileBounds } from '../../core/index.js'
+import { union } from '../store/stats.js'
+
+/** The box of columns and rows seen at each zoom. */
+export class Extent {
+  zooms = new Map()
+
+  add (z, x, y) {
+    const box = this.zooms.get(z)
+    if (!box) this.zooms.set(z, [x, y, x, y])
+    else {
+      if (x < box[0]) box[0] = x
+      if (y < box[1]) box[1] = y
+      if (x > box[2]) box[2] = x
+      if (y > box[3]) box[3] = y
+    }
+  }
+
+  // the finest zoom says most exactly where the map is; coarse tiles reach far beyond it
+  get bounds () {
+    const z = Math.max(...this.zooms.keys())
+    const [x0, y0, x1, y1] = this.zooms.get(z)
+    const [west, , , north] = tileBounds(z, x0, y0)
+    const [, south, east] = tileBounds(z, x1, y1)
+    return [west, south, east, north].map((value, index) => Math.min(Math.max(value, index % 2 ? -90 : -180), index % 2 ? 90 : 180))
+  }
+}
+
+const extensionOf = contentType => Object.values(formats).find(({ type }) => type === contentType)?.ext
+
+/**
+ * The fields of a layer that reach as far as what was loaded into it.
+ * @param {Record<string, any>} stored
+ * @param {Extent} extent
+ * @param {{types: Record<string, number>}} summary
+ */
+export function widen (stored, extent, { types }) {
+  const levels = [...extent.zooms.keys()].filter(z => z <= 30)
+  if (!levels.length) return stored
+  const [commonest] = Object.entries(types).sort((a, b) => b[1] - a[1])
+  return {
+    ...stored,
+    minzoom: Math.min(stored.minzoom ?? Infinity, ...levels),
+    maxzoom: Math.max(stored.maxzoom ?? 0, ...levels),
+    bounds: union(stored.bounds, extent.bounds),
+    ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
+  }
+}

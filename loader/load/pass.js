@@ -1,0 +1,64 @@
+// The tiles of a source on their way into the store: as versions of one time, with what is learnt of them on the way.
+import { tileId, versionId } from '../../core/index.js'
+import { Spool } from '../spool.js'
+import { Extent } from './extent.js'
+
+export class Pass {
+  extent = new Extent()
+  /** @type {Promise<Spool> | undefined} tiles that turned out not to be there */
+  absent
+  #known = 0
+
+  /**
+   * @param {import('../store/index.js').Store} store
+   * @param {import('../sources/index.js').Source} source
+   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean}} options
+   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store already
+   */
+  constructor (store, source, options) {
+    this.store = store
+    this.source = source
+    this.options = options
+  }
+
+  /** @returns {AsyncGenerator<import('../store/tile.js').NewVersion>} */
+  async * versions () {
+    const { source, options: { layer, time, again } } = this
+    const tiles = source.walk
+      ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
+      : source.tiles()
+    for await (const { z, x, y, read, known, ...more } of tiles) {
+      if (known) {
+        this.extent.add(z, x, y)
+        this.#known++
+      } else yield { layer: layer.layer, z, x, y, time, ...more, ...(read && { read: () => this.#read({ z, x, y }, read) }) }
+    }
+  }
+
+  async #read ({ z, x, y }, read) {
+    const bytes = await read()
+    if (bytes) this.extent.add(z, x, y)
+    else if (bytes === null && this.options.complete) (await (this.absent ??= Spool.open())).add(z, x, y)
+    return bytes
+  }
+
+  /** Which tiles have a version of this time: an earlier run fetched them. */
+  async #areKnown (tiles) {
+    const { layer: { layer }, time } = this.options
+    const ids = tiles.map(({ z, x, y }) => [tileId(layer, z, x, y), versionId(layer, z, x, y, time)])
+    const found = await this.store.peek(ids.flat())
+    return ids.map(([head, past]) => found.get(head)?.time === time || found.has(past))
+  }
+
+  /** What a write did, with what it need not do. @template {import('../store/writer.js').WriteSummary} T @param {T} summary */
+  count (summary) {
+    summary.tiles += this.#known
+    summary.unchanged += this.#known
+    this.#known = 0
+    return summary
+  }
+
+  async close () {
+    await (await this.absent)?.close()
+  }
+}
