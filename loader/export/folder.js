@@ -15,16 +15,20 @@ const MARK = '.tilecouch.json' // says that an export made the folder, and of wh
 const WORK = '.tilecouch.part' // a folder for what is not whole yet
 const METADATA = 'metadata.json'
 const GONE = 'gone.txt' // of a difference: tiles that are no more
+const EARLIEST = -(2 ** 31) * 1000 // the first time that file systems know, in 1901; earlier ones become it
 const TILE_FILE = /^(0|[1-9]\d{0,9})\.(png|jpg|webp|avif|pbf)$/
 
 export const lockOf = folder => path.join(folder, '.tilecouch.part-lock')
+
+/** Milliseconds since 1970. */
+const fileTime = time => Math.max(toSeconds(time) * 1000, EARLIEST)
 
 /**
  * @param {string} folder
  * @param {import('./target.js').TargetOptions} options
  * @returns {Promise<import('./target.js').Target>}
  */
-export async function open (folder, { layer, scheme = 'xyz', force, diff = false, ...options }) {
+export async function open (folder, { layer, scheme = 'xyz', force, diff, ...options }) {
   const mark = JSON.stringify({ layer, scheme, ...(diff && { diff }) })
   await mkdir(folder, { recursive: true })
   const found = await readMark(folder)
@@ -69,7 +73,8 @@ class FolderTarget {
   async has ({ z, x, y, time, size }) {
     for (const file of await this.#filesOf(z, x, y)) {
       const found = await stat(file)
-      if (found.size === size && found.mtimeMs === toSeconds(time) * 1000) return true
+      // of several versions with the earliest time nobody can tell which a file is
+      if (found.size === size && found.mtimeMs === fileTime(time) && found.mtimeMs > EARLIEST) return true
     }
     return false
   }
@@ -106,7 +111,7 @@ class FolderTarget {
   async #write ({ z, x, y, time, type, bytes }) {
     const part = path.join(this.#folder, WORK, `${this.#written++}`)
     await writeFile(part, bytes)
-    const when = new Date(time)
+    const when = new Date(fileTime(time))
     await utimes(part, when, when)
     const directory = path.join(this.#folder, `${z}`, `${x}`)
     if (this.#made !== directory) {
@@ -135,7 +140,7 @@ class FolderTarget {
     }
     const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
     const found = await Promise.all(files.map(async file => ({ file, stats: await stat(file) })))
-    const versionOf = ({ stats }) => versions.find(({ time, size, gone }) => !gone && stats.size === size && stats.mtimeMs === toSeconds(time) * 1000)
+    const versionOf = ({ stats }) => versions.find(({ time, size, gone }) => !gone && stats.size === size && stats.mtimeMs === fileTime(time))
     if (shown !== undefined && !found.some(one => versionOf(one)?.time === shown)) return 0
     const old = found.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
     for (const { file } of old) await rm(file)

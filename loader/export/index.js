@@ -89,6 +89,7 @@ async function isEmpty (list) {
   return true
 }
 
+/** @param {import('../store/index.js').Store} store */
 async function copy (store, layer, opened, { concurrency, counted, show, ...wanted }) {
   // what a run before left is told by times, which the index of the present alone does not know
   const time = wanted.time ?? (opened.resumed ? LATEST : undefined)
@@ -107,6 +108,7 @@ async function copy (store, layer, opened, { concurrency, counted, show, ...want
   }
 }
 
+/** @param {import('../store/index.js').Store} store */
 async function tidy (store, layer, opened, { counted, time = LATEST, ...wanted }) {
   for await (const tile of store.listTiles(layer, wanted)) {
     const shown = asOf(tile.versions, time)

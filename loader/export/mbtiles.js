@@ -48,6 +48,7 @@ class MbtilesTarget {
   #options
   #insert
   #waiting = { tiles: 0, bytes: 0 }
+  #isFinishing = false
 
   constructor (file, db, schema, options, resumed) {
     this.#file = file
@@ -121,11 +122,13 @@ class MbtilesTarget {
   /** @param {import('./facts.js').Facts} facts */
   async finish (facts) {
     const { doc, ...options } = this.#options
+    this.#commit()
+    this.#isFinishing = true
     if (this.resumed) this.#forget()
     this.#db.exec(`DELETE FROM metadata; ${this.#schema.finish} DROP TABLE part;`)
     const insert = this.#db.prepare('INSERT INTO metadata VALUES (?, ?)')
     for (const [name, value] of Object.entries(metadataOf(doc, facts, { ...options, scheme: undefined }))) insert.run(name, value)
-    const distinct = this.#schema.distinct && this.#db.prepare(this.#schema.distinct).get().distinct
+    const distinct = this.#schema.distinct && this.#db.prepare(this.#schema.distinct).get().contents
     this.#db.exec(`PRAGMA application_id = ${APPLICATION_ID}; COMMIT`)
     this.#db.exec('PRAGMA journal_mode = DELETE')
     this.#db.close()
@@ -143,7 +146,7 @@ class MbtilesTarget {
   async stop () {
     if (!this.#db.open) return
     try {
-      if (this.#db.inTransaction) this.#db.exec('COMMIT')
+      if (this.#db.inTransaction) this.#db.exec(this.#isFinishing ? 'ROLLBACK' : 'COMMIT')
     } catch {
       // the disk is full: what was committed before is there
     }
@@ -162,7 +165,7 @@ function reopen (part, run) {
   let db
   try {
     db = connect(part)
-    if (db.prepare('SELECT run FROM part').get()?.run === run) return db
+    if (db.prepare('SELECT run FROM part').raw().get()?.[0] === run) return db
   } catch {
     // there is none, or it was killed before it had tables, or it is something else
   }

@@ -31,10 +31,10 @@ import { lock } from './lock.js'
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows (xyz)
- * @property {boolean} [diff] only what changed: what it lacks is not gone, what is gone it says
+ * @property {string} [diff] only what changed, between what: what it lacks is not gone, what is gone it says
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire
  * @property {boolean} [force] replaces what is there
- * @property {Record<string, string>} [metadata] more to say of the tiles, by name
+ * @property {Record<string, string | null | undefined>} [metadata] more to say of the tiles, by name; undefined: not to be said; read at the end
  *
  * @typedef {object} Target
  * @property {boolean} resumed something is there from a run before
@@ -105,7 +105,7 @@ async function checkFree (name, format, force) {
 export function explain (error, target) {
   if (error instanceof TilecouchError) return error
   if (['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(error.code) || /database or disk is full/i.test(error.message)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
-  if (typeof error.code === 'string' && /^(E[A-Z0-9]+|SQLITE_\w+)$/.test(error.code)) return new TilecouchError('TARGET_UNWRITABLE', { value: target, why: error.message }, { cause: error })
+  if (typeof error.code === 'string' && /^(E[A-Z0-9]+|SQLITE_(IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|BUSY|LOCKED)\w*)$/.test(error.code)) return new TilecouchError('TARGET_UNWRITABLE', { value: target, why: error.message }, { cause: error })
   return error
 }
 
