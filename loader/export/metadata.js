@@ -10,8 +10,8 @@ const MIDDLE = 2 // zooms beyond the one at which the bounds fill one tile: wher
 /**
  * @param {Record<string, any>} doc the layer document
  * @param {import('./facts.js').Facts} facts
- * @param {{layer: string, time?: string, area?: object, scheme?: string, metadata?: Record<string, string>}} options
- * @returns {Record<string, string>}
+ * @param {{layer: string, time?: string, area?: object, scheme?: string, metadata?: Record<string, string | null | undefined>}} options
+ * @returns {Record<string, string | null>}
  */
 export function metadataOf (doc, facts, { layer, time, area, scheme, metadata }) {
   // the document's bounds are of the whole layer, and more exact than tiles when an operator gave them
@@ -35,7 +35,7 @@ export function metadataOf (doc, facts, { layer, time, area, scheme, metadata })
     scheme: scheme === 'tms' ? scheme : undefined, // rows from the north go without saying
     ...metadata
   }
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]))
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => [name, value === null ? null : String(value)]))
 }
 
 function centerOf (center, [west, south, east, north], { minzoom = 0, maxzoom = 0 }) {
