@@ -2,6 +2,7 @@
 // exported. In bounded memory, whatever the number of tiles.
 import { TilecouchError } from '../core/index.js'
 import { changesOf } from './diff/changes.js'
+import { ChangesTarget } from './diff/export.js'
 import { pairsOf } from './diff/pairs.js'
 import { openSide } from './diff/sides.js'
 import { Tally } from './diff/tally.js'
@@ -12,7 +13,14 @@ import { Tally } from './diff/tally.js'
  * @property {import('../core/grid.js').Zooms} [zooms]
  * @property {AbortSignal} [signal]
  * @property {(change: import('./diff/changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in the order of ids; waited for
- * @property {(tally: import('./diff/tally.js').Tally) => void} [onProgress] after every tile
+ * @property {(tally: Tally) => void} [onProgress] after every tile
+ * @property {string} [target] where to export what changed: a folder, .mbtiles or .zip
+ * @property {string} [format] of the target, where its name does not tell
+ * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows
+ * @property {boolean} [force] replace a target that is there
+ * @property {boolean} [permission] export although the terms of the layer's upstream forbid it
+ *
+ * @typedef {import('./diff/tally.js').Summary & {export?: import('./diff/export.js').ExportSummary}} DiffSummary
  */
 
 /**
@@ -20,23 +28,46 @@ import { Tally } from './diff/tally.js'
  * @param {string} from `osm@2023`, `osm` as it is now, or a file or folder
  * @param {string} to
  * @param {DiffOptions} [options]
- * @returns {Promise<import('./diff/tally.js').Summary>}
+ * @returns {Promise<DiffSummary>}
  */
-export async function diff (store, from, to, { onTile, onProgress, ...wanted } = {}) {
-  const sides = []
+export async function diff (store, from, to, { onTile, onProgress, area, zooms, signal, target, ...options } = {}) {
+  const wanted = { area, zooms, signal }
   const tally = new Tally()
+  const sides = []
+  /** @type {ChangesTarget | undefined} */
+  let exported
+  const summaryOf = () => ({ ...tally.summary(sides[0], sides[1]), ...(exported && { export: exported.summary }) })
+  const changes = () => changesOf(store, pairsOf(store, sides[0], sides[1], wanted), wanted)
   try {
     for (const text of [from, to]) sides.push(await openSide(store, text, wanted))
-    for await (const change of changesOf(store, pairsOf(store, sides[0], sides[1], wanted), wanted)) {
-      if (wanted.signal?.aborted) throw new TilecouchError('ABORTED')
-      tally.add(change)
-      if (change.change !== 'same' && change.change !== 'missing') await onTile?.(change)
-      onProgress?.(tally)
-    }
-    return tally.summary(sides[0], sides[1])
+    if (target !== undefined) exported = await ChangesTarget.open(store, sides[0], sides[1], { target, ...wanted, ...options })
+    const told = tell(changes(), { tally, onTile, onProgress, signal })
+    if (exported) await exported.take(told, signal)
+    else await walk(told)
+    const summary = tally.summary(sides[0], sides[1])
+    return exported ? { ...summary, export: await exported.finish(changes) } : summary
   } catch (error) {
-    throw sides.length === 2 ? Object.assign(error, { summary: tally.summary(sides[0], sides[1]) }) : error
+    throw sides.length === 2 ? Object.assign(error, { summary: summaryOf() }) : error
   } finally {
+    await exported?.stop().catch(() => {}) // what went wrong before says more
     for (const side of sides) await side.close()
   }
+}
+
+/** Counts every tile, and gives those that differ. */
+async function * tell (changes, { tally, onTile, onProgress, signal }) {
+  for await (const change of changes) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    tally.add(change)
+    if (change.change !== 'same' && change.change !== 'missing') {
+      await onTile?.(change)
+      yield change
+    }
+    onProgress?.(tally)
+  }
+}
+
+async function walk (changes) {
+  const steps = changes[Symbol.asyncIterator]()
+  while (!(await steps.next()).done);
 }

@@ -10,6 +10,7 @@ import { asOf, compareIds } from '../../core/index.js'
  * @property {number} y
  * @property {import('./sides.js').Entry} [from] nothing where the tile does not exist
  * @property {import('./sides.js').Entry} [to]
+ * @property {import('../store/list.js').Listed[]} [versions] all of it, where both sides are of one layer
  * @property {string} [since] when it went, where the later side knows
  */
 
@@ -26,7 +27,7 @@ export const pairsOf = (store, from, to, wanted) =>
 async function * withinLayer (store, from, to, wanted) {
   for await (const { z, x, y, versions } of store.listTiles(from.layer, wanted)) {
     const [before, after] = [shown(versions, from.time), shown(versions, to.time)]
-    if (exists(before) || exists(after)) yield { z, x, y, from: exists(before), to: exists(after), ...(after?.gone && { since: after.time }) }
+    if (exists(before) || exists(after)) yield { z, x, y, versions, from: exists(before), to: exists(after), ...(after?.gone && { since: after.time }) }
   }
 }
 
