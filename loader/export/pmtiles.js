@@ -9,6 +9,7 @@ import { Gathered, removeGathered } from './pmtiles/gathered.js'
 import { VECTOR, tileTypes } from './pmtiles/header.js'
 
 export const MAX_ZOOM = 26 // beyond it the numbers of tiles are not exact in JavaScript, and its readers refuse them
+
 /** @typedef {import('./target.js').Target} Target */
 
 /**
@@ -16,24 +17,25 @@ export const MAX_ZOOM = 26 // beyond it the numbers of tiles are not exact in Ja
  * @param {import('./target.js').TargetOptions} options
  * @returns {Promise<Target>}
  */
-export async function open (file, { layer, doc, time, zooms, metadata, run }) {
+export async function open (file, options) {
+  const { doc, zooms, run } = options
   const deepest = Math.min(zooms?.max ?? Infinity, doc.maxzoom ?? 0)
   if (deepest > MAX_ZOOM) throw tooDeep(file, deepest)
-  return new PmtilesTarget(file, { layer, doc, time, metadata }, await Gathered.open(`${file}.part`, run))
+  return new PmtilesTarget(file, options, await Gathered.open(`${file}.part`, run))
 }
 
 /** @implements {Target} */
 class PmtilesTarget {
   #file
   #part
-  #about
+  #options
   #gathered
   #vector = /** @type {boolean | undefined} */ (undefined)
 
-  constructor (file, about, gathered) {
+  constructor (file, options, gathered) {
     this.#file = file
     this.#part = `${file}.part`
-    this.#about = about
+    this.#options = options
     this.#gathered = gathered
     this.resumed = gathered.resumed
   }
@@ -57,7 +59,7 @@ class PmtilesTarget {
   #check (types) {
     for (const type of types) {
       this.#vector ??= type === VECTOR
-      if (this.#vector !== (type === VECTOR)) throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either; say which --zoom')
+      if (this.#vector !== (type === VECTOR)) throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either')
     }
   }
 
@@ -70,11 +72,10 @@ class PmtilesTarget {
     return new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why })
   }
 
-  /** @param {{bounds?: number[]}} facts */
-  async finish ({ bounds }) {
+  /** @param {import('./facts.js').Facts} facts */
+  async finish (facts) {
     await this.#gathered.flush()
-    const check = types => this.#check(types)
-    const result = await assemble(this.#part, this.#gathered, { ...this.#about, bounds, check })
+    const result = await assemble(this.#part, this.#gathered, this.#options, facts, types => this.#check(types))
     await rename(this.#part, this.#file)
     await this.#gathered.close()
     await removeGathered(this.#part)

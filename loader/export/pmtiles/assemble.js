@@ -2,20 +2,23 @@
 // entries and leaves, waits in files beside it.
 import { open, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { copyPieces } from './copy.js'
 import { buildDirectories } from './directory.js'
 import { Entries } from './entries.js'
-import { headerBytes, metadataBytes } from './header.js'
+import { describe, headerBytes } from './header.js'
 
 const LONGEST_RUN = 2 ** 32 - 1
 
 /**
  * @param {string} part the file to write; what waits lies in files whose names begin with this one
  * @param {import('./gathered.js').Gathered} gathered
- * @param {{layer: string, doc: Record<string, any>, time?: string, metadata?: Record<string, string>, bounds?: number[], check: (types: number[]) => void}} about check: throws when these types cannot be in one archive
+ * @param {import('../target.js').TargetOptions} options
+ * @param {import('../facts.js').Facts} facts
+ * @param {(types: number[]) => void} check throws when these cannot be in one archive
  * @returns {Promise<{size: number, distinct: number}>}
  */
-export async function assemble (part, gathered, { layer, doc, time, metadata: more, bounds, check }) {
+export async function assemble (part, gathered, options, facts, check) {
   const entries = new Entries(`${part}-entries`)
   const waiting = await open(`${part}-leaves`, 'w+')
   const target = await open(part, 'w')
@@ -26,14 +29,18 @@ export async function assemble (part, gathered, { layer, doc, time, metadata: mo
       clear: () => waiting.truncate(0),
       write: bytes => waiting.appendFile(bytes)
     })
-    const metadata = metadataBytes({ layer, doc, time, types, more })
+    const { metadata: said, bounds, center } = describe(options, facts, types)
+    const metadata = gzipSync(JSON.stringify(said), { level: 9 })
     const lengths = { root: root.length, metadata: metadata.length, leaves, data: length }
-    const front = Buffer.concat([headerBytes({ lengths, counts, types, zooms, bounds, center: doc.center }), root, metadata])
+    const front = Buffer.concat([headerBytes({ lengths, counts, types, zooms, bounds, center }), root, metadata])
     await target.writeFile(front)
     await copyPieces(waiting, target, front.length, [{ at: 0, length: leaves }])
     await copyPieces(gathered.data, target, front.length + leaves, contents(entries))
     await target.sync()
     return { size: front.length + leaves + length, distinct: counts.contents }
+  } catch (error) {
+    await rm(part, { force: true }) // it is large, and the disk may be full
+    throw error
   } finally {
     entries.close()
     await Promise.all([target.close(), waiting.close()])

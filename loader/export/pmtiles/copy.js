@@ -2,10 +2,12 @@
 // lies in the source, neighbours at once: tiles that arrive in the order of their ids lie scattered in the order of an
 // archive, but never far.
 
-const WINDOW = 16 * 2 ** 20 // bytes gathered and written at once; two of them are held
-const READ = 2 ** 20 // bytes read at once, at most
-const GAP = 2 ** 16 // bytes between two pieces that are read along rather than skipped
-const READERS = 4 // reads under way at once
+export const copyDefaults = {
+  window: 16 * 2 ** 20, // bytes gathered and written at once; two of them are held
+  read: 2 ** 20, // bytes of neighbours read at once, at most
+  gap: 2 ** 16, // bytes between two pieces that are read along rather than skipped
+  readers: 4 // reads under way at once
+}
 
 /** @typedef {{at: number, length: number}} Piece */
 
@@ -14,15 +16,16 @@ const READERS = 4 // reads under way at once
  * @param {import('node:fs/promises').FileHandle} target
  * @param {number} position in the target
  * @param {Iterable<Piece>} pieces of the source
+ * @param {typeof copyDefaults} [limits]
  */
-export async function copyPieces (source, target, position, pieces) {
-  const buffers = [Buffer.allocUnsafe(WINDOW), Buffer.allocUnsafe(WINDOW)]
-  const scratches = Array.from({ length: READERS }, () => Buffer.allocUnsafe(READ))
+export async function copyPieces (source, target, position, pieces, limits = copyDefaults) {
+  const buffers = [Buffer.allocUnsafe(limits.window), Buffer.allocUnsafe(limits.window)]
+  const scratches = Array.from({ length: limits.readers }, () => Buffer.allocUnsafe(limits.read))
   let writing = Promise.resolve()
   try {
-    for (const { parts, length } of windows(pieces)) {
+    for (const { parts, length } of windows(pieces, limits)) {
       const buffer = /** @type {Buffer<ArrayBuffer>} */ (buffers.shift())
-      await gather(source, buffer, parts, scratches)
+      await gather(source, buffer, parts, scratches, limits)
       await writing
       writing = write(target, buffer.subarray(0, length), position)
       writing.catch(() => {}) // it is awaited with the next one
@@ -35,19 +38,19 @@ export async function copyPieces (source, target, position, pieces) {
 }
 
 /** What fits into one buffer: pieces are joined to the one before them where they touch, and cut at its end. */
-function * windows (pieces) {
+function * windows (pieces, { window }) {
   let parts = /** @type {{at: number, length: number, to: number}[]} */ ([])
   let filled = 0
   for (let { at, length } of pieces) {
     while (length) {
-      const fits = Math.min(length, WINDOW - filled)
+      const fits = Math.min(length, window - filled)
       const last = parts.at(-1)
       if (last && last.at + last.length === at) last.length += fits
       else parts.push({ at, length: fits, to: filled })
       at += fits
       length -= fits
       filled += fits
-      if (filled === WINDOW) {
+      if (filled === window) {
         yield { parts, length: filled }
         parts = []
         filled = 0
@@ -57,8 +60,8 @@ function * windows (pieces) {
   if (filled) yield { parts, length: filled }
 }
 
-async function gather (source, buffer, parts, scratches) {
-  const jobs = reads(parts)
+async function gather (source, buffer, parts, scratches, limits) {
+  const jobs = reads(parts, limits)
   await Promise.all(scratches.map(async scratch => {
     for (const { at, end, of } of jobs) {
       if (of.length === 1) await read(source, buffer.subarray(of[0].to, of[0].to + of[0].length), at)
@@ -71,12 +74,12 @@ async function gather (source, buffer, parts, scratches) {
 }
 
 /** Parts that lie near one another, in one read. */
-function * reads (parts) {
+function * reads (parts, limits) {
   parts.sort((a, b) => a.at - b.at)
   let job
   for (const part of parts) {
     const end = part.at + part.length
-    if (job && part.at - job.end <= GAP && end - job.at <= READ) {
+    if (job && part.at - job.end <= limits.gap && Math.max(job.end, end) - job.at <= limits.read) {
       job.end = Math.max(job.end, end)
       job.of.push(part)
     } else {

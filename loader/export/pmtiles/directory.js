@@ -3,11 +3,15 @@
 import { gzipSync } from 'node:zlib'
 
 export const HEADER_LENGTH = 127
-const ROOT_LENGTH = 16384 - HEADER_LENGTH // what readers fetch first holds header and root
-const MOST_IN_ROOT = 16384 // entries: with more of them it is not even tried whether they fit
-const SMALLEST_LEAF = 4096 // entries
-const LEAVES = 3500 // about so many fit into a root
-const GROWTH = 1.2 // of leaves whose root was too long
+
+export const directoryDefaults = {
+  root: 16384 - HEADER_LENGTH, // bytes: what readers fetch first holds header and root
+  tried: 16384, // entries: with more of them it is not even tried whether they fit into a root
+  leaf: 4096, // entries of a leaf, at least
+  leaves: 3500, // about so many fit into a root
+  growth: 1.2 // of leaves whose root was too long
+}
+
 const ENTRY_LENGTH = 32 // bytes that four numbers need at most
 
 /**
@@ -47,16 +51,18 @@ export function serialize (entries) {
 }
 
 /**
+ * Readers ask twice at most: there are no leaves of leaves.
  * @param {{count: number, groups: (size?: number) => Iterable<import('./entries.js').Entry[]>}} entries
  * @param {{clear: () => Promise<void>, write: (bytes: Buffer) => Promise<void>}} leaves cleared whenever larger ones are tried
+ * @param {typeof directoryDefaults} [limits]
  * @returns {Promise<{root: Buffer, leaves: number}>} the root, and the bytes of the leaves written
  */
-export async function buildDirectories (entries, leaves) {
-  if (entries.count < MOST_IN_ROOT) {
+export async function buildDirectories (entries, leaves, limits = directoryDefaults) {
+  if (entries.count < limits.tried) {
     const root = serialize([...entries.groups()].flat())
-    if (root.length <= ROOT_LENGTH) return { root, leaves: 0 }
+    if (root.length <= limits.root) return { root, leaves: 0 }
   }
-  for (let size = Math.max(SMALLEST_LEAF, entries.count / LEAVES); ; size *= GROWTH) {
+  for (let size = Math.max(limits.leaf, entries.count / limits.leaves); ; size *= limits.growth) {
     await leaves.clear()
     const pointers = []
     let end = 0
@@ -67,6 +73,6 @@ export async function buildDirectories (entries, leaves) {
       end += leaf.length
     }
     const root = serialize(pointers)
-    if (root.length <= ROOT_LENGTH) return { root, leaves: end }
+    if (root.length <= limits.root) return { root, leaves: end }
   }
 }

@@ -19,7 +19,7 @@ export const files = base => ({ data: `${base}-data`, index: `${base}-index` })
 /** @param {string} base */
 export async function removeGathered (base) {
   const { data, index } = files(base)
-  for (const file of [data, index, `${index}-wal`, `${index}-shm`]) await rm(file, { force: true })
+  for (const file of [data, index, `${index}-journal`]) await rm(file, { force: true })
 }
 
 export class Gathered {
@@ -33,7 +33,7 @@ export class Gathered {
   #buffered = 0
   #uncommitted = { tiles: 0, bytes: 0 }
   #busy = /** @type {Promise<void> | undefined} */ (undefined)
-  #failed = false
+  #failed = false // or closed: nothing more is committed
 
   /**
    * @param {string} base
@@ -178,6 +178,9 @@ export class Gathered {
   }
 
   async close () {
+    if (!this.#db.open) return
+    this.#failed = true
+    this.#db.exec('ROLLBACK') // closing alone would not give it up before its statements are collected
     this.#db.close()
     await this.#data.close()
   }
@@ -185,8 +188,7 @@ export class Gathered {
 
 function database (index) {
   const db = new Database(index)
-  // a process that is killed loses what it had not committed; two of them never write at once
-  for (const setting of ['page_size = 8192', 'locking_mode = EXCLUSIVE', 'journal_mode = WAL', 'synchronous = NORMAL', 'cache_size = -32000']) db.exec(`PRAGMA ${setting}`)
+  for (const setting of ['page_size = 8192', 'journal_mode = TRUNCATE', 'synchronous = NORMAL', 'cache_size = -32000']) db.exec(`PRAGMA ${setting}`)
   return db
 }
 

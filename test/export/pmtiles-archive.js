@@ -1,0 +1,124 @@
+// A PMTiles archive taken apart as its specification says, without the code that wrote it and without the library: what
+// it holds, and everything that must hold of one that is clustered and deduplicated.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+
+const HEADER = [
+  ['rootOffset', 8], ['rootLength', 8], ['metadataOffset', 8], ['metadataLength', 8], ['leavesOffset', 8], ['leavesLength', 8],
+  ['dataOffset', 8], ['dataLength', 8], ['addressed', 8], ['entries', 8], ['contents', 8],
+  ['clustered', 1], ['internalCompression', 1], ['tileCompression', 1], ['tileType', 1], ['minZoom', 1], ['maxZoom', 1],
+  ['minLon', 4], ['minLat', 4], ['maxLon', 4], ['maxLat', 4], ['centerZoom', 1], ['centerLon', 4], ['centerLat', 4]
+]
+
+/** @param {string} file */
+export function readArchive (file) {
+  const bytes = readFileSync(file)
+  assert.equal(bytes.toString('latin1', 0, 7), 'PMTiles')
+  assert.equal(bytes[7], 3)
+  const header = /** @type {Record<string, number>} */ ({})
+  let at = 8
+  for (const [name, width] of HEADER) {
+    header[name] = width === 8 ? Number(bytes.readBigUInt64LE(at)) : width === 4 ? bytes.readInt32LE(at) / 1e7 : bytes[at]
+    at += width
+  }
+  assert.equal(at, 127)
+  const directory = (offset, length) => parseDirectory(gunzipSync(bytes.subarray(offset, offset + length)))
+  const root = directory(header.rootOffset, header.rootLength)
+  const leaves = root.filter(({ run }) => run === 0).map(entry => ({ ...entry, entries: directory(header.leavesOffset + entry.offset, entry.length) }))
+  return {
+    bytes,
+    header,
+    root,
+    leaves,
+    entries: root.flatMap(entry => entry.run ? [entry] : leaves.find(({ id }) => id === entry.id).entries),
+    metadata: JSON.parse(String(gunzipSync(bytes.subarray(header.metadataOffset, header.metadataOffset + header.metadataLength)))),
+    content: ({ offset, length }) => bytes.subarray(header.dataOffset + offset, header.dataOffset + offset + length)
+  }
+}
+
+export function parseDirectory (bytes) {
+  let at = 0
+  const number = () => {
+    let value = 0
+    for (let scale = 1; ; scale *= 128) {
+      assert.ok(at < bytes.length, 'the directory was cut off')
+      const byte = bytes[at++]
+      value += (byte & 127) * scale
+      if (byte < 128) return value
+    }
+  }
+  const entries = Array.from({ length: number() }, () => ({ id: 0, run: 0, length: 0, offset: 0 }))
+  let id = 0
+  for (const entry of entries) entry.id = id += number()
+  for (const entry of entries) entry.run = number()
+  for (const entry of entries) entry.length = number()
+  entries.forEach((entry, index) => {
+    const written = number()
+    const before = entries[index - 1]
+    entry.offset = written === 0 ? before.offset + before.length : written - 1
+  })
+  assert.equal(at, bytes.length, 'nothing follows a directory')
+  return entries
+}
+
+/** Throws where an archive is not as it should be. */
+export function checkArchive (file) {
+  const archive = readArchive(file)
+  const { bytes, header, root, leaves, entries } = archive
+  assert.ok(header.rootOffset + header.rootLength <= 16384, 'readers find the root in their first request')
+
+  let end = 127
+  for (const [offset, length] of [['rootOffset', 'rootLength'], ['metadataOffset', 'metadataLength'], ['leavesOffset', 'leavesLength'], ['dataOffset', 'dataLength']]) {
+    assert.equal(header[offset], end, offset)
+    end += header[length]
+  }
+  assert.equal(bytes.length, end, 'nothing lies between the sections or after them')
+
+  let leafEnd = 0
+  for (const leaf of leaves) {
+    assert.equal(leaf.offset, leafEnd)
+    assert.equal(leaf.id, leaf.entries[0].id)
+    leafEnd += leaf.length
+  }
+  assert.equal(header.leavesLength, leafEnd)
+  assert.ok(!leaves.length || leaves.length === root.length, 'the root holds either tiles or leaves')
+
+  let dataEnd = 0
+  let next = -1
+  let before
+  const places = new Map()
+  const contents = new Set()
+  for (const entry of entries) {
+    const { id, run, offset, length } = entry
+    assert.ok(id >= next, 'ids ascend and runs do not overlap')
+    assert.ok(run > 0 && length > 0)
+    const joins = before && id === next && offset === before.offset
+    assert.ok(!joins, `the run of ${before?.id} could have gone on with ${id}`)
+    if (!places.has(offset)) {
+      assert.equal(offset, dataEnd, 'a content that is new lies behind all before it')
+      dataEnd += length
+      places.set(offset, length)
+      contents.add(archive.content(entry).toString('latin1'))
+    }
+    assert.equal(places.get(offset), length)
+    next = id + run
+    before = entry
+  }
+  assert.equal(header.dataLength, dataEnd)
+  assert.equal(header.addressed, entries.reduce((sum, { run }) => sum + run, 0))
+  assert.equal(header.entries, entries.length)
+  assert.equal(header.contents, places.size)
+  assert.equal(contents.size, places.size, 'no content is there twice')
+  assert.equal(header.clustered, 1)
+  assert.equal(header.internalCompression, 2)
+
+  const zoomOf = id => ((3n * BigInt(id) + 1n).toString(2).length - 1) >> 1 // too large for floating point
+  assert.equal(header.minZoom, zoomOf(entries[0].id))
+  assert.equal(header.maxZoom, zoomOf(next - 1))
+  assert.ok(header.centerZoom >= header.minZoom && header.centerZoom <= header.maxZoom)
+  assert.ok(header.minLon < header.maxLon && header.minLat < header.maxLat)
+  assert.ok(header.centerLon >= header.minLon && header.centerLon <= header.maxLon)
+  assert.ok(header.centerLat >= header.minLat && header.centerLat <= header.maxLat)
+  return archive
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { random } from '../../bench/tiles.js'
+import { end } from '../../bench/wait.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { checkArchive } from './pmtiles-archive.js'
+import { begin, pyramid, tile, write } from './pmtiles-writing.js'
+
+const script = fileURLToPath(new URL('./pmtiles-child.js', import.meta.url))
+
+describe('a PMTiles archive that is not whole', () => {
+  const folder = useFolder()
+  const tiles = pyramid([0, 3, 4], (z, x, y) => x % 3 ? x * 100 + y : 7)
+
+  /** The same tiles in one go, elsewhere. */
+  async function inOneGo (all) {
+    const { file } = await write(folder.dir, all, { name: 'reference.pmtiles' })
+    const bytes = readFileSync(file)
+    rmSync(file)
+    return bytes
+  }
+
+  const begun = async (some, options) => (await begin(folder.dir, some, options)).stop()
+
+  it('looks like nothing that is whole', async () => {
+    await begun(tiles.slice(0, 100))
+    assert.deepEqual(readdirSync(folder.dir).filter(name => !name.startsWith('map.pmtiles.part-')), [])
+  })
+
+  it('is gone on with, and becomes the same file', async () => {
+    const reference = await inOneGo(tiles)
+    await begun(tiles.slice(0, 100))
+    await begun(tiles.slice(0, 200))
+    const { file, kept } = await write(folder.dir, tiles)
+    assert.equal(kept, 200)
+    assert.ok(readFileSync(file).equals(reference))
+    assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'])
+  })
+
+  it('holds of a tile that has changed what it shows now', async () => {
+    const changed = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, png(90000 + index), { time: '2024-04-01T00:00:00Z' }))
+    const reference = await inOneGo(changed)
+    await begun(tiles)
+    const { file, kept } = await write(folder.dir, changed)
+    assert.equal(kept, tiles.filter((_, index) => index % 5).length)
+    assert.ok(readFileSync(file).equals(reference))
+  })
+
+  it('does not hold a tile that is not there any more', async () => {
+    const left = tiles.filter((_, index) => index % 4)
+    const reference = await inOneGo(left)
+    await begun(tiles)
+    const { file } = await write(folder.dir, left)
+    assert.ok(readFileSync(file).equals(reference))
+    checkArchive(file)
+  })
+
+  it('of something else is begun anew', async () => {
+    const reference = await inOneGo(tiles)
+    await begun(pyramid([5]), { run: 'another' })
+    const { file, kept } = await write(folder.dir, tiles)
+    assert.equal(kept, 0)
+    assert.ok(readFileSync(file).equals(reference))
+    assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'])
+  })
+
+  for (const [what, damage] of /** @type {[string, (part: string) => void][]} */ ([
+    ['without its data', part => rmSync(`${part}-data`)],
+    ['with less data than its index says', part => truncateSync(`${part}-data`, 1000)],
+    ['without its index', part => rmSync(`${part}-index`)],
+    ['with an index that is none', part => writeFileSync(`${part}-index`, 'no SQLite')],
+    ['with an index that was cut off', part => truncateSync(`${part}-index`, 9000)]
+  ])) {
+    it(`${what} is begun anew`, async () => {
+      const reference = await inOneGo(tiles)
+      await begun(tiles.slice(0, 150))
+      damage(path.join(folder.dir, 'map.pmtiles.part'))
+      const { file, kept } = await write(folder.dir, tiles)
+      assert.equal(kept, 0)
+      assert.ok(readFileSync(file).equals(reference))
+    })
+  }
+
+  it('is not misled by data that no index knows', async () => {
+    const reference = await inOneGo(tiles)
+    await begun(tiles.slice(0, 150))
+    appendFileSync(path.join(folder.dir, 'map.pmtiles.part-data'), 'written, and then killed')
+    const { file, kept } = await write(folder.dir, tiles)
+    assert.equal(kept, 150)
+    assert.ok(readFileSync(file).equals(reference))
+  })
+
+  it('may be stopped twice, and after it is whole', async () => {
+    const one = await begin(folder.dir, tiles)
+    await one.stop()
+    await one.stop()
+    const other = await begin(folder.dir, tiles)
+    await other.finish()
+    await other.stop()
+    checkArchive(other.file)
+  })
+
+  it('takes several tiles at once', async () => {
+    const reference = await inOneGo(tiles)
+    const { file } = await write(folder.dir, tiles, { together: true })
+    assert.ok(readFileSync(file).equals(reference))
+  })
+
+  /** Runs the child; `until` decides at each line it says whether it is killed, and how many milliseconds later. */
+  async function start (dir, until = /** @type {(line: string) => number | undefined} */ (() => undefined)) {
+    const writer = spawn(process.execPath, [script, dir, '128', '400'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let last = ''
+    for await (const line of createInterface({ input: writer.stdout })) {
+      last = line
+      const wait = until(line)
+      if (wait === undefined) continue
+      if (wait) await sleep(wait)
+      await end(writer, 'SIGKILL')
+      return
+    }
+    return JSON.parse(last)
+  }
+
+  it('survives being killed anywhere, and becomes the same file', async function () {
+    this.timeout(120000)
+    mkdirSync(path.join(folder.dir, 'reference'))
+    const reference = await start(path.join(folder.dir, 'reference'))
+    const expected = readFileSync(reference.file)
+    checkArchive(reference.file)
+    const next = random(Date.now())
+    let kept = 0
+    for (let round = 0; round < 3; round++) {
+      const dir = path.join(folder.dir, `${round}`)
+      mkdirSync(dir)
+      for (let kill = 0; kill < 3; kill++) {
+        const at = kill < 2 ? `${1 + 1000 * Math.floor(next() * 16)}` : 'finishing'
+        const result = await start(dir, line => line === at ? Math.floor(next() * (at === 'finishing' ? 150 : 20)) : undefined)
+        assert.ok(result || at === 'finishing' || !readdirSync(dir).includes('map.pmtiles'))
+      }
+      const result = await start(dir)
+      kept += result.kept
+      assert.ok(readFileSync(result.file).equals(expected), `round ${round}`)
+      assert.deepEqual(readdirSync(dir), ['map.pmtiles'])
+    }
+    assert.ok(kept > 0, 'something was gone on with')
+  })
+})
+
+describe('the memory of a PMTiles archive', () => {
+  const folder = useFolder()
+
+  it('does not grow with its tiles', async function () {
+    this.timeout(120000)
+    const peaks = []
+    for (const across of [64, 400]) {
+      const dir = path.join(folder.dir, `${across}`)
+      mkdirSync(dir)
+      const writer = spawn(process.execPath, [script, dir, `${across}`, '200'], { stdio: ['ignore', 'pipe', 'inherit'] })
+      let last = ''
+      for await (const line of createInterface({ input: writer.stdout })) last = line
+      peaks.push(JSON.parse(last).peak / 1e6)
+    }
+    assert.ok(peaks[1] < peaks[0] + 100, `${peaks.map(Math.round).join(' and ')} MB for 4,096 and 160,000 tiles`)
+  })
+})
