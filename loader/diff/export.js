@@ -3,7 +3,7 @@
 import { TilecouchError } from '../../core/index.js'
 import { checkTerms } from '../export/index.js'
 import { formatOf, openTarget } from '../export/target.js'
-import { DIFF_KEYS } from '../sources/gone.js'
+import { HASH_AFTER } from '../sources/gone.js'
 import { TIME_KEY } from '../sources/metadata.js'
 
 /**
@@ -125,7 +125,8 @@ const exactName = ({ name, layer, time }) => layer === undefined || time === und
 
 /**
  * What a diff says of its tiles is what the whole of them is to say: `mbtiles apply-patch` copies it. What is not known of
- * the whole is left out. A name without a value it removes, so that what was patched is no diff itself.
+ * the whole is left out. So is its hash: over the bytes of all tiles in order, it would mean to read both sides whole, where a
+ * diff reads what changed. Said to be unknown, it marks the diff, and no hash of before stays in what was patched.
  */
 function aboutOf (doc, format, isPart) {
   const whole = isPart ? {} : doc
@@ -134,6 +135,6 @@ function aboutOf (doc, format, isPart) {
     center: whole.center?.join(','),
     minzoom: whole.minzoom,
     maxzoom: whole.maxzoom,
-    ...(format === 'mbtiles' && { [DIFF_KEYS[0]]: null })
+    ...(format === 'mbtiles' && { [HASH_AFTER]: null })
   })
 }
