@@ -1,22 +1,23 @@
 // Which columns of a zoom hold anything, and how much: from the reduce of a view, so that the cost is that of the columns
 // and not of the tiles. An area and a layer are both asked for what they have, and the smaller of the two decides.
 import { compareInner, tileRanges } from '../../core/index.js'
-import { columnsById } from '../../core/order.js'
 import { BY_TILE } from './reader.js'
 
 export const BY_AREA = '_design/sizes/_view/by_area'
 
 const PAGE = 5000 // columns a request
 const FEW = 4096 // columns of an area that are named one by one; a wider one is asked for as a whole
+const NEAR = 32 // columns between two that are cheaper asked for than left out
 const SPANS = 50 // spans a request
+const UNKNOWN = 1e9 // rows there may be between two spans
 
 /**
  * @typedef {{view: string, count: (value: any) => number, bytes: (value: any) => number}} Index a view whose keys begin with layer, zoom, column, row
  * @typedef {object} Column
  * @property {number} x
- * @property {number} index among all columns that hold anything, ascending
  * @property {number} count rows of the view
  * @property {number} bytes where the view sums them
+ * @property {number} before rows of the view in the columns before it
  * @property {import('../../core/sweep.js').Run[]} [runs] rows of the map that the area touches; all unless there is an area
  */
 
@@ -40,63 +41,88 @@ export async function zoomsIn (couch, index, layer, { zooms = { min: 0, max: 30 
     .sort((a, b) => compareInner(a.z, b.z))
 }
 
+/** The columns of one zoom that hold anything and that the area touches. */
+export class Columns {
+  // each number in an array of its own: a zoom may have a million columns
+  #xs = /** @type {number[]} */ ([])
+  #counts = /** @type {number[]} */ ([])
+  #bytes = /** @type {number[]} */ ([])
+  #before = /** @type {number[]} */ ([])
+  #sum = 0
+
+  /**
+   * @param {Index} index
+   * @param {string} layer
+   * @param {number} z
+   * @param {import('../../core/area.js').Area} [area]
+   */
+  constructor (index, layer, z, area) {
+    this.index = index
+    this.layer = layer
+    this.z = z
+    this.area = area
+  }
+
+  /**
+   * @param {import('./couch.js').Couch} couch
+   * @param {AbortSignal} [signal]
+   */
+  async read (couch, signal) {
+    const { index, layer, z, area } = this
+    const queryOf = (/** @type {number[]} */ [x0, x1]) => ({ startkey: [layer, z, x0], endkey: [layer, z, x1, {}], group_level: 3, limit: PAGE })
+    let spans = area ? spansOf(area, z) : [[0, 2 ** z - 1]]
+    while (spans.length) {
+      const answers = await couch.queries(index.view, spans.slice(0, SPANS).map(queryOf), signal)
+      const full = answers.findIndex(rows => rows.length === PAGE)
+      const whole = full < 0 ? answers : answers.slice(0, full + 1)
+      for (const rows of whole) {
+        for (const { key, value } of rows) this.#add(key[2], value)
+        this.#sum += UNKNOWN
+      }
+      // what follows a full page comes after the rest of it
+      const rest = full < 0 ? [] : [[whole[full][PAGE - 1].key[2] + 1, spans[full][1]]]
+      spans = [...rest.filter(([x0, x1]) => x0 <= x1), ...spans.slice(whole.length)]
+    }
+    return this
+  }
+
+  #add (x, value) {
+    const count = this.index.count(value)
+    this.#xs.push(x)
+    this.#counts.push(count)
+    this.#bytes.push(this.index.bytes(value))
+    this.#before.push(this.#sum)
+    this.#sum += count
+  }
+
+  /**
+   * Those from first to last, ascending.
+   * @param {number} [first] @param {number} [last]
+   * @returns {Generator<Column>}
+   */
+  * between (first = 0, last = Infinity) {
+    const xs = this.#xs
+    for (let at = lowerBound(xs, first); at < xs.length && xs[at] <= last; at++) {
+      const column = { x: xs[at], count: this.#counts[at], bytes: this.#bytes[at], before: this.#before[at] }
+      const runs = this.area?.column(this.z, xs[at])
+      if (!runs) yield column
+      else if (runs.length) yield { ...column, runs }
+    }
+  }
+}
+
 /**
- * The columns of a zoom that hold anything and that the area touches, in the order of ids.
- * @param {import('./couch.js').Couch} couch
- * @param {Index} index
- * @param {string} layer
- * @param {number} z
- * @param {{area?: import('../../core/area.js').Area, signal?: AbortSignal}} options
- * @returns {AsyncGenerator<Column>}
+ * From west to east, the columns an area may touch: where they are few no more than those and what lies near, else those of its box.
+ * @returns {number[][]}
  */
-export async function * columnsIn (couch, index, layer, z, { area, signal }) {
-  /** @type {{xs: number[], counts: number[], bytes: number[]}} numbers in arrays of their own: a zoom may have a million columns */
-  const found = { xs: [], counts: [], bytes: [] }
-  const spans = area ? spansOf(area, z) : [/** @type {[number, number]} */ ([0, 2 ** z - 1])]
-  for (let at = 0; at < spans.length; at += SPANS) await readSpans(couch, index, [layer, z], spans.slice(at, at + SPANS), found, signal)
-
-  function * between (first, last) {
-    for (let at = lowerBound(found.xs, first); at < found.xs.length && found.xs[at] <= last; at++) {
-      yield { x: found.xs[at], index: at, count: found.counts[at], bytes: found.bytes[at] }
-    }
-  }
-  for (const column of columnsById(z, between)) {
-    if (!area) yield column
-    else {
-      const runs = area.column(z, column.x)
-      if (runs.length) yield { ...column, runs }
-    }
-  }
-}
-
-async function readSpans (couch, index, prefix, spans, found, signal) {
-  let queries = spans
-  while (queries.length) {
-    const answers = await couch.queries(index.view, queries.map(([x0, x1]) => (
-      { startkey: [...prefix, x0], endkey: [...prefix, x1, {}], group_level: 3, limit: PAGE }
-    )), signal)
-    const full = answers.findIndex(rows => rows.length === PAGE)
-    const whole = full < 0 ? answers : answers.slice(0, full + 1)
-    for (const { key, value } of whole.flat()) {
-      found.xs.push(key[2])
-      found.counts.push(index.count(value))
-      found.bytes.push(index.bytes(value))
-    }
-    // what follows a full page comes after the rest of it
-    queries = full < 0 ? [] : [[found.xs.at(-1) + 1, queries[full][1]], ...queries.slice(full + 1)].filter(([x0, x1]) => x0 <= x1)
-  }
-}
-
-/** From west to east, the columns an area may touch: exactly where they are few, else those of its box. */
 function spansOf (area, z) {
-  /** @type {[number, number][]} */
   const spans = []
   let columns = 0
   for (const { x } of area.columns(z)) {
     const last = spans.at(-1)
     if (last && x === last[1]) continue // touched in several places
     if (++columns > FEW) return tileRanges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
-    if (last && x === last[1] + 1) last[1] = x
+    if (last && x <= last[1] + NEAR) last[1] = x
     else spans.push([x, x])
   }
   return spans

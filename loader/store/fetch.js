@@ -1,10 +1,11 @@
 // The bytes of what was listed: bulk reads, a few on their way, in the order of the list and in bounded memory.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, versionId } from '../../core/index.js'
+import { linked } from './linked.js'
 import { describe, withBytes } from './reader.js'
 
 export const fetchDefaults = {
-  batch: 16, // documents a request
+  batch: 100, // documents a request
   batchBytes: 1e6, // bytes of tiles a request, unless one tile has more
   concurrency: 4 // requests on their way
 }
@@ -23,13 +24,10 @@ const PEEK = 500 // documents a request, without bytes
  * @returns {AsyncGenerator<T & Fetched>}
  */
 export async function * fetchListed (couch, listed, { signal, concurrency = fetchDefaults.concurrency, onMissing } = {}) {
-  const stop = new AbortController() // who stops listening wants nothing of what is on its way
-  const abort = () => stop.abort()
-  signal?.addEventListener('abort', abort)
-  if (signal?.aborted) abort()
+  const { signal: own, end } = linked(signal)
   try {
     const answers = pMapIterable(batches(listed), async batch => {
-      const found = await readListed(couch, batch, { signal: stop.signal })
+      const found = await readListed(couch, batch, { signal: own })
       return batch.map((one, index) => ({ one, version: found[index] }))
     }, { concurrency })
     for await (const answer of answers) {
@@ -40,8 +38,7 @@ export async function * fetchListed (couch, listed, { signal, concurrency = fetc
       }
     }
   } finally {
-    signal?.removeEventListener('abort', abort)
-    abort()
+    end()
   }
 }
 

@@ -27,6 +27,14 @@ export const followDefaults = {
  * @property {string | undefined} error code of what keeps it away
  */
 
+/** @typedef {{since: string | number, identity: string}} Place where a feed got to, and in which database */
+
+/** Where a database is now, from what it says of itself. @returns {Place} */
+export const placeOf = info => ({ since: info.update_seq, identity: String(info.instance_start_time ?? '') })
+
+/** Whether a feed can go on from a place, as far as one can tell before it is tried. @param {Place} place @param {Place} now */
+export const isGood = (place, now) => place.identity === now.identity && position(place.since) <= position(now.since)
+
 export class Follower {
   #stop = new AbortController()
   /** @type {string | number | undefined} everything up to here has been told; undefined: nothing can be trusted */
@@ -45,10 +53,13 @@ export class Follower {
    * @param {object} options
    * @param {(change: {id: string, rev: string, deleted: boolean}) => void} options.onChange
    * @param {() => void} options.onReset whatever is kept may be wrong: another database, or changes that were missed
+   * @param {Place} [options.place] to go on from, instead of from now; nothing is reset if it is still good
    * @param {any} [options.log]
    * @param {Partial<typeof followDefaults>} [options.limits]
    */
-  constructor (store, { onChange, onReset, log, limits }) {
+  constructor (store, { onChange, onReset, place, log, limits }) {
+    this.#since = place?.since
+    this.#identity = place?.identity ?? ''
     this.couch = store.couch
     this.onChange = onChange
     this.onReset = onReset
@@ -70,6 +81,11 @@ export class Follower {
   /** Whether what is read from now on may be kept: every later change of it will be told. */
   get isAnchored () {
     return this.#since !== undefined
+  }
+
+  /** Up to where everything has been told; nothing while that can not be said. @returns {Place | undefined} */
+  get place () {
+    return this.#since === undefined ? undefined : { since: this.#since, identity: this.#identity }
   }
 
   /** @returns {FollowerState} */
@@ -119,15 +135,14 @@ export class Follower {
     const info = await this.couch.request({ path: '', retries: 0, signal: wait.signal }).catch(error => {
       throw wait.isOver ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
     }).finally(wait.end)
-    const identity = String(info.instance_start_time ?? '')
-    const another = identity !== this.#identity || position(info.update_seq) < position(this.#since)
-    if (this.#since !== undefined && another) this.#drop('the store is another one')
+    const there = placeOf(info)
+    if (this.place && !isGood(this.place, there)) this.#drop('the store is another one')
+    this.#identity = there.identity
     if (this.#since === undefined) {
       // the place first: what is kept after the reset is newer than that, and what was being read before it is not kept
-      this.#since = info.update_seq
+      this.#since = there.since
       this.onReset()
     }
-    this.#identity = identity
   }
 
   /** Nobody can tell what has changed. From here on nothing is kept, until there is a new place to follow from. */

@@ -1,13 +1,14 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
 import { STORE_ID, TilecouchError, isTileId, now } from '../../core/index.js'
 import { Couch } from './couch.js'
+import { countListed } from './count.js'
 import { extendHeads } from './extend.js'
 import { fetchListed, peek } from './fetch.js'
 import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
 import { readAt, readHead, readTimes, readVersions, readVersionsIn } from './reader.js'
 import { layerStats } from './stats.js'
 import { listHeads } from './heads.js'
-import { countListed, list, listTiles } from './list.js'
+import { list, listTiles } from './list.js'
 import { writeVersions } from './writer.js'
 
 export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read

@@ -1,0 +1,22 @@
+// A signal of one's own that follows another: what is on its way can be stopped when nobody wants it any more, and any
+// number of requests may listen to it without a warning.
+import { setMaxListeners } from 'node:events'
+
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {{signal: AbortSignal, end: () => void}} end: to be called when all is done; stops what still goes on
+ */
+export function linked (signal) {
+  const stop = new AbortController()
+  setMaxListeners(0, stop.signal)
+  const abort = () => stop.abort()
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  return {
+    signal: stop.signal,
+    end () {
+      signal?.removeEventListener('abort', abort)
+      abort()
+    }
+  }
+}

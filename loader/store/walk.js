@@ -1,0 +1,204 @@
+// The rows of a view, tile by tile in the order of ids. The view has zooms, columns and rows as numbers: it is read in
+// ranges of columns whose numbers have equally many digits, and those series are merged.
+import { TilecouchError, checkLayer, compareRows, layerId } from '../../core/index.js'
+import { Columns, versions, zoomsIn } from './columns.js'
+import { linked } from './linked.js'
+import { merge, seriesTo } from './merge.js'
+import { PAGE, RangeReader } from './ranges.js'
+
+// A range costs CouchDB as much as some dozens of rows
+export const SPARSE = 50 // rows of a column that are rather read whole than in parts
+const WASTE = 50 // rows between two columns that are read as well, so that both are in one range
+const RANGES = 200 // ranges a request
+const DEPTH = 4 // versions a tile may have, for a guess at a part of a column
+const SLACK = 50 // rows a range may have got since it was counted, before its rest must be asked for
+
+/** @type {import('../../core/sweep.js').Run[]} */
+const ALL = [[0, 2 ** 30]]
+const NONE = /** @type {TileRows[]} */ ([])
+
+/**
+ * @typedef {import('./columns.js').Column} Column
+ * @typedef {import('./ranges.js').Row} Row
+ * @typedef {{x: number, y: number, rows: Row[]}} TileRows
+ * @typedef {import('./ranges.js').Range & {columns: Column[], whole: boolean}} ColumnRange whole: no row of its columns was left out
+ * @typedef {{x: number, tiles: Iterable<TileRows> | AsyncIterable<TileRows>}} ColumnTiles
+ */
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {import('./columns.js').Index} index
+ * @param {string} layer
+ * @param {import('./list.js').ListOptions} options
+ * @returns {AsyncGenerator<TileRows & {z: number}>} ascending by id
+ */
+export async function * walk (couch, index, layer, options) {
+  const { signal, end } = linked(options.signal)
+  try {
+    const { zooms, reader, columnsOf } = await openLayer(couch, index, layer, { ...options, signal })
+    for (const { z } of zooms) yield * walkZoom(reader, await columnsOf(z))
+  } finally {
+    end() // what is on its way is not wanted any more
+  }
+}
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {import('./columns.js').Index} index
+ * @param {string} layer
+ * @param {import('./list.js').ListOptions} options
+ */
+export async function openLayer (couch, index, layer, { area, zooms, signal }) {
+  const found = await zoomsIn(couch, index, checkLayer(layer), { zooms, signal })
+  if (!found.length && !await couch.get(layerId(layer))) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  return {
+    zooms: found,
+    reader: await new RangeReader(couch, index.view, { settled: index === versions, signal }).open(),
+    columnsOf: z => new Columns(index, layer, z, area).read(couch, signal)
+  }
+}
+
+/**
+ * @param {RangeReader} reader
+ * @param {Columns} columns
+ * @returns {AsyncGenerator<TileRows & {z: number}>} ascending by id
+ */
+export async function * walkZoom (reader, columns) {
+  const { layer, z } = columns
+  const series = seriesTo(2 ** z - 1).map(({ first, last, scale }) => (
+    { items: readColumns(reader, [layer, z], columns.between(first, last)), key: ({ x }) => (x + 1) * scale - 1 } // after all that begin with it
+  ))
+  // 199, 19 and 1 end at one key: the longest comes first
+  for await (const { tiles } of merge(series.reverse())) {
+    for await (const tile of tiles) yield { z, ...tile }
+  }
+}
+
+/**
+ * Columns with their tiles, the next request on its way while those of one are taken.
+ * @returns {AsyncGenerator<ColumnTiles>}
+ */
+async function * readColumns (reader, prefix, columns) {
+  let next
+  for (const { tall, ranges } of requests(columns, prefix)) {
+    const before = /** @type {Promise<ColumnTiles[]> | undefined} */ (next)
+    next = tall ? Promise.resolve([tallColumn(reader, tall, prefix)]) : reader.read(ranges).then(rows => wantedOf(ranges, rows))
+    next.catch(() => {}) // it is awaited after those before it, if anybody still wants it
+    if (before) yield * await before
+  }
+  if (next) yield * await next
+}
+
+/**
+ * Columns put together to requests of about a page; neighbours are one range.
+ * @param {Iterable<Column>} columns ascending
+ * @returns {Generator<{tall?: Column, ranges: ColumnRange[]}>}
+ */
+function * requests (columns, prefix) {
+  /** @type {ColumnRange[]} */
+  let ranges = []
+  let rows = 0
+  for (const column of columns) {
+    const whole = !column.runs || column.count <= SPARSE
+    const parts = (!whole && column.runs) || [[0, 2 ** prefix[1] - 1]]
+    const counts = parts.map(([y0, y1]) => Math.min(column.count, DEPTH * (y1 - y0 + 1)))
+    const count = counts.reduce((sum, part) => sum + part, 0)
+    if (ranges.length && (rows + count > PAGE || ranges.length >= RANGES)) {
+      yield { ranges }
+      ranges = []
+      rows = 0
+    }
+    if (count > PAGE) {
+      yield { tall: column, ranges }
+      continue
+    }
+    rows += count
+    const last = ranges.at(-1)
+    if (whole && last?.whole && column.before - rowsTo(last) <= WASTE) extend(last, column, prefix)
+    else for (const [at, part] of parts.entries()) ranges.push(rangeOf(prefix, column, part, counts[at], whole))
+  }
+  if (ranges.length) yield { ranges }
+}
+
+/** @returns {ColumnRange} */
+const rangeOf = (prefix, column, [y0, y1], count, whole) => (
+  { startkey: [...prefix, column.x, y0], endkey: [...prefix, column.x, y1, {}], limit: count + SLACK, columns: [column], whole }
+)
+
+/** Rows of the zoom up to the end of a range. */
+function rowsTo ({ columns }) {
+  const { before, count } = columns[columns.length - 1]
+  return before + count
+}
+
+function extend (range, column, prefix) {
+  range.limit += column.before + column.count - rowsTo(range)
+  range.endkey = [...prefix, column.x, {}]
+  range.columns.push(column)
+}
+
+/**
+ * What is wanted of the rows of ranges, in columns.
+ * @param {ColumnRange[]} ranges
+ * @param {Row[][]} answers
+ */
+function wantedOf (ranges, answers) {
+  /** @type {{x: number, tiles: TileRows[]}[]} */
+  const found = []
+  for (const [at, { columns }] of ranges.entries()) {
+    const runs = new Map(columns.map(column => [column.x, column.runs ?? ALL]))
+    for (const tile of tilesIn(answers[at])) {
+      if (!runs.get(tile.x)?.some(([y0, y1]) => tile.y >= y0 && tile.y <= y1)) continue
+      if (found.at(-1)?.x !== tile.x) found.push({ x: tile.x, tiles: [] })
+      found[found.length - 1].tiles.push(tile)
+    }
+  }
+  for (const { tiles } of found) tiles.sort((a, b) => compareRows(a.y, b.y))
+  return found
+}
+
+/** A column with more rows than a request should answer: the same again with its rows. @returns {ColumnTiles} */
+function tallColumn (reader, { x, runs = ALL }, prefix) {
+  const series = seriesTo(2 ** prefix[1] - 1).map(({ first, last, scale }) => {
+    const within = runs.filter(([y0, y1]) => y0 <= last && y1 >= first).map(([y0, y1]) => [Math.max(y0, first), Math.min(y1, last)])
+    return { items: tilesOfRuns(reader, [...prefix, x], within), key: ({ y }) => y * scale } // before all that begin with it
+  })
+  return { x, tiles: merge(series) }
+}
+
+async function * tilesOfRuns (reader, prefix, runs) {
+  for (const [y0, y1] of runs) {
+    const gather = new Gathering()
+    for await (const row of reader.rows({ startkey: [...prefix, y0], endkey: [...prefix, y1, {}], limit: PAGE })) yield * gather.add(row)
+    yield * gather.end()
+  }
+}
+
+/** @param {Iterable<Row>} rows in the order of the view */
+function * tilesIn (rows) {
+  const gather = new Gathering()
+  for (const row of rows) yield * gather.add(row)
+  yield * gather.end()
+}
+
+/** Rows that follow one another put together to tiles. */
+class Gathering {
+  /** @type {TileRows | undefined} */
+  #tile
+
+  /** Answers the tile before, when the row belongs to another one. @param {Row} row @returns {TileRows[]} */
+  add (row) {
+    const tile = this.#tile
+    const [, , x, y] = row.key
+    if (tile && tile.x === x && tile.y === y) {
+      tile.rows.push(row)
+      return NONE
+    }
+    this.#tile = { x, y, rows: [row] }
+    return tile ? [tile] : NONE
+  }
+
+  end () {
+    return this.#tile ? [this.#tile] : NONE
+  }
+}
