@@ -16,7 +16,7 @@ import { selectorOf } from './sources/index.js'
  * @property {import('../core/area.js').Area} [area] the same
  * @property {import('../core/grid.js').Zooms} [zooms] the same
  * @property {Record<string, any>} [fields] of the layer document
- * @property {Record<string, any>} [about] more that the edition says of itself
+ * @property {string} [of] which state of the source it is, for whoever loads it again
  * @property {number} [batch]
  * @property {number} [concurrency]
  * @property {AbortSignal} [signal]
@@ -31,7 +31,7 @@ import { selectorOf } from './sources/index.js'
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, about, onBegin, ...writing
+  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, onBegin, ...writing
 }) {
   checkLayer(layer)
   if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
@@ -41,7 +41,7 @@ export async function load (store, source, {
   // what the source says of itself fills gaps; what the operator says counts
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
   const before = await store.edition(layer, when)
-  await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, ...about })
+  await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, of })
   onBegin?.({ layer, time: when })
 
   const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before) })
@@ -63,7 +63,8 @@ export async function load (store, source, {
   }
 }
 
-async function isEmpty (source) {
+/** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */
+export async function isEmpty (source) {
   if (source.total) return false
   for await (const _ of source.tiles()) return false
   return true

@@ -91,7 +91,7 @@ export async function openSource (name, { bbox, polygon, area, zooms, scheme, ..
   area ??= bbox || polygon ? parseArea({ bbox, polygon }) : undefined
   const own = { ...options, area, zooms, scheme, selected: selectorOf(area, zooms) }
   const url = urlOf(name)
-  const kind = url ? urlKinds.find(candidate => candidate.recognisesUrl(url, own)) : await kindOfFile(name)
+  const kind = url ? urlKinds.find(candidate => candidate.recognisesUrl(url, own)) : await kindOf(name)
   if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
   return kind.open(name, own)
 }
@@ -104,14 +104,21 @@ export async function openSource (name, { bbox, polygon, area, zooms, scheme, ..
 export const selectorOf = (area, zooms) => (/** @type {number} */ z, /** @type {number} */ x, /** @type {number} */ y) =>
   (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))
 
+/** @param {string} name */
+export const isUrl = name => /^https?:\/\//i.test(name)
+
 function urlOf (name) {
-  if (!/^https?:\/\//i.test(name)) return undefined
+  if (!isUrl(name)) return undefined
   if (!URL.canParse(name)) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
   return new URL(name)
 }
 
-/** @returns {Promise<FileKind | undefined>} */
-async function kindOfFile (name) {
+/**
+ * What a file or folder is to be read as, if it is anything tiles can be read from.
+ * @param {string} name
+ * @returns {Promise<FileKind | undefined>}
+ */
+export async function kindOf (name) {
   let stats, begin
   try {
     stats = await stat(name)

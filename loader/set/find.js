@@ -1,0 +1,82 @@
+// Which files and folders a dated set consists of.
+import { readdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { TilecouchError, compareIds } from '../../core/index.js'
+import { isUrl, kindOf } from '../sources/index.js'
+
+const ZOOM = /^([12]?\d|30)$/
+const PATTERN = /[*?]/
+
+// hidden files; what programs keep beside a database or leave of unfinished work
+const BESIDE = /^\.|-(wal|shm|journal)$|\.(part|tmp|lock|bak)$|\.part-|~$/
+
+/**
+ * @param {string[]} names
+ * @returns {Promise<{paths: string[], passedOver: string[]}>} passedOver: lay among them, and is no source
+ */
+export async function findSources (names) {
+  /** @type {Map<string, string>} by where they are: two patterns may name the same */
+  const paths = new Map()
+  const passedOver = new Set()
+  for (const name of names) {
+    const found = await expand(name)
+    for (const one of found.paths) paths.set(isUrl(one) ? one : path.resolve(one), one)
+    for (const one of found.passedOver) passedOver.add(one)
+  }
+  return { paths: [...paths.values()], passedOver: [...passedOver] }
+}
+
+async function expand (name) {
+  if (isUrl(name)) return { paths: [name], passedOver: [] }
+  const stats = await statOf(name)
+  if (!stats && PATTERN.test(path.basename(name))) return among(path.dirname(name), matching(name), name)
+  if (!stats) throw new TilecouchError('SOURCE_NOT_FOUND', { value: name })
+  return stats.isDirectory() && !await isTileFolder(name) ? among(name, () => true, name) : { paths: [name], passedOver: [] }
+}
+
+async function statOf (name) {
+  try {
+    return await stat(name)
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
+  }
+}
+
+/** The test of a pattern such as surveys/*.mbtiles, for shells that have none. */
+function matching (pattern) {
+  const source = path.basename(pattern).replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.')
+  const test = new RegExp(`^${source}$`, 's')
+  return name => test.test(name)
+}
+
+/** What lies in a folder and is a source. */
+async function among (folder, matches, name) {
+  const paths = []
+  const passedOver = []
+  for (const child of (await list(folder)).filter(matches)) {
+    const one = path.join(folder, child)
+    if (BESIDE.test(child) || !await isSource(one)) passedOver.push(one)
+    else paths.push(one)
+  }
+  if (!paths.length) throw new TilecouchError(passedOver.length ? 'SOURCE_EMPTY' : 'SOURCE_NOT_FOUND', { value: name })
+  return { paths, passedOver }
+}
+
+const isSource = async name => (await statOf(name))?.isDirectory() ? isTileFolder(name) : Boolean(await kindOf(name))
+
+/** Whether there are zooms in a folder. */
+async function isTileFolder (name) {
+  for (const child of await list(name)) {
+    if (ZOOM.test(child) && (await statOf(path.join(name, child)))?.isDirectory()) return true
+  }
+  return false
+}
+
+async function list (folder) {
+  try {
+    return (await readdir(folder)).sort(compareIds)
+  } catch (error) {
+    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: folder }) : new TilecouchError('SOURCE_UNREADABLE', { value: folder, why: error.message })
+  }
+}
