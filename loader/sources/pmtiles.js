@@ -3,14 +3,14 @@
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { Spool } from '../spool.js'
+import { LocalFile } from './file.js'
+import { recogniser } from './magic.js'
 import { layerFieldsOf, timeOf } from './metadata.js'
 import { Archive } from './pmtiles/archive.js'
-import { LocalFile } from './pmtiles/file.js'
-import { MAGIC } from './pmtiles/header.js'
 import { RemoteFile } from './pmtiles/remote.js'
+import { reading } from './reading.js'
 
-/** @type {(name: string, stats: import('node:fs').Stats, begin: Buffer) => boolean} */
-export const recognises = (name, stats, begin) => stats.isFile() && (begin.toString('latin1', 0, MAGIC.length) === MAGIC || /\.pmtiles$/i.test(name))
+export const recognises = recogniser('pmtiles', /\.pmtiles$/i)
 
 /** @param {URL} url */
 export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
@@ -23,7 +23,7 @@ export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
 export async function open (name, options) {
   if (options.scheme === 'tms') throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: options.scheme, why: 'PMTiles always count rows from the north' })
   const remote = /^https?:\/\//i.test(name)
-  const file = remote ? await RemoteFile.open(name, options) : openLocal(name)
+  const file = remote ? await RemoteFile.open(name, options) : await reading(name, async () => new LocalFile(name))
   /** @type {Spool | undefined} */
   let spool
   const close = async () => {
@@ -46,14 +46,6 @@ export async function open (name, options) {
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-function openLocal (name) {
-  try {
-    return new LocalFile(name)
-  } catch (error) {
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
   }
 }
 

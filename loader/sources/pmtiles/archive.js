@@ -1,10 +1,10 @@
 // An open PMTiles archive: its header, its directories as a list of tiles, its tiles.
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { TilecouchError, inspectTile } from '../../../core/index.js'
+import { breather, invalid, reading } from '../reading.js'
 import { unpack } from '../unpack.js'
 import { Blocks } from './blocks.js'
 import { walkDirectories } from './directory.js'
@@ -14,8 +14,7 @@ import { RemoteFile } from './remote.js'
 
 export const archiveDefaults = {
   tile: 64e6, // bytes of a tile, packed or not
-  metadata: 16e6, // bytes of the metadata
-  breath: 10000 // tiles listed before others may go on
+  metadata: 16e6 // bytes of the metadata
 }
 
 const packed = promisify(gzip)
@@ -27,16 +26,16 @@ export class Archive {
   #header
   #spool
 
-  /** @param {import('./file.js').LocalFile | RemoteFile} file @param {string} name for messages */
+  /** @param {import('../file.js').LocalFile | RemoteFile} file @param {string} name for messages */
   constructor (file, name) {
     this.#file = file
     this.#name = name
   }
 
   async describe () {
-    this.#header = await this.#checked(async () => parseHeader(await this.#file.read(0, Math.min(HEADER_BYTES, this.#file.size)), this.#file.size))
+    this.#header = await reading(this.#name, async () => parseHeader(await this.#file.read(0, Math.min(HEADER_BYTES, this.#file.size)), this.#file.size))
     if (this.#header.type === 'mlt') throw new TilecouchError('SOURCE_UNREADABLE', { value: this.#name, why: 'it holds MapLibre tiles (MLT), which a store does not keep' })
-    return { header: this.#header, metadata: await this.#checked(() => this.#metadata(this.#header)) }
+    return { header: this.#header, metadata: await reading(this.#name, () => this.#metadata(this.#header)) }
   }
 
   async #metadata ({ metadata: { offset, length }, packing }) {
@@ -65,16 +64,18 @@ export class Archive {
     this.#spool = spool
     const wanted = idSelection({ area, zooms })
     const blocks = this.#file instanceof RemoteFile ? new Blocks(this.#header.data.length) : undefined
-    await this.#checked(async () => {
-      let count = 0
+    const breathe = breather(signal)
+    await reading(this.#name, async () => {
       for await (const entries of walkDirectories(this.#file, this.#header, wanted.any)) {
         for (const { id, run, offset, length } of entries) {
-          const before = count
+          let any = false
           for (const [z, x, y] of wanted.tiles(id, id + run)) {
             spool.add(z, x, y, offset, length)
-            if (++count % archiveDefaults.breath === 0) await breathe(signal)
+            any = true
+            const pause = breathe()
+            if (pause) await pause
           }
-          if (count > before) blocks?.add(offset, length)
+          if (any) blocks?.add(offset, length)
         }
       }
     })
@@ -125,16 +126,8 @@ export class Archive {
     return type === 'mvt' || (type === 'unknown' && !isImage(content)) ? packed(content) : content
   }
 
-  async #checked (work) {
-    try {
-      return await work()
-    } catch (error) {
-      throw error instanceof TilecouchError ? error : this.#invalid(error.message, error)
-    }
-  }
-
   #invalid (why, cause) {
-    return new TilecouchError('ARCHIVE_INVALID', { file: this.#name, why }, { cause })
+    return invalid(this.#name, why, cause)
   }
 }
 
@@ -144,9 +137,4 @@ function isImage (bytes) {
   } catch {
     return false
   }
-}
-
-async function breathe (signal) {
-  await setImmediate()
-  if (signal?.aborted) throw new TilecouchError('ABORTED')
 }

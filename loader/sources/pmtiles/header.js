@@ -3,7 +3,7 @@ import { bytesToHeader } from 'pmtiles'
 import { canUnpack } from '../unpack.js'
 
 export const HEADER_BYTES = 127
-export const MAGIC = 'PMTiles'
+const MAGIC = 'PMTiles'
 
 const compressions = ['none', 'none', 'gzip', 'brotli', 'zstd'] // unknown counts as none: what the bytes are is seen from them
 const types = ['unknown', 'mvt', 'png', 'jpeg', 'webp', 'avif', 'mlt']

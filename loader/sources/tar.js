@@ -1,0 +1,137 @@
+// A tar of tile files, in gzip or not. It can only be read from beginning to end, so that it is unpacked into temporary files
+// once. Nothing is written to the names in it.
+import { createReadStream } from 'node:fs'
+import path from 'node:path'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { Parser } from 'tar'
+import { Spool } from '../spool.js'
+import { LocalFile } from './file.js'
+import { Listing, listingDefaults } from './listing.js'
+import { recogniser } from './magic.js'
+import { breather, invalid, reading } from './reading.js'
+
+const CHUNK = 256 * 1024 // bytes read from the file at once
+const FILES = new Set(['File', 'OldFile', 'ContiguousFile']) // links, devices, folders and sparse files are none
+const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) // warnings of the parser
+const BEHIND = 64e6 // bytes behind the end that are read
+const TOO_LARGE = -1 // instead of the place of a tile that is not kept
+
+export const recognises = recogniser('tar', /\.(?:tar|tgz|tar\.gz)$/i)
+
+/**
+ * @param {string} name
+ * @param {import('./index.js').SourceOptions} options
+ * @returns {Promise<import('./index.js').Source>}
+ */
+export async function open (name, options) {
+  const spool = await Spool.open()
+  return reading(name, async () => {
+    try {
+      const listing = new Listing(name, options)
+      await unpackInto(spool, name, listing, options.signal)
+      return await listing.source({ name: path.basename(path.resolve(name)), tiles: () => tiles(name, spool), total: spool.count(), close: () => spool.close() })
+    } catch (error) {
+      await spool.close()
+      throw error
+    }
+  })
+}
+
+async function unpackInto (spool, name, listing, signal) {
+  const breathe = breather(signal)
+  let failure
+  let ended = false
+  const parser = new Parser({
+    filter: (_, entry) => FILES.has(/** @type {any} */ (entry).type),
+    onwarn (code, message) {
+      // others are remarks, such as of a time before 1970
+      if (SERIOUS.has(code)) failure ??= new Error(String(message))
+    },
+    onReadEntry (entry) {
+      try {
+        keep(entry, spool, listing)
+      } catch (error) {
+        failure ??= error
+        entry.resume()
+      }
+    }
+  })
+  parser.on('eof', () => { ended = true })
+  let behind = 0
+  for await (const chunk of bytesOf(name)) {
+    if (!ended) parser.write(chunk)
+    // the check sum of gzip comes last; but what is behind the end may be endless
+    else if ((behind += chunk.length) > BEHIND) break
+    if (failure) throw failure
+    const pause = breathe()
+    if (pause) await pause
+  }
+  parser.end()
+  if (failure) throw failure
+  if (!ended) throw new Error('it ends without an end mark: it was cut off')
+}
+
+function bytesOf (name) {
+  const file = createReadStream(name, { highWaterMark: CHUNK })
+  // errors are for who reads the last of them
+  return beginsAsGzip(name) ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file
+}
+
+function beginsAsGzip (name) {
+  const file = new LocalFile(name)
+  try {
+    return file.size > 1 && file.readSync(0, 2).readUInt16BE() === 0x1f8b
+  } finally {
+    file.close()
+  }
+}
+
+function keep (entry, spool, listing) {
+  const tile = listing.tile(entry.path)
+  if (!tile) {
+    let kept = false
+    listing.note(entry.path, () => {
+      kept = true
+      return beside(entry, spool)
+    })
+    if (!kept) entry.resume()
+  } else if (entry.size > listingDefaults.tile) {
+    spool.add(tile.z, tile.x, tile.y, TOO_LARGE, entry.size)
+    entry.resume()
+  } else append(entry, spool, offset => spool.add(tile.z, tile.x, tile.y, offset, entry.size))
+}
+
+function append (entry, spool, then) {
+  let offset = 0
+  let length = 0
+  entry.on('data', bytes => {
+    const at = spool.append(bytes)
+    if (!length) offset = at
+    length += bytes.length
+  })
+  entry.on('end', () => then(offset))
+}
+
+function beside (entry, spool) {
+  let offset = 0
+  append(entry, spool, at => { offset = at })
+  return {
+    length: entry.size,
+    async * stream () {
+      for (let at = 0; at < entry.size; at += CHUNK) yield spool.slice(offset + at, Math.min(CHUNK, entry.size - at))
+    }
+  }
+}
+
+/** @returns {AsyncGenerator<import('./index.js').SourceTile>} in the order of their ids */
+async function * tiles (name, spool) {
+  // of a tile that is there several times, the last counts: so tar brings files up to date
+  for await (const { z, x, y, fields: [offset, length] } of spool.tiles()) {
+    const read = () => {
+      if (offset === TOO_LARGE) throw invalid(name, `${z}/${x}/${y} has ${length} bytes`)
+      return spool.slice(offset, length)
+    }
+    yield { z, x, y, read }
+  }
+}
