@@ -74,6 +74,7 @@ class PmtilesTarget {
 
   /** @param {import('./facts.js').Facts} facts */
   async finish (facts) {
+    if (!facts.tiles) throw this.#unwritable('PMTiles have to have tiles')
     await this.#gathered.flush()
     const result = await assemble(this.#part, this.#gathered, this.#options, facts, types => this.#check(types))
     await rename(this.#part, this.#file)

@@ -5,6 +5,7 @@ import { gzipSync, gunzipSync } from 'node:zlib'
 import { FileSource, PMTiles, zxyToTileId } from 'pmtiles'
 import sharp from 'sharp'
 import { random } from '../../bench/tiles.js'
+import { Facts } from '../../loader/export/facts.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { checkArchive } from './pmtiles-archive.js'
@@ -183,7 +184,7 @@ describe('a PMTiles archive', () => {
     const { target, stop } = await begin(folder.dir, [])
     await assert.rejects(target.add({ ...tile(0, 0, 0, png(1)), bytes: Buffer.alloc(0) }), { code: 'EMPTY_IMAGE' })
     await assert.rejects(target.add({ ...tile(0, 0, 0, png(1)), type: 'text/html' }), { code: 'TARGET_UNWRITABLE', message: /text\/html/ })
-    await assert.rejects(target.finish({}), { code: 'TARGET_UNWRITABLE', message: /have to have tiles/ })
+    await assert.rejects(target.finish(new Facts()), { code: 'TARGET_UNWRITABLE', message: /have to have tiles/ })
     assert.throws(() => target.gone({ z: 3, x: 1, y: 2 }), { code: 'TARGET_UNWRITABLE', message: /cannot say that a tile is gone, as 3\/1\/2 is/ })
     await stop()
     assert.deepEqual(readdirSync(folder.dir), [], 'nothing is left of it')

@@ -3,7 +3,6 @@
 import { open, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { TilecouchError } from '../../../core/index.js'
 import { copyPieces } from './copy.js'
 import { buildDirectories } from './directory.js'
 import { Entries } from './entries.js'
@@ -75,7 +74,6 @@ async function lay (gathered, entries) {
     }
     await setImmediate() // others want to work, too
   }
-  if (!entry) throw new TilecouchError('TARGET_UNWRITABLE', { value: part, why: 'PMTiles have to have tiles' })
   entries.push(entry)
   gathered.forgetPlaces()
   counts.entries = entries.count
