@@ -1,0 +1,258 @@
+// Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of changes, or
+// a step of a comparison of everything. What is read later is written later, so no file ever goes back in time.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { STORE_ID, TilecouchError, compareIds } from '../../core/index.js'
+import { Follower, isGood, placeOf } from '../store/follow.js'
+import { readChanges, readTiles } from './changes.js'
+import { bootOf, keep, readKept } from './place.js'
+import { Scan } from './scan.js'
+
+export const keeperDefaults = {
+  gather: 150, // milliseconds for which changes are gathered: those of one load come together
+  round: 500, // tiles read and settled at once
+  look: 1000, // milliseconds between two looks at how it goes, when nothing happens
+  keepEvery: 10000, // milliseconds after which the place is kept although nothing of the layer has changed
+  longestWait: 5000, // milliseconds between two tries while the store is away
+  mostTouched: 500000, // tiles that may change during a comparison; then changes wait for its end
+  mostMissing: 5 // rounds in which a version that is listed may be nowhere, before it is left out
+}
+
+/** What passes: the store is waited for. A layer that is not there may come back, and its trees may be the last copy. */
+const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'LAYER_NOT_FOUND'])
+
+export class Keeper {
+  /** @type {Scan | undefined} */
+  #scan
+  #covered = new Set() // times of the trees that the comparison is of
+  #place = /** @type {import('../store/follow.js').Place} */ (/** @type {unknown} */ (undefined))
+  #keptAt = 0
+  #whole = false
+  #store = '' // which one the files are of
+  #boot = ''
+  #reset = false
+  /** @type {Map<string, number>} */
+  #missing = new Map()
+  /** @type {Follower | undefined} */
+  #follower
+  #trouble
+  #told = ''
+  #wake = () => {}
+
+  /**
+   * @param {object} parts
+   * @param {import('../store/index.js').Store} parts.store
+   * @param {import('./paths.js').Paths} parts.paths
+   * @param {import('./trees.js').Trees} parts.trees
+   * @param {import('./settle.js').Settler} parts.settler
+   * @param {import('./changes.js').Changes} parts.changes
+   * @param {string} parts.selection see selectionOf
+   * @param {import('../store/list.js').ListOptions} parts.listing
+   * @param {AbortSignal} [parts.signal]
+   * @param {(tally: import('./settle.js').Tally) => void} [parts.onProgress]
+   * @param {(state: {state: 'comparing' | 'following' | 'away', error?: any}) => void} [parts.onState]
+   * @param {Partial<typeof keeperDefaults>} [parts.limits]
+   */
+  constructor ({ store, paths, trees, settler, changes, selection, listing, signal, onProgress, onState, limits }) {
+    this.limits = { ...keeperDefaults, ...limits }
+    this.store = store
+    this.paths = paths
+    this.trees = trees
+    this.settler = settler
+    this.changes = changes
+    this.selection = selection
+    this.listing = listing
+    this.signal = signal
+    this.onProgress = onProgress
+    this.onState = onState
+  }
+
+  /** Whether everything was right at some moment. */
+  get isWhole () {
+    return this.#whole && !this.#scan
+  }
+
+  /** @param {{follow: boolean, adopted: boolean}} options adopted: files are there, and nothing that says of which store */
+  async run ({ follow, adopted }) {
+    try {
+      await this.#begin(adopted)
+      if (follow) this.#listen()
+      for (let tries = 0; ;) {
+        try {
+          if (this.signal?.aborted) throw new TilecouchError('ABORTED')
+          if (await this.#next(follow)) return
+          this.#trouble = undefined
+          tries = 0
+        } catch (error) {
+          if (!follow || !PASSING.has(error.code)) throw error
+          this.#trouble = error
+          this.#tell()
+          await this.#pause(Math.min(250 * 2 ** tries++, this.limits.longestWait))
+        }
+      }
+    } finally {
+      await this.#follower?.close()
+      await this.#scan?.close().catch(() => {})
+      await this.trees.close()
+    }
+  }
+
+  /** One thing. @returns {Promise<boolean>} whether there is nothing more to do */
+  async #next (follow) {
+    this.#tell()
+    if (this.#reset) await this.#begin(false)
+    if (!this.#isCovered()) await this.#compare(!this.#whole)
+    const adrift = this.#follower && !this.#follower.isAnchored
+    const crowded = this.#scan && this.#scan.touched.size > this.limits.mostTouched
+    if (this.changes.any && !adrift && !crowded) {
+      if (follow && !this.#scan) await this.#pause(this.limits.gather)
+      await this.#round()
+    } else if (this.#scan) await this.#step()
+    else if (follow) await this.#idle()
+    else return !await this.#catchUp()
+    return false
+  }
+
+  /** Looks what is there and where to go on. */
+  async #begin (adopted) {
+    const { store, paths } = this
+    await store.layer(paths.layer)
+    this.#reset = false
+    const kept = await readKept(paths.state)
+    const there = placeOf(await store.info())
+    // loading a store again makes it another one; a restart, or a replica, does not
+    const made = (await store.couch.get(STORE_ID))?.created ?? `in ${there.identity}`
+    this.#boot = await bootOf()
+    this.settler.trust = kept ? kept.store === made : !adopted
+    this.#store = made
+    this.#whole = Boolean(kept?.whole && kept.store === made && kept.selection === this.selection && kept.boot === this.#boot && isGood(kept.place, there))
+    // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
+    this.#place = this.#whole && kept ? kept.place : this.#follower?.place ?? there
+    await this.#keep()
+    await this.trees.arrange()
+    if (!this.#whole) await this.#compare(true)
+  }
+
+  #listen () {
+    this.#follower = new Follower(this.store, {
+      place: this.#place,
+      onChange: ({ id }) => {
+        this.changes.add(id)
+        this.#wake()
+      },
+      onReset: () => {
+        this.#reset = Boolean(this.#follower?.isAnchored)
+        this.#wake()
+      }
+    })
+    this.#follower.start()
+  }
+
+  async #round () {
+    const batch = this.changes.take()
+    const place = this.#follower?.place ?? this.#place
+    try {
+      if (batch.overflow) await this.#compare(true)
+      if (batch.editions) await this.trees.arrange()
+      const ids = [...batch.tiles].sort(compareIds)
+      for (let at = 0; at < ids.length; at += this.limits.round) await this.#settle(ids.slice(at, at + this.limits.round))
+    } catch (error) {
+      this.changes.restore(batch)
+      throw error
+    }
+    this.#place = place
+    await this.#keep()
+  }
+
+  async #settle (ids) {
+    for (const id of ids) this.#scan?.touched.add(id)
+    const tiles = await readTiles(this.store.couch, ids, this.signal)
+    await this.trees.heed(new Set(tiles.flatMap(({ versions }) => versions.map(({ time }) => time))))
+    const again = await this.settler.settle(tiles, this.trees.list)
+    for (const id of ids) if (!again.includes(id)) this.#missing.delete(id)
+    for (const id of again) this.#again(id)
+    this.onProgress?.(this.settler.tally)
+  }
+
+  #again (id) {
+    const times = (this.#missing.get(id) ?? 0) + 1
+    this.#missing.set(id, times)
+    if (times <= this.limits.mostMissing) this.changes.tiles.add(id)
+    else this.settler.fail({ id, reason: 'the store lists a version that it does not have' })
+  }
+
+  /** @param {boolean} everything or only the trees that are not whole */
+  async #compare (everything) {
+    await this.#scan?.close()
+    if (everything && this.#whole) {
+      this.#whole = false
+      await this.#keep()
+    }
+    this.#covered = new Set(this.trees.unfinished.map(({ time }) => time))
+    this.#scan = new Scan(this.store, this.paths.layer, this.settler, {
+      trees: () => this.trees.list, check: tree => everything || !tree.whole, ...this.listing, signal: this.signal
+    })
+  }
+
+  #isCovered () {
+    return this.trees.unfinished.every(({ time }) => this.#scan && this.#covered.has(time))
+  }
+
+  async #step () {
+    const { done, again } = await /** @type {Scan} */ (this.#scan).step()
+    for (const id of again) this.#again(id)
+    this.onProgress?.(this.settler.tally)
+    if (!done) return
+    if (this.changes.tiles.size) await this.#round()
+    if (!this.#isCovered()) return
+    this.#scan = undefined
+    await this.trees.finish()
+    this.#whole = true
+    this.settler.trust = true
+    await this.#keep()
+  }
+
+  async #idle () {
+    const place = this.#follower?.place
+    if (place && place.since !== this.#place.since && Date.now() - this.#keptAt > this.limits.keepEvery) {
+      this.#place = place
+      await this.#keep()
+    }
+    await this.#pause(this.limits.look, true)
+  }
+
+  /** Without following: what has changed since the place. @returns {Promise<boolean>} whether anything has */
+  async #catchUp () {
+    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange: id => this.changes.add(id) })
+    this.#place = { ...this.#place, since }
+    if (!this.changes.any) await this.#keep()
+    return this.changes.any
+  }
+
+  async #keep () {
+    this.#keptAt = Date.now()
+    const store = this.settler.trust ? this.#store : ''
+    await keep(this.paths.state, { place: this.#place, whole: this.#whole, selection: this.selection, store, boot: this.#boot }, this.paths.tmp)
+  }
+
+  /** @param {boolean} [wakes] ends when something is heard */
+  async #pause (ms, wakes = false) {
+    const heard = new AbortController()
+    const stop = () => heard.abort()
+    if (wakes) this.#wake = stop
+    this.signal?.addEventListener('abort', stop)
+    if (this.signal?.aborted || (wakes && (this.changes.any || this.#reset))) stop()
+    await sleep(ms, undefined, { signal: heard.signal }).catch(() => {})
+    this.signal?.removeEventListener('abort', stop)
+    this.#wake = () => {}
+  }
+
+  #tell () {
+    if (!this.onState || !this.#follower) return
+    const { up, error } = this.#follower.state
+    const trouble = this.#trouble?.code ?? error
+    const state = this.#trouble || (!up && error) ? 'away' : this.#scan ? 'comparing' : up ? 'following' : ''
+    if (!state || this.#told === `${state} ${state === 'away' ? trouble : ''}`) return
+    this.#told = `${state} ${state === 'away' ? trouble : ''}`
+    this.onState({ state, ...(state === 'away' && { error: trouble, reason: this.#trouble?.message }) })
+  }
+}

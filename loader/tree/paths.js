@@ -1,0 +1,81 @@
+// Where things lie in a folder of trees, and what may be written there. What the addresses of tiles do not name is kept apart:
+//
+//   osm/…  osm@2024-03-01T00:00:00Z/…  osm@2024 -> osm@2024-03-01T00:00:00Z     trees and links
+//   .tilecouch/osm.json       up to where the changes of the store are in the trees
+//   .tilecouch/osm.lock       who writes them
+//   .tilecouch/osm/tmp        files that are being written
+//   .tilecouch/osm/new        trees that are not whole yet
+//   .tilecouch/osm/trash      trees that are being removed
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { formatReference, formats, isExactTime } from '../../core/index.js'
+
+export const HIDDEN = '.tilecouch'
+
+/** The ends of names that tiles have, the commonest first. */
+export const EXTENSIONS = Object.values(formats).map(({ ext }) => ext)
+
+const TILE_FILE = new RegExp(`^(0|[1-9]\\d{0,9})\\.(${EXTENSIONS.join('|')})$`)
+const PERIOD = /^\d{4}(-\d\d(-\d\d)?)?$/
+
+/** Row and extension of a file's name, or nothing. @returns {{y: number, ext: string} | undefined} */
+export function parseTileFile (name) {
+  const match = TILE_FILE.exec(name)
+  return match ? { y: +match[1], ext: match[2] } : undefined
+}
+
+export class Paths {
+  /** @param {string} folder @param {string} layer */
+  constructor (folder, layer) {
+    this.folder = folder
+    this.layer = layer
+    this.hidden = path.join(folder, HIDDEN)
+    this.state = path.join(this.hidden, `${layer}.json`)
+    this.lock = path.join(this.hidden, `${layer}.lock`)
+    this.tmp = path.join(this.hidden, layer, 'tmp')
+    this.unfinished = path.join(this.hidden, layer, 'new')
+    this.trash = path.join(this.hidden, layer, 'trash')
+  }
+
+  /** @param {string} [time] exact or a period; the present without one */
+  tree (time) {
+    return path.join(this.folder, formatReference(this.layer, time))
+  }
+
+  /** @param {string} time exact */
+  unfinishedTree (time) {
+    return path.join(this.unfinished, formatReference(this.layer, time))
+  }
+
+  /** Folders that must be there, without what a process that was killed left in them. */
+  async prepare () {
+    for (const dir of [this.tmp, this.trash]) await rm(dir, { recursive: true, force: true })
+    for (const dir of [this.tmp, this.trash, this.unfinished]) await mkdir(dir, { recursive: true })
+  }
+
+  /**
+   * What the folder has of this layer.
+   * @returns {Promise<{present: boolean, trees: string[], links: string[]}>} trees: exact times; links: periods, whatever they lead to
+   */
+  async look () {
+    const found = { present: false, trees: /** @type {string[]} */ ([]), links: /** @type {string[]} */ ([]) }
+    for (const name of await names(this.folder)) {
+      if (name === this.layer) found.present = true
+      if (!name.startsWith(`${this.layer}@`)) continue
+      const time = name.slice(this.layer.length + 1)
+      if (isExactTime(time)) found.trees.push(time)
+      else if (PERIOD.test(time)) found.links.push(time)
+    }
+    return found
+  }
+}
+
+/** The names in a folder; none when it is not there. @returns {Promise<string[]>} */
+export async function names (dir) {
+  try {
+    return await readdir(dir)
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw error
+  }
+}

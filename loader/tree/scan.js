@@ -1,0 +1,146 @@
+// Compares whole trees with the whole layer, some tiles at a time, so that changes of the store can be seen to in between.
+// Both come column by column in the order of ids, and what the store does not have is removed from the trees.
+import path from 'node:path'
+import { tileId } from '../../core/index.js'
+import { names, parseTileFile } from './paths.js'
+
+export const CHUNK = 1000 // tiles a step
+
+/** @typedef {import('./trees.js').Tree} Tree */
+/** @typedef {{z: number, x: number, rows: Set<number>, listed: Map<Tree, Promise<Map<number, string[]>>>}} Column rows: those the store has */
+
+export class Scan {
+  /** Tiles that somebody else has seen to since this began: what is known of them here may be older. @type {Set<string>} */
+  touched = new Set()
+  #tiles
+  #last = false
+  /** @type {Column | undefined} */
+  #column
+  /** Columns of the zoom that the store has. */
+  #columns = new Set()
+  #zooms = new Set()
+
+  /**
+   * @param {import('../store/index.js').Store} store
+   * @param {string} layer
+   * @param {import('./settle.js').Settler} settler
+   * @param {object} options
+   * @param {() => Tree[]} options.trees all there are
+   * @param {(tree: Tree) => boolean} options.check those to be looked at
+   * @param {import('../../core/area.js').Area} [options.area]
+   * @param {import('../../core/grid.js').Zooms} [options.zooms]
+   * @param {AbortSignal} [options.signal]
+   */
+  constructor (store, layer, settler, { trees, check, ...listing }) {
+    this.layer = layer
+    this.settler = settler
+    this.trees = trees
+    this.check = check
+    this.#tiles = store.listTiles(layer, listing)
+  }
+
+  /** @returns {Promise<{done: boolean, again: string[]}>} again: tiles that changed meanwhile */
+  async step () {
+    const chunk = await this.#take()
+    const trees = this.trees()
+    const check = trees.filter(this.check)
+    const settled = []
+    const ended = []
+    for (const tile of chunk) {
+      const column = this.#columnOf(tile, ended)
+      column.rows.add(tile.y)
+      if (!this.touched.has(tile.id)) settled.push({ tile, column })
+    }
+    const columns = new Map(settled.map(({ tile, column }) => [tile, column]))
+    const again = await this.settler.settle(settled.map(({ tile }) => tile), trees, {
+      check,
+      names: (tree, tile) => this.#names(tree, tile, columns.get(/** @type {any} */ (tile)))
+    })
+    if (this.#last && this.#column) ended.push(this.#column)
+    for (const column of ended) await this.#endColumn(column, check)
+    if (this.#last) await this.#endZooms(check)
+    return { done: this.#last, again }
+  }
+
+  async close () {
+    await this.#tiles.return(undefined)
+  }
+
+  async #take () {
+    const chunk = []
+    while (chunk.length < CHUNK && !this.#last) {
+      const { done, value } = await this.#tiles.next()
+      if (done) this.#last = true
+      else chunk.push(value)
+    }
+    return chunk
+  }
+
+  /** @returns {Column} */
+  #columnOf ({ z, x }, ended) {
+    const column = this.#column
+    if (column && column.z === z && column.x === x) return column
+    if (column) ended.push(column)
+    return (this.#column = { z, x, rows: new Set(), listed: new Map() })
+  }
+
+  /** @param {Tree} tree @param {{y: number}} tile @param {Column | undefined} column */
+  async #names (tree, { y }, column) {
+    if (!column) return []
+    const { z, x } = column
+    if (!column.listed.has(tree)) column.listed.set(tree, this.#list(tree, z, x))
+    return (await column.listed.get(tree))?.get(y) ?? []
+  }
+
+  /** The files of a column, by row. @returns {Promise<Map<number, string[]>>} */
+  async #list ({ root }, z, x) {
+    const dir = path.join(root, `${z}`, `${x}`)
+    const rows = new Map()
+    for (const name of await names(dir)) {
+      const parsed = parseTileFile(name)
+      if (!parsed) continue
+      const files = rows.get(parsed.y)
+      if (files) files.push(path.join(dir, name))
+      else rows.set(parsed.y, [path.join(dir, name)])
+    }
+    return rows
+  }
+
+  async #endColumn ({ z, x, rows, listed }, check) {
+    for (const tree of check) await this.#sweep(tree, z, x, await (listed.get(tree) ?? this.#list(tree, z, x)), rows)
+    if (!this.#zooms.has(z)) {
+      await this.#endZoom(check)
+      this.#zooms.add(z)
+    }
+    this.#columns.add(`${z}/${x}`)
+  }
+
+  async #sweep (tree, z, x, found, rows) {
+    for (const [y, files] of found) {
+      if (rows.has(y) || this.touched.has(tileId(this.layer, z, x, y))) continue
+      for (const file of files) await this.settler.remove(file, tree)
+    }
+  }
+
+  /** Columns that the trees have and the store has not, of the zoom before. */
+  async #endZoom (check) {
+    const [z] = [...this.#zooms].slice(-1)
+    if (z !== undefined) for (const tree of check) await this.#sweepZoom(tree, z)
+    this.#columns.clear()
+  }
+
+  async #endZooms (check) {
+    await this.#endZoom(check)
+    for (const tree of check) {
+      for (const z of await names(tree.root)) if (isNumber(z) && !this.#zooms.has(+z)) await this.#sweepZoom(tree, +z)
+    }
+  }
+
+  async #sweepZoom (tree, z) {
+    for (const x of await names(path.join(tree.root, `${z}`))) {
+      if (isNumber(x) && !this.#columns.has(`${z}/${x}`)) await this.#sweep(tree, z, +x, await this.#list(tree, z, +x), new Set())
+    }
+  }
+}
+
+const isNumber = name => /^(0|[1-9]\d{0,9})$/.test(name)

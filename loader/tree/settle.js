@@ -1,0 +1,201 @@
+// Makes some tiles in the trees what the store says they are: what is right is left alone, what another tree has is linked,
+// what none has is fetched once. May be stopped at any moment and done again.
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import pMap from 'p-map'
+import { asOf, inspectTile } from '../../core/index.js'
+import { EXTENSIONS } from './paths.js'
+import { look } from './files.js'
+
+const AT_ONCE = 16 // tiles whose files are looked at, or written
+const MOST_FAILURES = 100 // that are kept; all are counted
+
+/**
+ * @typedef {import('./trees.js').Tree} Tree
+ * @typedef {import('../store/list.js').Listed & {time: string, digest?: string}} Version
+ * @typedef {{id: string, z: number, x: number, y: number, versions: Version[]}} Tile versions: oldest first
+ * @typedef {{file: string, stat: import('node:fs').Stats}} Found
+ * @typedef {(tree: Tree, tile: Tile) => Promise<string[]>} Names the files that a tile has in a tree
+ * @typedef {{tile: Tile, version: Version, lacking: Tree[], extra: [Tree, string][], holder?: string}} Job
+ *
+ * @typedef {object} Tally
+ * @property {number} tiles looked at, in all trees together
+ * @property {number} kept files that were right
+ * @property {number} written files that were fetched
+ * @property {number} bytes of them
+ * @property {number} linked names that others of these files got
+ * @property {number} copied files that could not be linked
+ * @property {number} removed
+ * @property {number} failed tiles that are no image a file server could give
+ */
+
+/** What a tree shows of a tile. @param {Tile} tile @param {Tree} tree @returns {Version | undefined} */
+export function shownIn ({ versions }, { time }) {
+  const newest = versions[versions.length - 1]
+  const version = time === undefined ? (newest?.current ? newest : undefined) : asOf(versions, time)
+  return version?.gone ? undefined : version
+}
+
+/** The files of a tile, when nobody has listed its folder. @type {Names} */
+export async function candidates ({ root }, { z, x, y }) {
+  return EXTENSIONS.map(ext => path.join(root, `${z}`, `${x}`, `${y}.${ext}`))
+}
+
+export class Settler {
+  /** @type {Tally} */
+  tally = { tiles: 0, kept: 0, written: 0, bytes: 0, linked: 0, copied: 0, removed: 0, failed: 0 }
+  /** @type {{id: string, time?: string, reason: string}[]} the first of them */
+  failures = []
+
+  /**
+   * @param {import('../store/index.js').Store} store
+   * @param {import('./files.js').Files} files
+   * @param {{signal?: AbortSignal}} [options]
+   */
+  constructor (store, files, { signal } = {}) {
+    this.store = store
+    this.files = files
+    this.signal = signal
+    /** Whether time and size say which version a file is; not when it may be that of another store. */
+    this.trust = true
+  }
+
+  /**
+   * @param {Tile[]} tiles each once
+   * @param {Tree[]} trees all there are
+   * @param {object} [options]
+   * @param {Tree[]} [options.check] those that may be wrong
+   * @param {Names} [options.names]
+   * @returns {Promise<string[]>} ids of tiles that changed meanwhile and have to be read again
+   */
+  async settle (tiles, trees, { check = trees, names = candidates } = {}) {
+    if (!this.trust) await this.#learnDigests(tiles)
+    const jobs = (await pMap(tiles, tile => this.#compare(tile, trees, check, names), { concurrency: AT_ONCE })).flat()
+    this.tally.tiles += tiles.length
+    const again = await this.#fetch(jobs.filter(job => job.lacking.length && !job.holder))
+    await pMap(jobs.filter(job => job.holder), job => this.#place(job, /** @type {string} */ (job.holder), job.lacking), { concurrency: AT_ONCE })
+    return again
+  }
+
+  /** What is to be done for a tile: a job for each version that is shown anywhere. What shows nothing is removed at once. */
+  async #compare (tile, trees, check, names) {
+    /** @type {Map<string, Job>} */
+    const jobs = new Map()
+    for (const tree of check) {
+      const version = shownIn(tile, tree)
+      const found = await this.#find(tree, tile, names)
+      if (!version) {
+        for (const { file } of found) await this.remove(file, tree)
+        continue
+      }
+      let job = jobs.get(version.time)
+      if (!job) jobs.set(version.time, job = { tile, version, lacking: [], extra: [] })
+      let right = false
+      for (const one of found) {
+        if (!right && await this.#is(one, version)) {
+          right = true
+          job.holder ??= one.file
+          this.tally.kept++
+        } else job.extra.push([tree, one.file])
+      }
+      if (!right) job.lacking.push(tree)
+    }
+    for (const job of jobs.values()) if (job.lacking.length) job.holder ??= await this.#search(job, trees.filter(tree => !check.includes(tree)), names)
+    return [...jobs.values()].filter(job => job.lacking.length || job.extra.length)
+  }
+
+  async #find (tree, tile, names) {
+    /** @type {Found[]} */
+    const found = []
+    for (const file of await names(tree, tile)) {
+      const stat = await look(file)
+      if (stat) found.push({ file, stat })
+    }
+    return found
+  }
+
+  async #search ({ tile, version }, trees, names) {
+    for (const tree of trees) {
+      if (shownIn(tile, tree)?.time !== version.time) continue
+      for (const found of await this.#find(tree, tile, names)) if (await this.#is(found, version)) return found.file
+    }
+    return undefined
+  }
+
+  /**
+   * Whether a file is a version. Times that the file system cannot hold come back as others, and are written every time.
+   * @param {Found} found @param {Version} version
+   */
+  async #is ({ file, stat }, { time, size, digest }) {
+    if (!stat.isFile() || stat.size !== size || stat.mtimeMs !== Date.parse(time)) return false
+    return this.trust || (digest !== undefined && `md5-${createHash('md5').update(await readFile(file)).digest('base64')}` === digest)
+  }
+
+  async #learnDigests (tiles) {
+    const versions = tiles.flatMap(({ versions: all }) => all.filter(({ digest, gone }) => !digest && !gone))
+    const found = await this.store.peek(versions.map(({ id }) => id), { signal: this.signal })
+    for (const version of versions) {
+      const stored = found.get(version.id)
+      if (stored && stored.time === version.time) version.digest = stored.digest
+    }
+  }
+
+  /** @param {Job[]} jobs */
+  async #fetch (jobs) {
+    const again = new Set()
+    const fetched = this.store.fetch(jobs.map(job => ({ ...job.version, job })), {
+      signal: this.signal,
+      onMissing: ({ job }) => again.add(job.tile.id)
+    })
+    await pMap(/** @type {AsyncIterable<{job: Job, bytes: Buffer}>} */ (fetched), async ({ job, bytes }) => {
+      const ext = this.#extensionOf(job, bytes)
+      if (ext === undefined) {
+        for (const [tree, file] of job.extra) await this.remove(file, tree)
+        return
+      }
+      const [first, ...others] = job.lacking
+      const target = fileOf(first, job.tile, ext)
+      await this.files.move(await this.files.write(bytes, job.version.time), target)
+      this.tally.written++
+      this.tally.bytes += bytes.length
+      await this.#place(job, target, others, first)
+    }, { concurrency: AT_ONCE })
+    return [...again]
+  }
+
+  /** The end of its name, from its bytes; nothing for what a file server could not give. */
+  #extensionOf ({ tile, version }, bytes) {
+    try {
+      return inspectTile(bytes).ext
+    } catch (error) {
+      this.fail({ id: tile.id, time: version.time, reason: error.message })
+      return undefined
+    }
+  }
+
+  /** @param {{id: string, time?: string, reason: string}} failure */
+  fail (failure) {
+    this.tally.failed++
+    if (this.failures.length < MOST_FAILURES) this.failures.push(failure)
+  }
+
+  /** @param {Job} job @param {string} holder @param {Tree[]} trees that are to have it @param {Tree} [first] has it */
+  async #place (job, holder, trees, first) {
+    const name = path.extname(holder).slice(1)
+    for (const tree of trees) {
+      if (await this.files.link(holder, fileOf(tree, job.tile, name))) this.tally.linked++
+      else this.tally.copied++
+    }
+    const placed = new Set([first, ...trees].flatMap(tree => tree ? fileOf(tree, job.tile, name) : []))
+    for (const [tree, file] of job.extra) if (!placed.has(file)) await this.remove(file, tree)
+  }
+
+  /** @param {string} file @param {Tree} tree */
+  async remove (file, tree) {
+    await this.files.remove(file, tree.root)
+    this.tally.removed++
+  }
+}
+
+const fileOf = ({ root }, { z, x, y }, ext) => path.join(root, `${z}`, `${x}`, `${y}.${ext}`)

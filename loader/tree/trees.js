@@ -1,0 +1,138 @@
+// The trees of a layer: the present and one for each edition, and the links that make periods of them. A new tree grows out
+// of sight and appears when it is whole; a link is replaced at once.
+import { mkdir, readlink, rename, rm, unlink } from 'node:fs/promises'
+import path from 'node:path'
+import { AFTER, TilecouchError, addSeconds, formatReference, isExactTime } from '../../core/index.js'
+import { BY_TIME } from '../store/reader.js'
+import { names } from './paths.js'
+import { periodsOf, spoils, treeTimes } from './plan.js'
+
+/** @typedef {{time?: string, root: string, whole: boolean}} Tree time: none for the present; whole: where it is found */
+
+export class Trees {
+  /** The present first, then the past, oldest first. @type {Tree[]} */
+  list = []
+  /** Periods with a link, or without one because no tree is right for them. @type {Map<string, import('./plan.js').Period>} */
+  #periods = new Map()
+  #editions = new Set() // times of all of them, finished or not
+  #removals = new Set()
+
+  /**
+   * @param {import('../store/index.js').Store} store
+   * @param {import('./paths.js').Paths} paths
+   * @param {import('./files.js').Files} files
+   * @param {{editions: boolean}} options editions: the past as well
+   */
+  constructor (store, paths, files, { editions }) {
+    this.store = store
+    this.paths = paths
+    this.files = files
+    this.past = editions
+  }
+
+  /** The trees that are not where they are looked for. */
+  get unfinished () {
+    return this.list.filter(tree => !tree.whole)
+  }
+
+  /** Looks which editions there are. Trees of others are removed, new ones begun. */
+  async arrange () {
+    const { paths } = this
+    const { trees: standing } = await paths.look()
+    const editions = this.past ? (await this.store.editions(paths.layer)).filter(({ time }) => isExactTime(time)) : []
+    this.#editions = new Set(editions.map(({ time }) => time))
+    const times = treeTimes(/** @type {any} */ (editions), standing)
+    // links first: none of them ever leads nowhere
+    const periods = periodsOf(times.filter(time => standing.includes(time)))
+    await this.#link(periods)
+    for (const time of standing) if (!times.includes(time)) await this.#discard(paths.tree(time))
+    for (const name of await names(paths.unfinished)) if (!times.some(time => name === path.basename(paths.tree(time)))) await this.#discard(path.join(paths.unfinished, name))
+    await mkdir(paths.tree(), { recursive: true })
+    this.list = [{ root: paths.tree(), whole: true }, ...times.map(time => standing.includes(time)
+      ? { time, root: paths.tree(time), whole: true }
+      : { time, root: paths.unfinishedTree(time), whole: false })]
+  }
+
+  /** The new trees are whole: from now on they are found. */
+  async finish () {
+    for (const tree of this.unfinished) {
+      const target = this.paths.tree(tree.time)
+      await mkdir(tree.root, { recursive: true }) // of an edition that shows nothing
+      await rename(tree.root, target)
+      Object.assign(tree, { root: target, whole: true })
+    }
+    await this.#link(periodsOf(this.list.flatMap(({ time }) => time ?? [])))
+  }
+
+  /**
+   * Versions that are of no edition make trees wrong for the rest of their period: those links go before anybody sees it.
+   * @param {Set<string>} times of versions that are about to be shown
+   */
+  async heed (times) {
+    if (!this.#spoilt(times).length) return
+    await this.arrange() // their edition may be new, and not heard of yet
+    for (const { name } of this.#spoilt(times)) await this.#unlink(name)
+  }
+
+  /** @param {import('./plan.js').Period[]} periods */
+  async #link (periods) {
+    const right = await this.#right(periods)
+    const { links } = await this.paths.look()
+    for (const name of links) if (!right.has(name)) await this.#unlink(name)
+    for (const [name, { time }] of right) {
+      const to = formatReference(this.paths.layer, time)
+      const target = this.paths.tree(name)
+      if (await leadsTo(target) !== to) await this.files.symlink(to, target)
+    }
+    this.#periods = right
+  }
+
+  async #unlink (name) {
+    this.#periods.delete(name)
+    const target = this.paths.tree(name)
+    if (await leadsTo(target) !== undefined) await unlink(target)
+  }
+
+  /** Those periods after whose last edition nothing changed but by editions that are still being loaded. */
+  async #right (periods) {
+    const { layer } = this.paths
+    const rows = await this.store.couch.queries(BY_TIME, periods.map(period => ({
+      startkey: [layer, addSeconds(period.time, 1)],
+      endkey: [layer, period.end, AFTER],
+      group_level: 2,
+      limit: this.#editions.size + 1
+    })))
+    return new Map(periods.flatMap((period, at) => (
+      rows[at].every(({ key }) => this.#editions.has(key[1])) ? [[period.name, period]] : []
+    )))
+  }
+
+  /** Out of sight at once; what lies there is removed meanwhile, or when the next process starts. */
+  async #discard (dir) {
+    const aside = path.join(this.paths.trash, `${Date.now()}-${path.basename(dir)}`)
+    await rename(dir, aside)
+    const removal = rm(aside, { recursive: true, force: true }).catch(() => {}).finally(() => this.#removals.delete(removal))
+    this.#removals.add(removal)
+  }
+
+  /** Whether one of these times may make a link wrong. @param {Set<string>} times */
+  #spoilt (times) {
+    const others = [...times].filter(time => !this.#editions.has(time))
+    return [...this.#periods.values()].filter(period => others.some(time => spoils(time, period)))
+  }
+
+  async close () {
+    await Promise.all(this.#removals)
+  }
+}
+
+/** Where a link leads; nothing when there is none. A folder of that name is somebody else's. */
+async function leadsTo (target) {
+  try {
+    return await readlink(target)
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    if (error.code === 'EINVAL') throw new TilecouchError('TARGET_EXISTS', { value: target, why: 'a link is to be there' })
+    throw error
+  }
+}
