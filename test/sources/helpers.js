@@ -1,0 +1,52 @@
+// What the tests of archives share.
+import { compareIds, parseArea, tileId } from '../../core/index.js'
+import { selectorOf } from '../../loader/sources/index.js'
+import * as pmtiles from '../../loader/sources/pmtiles.js'
+import * as tar from '../../loader/sources/tar.js'
+import * as zip from '../../loader/sources/zip.js'
+
+export const kinds = { pmtiles, tar, zip }
+
+/** Names of tiles in the order of their ids. @param {string[]} tiles */
+export const inOrder = tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
+
+/**
+ * Opens an archive as `openSource` does, whatever its name.
+ * @param {'pmtiles' | 'tar' | 'zip'} kind
+ * @param {string} name
+ * @param {Record<string, any>} [options]
+ */
+export function openAs (kind, name, { bbox, polygon, zooms, ...options } = {}) {
+  const area = bbox || polygon ? parseArea({ bbox, polygon }) : undefined
+  return kinds[kind].open(name, { ...options, area, zooms, selected: selectorOf(area, zooms) })
+}
+
+/** Opens, uses, closes. */
+export async function using (kind, name, options, use) {
+  const source = await openAs(kind, name, options)
+  try {
+    return await use(source)
+  } finally {
+    await source.close()
+  }
+}
+
+/** z/x/y -> bytes as latin1, or 'gone', in the order of the source. */
+export async function contents (source) {
+  const found = {}
+  for await (const { z, x, y, read, gone } of source.tiles()) found[`${z}/${x}/${y}`] = gone ? 'gone' : Buffer.from(await read()).toString('latin1')
+  return found
+}
+
+/** Opening, or reading all of it, must be refused with a code and words. */
+export async function refuses (kind, name, code, words, options) {
+  let error
+  try {
+    await using(kind, name, options, contents)
+  } catch (caught) {
+    error = caught
+  }
+  if (error?.code !== code || !words.test(error.message)) {
+    throw new Error(`expected ${code} and ${words}, got ${error ? `${error.code}: ${error.stack}` : 'no error'}`)
+  }
+}

@@ -1,0 +1,144 @@
+// PMTiles that are damaged, or made to harm.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { zxyToTileId } from 'pmtiles'
+import { parseDirectory } from '../../loader/sources/pmtiles/directory.js'
+import { useFolder } from '../loader/helpers.js'
+import { contents, refuses, using } from './helpers.js'
+import { directory, varint, writeArchive } from './pmtiles-writer.js'
+
+const tiles = Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`3/${index >> 3}/${index & 7}`, `tile ${index}`]))
+const plain = bytes => bytes
+const id = zxyToTileId
+
+describe('a hostile PMTiles file', () => {
+  const folder = useFolder()
+
+  /** What it must be refused with. */
+  async function refused (what, words, code = 'ARCHIVE_INVALID') {
+    const file = path.join(folder.dir, 'bad.pmtiles')
+    writeFileSync(file, Buffer.isBuffer(what) ? what : writeArchive({ tiles, ...what }))
+    await refuses('pmtiles', file, code, words)
+  }
+  const withRoot = (entries, more) => ({ root: directory(entries), pack: plain, header: { addressed: 0, entries: 0 }, ...more })
+
+  it('is refused wherever it was cut off', async () => {
+    for (const pack of [gzipSync, plain]) {
+      const whole = writeArchive({ tiles, leaf: 10, pack })
+      for (let length = 0; length < whole.length; length += 1 + (length >> 5)) await refused(whole.subarray(0, length), /cut off|begin as|only \d+ bytes|ends at/)
+      await refused(whole.subarray(0, -1), /cut off/)
+    }
+  })
+
+  it('must begin as PMTiles do, in version 3', async () => {
+    await refused(Buffer.from('<html>not found</html>'.repeat(50)), /does not begin/)
+    await refused(Buffer.alloc(0), /does not begin/)
+    await refused(Buffer.concat([Buffer.from('PM\x02\0'), Buffer.alloc(1000)]), /version 2 of the format; `pmtiles convert`/)
+    for (const version of [0, 1, 2, 4, 255]) await refused({ header: { version } }, new RegExp(`version ${version}`))
+  })
+
+  it('must have its sections inside it and apart', async () => {
+    for (const name of ['root', 'metadata', 'leaves', 'data']) {
+      for (const value of [2 ** 53, 2 ** 53 - 1, 1e6, 0xffffffffffffffffn]) {
+        await refused({ leaf: 10, header: { [`${name}Length`]: value } }, /end at byte|be at byte/)
+        await refused({ leaf: 10, header: { [`${name}Offset`]: value } }, /end at byte|be at byte/)
+      }
+      await refused({ leaf: 10, header: { [`${name}Offset`]: 100 } }, /overlap/)
+    }
+    await refused({ header: { dataOffset: 127 } }, /overlap/)
+  })
+
+  it('must say what it is packed with, and be so', async () => {
+    await refused({ header: { packing: 9 } }, /packed in a way \(9\)/)
+    await refused({ header: { tilePacking: 5 } }, /packed in a way \(5\)/)
+    await refused({ header: { packing: 3 } }, /cannot be read: it is no brotli/)
+    await refused({ pack: plain, header: { packing: 2 } }, /cannot be read: it is no gzip/)
+    await refused({ header: { type: 6 } }, /MapLibre tiles/, 'SOURCE_UNREADABLE')
+  })
+
+  it('in zstd says which Node reads it', async function () {
+    const { zstdCompressSync } = /** @type {any} */ (await import('node:zlib'))
+    if (!zstdCompressSync) await refused({ header: { packing: 4 } }, /zstd, which needs Node 22.15/)
+    else await refused({ header: { packing: 4 } }, /it is no zstd/)
+  })
+
+  it('must have ids that ascend', async () => {
+    const entry = { run: 1, offset: 0, length: 5 }
+    await refused(withRoot([{ ...entry, id: 5 }, { ...entry, id: 5 }]), /lists tile 5 twice/)
+    await refused(withRoot([{ ...entry, id: 5, run: 3 }, { ...entry, id: 6 }]), /tile 5 is not where/)
+    await refused(withRoot([{ ...entry, id: id(26, 0, 0) * 4 + 1 }]), /is not where/)
+    await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }]), /is not where/)
+    await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }, { ...entry, id: 2 ** 54 }]), /holds a number|is not where/)
+  })
+
+  it('must have tiles with bytes, inside the tile data', async () => {
+    await refused(withRoot([{ id: 1, run: 1, offset: 0, length: 0 }]), /tile 1 has no bytes/)
+    for (const length of [1e6, 2 ** 31, 2 ** 32 + 5, 2 ** 53 - 1]) await refused(withRoot([{ id: 1, run: 1, offset: 0, length }]), /tile 1 would end at byte/)
+    for (const offset of [1e6, 2 ** 31, 2 ** 52]) await refused(withRoot([{ id: 1, run: 1, offset, length: 5 }]), /tile 1 would end at byte/)
+    await refused({ ...withRoot([]), root: Buffer.concat([1, 1, 1, 5, 0].map(varint)) }, /follows upon none/)
+  })
+
+  it('must have no more entries and tiles than it says', async () => {
+    await refused({ header: { entries: 10 } }, /10 entries, but it has more/)
+    await refused({ header: { addressed: 10 } }, /10 tiles, but it has more/)
+    await refused({ root: directory([{ id: 1, run: 2 ** 40, offset: 0, length: 5 }]), pack: plain, header: { entries: 1, addressed: 4 } }, /4 tiles, but it has more/)
+  })
+
+  it('must not say that it has more entries than bytes', async () => {
+    for (const count of [2, 1000, 2 ** 20 + 1, 2 ** 31, 2 ** 53 - 1]) await refused({ ...withRoot([]), root: Buffer.concat([varint(count), Buffer.from([1, 1, 1])]) }, /says that it has \d+ entries/)
+  })
+
+  it('must have directories that end where they should', () => {
+    const whole = directory([{ id: 1, run: 1, offset: 300, length: 500 }, { id: 300, run: 1, offset: 9000, length: 70000 }])
+    for (let length = 0; length < whole.length; length++) assert.throws(() => parseDirectory(whole.subarray(0, length)), /entries|ends/, `${length}`)
+    assert.throws(() => parseDirectory(Buffer.concat([whole, Buffer.alloc(3)])), /3 bytes behind its end/)
+    assert.throws(() => parseDirectory(Buffer.alloc(100, 0xff)), /middle of a number/)
+    assert.throws(() => parseDirectory(Buffer.concat([varint(1), Buffer.alloc(100, 0xff), Buffer.alloc(10)])), /varint/)
+  })
+
+  it('must not lead round in circles', async () => {
+    const loop = directory([{ id: 0, run: 0, offset: 0, length: 5 }])
+    assert.equal(loop.length, 5)
+    await refused({ ...withRoot([]), root: loop, leaves: loop }, /lead to one another/)
+    await refused({ ...withRoot([]), root: loop, leaves: Buffer.concat([loop, Buffer.alloc(1000)]) }, /lie 5 deep/)
+    const fan = directory(Array.from({ length: 100 }, (_, index) => ({ id: index, run: 0, offset: 0, length: 5 })))
+    await refused({ ...withRoot([]), root: fan, leaves: Buffer.concat([directory([{ id: 0, run: 1, offset: 0, length: 1 }]), Buffer.alloc(1000)]) }, /not where its directory should have it/)
+  })
+
+  it('must have leaves that hold what they are there for', async () => {
+    const leaf = directory([{ id: 7, run: 1, offset: 0, length: 5 }])
+    await refused({ ...withRoot([{ id: 8, run: 0, offset: 0, length: leaf.length }]), leaves: leaf }, /tile 7 is not where/)
+    await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: leaf.length }, { id: 5, run: 1, offset: 0, length: 1 }]), leaves: leaf }, /tile 7 is not where/)
+    await refused({ ...withRoot([{ id: 1, run: 0, offset: 2, length: leaf.length }]), leaves: leaf }, /the directory of tile 1 would end at byte/)
+    await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: 2 }]), leaves: leaf }, /says that it has 1 entries/)
+  })
+
+  it('must not unpack to more than a directory, metadata or a tile may have', async () => {
+    const bomb = (pack, bytes) => pack(Buffer.alloc(bytes))
+    await refused({ root: bomb(gzipSync, 70e6) }, /unpacks to more than 64000000 bytes/)
+    const brotli = bytes => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
+    await refused({ root: bomb(brotli, 70e6), pack: brotli, header: { packing: 3 } }, /unpacks to more than 64000000 bytes/)
+    await refused({ root: Buffer.alloc(17e6), pack: plain }, /directory has 17000000 bytes/)
+    await refused({ pack: bytes => bytes.length < 10 ? bomb(gzipSync, 20e6) : gzipSync(bytes) }, /metadata cannot be read: it unpacks to more than 16000000 bytes/)
+    await refused({ tiles: { '0/0/0': bomb(gzipSync, 70e6) }, header: { tilePacking: 2 } }, /0\/0\/0 cannot be read: it unpacks to more than/)
+    await refused({ tiles: { '0/0/0': Buffer.alloc(65e6) } }, /0\/0\/0 has 65000000 bytes/)
+  })
+
+  it('is refused tile by tile where only a tile is damaged', async () => {
+    const file = path.join(folder.dir, 'a.pmtiles')
+    writeFileSync(file, writeArchive({ tiles: { '0/0/0': gzipSync('right'), '1/0/0': Buffer.from([0x1f, 0x8b, 8, 0, 0]) }, header: { tilePacking: 2 } }))
+    await using('pmtiles', file, {}, async source => {
+      const read = []
+      for await (const tile of source.tiles()) read.push(await Promise.resolve().then(() => tile.read()).then(String, error => error.code))
+      assert.deepEqual(read, ['right', 'ARCHIVE_INVALID'])
+    })
+  })
+
+  it('is as good with a wrong count of contents', async () => {
+    const file = path.join(folder.dir, 'a.pmtiles')
+    writeFileSync(file, writeArchive({ tiles, header: { contents: 3, entries: 0, addressed: 0, clustered: 0 } }))
+    assert.deepEqual(await using('pmtiles', file, {}, contents), tiles)
+  })
+})

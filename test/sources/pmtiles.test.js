@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { zxyToTileId } from 'pmtiles'
+import { parseArea } from '../../core/index.js'
+import { selectorOf } from '../../loader/sources/index.js'
+import { recognises, recognisesUrl } from '../../loader/sources/pmtiles.js'
+import { png } from '../support/tiles.js'
+import { tilesOf, useFolder } from '../loader/helpers.js'
+import { contents, inOrder, openAs, refuses, using } from './helpers.js'
+import { directory, writeArchive } from './pmtiles-writer.js'
+
+const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5', '26/67108863/0', '26/0/67108863']
+const tiles = Object.fromEntries(names.map(name => [name, name]))
+const plain = bytes => bytes
+const LAYER = Buffer.from([0x1a, 2, 0x0a, 0]) // a vector tile with one empty layer
+
+describe('a PMTiles file', () => {
+  const folder = useFolder()
+
+  function make (what = { tiles }, name = 'city.pmtiles') {
+    const file = path.join(folder.dir, name)
+    writeFileSync(file, Buffer.isBuffer(what) ? what : writeArchive(what))
+    return file
+  }
+  const read = (what, options) => using('pmtiles', make(what), options, contents)
+
+  it('gives its tiles in the order of their ids, from a root directory and from leaves', async () => {
+    for (const leaf of [undefined, 1, 2, 5, 100]) {
+      const found = await read({ tiles, leaf })
+      assert.deepEqual(found, tiles, `${leaf}`)
+      assert.deepEqual(Object.keys(found), inOrder(names))
+    }
+  })
+
+  it('gives each tile of every zoom up to 6, each once', async () => {
+    const all = {}
+    for (let z = 0; z <= 6; z++) for (let x = 0; x < 2 ** z; x++) for (let y = 0; y < 2 ** z; y++) all[`${z}/${x}/${y}`] = `${z}/${x}/${y}`
+    assert.deepEqual(await read({ tiles: all, leaf: 100 }), all)
+  })
+
+  it('gives every tile of a run, and tiles that share their bytes', async () => {
+    const sea = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, index % 16 < 3 ? 'land' : 'sea']))
+    assert.deepEqual(await read({ tiles: sea }), sea)
+    assert.deepEqual(await read({ tiles: sea, leaf: 7, pack: plain }), sea)
+  })
+
+  it('is walked by several at once, and again', () => using('pmtiles', make(), {}, async source => {
+    const walks = await Promise.all([tilesOf(source), tilesOf(source), contents(source).then(Object.keys)])
+    for (const walk of walks) assert.deepEqual(walk, inOrder(names))
+    assert.deepEqual(await tilesOf(source), inOrder(names))
+    assert.equal(source.total, names.length)
+  }))
+
+  it('gives only the zooms and the area that were asked for, as other sources do', async () => {
+    const all = Object.fromEntries(Array.from({ length: 4 ** 5 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? 'sea' : `${index}`]))
+    const selections = [
+      { zooms: { min: 1, max: 2 } }, { zooms: { min: 5, max: 30 } }, { zooms: { min: 27, max: 30 } }, { bbox: [1, -10, 60, -1] }, { bbox: [170, -85, -170, 85] },
+      { polygon: { type: 'Polygon', coordinates: [[[0, 0], [40, 0], [0, 40], [0, 0]]] }, zooms: { min: 5, max: 5 } }
+    ]
+    for (const leaf of [undefined, 20]) {
+      const file = make({ tiles: { ...tiles, ...all }, leaf })
+      for (const selection of selections) {
+        const { bbox, polygon, zooms } = selection
+        const selected = selectorOf(bbox || polygon ? parseArea({ bbox, polygon }) : undefined, zooms)
+        const expected = inOrder([...names, ...Object.keys(all)].filter(name => selected(...name.split('/').map(Number))))
+        await using('pmtiles', file, selection, async source => {
+          assert.deepEqual(await tilesOf(source), expected, JSON.stringify(selection))
+          assert.equal(source.total, expected.length)
+        })
+      }
+    }
+  })
+
+  it('finds a small area in a run that covers a deep zoom at once', async () => {
+    const first = zxyToTileId(15, 0, 0)
+    const root = gzipSync(directory([{ id: first, run: 4 ** 15, offset: 0, length: 3 }]))
+    const file = make({ root, data: Buffer.from('sea'), header: { addressed: 4 ** 15, entries: 1 } })
+    const bbox = [7, 46, 7.02, 46.02]
+    const expected = [...parseArea({ bbox }).tiles(15)].map(({ z, x, y }) => `${z}/${x}/${y}`)
+    assert.ok(expected.length > 4)
+    await using('pmtiles', file, { bbox }, async source => assert.deepEqual(await tilesOf(source), expected))
+  })
+
+  it('becomes the fields of a layer: the map by its header, the rest by its metadata', async () => {
+    const metadata = { name: 'City', description: 'd', attribution: '©', version: '2', type: 'overlay', vector_layers: [{ id: 'water', fields: {} }], bounds: '1,2,3,4', 'tilecouch:time': '2024-03-01T00:00:00Z' }
+    const header = { bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], minzoom: 0, maxzoom: 14, type: 1 }
+    await using('pmtiles', make({ metadata, header }), {}, source => {
+      assert.deepEqual(source.fields, {
+        name: 'City', description: 'd', attribution: '©', version: '2', vector_layers: [{ id: 'water', fields: {} }], bounds: [5.9, 45.8, 10.5, 47.8], center: [8, 46, 7], minzoom: 0, maxzoom: 14, format: 'pbf'
+      })
+      assert.equal(source.time, '2024-03-01T00:00:00Z')
+      assert.equal(source.name, 'city.pmtiles')
+    })
+  })
+
+  it('is as good with metadata that is none, and a header that does not say where the map is', async () => {
+    for (const metadata of [null, [], 5, { name: 7, vector_layers: 'x' }]) {
+      await using('pmtiles', make({ tiles, metadata }), {}, source => assert.deepEqual(source.fields, { format: 'png', minzoom: 0, maxzoom: 26 }))
+    }
+  })
+
+  it('gives images as they are, and vector tiles in gzip, however they are packed', async () => {
+    const image = png(1)
+    const gzipped = gzipSync(LAYER)
+    const [none, gzip, brotli] = [1, 2, 3]
+    const [mvt, pngs, unknown] = [1, 2, 0]
+    const one = async (bytes, header) => Buffer.from((await read({ tiles: { '0/0/0': bytes }, header }))['0/0/0'], 'latin1')
+    assert.deepEqual(await one(image, { type: pngs, tilePacking: none }), image)
+    assert.deepEqual(await one(gzipSync(image), { type: pngs, tilePacking: gzip }), image)
+    assert.deepEqual(await one(brotliCompressSync(image), { type: pngs, tilePacking: brotli }), image)
+    assert.deepEqual(await one(image, { type: pngs, tilePacking: gzip }), image, 'the header is wrong')
+    assert.deepEqual(await one(gzipped, { type: mvt, tilePacking: gzip }), gzipped, 'the very bytes')
+    assert.deepEqual(gunzipSync(await one(LAYER, { type: mvt, tilePacking: none })), LAYER)
+    assert.deepEqual(gunzipSync(await one(brotliCompressSync(LAYER), { type: mvt, tilePacking: brotli })), LAYER)
+    assert.deepEqual(gunzipSync(await one(LAYER, { type: mvt, tilePacking: gzip })), LAYER, 'the header is wrong')
+    assert.deepEqual(await one(gzipped, { type: unknown, tilePacking: 0 }), gzipped)
+    assert.deepEqual(await one(gzipSync(image), { type: unknown, tilePacking: gzip }), image)
+    assert.deepEqual(gunzipSync(await one(gzipped, { type: unknown, tilePacking: gzip })), LAYER)
+  })
+
+  it('may have directories in brotli, or not packed', async () => {
+    assert.deepEqual(await read({ tiles, leaf: 3, pack: brotliCompressSync, header: { packing: 3 } }), tiles)
+    assert.deepEqual(await read({ tiles, leaf: 3, pack: plain }), tiles)
+  })
+
+  it('may be empty', async () => {
+    assert.deepEqual(await read({}), {})
+    assert.deepEqual(await read({ root: Buffer.alloc(0) }), {})
+  })
+
+  it('counts its rows from the north, whatever anybody says', () => refuses('pmtiles', make(), 'BAD_OPTION', /--scheme/, { scheme: 'tms' }))
+
+  it('is known by what it holds, or by its name', () => {
+    const is = (name, begin, isFile = true) => recognises(name, { isFile: () => isFile }, begin)
+    const begin = writeArchive({ tiles }).subarray(0, 512)
+    assert.ok(is('a.dat', begin))
+    assert.ok(is('a.PMTiles', Buffer.from('<html>')))
+    assert.ok(!is('a.dat', Buffer.from('<html>')))
+    assert.ok(!is('a.pmtiles', Buffer.from('SQLite format 3\0')))
+    assert.ok(!is('a.pmtiles', Buffer.alloc(0), false))
+    assert.ok(recognisesUrl(new URL('https://example.org/a/b.pmtiles?key=x')))
+    assert.ok(!recognisesUrl(new URL('https://example.org/{z}/{x}/{y}.png?file=b.pmtiles')))
+  })
+
+  it('stops when it is told to, and leaves no temporary file', async () => {
+    const stop = new AbortController()
+    stop.abort()
+    const root = gzipSync(directory([{ id: zxyToTileId(12, 0, 0), run: 4 ** 12, offset: 0, length: 3 }]))
+    const file = make({ root, data: Buffer.from('sea'), header: { addressed: 0, entries: 0 } })
+    await refuses('pmtiles', file, 'ABORTED', /stopped/, { signal: stop.signal })
+    assert.deepEqual(readdirSync(tmpdir()).filter(name => name.startsWith(`tilecouch-spool-${process.pid}-`)), [])
+  })
+
+  it('that is cut off while it is read is an error, and no other tile', async () => {
+    const file = make({ tiles: { '0/0/0': Buffer.alloc(1000, 'a'), '1/0/0': Buffer.alloc(1000, 'b') } })
+    const source = await openAs('pmtiles', file)
+    writeFileSync(file, Buffer.alloc(100))
+    for await (const tile of source.tiles()) assert.throws(() => tile.read(), { code: 'ARCHIVE_INVALID', message: /cut off/ })
+    await source.close()
+  })
+})
