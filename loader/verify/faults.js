@@ -19,6 +19,7 @@ export const faults = {
   'outside-pyramid': { level: 'fault', means: 'a column, row or zoom that no tile can have' },
   'outside-zooms': { level: 'warning', means: 'the tile lies outside of the zooms that the layer or file says it has', advice: 'Widen minzoom and maxzoom, or clients never ask for it.' },
   'outside-bounds': { level: 'warning', means: 'the tile lies outside of the bounds that the layer or file says it has', advice: 'Widen the bounds, or clients never ask for it.' },
+  'mixed-formats': { level: 'warning', means: 'an image of another format than the file says its tiles have' },
   'odd-size': { level: 'warning', means: 'the image is not as many pixels wide and high as the tile size, or twice that' },
   'odd-vector-tile': { level: 'warning', means: 'a vector tile that decodes, but breaks a rule of the specification' },
 

@@ -1,7 +1,12 @@
 // A file or folder of tiles: which kind it is, and the module that checks it.
 import { open, stat } from 'node:fs/promises'
 import { TilecouchError } from '../../core/index.js'
+import { selectorOf } from '../sources/index.js'
+import { isTar, verifyTar } from './archive/tar.js'
+import { isZip, verifyZip } from './archive/zip.js'
 import { verifyFolder } from './folder.js'
+import { isMbtiles, verifyMbtiles } from './mbtiles/index.js'
+import { isPmtiles, verifyPmtiles } from './pmtiles/index.js'
 
 /**
  * @typedef {object} FileOptions
@@ -12,12 +17,19 @@ import { verifyFolder } from './folder.js'
  * @property {'xyz' | 'tms'} [scheme]
  * @property {AbortSignal} [signal]
  * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress]
+ *
+ * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean}} PickedOptions
  */
 
-const MAGIC = 16 // bytes that tell what a file is
+const BEGIN = 512 // bytes that tell what a file is: the header of a tar
 
-/** @type {{kind: string, is: (name: string, head: Buffer) => boolean, verify: (name: string, options: any) => Promise<any>}[]} */
-const kinds = []
+/** @type {{kind: string, is: (name: string, stats: import('node:fs').Stats, head: Buffer) => boolean, verify: (name: string, options: any) => Promise<any>}[]} */
+const kinds = [
+  { kind: 'mbtiles', is: isMbtiles, verify: verifyMbtiles },
+  { kind: 'pmtiles', is: isPmtiles, verify: verifyPmtiles },
+  { kind: 'zip', is: isZip, verify: verifyZip },
+  { kind: 'tar', is: isTar, verify: verifyTar }
+]
 
 /**
  * @param {string} name
@@ -26,10 +38,7 @@ const kinds = []
  */
 export async function verifyFile (name, options) {
   const stats = await look(name, () => stat(name))
-  const picked = {
-    ...options,
-    selected: (z, x, y) => (!options.zooms || (z >= options.zooms.min && z <= options.zooms.max)) && (!options.area || options.area.has(z, x, y))
-  }
+  const picked = { ...options, selected: selectorOf(options.area, options.zooms) }
   const kind = stats.isDirectory() ? { kind: 'folder', verify: verifyFolder } : await kindOf(name, stats)
   const found = await kind.verify(name, picked)
   if (!found.tiles && !found.checked.gone && !options.report.faults) options.report.add('no-tiles', name)
@@ -42,13 +51,13 @@ async function kindOf (name, stats) {
   const head = await look(name, async () => {
     const file = await open(name)
     try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC), 0, MAGIC, 0)
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGIN), 0, BEGIN, 0)
       return buffer.subarray(0, bytesRead)
     } finally {
       await file.close()
     }
   })
-  const kind = kinds.find(candidate => candidate.is(name, head))
+  const kind = kinds.find(candidate => candidate.is(name, stats, head))
   if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
   return kind
 }

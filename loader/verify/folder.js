@@ -1,22 +1,24 @@
 // A folder of z/x/y.ext: names, extensions, and every tile. Folders are read one column at a time.
+import { createReadStream, existsSync } from 'node:fs'
 import { readFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_ZOOM, compareInner, compareRows, flipY } from '../../core/index.js'
+import { GONE_LIST, readGone } from '../sources/gone.js'
 import { Claims, claimsOf } from './metadata.js'
 import { readName } from './names.js'
 import { examineAll } from './tiles.js'
 
 const METADATA = 'metadata.json'
-const GONE = 'gone.txt' // of a diff: tiles that are no more
+const EXTENSIONS = ['png', 'jpg', 'jpeg', 'webp', 'avif', 'pbf', 'mvt']
 const NUMBER = /^\d+$/
 
 /**
  * @param {string} folder
- * @param {import('./files.js').FileOptions & {selected: (z: number, x: number, y: number) => boolean}} options
+ * @param {import('./files.js').PickedOptions} options
  */
 export async function verifyFolder (folder, { report, selected, decode, scheme, signal, onProgress }) {
   const claims = new Claims(report, await readMetadata(folder, report))
-  const gone = await readGone(folder)
+  const gone = await checkGone(folder, { report })
 
   /** @returns {AsyncGenerator<import('./tiles.js').Job>} */
   async function * jobs () {
@@ -44,7 +46,7 @@ export async function verifyFolder (folder, { report, selected, decode, scheme, 
 
   const done = await examineAll(jobs(), { report, decode, unpacked: true, signal, onTile: onProgress })
   claims.end(METADATA)
-  return { tiles: done.tiles, bytes: done.bytes, checked: { decoded: done.decoded, types: done.types, ...(gone && { gone }) } }
+  return { tiles: done.tiles, bytes: done.bytes, checked: { decoded: done.decoded, types: done.types, ...(gone !== undefined && { gone }) } }
 
   /** Folders that are numbers; others are somebody else's. */
   async function numbers (below) {
@@ -102,11 +104,22 @@ async function readMetadata (folder, report) {
   }
 }
 
-/** How many tiles a diff says are gone; 0 where it is none. */
-async function readGone (folder) {
+/** How many tiles a diff says are gone, none of which may be there; nothing where it is no diff. */
+async function checkGone (folder, { report }) {
+  const list = path.join(folder, GONE_LIST)
+  if (!existsSync(list)) return undefined
+  let gone
   try {
-    return (await readFile(path.join(folder, GONE), 'utf8')).split('\n').filter(Boolean).length
-  } catch {
+    gone = await readGone(createReadStream(list), { file: GONE_LIST })
+    for await (const { z, x, y } of gone.tiles()) {
+      const there = EXTENSIONS.find(ext => existsSync(path.join(folder, `${z}/${x}/${y}.${ext}`)))
+      if (there) report.add('bad-structure', `${z}/${x}/${y}.${there}`, `${GONE_LIST} says that it is gone, and it is there`)
+    }
+    return gone.count()
+  } catch (error) {
+    report.add('bad-structure', GONE_LIST, error.details?.why ?? error.message)
     return 0
+  } finally {
+    await gone?.close()
   }
 }

@@ -49,7 +49,9 @@ export class Claims {
 
   /** @param {{ext?: string}} found @returns {import('./decode.js').Problems} */
   compare ({ ext }) {
-    return ext && this.format && ext !== this.format ? [['wrong-type', `${ext}, the file says ${this.format}`]] : []
+    if (!ext || !this.format || ext === this.format) return []
+    // browsers see for themselves which image it is; a vector tile they cannot mistake for one
+    return [[ext === 'pbf' || this.format === 'pbf' ? 'wrong-type' : 'mixed-formats', `${ext}, the file says ${this.format}`]]
   }
 }
 

@@ -1,0 +1,115 @@
+// A tar of tile files, in gzip or not: read once from beginning to end, each tile decoded as it passes.
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { Parser } from 'tar'
+import { LocalFile } from '../../sources/file.js'
+import { recogniser } from '../../sources/magic.js'
+import { Spool } from '../../spool.js'
+import { decodeDefaults } from '../decode.js'
+import { examineAll } from '../tiles.js'
+import { Listing } from './listing.js'
+
+const CHUNK = 256 * 1024 // bytes read from the file at once
+const FILES = new Set(['File', 'OldFile', 'ContiguousFile']) // links, devices, folders and sparse files are none
+const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) // warnings of the parser
+const BEHIND = 64e6 // bytes behind the end that are read
+
+export const isTar = recogniser('tar', /\.(?:tar|tgz|tar\.gz)$/i)
+
+/**
+ * @param {string} name
+ * @param {import('../files.js').PickedOptions} options
+ */
+export async function verifyTar (name, options) {
+  const { report, decode, signal, onProgress } = options
+  const spool = await Spool.open()
+  try {
+    const listing = new Listing(options, spool)
+    const done = await examineAll(jobs(name, listing, report), { report, decode, unpacked: true, signal, onTile: onProgress })
+    const gone = await listing.end((times, where) => report.add('odd-structure', where, `it is there ${times} times: the last of them counts`))
+    return { tiles: done.tiles, bytes: done.bytes, checked: { decoded: done.decoded, types: done.types, ...(gone !== undefined && { gone }) } }
+  } finally {
+    await spool.close()
+  }
+}
+
+/** @returns {AsyncGenerator<import('../tiles.js').Job>} */
+async function * jobs (name, listing, report) {
+  /** @type {import('../tiles.js').Job[]} */
+  let ready = []
+  let isLost = false // within what a damaged header left unexplained: its blocks are one fault, not many
+  let ended = false
+  const parser = new Parser({
+    filter: (_, entry) => FILES.has(/** @type {any} */ (entry).type),
+    onwarn (code, message) {
+      if (!SERIOUS.has(code) || isLost) return
+      isLost = true
+      report.add('damaged-file', name, String(message))
+    },
+    onReadEntry (entry) {
+      isLost = false
+      take(entry, listing, job => ready.push(job))
+    }
+  })
+  parser.on('eof', () => { ended = true })
+  let behind = 0
+  try {
+    for await (const chunk of bytesOf(name)) {
+      if (!ended) parser.write(chunk)
+      else if ((behind += chunk.length) > BEHIND) break
+      yield * ready
+      ready = []
+    }
+    parser.end()
+  } catch (error) {
+    report.add('damaged-file', name, error.message)
+    return
+  }
+  yield * ready
+  if (!ended && !isLost) report.add('damaged-file', name, 'it ends without an end mark: it was cut off')
+}
+
+function bytesOf (name) {
+  const file = createReadStream(name, { highWaterMark: CHUNK })
+  // errors are for who reads the last of them
+  return beginsAsGzip(name) ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file
+}
+
+function beginsAsGzip (name) {
+  const file = new LocalFile(name)
+  try {
+    return file.size > 1 && file.readSync(0, 2).readUInt16BE() === 0x1f8b
+  } finally {
+    file.close()
+  }
+}
+
+function take (entry, listing, give) {
+  const tile = listing.tile(entry.path)
+  const { path, size } = entry
+  if (tile) listing.spool.add(tile.z, tile.x, tile.y)
+  if (tile ? size > decodeDefaults.bytes : !listing.wants(path, size)) {
+    entry.resume()
+    if (tile) give({ where: path, size, read: () => undefined })
+    return
+  }
+  /** @type {Buffer[]} */
+  const chunks = []
+  entry.on('data', chunk => chunks.push(Buffer.from(chunk)))
+  entry.on('end', () => {
+    const bytes = Buffer.concat(chunks)
+    if (!tile) listing.keep(path, bytes)
+    else {
+      give({
+        where: path,
+        size,
+        read: () => bytes,
+        compare: ({ ext }) => [
+          ...(ext && ext !== tile.ext ? [/** @type {[string, string]} */ (['wrong-type', `${ext}, the name says ${tile.ext}`])] : []),
+          ...(bytes.length !== size ? [/** @type {[string, string]} */ (['wrong-length', `${bytes.length} bytes, its header says ${size}`])] : [])
+        ]
+      })
+    }
+  })
+}
