@@ -32,7 +32,7 @@ export async function open (folder, { layer, scheme = 'xyz', force, diff, ...opt
   const mark = JSON.stringify({ layer, scheme, ...(diff && { diff }) })
   await mkdir(folder, { recursive: true })
   const found = await readMark(folder)
-  if (found !== undefined && found !== mark) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds an export of something else: ${found}` })
+  if (found !== undefined && found !== mark) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(found)}` })
   const isEmpty = (await readdir(folder)).every(name => name.startsWith('.') || name === 'lost+found')
   if (found === undefined && !isEmpty && !force) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: 'it is not empty, and no export made it' })
   await rm(path.join(folder, WORK), { recursive: true, force: true })
@@ -40,6 +40,15 @@ export async function open (folder, { layer, scheme = 'xyz', force, diff, ...opt
   if (found === undefined) await writeFile(path.join(folder, MARK), mark)
   else await rm(path.join(folder, GONE), { force: true })
   return new FolderTarget(folder, { ...options, layer, scheme, diff }, !isEmpty)
+}
+
+function describe (mark) {
+  try {
+    const { layer, scheme, diff } = JSON.parse(mark)
+    return `${diff ? 'a difference of ' : ''}the layer ${layer}, with rows from the ${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`
+  } catch {
+    return `a damaged ${MARK}`
+  }
 }
 
 async function readMark (folder) {

@@ -26,8 +26,8 @@ export async function open (file, options) {
   const part = `${file}.part`
   const run = JSON.stringify({ run: options.run, cache: Boolean(options.cache) })
   const schema = options.cache ? cached : deduplicated
-  const resumed = reopen(part, run)
-  if (resumed) return new MbtilesTarget(file, resumed, schema, options, true)
+  const left = reopen(part, run, schema)
+  if (left) return new MbtilesTarget(file, left, schema, options, true)
   await removePart(part)
   const db = connect(part)
   try {
@@ -57,17 +57,12 @@ class MbtilesTarget {
     this.#options = options
     this.resumed = resumed
     this.#insert = { tile: db.prepare(schema.insert), ...(schema.image && { image: db.prepare(schema.image) }) }
-    if (resumed) this.#recall()
+    if (resumed) {
+      this.#insert.had = db.prepare('SELECT time, place FROM had WHERE z = ? AND x = ? AND y = ?')
+      this.#insert.met = db.prepare('DELETE FROM had WHERE z = ? AND x = ? AND y = ?')
+      this.#insert.remove = db.prepare(schema.remove)
+    }
     db.exec('BEGIN')
-  }
-
-  /** What a run before wrote; what is met again is taken off the list, and what is left at the end was in no list of tiles any more. */
-  #recall () {
-    this.#db.exec(`CREATE TEMP TABLE had (z, x, y, time, place, PRIMARY KEY (z, x, y)) WITHOUT ROWID;
-      INSERT INTO had SELECT zoom_level, tile_column, tile_row, time, rowid FROM ${this.#schema.rows}`)
-    this.#insert.had = this.#db.prepare('SELECT time, place FROM had WHERE z = ? AND x = ? AND y = ?')
-    this.#insert.met = this.#db.prepare('DELETE FROM had WHERE z = ? AND x = ? AND y = ?')
-    this.#insert.remove = this.#db.prepare(this.#schema.remove)
   }
 
   /** @param {import('./target.js').Known} tile */
@@ -160,14 +155,21 @@ function connect (file) {
   return db
 }
 
-/** What an earlier run of the same export wrote, if it can be gone on with. */
-function reopen (part, run) {
+/**
+ * What an earlier run of the same export wrote, if it can be gone on with. What is met again is taken off the list `had`, and what
+ * is left of it at the end is in the layer no more.
+ */
+function reopen (part, run, { rows }) {
   let db
   try {
     db = connect(part)
-    if (db.prepare('SELECT run FROM part').raw().get()?.[0] === run) return db
+    if (db.prepare('SELECT run FROM part').raw().get()?.[0] === run) {
+      db.exec(`CREATE TEMP TABLE had (z, x, y, time, place, PRIMARY KEY (z, x, y)) WITHOUT ROWID;
+        INSERT INTO had SELECT zoom_level, tile_column, tile_row, time, rowid FROM ${rows}`)
+      return db
+    }
   } catch {
-    // there is none, or it was killed before it had tables, or it is something else
+    // there is none, or it was killed before it had tables, or it is damaged, or something else
   }
   db?.close()
 }

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync, mkdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { exportLayer } from '../../loader/export/index.js'
+import { openTarget } from '../../loader/export/target.js'
+import { Store } from '../../loader/store/index.js'
+import { publish } from '../../loader/publish.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { EDITIONS, assertSame, contentsOf, expected, filesBelow, shownAt, useLayer } from './helpers.js'
+
+onEachStore('an export into a folder', backend => {
+  const folder = useFolder()
+  const context = useLayer(backend)
+  const out = () => path.join(folder.dir, 'out')
+  const run = options => exportLayer(context.store, 'osm', out(), options)
+  const tilesIn = () => filesBelow(out()).filter(name => /^\d+\//.test(name))
+
+  it('gives each file the time of its version', async () => {
+    await run({ time: '2022' })
+    for (const [name, { time }] of shownAt('2022')) assert.equal(statSync(path.join(out(), `${name}.png`)).mtimeMs, Date.parse(time), name)
+  })
+
+  it('changes nothing when it is run again', async () => {
+    await run()
+    const before = new Map(tilesIn().map(name => [name, statSync(path.join(out(), name)).ino]))
+    const { tiles, written, kept, removed } = await run()
+    assert.deepEqual([tiles, written, kept, removed], [before.size, 0, before.size, 0])
+    for (const [name, inode] of before) assert.equal(statSync(path.join(out(), name)).ino, inode, name)
+  })
+
+  it('brings it to any other time, forwards and backwards: only what differs is written, what is no more goes', async function () {
+    this.timeout(60000)
+    let before = new Map()
+    for (const time of ['2021', '2022', undefined, EDITIONS[0], '2022', '2021']) {
+      const { written, kept, removed } = await run({ time })
+      assertSame(await contentsOf(out()), expected(time), `as of ${time}`)
+      const wanted = shownAt(time)
+      const same = [...wanted].filter(([name, tile]) => before.get(name)?.time === tile.time)
+      const over = [...before.keys()].filter(name => !wanted.has(name))
+      assert.deepEqual([kept, written, removed], [same.length, wanted.size - same.length, over.length], `as of ${time}`)
+      before = wanted
+    }
+  })
+
+  it('repairs files that were cut off, emptied, or touched', async () => {
+    await run()
+    const [cut, touched, lost] = tilesIn()
+    writeFileSync(path.join(out(), cut), '')
+    utimesSync(path.join(out(), touched), new Date(), new Date())
+    rmSync(path.join(out(), lost))
+    const { written } = await run()
+    assert.equal(written, 3)
+    assertSame(await contentsOf(out()), expected())
+  })
+
+  it('leaves files that are no version of the tile in their place', async () => {
+    await run({ time: '2021' })
+    // 5/0/0 goes with the second edition: one file there is its old version, the others are somebody's
+    assert.ok(expected('2021').has('5/0/0') && !expected('2022').has('5/0/0'))
+    const foreign = { '5/0/0.jpg': 'a drawing', '5/0/notes.txt': 'x', '5/0/0.png.bak': 'x', '9/1/1.png': 'elsewhere', 'index.html': 'x', '5/99/7.png': png(1) }
+    for (const [name, content] of Object.entries(foreign)) {
+      mkdirSync(path.dirname(path.join(out(), name)), { recursive: true })
+      writeFileSync(path.join(out(), name), content)
+    }
+    await run({ time: '2022' })
+    assert.ok(!existsSync(path.join(out(), '5/0/0.png')))
+    for (const [name, content] of Object.entries(foreign)) assert.deepEqual(readFileSync(path.join(out(), name)), Buffer.from(content), name)
+    // and one that has the place of an old version, but is not it
+    await run({ time: '2021' })
+    writeFileSync(path.join(out(), '5/0/0.png'), 'my own now')
+    const { removed } = await run({ time: '2022' })
+    assert.equal(readFileSync(path.join(out(), '5/0/0.png'), 'utf8'), 'my own now')
+    assert.equal(removed, [...expected('2021').keys()].filter(name => !expected('2022').has(name)).length - 1)
+  })
+
+  it('adds one area or zoom to another', async () => {
+    await run({ zooms: { min: 0, max: 2 } })
+    await run({ zooms: { min: 3, max: 5 } })
+    assertSame(await contentsOf(out()), expected())
+  })
+
+  it('refuses a folder that others filled, unless it is forced to; then it takes nothing away', async () => {
+    folder.write({ 'out/5/0/1.png': 'somebody’s', 'out/readme.txt': 'x' })
+    await assert.rejects(run(), { code: 'TARGET_EXISTS', message: /not empty/ })
+    assert.deepEqual(filesBelow(out()), ['5/0/1.png', 'readme.txt'])
+    await run({ force: true, zooms: { min: 0, max: 3 } })
+    assert.equal(readFileSync(path.join(out(), '5/0/1.png'), 'utf8'), 'somebody’s')
+    assert.equal(readFileSync(path.join(out(), 'readme.txt'), 'utf8'), 'x')
+  })
+
+  it('goes into an empty folder, and one with hidden files', async () => {
+    folder.write({ 'out/.DS_Store': 'x' })
+    await run()
+    assertSame(await contentsOf(out()), expected())
+  })
+
+  it('refuses a folder with another layer, or with rows the other way round', async () => {
+    await run()
+    await assert.rejects(run({ scheme: 'tms', force: true }), { code: 'TARGET_EXISTS', message: /the layer osm, with rows from the north \(xyz\)/ })
+    await context.store.write([{ layer: 'other', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
+    await context.store.defineLayer('other', {})
+    await assert.rejects(exportLayer(context.store, 'other', out(), { force: true }), { code: 'TARGET_EXISTS', message: /osm/ })
+    assertSame(await contentsOf(out()), expected())
+  })
+
+  it('is no folder where a file is', async () => {
+    folder.write({ out: 'a file' })
+    for (const force of [false, true]) await assert.rejects(run({ force, format: 'folder' }), { code: 'TARGET_EXISTS' })
+    assert.equal(readFileSync(out(), 'utf8'), 'a file')
+  })
+
+  it('takes the old file away when the type of a tile has changed', async () => {
+    const store = await Store.create(await backend.database())
+    try {
+      const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), Buffer.alloc(300, 7), Buffer.from([0xff, 0xd9])])
+      await store.defineLayer('osm', {})
+      await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }, { layer: 'osm', z: 1, x: 0, y: 1, time: EDITIONS[0], bytes: png(2) }])
+      await publish(store, {})
+      await exportLayer(store, 'osm', out())
+      await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[1], bytes: jpeg }])
+      const { removed } = await exportLayer(store, 'osm', out())
+      assert.deepEqual([tilesIn(), removed], [['1/0/0.jpg', '1/0/1.png'], 1])
+    } finally {
+      await store.destroy()
+    }
+  })
+
+  it('may be of maps from before there were times of files', async () => {
+    const store = await Store.create(await backend.database())
+    try {
+      await store.defineLayer('osm', {})
+      const tiles = [['1850-01-01T00:00:00Z', 1], ['1901-01-01T00:00:00Z', 2], ['1960-01-01T00:00:00Z', 3]]
+      for (const [index, [time, seed]] of tiles.entries()) await store.write([{ layer: 'osm', z: 2, x: index, y: 0, time, bytes: png(seed) }])
+      await store.write([{ layer: 'osm', z: 2, x: 0, y: 0, time: '1870-01-01T00:00:00Z', gone: true }, { layer: 'osm', z: 2, x: 2, y: 0, time: '1970-01-01T00:00:00Z', gone: true }])
+      await publish(store, {})
+      await exportLayer(store, 'osm', out(), { time: '1850' })
+      assert.deepEqual(tilesIn(), ['2/0/0.png'])
+      await exportLayer(store, 'osm', out(), { time: '1960' })
+      assert.deepEqual(tilesIn(), ['2/1/0.png', '2/2/0.png'])
+      await exportLayer(store, 'osm', out())
+      assert.deepEqual(tilesIn(), ['2/1/0.png'])
+    } finally {
+      await store.destroy()
+    }
+  })
+
+  it('of a difference says what is gone, rows counted as those of the files', async () => {
+    const doc = await context.store.layer('osm')
+    for (const [scheme, row] of [['xyz', 1], ['tms', 6]]) {
+      const name = path.join(folder.dir, scheme)
+      const target = await openTarget(name, { layer: 'osm', doc, run: 'x', scheme, diff: true })
+      await target.gone({ z: 3, x: 2, y: 1 })
+      await target.add({ z: 3, x: 0, y: 1, time: EDITIONS[0], type: 'image/png', bytes: png(1), digest: '' })
+      await target.finish()
+      assert.deepEqual(filesBelow(name), ['.tilecouch.json', `3/0/${row}.png`, 'gone.txt', 'metadata.json'])
+      assert.equal(readFileSync(path.join(name, 'gone.txt'), 'utf8'), `3/2/${row}\n`)
+    }
+    await assert.rejects(exportLayer(context.store, 'osm', path.join(folder.dir, 'xyz')), { code: 'TARGET_EXISTS' }, 'it is no export of the whole')
+  })
+})

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import Database from 'libsql'
+import { openTarget } from '../../loader/export/target.js'
+import { noiseTile } from '../../bench/tiles.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { gdal, skip } from '../support/tools.js'
+import { contentsOf, query } from './helpers.js'
+
+const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z']
+const doc = { layer: 'osm', name: 'Streets', format: 'png', attribution: '© nobody', description: 'd', version: '7', ttl: 3600 }
+const digestOf = bytes => `md5-${createHash('md5').update(bytes).digest('base64')}`
+const tile = (z, x, y, bytes, more = {}) => ({ z, x, y, time: T1, type: 'image/png', bytes, digest: digestOf(bytes), size: bytes.length, ...more })
+
+describe('an MBTiles file that is written', () => {
+  const folder = useFolder()
+  const file = (name = 'a.mbtiles') => path.join(folder.dir, name)
+
+  const open = (options = {}) => openTarget(file(options.name), { layer: 'osm', doc, run: 'run', ...options })
+
+  async function write (tiles, options) {
+    const target = await open(options)
+    for (const one of tiles) if (!target.resumed || !await target.has(one)) await target.add(one)
+    return { ...await target.finish(), facts: target.facts }
+  }
+
+  /** Written so far, and killed: what SIGKILL leaves is what was committed. */
+  async function leave (tiles, options) {
+    const target = await open(options)
+    for (const one of tiles) await target.add(one)
+    await target.stop()
+  }
+
+  it('counts rows from the south, and holds equal images once, by the md5 that martin checks', async () => {
+    const { size, distinct } = await write([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(2, 3, 0, png(1))])
+    assert.deepEqual([distinct, size], [2, readFileSync(file()).length])
+    assert.deepEqual(query(file(), 'SELECT zoom_level z, tile_column x, tile_row y, tile_id id FROM map ORDER BY 1, 2, 3').map(({ z, x, y, id }) => [z, x, y, id]), [
+      [1, 0, 0, createHash('md5').update(png(2)).digest('hex').toUpperCase()],
+      [1, 0, 1, createHash('md5').update(png(1)).digest('hex').toUpperCase()],
+      [2, 3, 3, createHash('md5').update(png(1)).digest('hex').toUpperCase()]
+    ])
+    assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/0/1', png(2)], ['2/3/0', png(1)]]))
+    const hashes = query(file(), 'SELECT tile_hash FROM tiles_with_hash')
+    assert.equal(hashes.length, 3)
+  })
+
+  it('has the tables by which programs tell MBTiles, and their unique index', async () => {
+    await write([tile(1, 0, 0, png(1))])
+    const columns = table => query(file(), `SELECT name, type FROM pragma_table_info('${table}')`).map(({ name, type }) => `${name} ${type}`)
+    assert.deepEqual(columns('map'), ['zoom_level INTEGER', 'tile_column INTEGER', 'tile_row INTEGER', 'tile_id TEXT', 'time INTEGER'])
+    assert.deepEqual(columns('images'), ['tile_id TEXT', 'tile_data BLOB'])
+    assert.deepEqual(columns('metadata'), ['name TEXT', 'value TEXT'])
+    assert.deepEqual(columns('tiles').map(column => column.split(' ')[0]), ['zoom_level', 'tile_column', 'tile_row', 'tile_data'])
+    const [{ name }] = query(file(), "SELECT name FROM pragma_index_list('map') WHERE [unique] = 1")
+    assert.deepEqual(query(file(), `SELECT name FROM pragma_index_info('${name}')`).map(row => row.name), ['zoom_level', 'tile_column', 'tile_row'])
+    assert.deepEqual(query(file(), "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1").map(row => row.name), ['images', 'map', 'metadata'], 'nothing of the work is left')
+    assert.equal(query(file(), 'PRAGMA application_id')[0].application_id, 0x4d504258)
+    assert.equal(query(file(), 'PRAGMA integrity_check')[0].integrity_check, 'ok')
+    const { plan } = { plan: query(file(), 'EXPLAIN QUERY PLAN SELECT tile_data FROM tiles WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 1').map(({ detail }) => detail).join('; ') }
+    assert.match(plan, /SEARCH map USING INDEX.*SEARCH images USING INDEX/, 'a tile is found by indexes')
+  })
+
+  it('says what it holds', async () => {
+    await write([tile(0, 0, 0, png(1)), tile(2, 0, 1, png(2)), tile(2, 1, 1, png(3), { time: T2 })])
+    const said = () => Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
+    const { bounds, center, ...rest } = said()
+    assert.deepEqual(rest, {
+      name: 'Streets', format: 'png', type: 'baselayer', minzoom: '0', maxzoom: '2', attribution: '© nobody', description: 'd', version: '7', 'tilecouch:time': T2
+    })
+    assert.deepEqual(bounds.split(',').map(value => +(+value).toFixed(4)), [-180, 0, 0, 66.5133])
+    assert.deepEqual(center.split(',').map(value => +(+value).toFixed(4)), [-90, 33.2566, 2])
+    await write([tile(0, 0, 0, png(1))], { force: true, doc: { ...doc, bounds: [1, 2, 3, 4], center: [2, 3, 0] }, time: T2, metadata: { mine: 'x' } })
+    assert.deepEqual([said().bounds, said().center, said()['tilecouch:time'], said().mine], ['1,2,3,4', '2,3,0', T2, 'x'])
+  })
+
+  it('keeps vector tiles gzipped, and says what layers they have', async () => {
+    const bytes = gzipSync(Buffer.from([0x1a, 2, 0x78, 1]))
+    const layers = [{ id: 'water', fields: { name: 'String' } }]
+    await write([tile(1, 0, 0, bytes, { type: 'application/vnd.mapbox-vector-tile' })], { doc: { layer: 'osm', vector_layers: layers } })
+    const said = Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
+    assert.deepEqual([said.format, JSON.parse(said.json), said.name], ['pbf', { vector_layers: layers }, 'osm'])
+    assert.deepEqual((await contentsOf(file())).get('1/0/0'), bytes)
+  })
+
+  it('is opened by GDAL', async function () {
+    if (!gdal()) skip(this, 'gdal_translate is not installed')
+    const [a, b] = [noiseTile(1, 300), noiseTile(2, 300)]
+    await write([tile(1, 0, 0, a), tile(1, 1, 0, b), tile(1, 0, 1, b), tile(1, 1, 1, a)])
+    const { status, stderr, stdout } = spawnSync(gdal().replace(/gdal_translate$/, 'gdalinfo'), ['-json', file()], { encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    const info = JSON.parse(stdout)
+    assert.equal(info.driverShortName, 'MBTiles')
+    assert.equal(info.metadata[''].name, 'Streets')
+    assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
+  })
+
+  it('as a cache of martin has when tiles were fetched and expire', async () => {
+    const fields = { stored: '2022-01-01T00:00:00Z', origin: { url: 'x', etag: '"abc"' } }
+    await write([tile(1, 0, 0, png(1), { ...fields, expires: '2022-01-02T00:00:00Z' }), tile(1, 0, 1, png(1), fields), tile(1, 1, 0, png(1))], { cache: true, doc: { ...doc, ttl: 60 } })
+    assert.deepEqual(query(file(), 'SELECT fetched, expires, etag FROM tile_cache ORDER BY tile_column, tile_row').map(row => [row.fetched, row.expires, row.etag]), [
+      [1640995200, 1640995260, '"abc"'], [1640995200, 1641081600, '"abc"'], [null, null, null]])
+    const columns = query(file(), "SELECT name, type FROM pragma_table_info('tile_cache')").map(({ name, type }) => `${name} ${type}`)
+    for (const column of ['fetched INTEGER', 'expires INTEGER', 'etag TEXT', 'tile_data BLOB']) assert.ok(columns.includes(column), column)
+    assert.equal((await contentsOf(file())).size, 3)
+    assert.equal(query(file(), "SELECT count(*) AS n FROM sqlite_master WHERE name IN ('map', 'images')")[0].n, 0, 'which martin would take it for')
+  })
+
+  for (const cache of [false, true]) {
+    describe(`that was not ended${cache ? ', of a cache' : ''}`, () => {
+      it('is gone on with: what is there in its version is kept', async () => {
+        await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2))], { cache })
+        assert.deepEqual(readdirSync(folder.dir).filter(name => !name.endsWith('journal')), ['a.mbtiles.part'])
+        const target = await open({ cache })
+        assert.equal(target.resumed, true)
+        assert.deepEqual([await target.has(tile(1, 0, 0, png(1))), await target.has(tile(1, 0, 1, png(9), { time: T2 })), await target.has(tile(1, 1, 1, png(1)))], [true, false, false])
+        await target.add(tile(1, 0, 1, png(9), { time: T2 }))
+        await target.finish()
+        assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/0/1', png(9)]]))
+        if (!cache) assert.equal(query(file(), 'SELECT count(*) AS n FROM images')[0].n, 2, 'the image of the version before is gone')
+        assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
+      })
+
+      it('has nothing at the end that was not met again', async () => {
+        await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(1, 1, 1, png(3))], { cache })
+        const { facts } = await write([tile(1, 0, 1, png(2))], { cache })
+        assert.deepEqual(await contentsOf(file()), new Map([['1/0/1', png(2)]]))
+        assert.equal(facts.tiles, 1)
+      })
+
+      it('may be written again without being asked what is there', async () => {
+        await leave([tile(1, 0, 0, png(1))], { cache })
+        const target = await open({ cache })
+        await target.add(tile(1, 0, 0, png(1)))
+        await target.finish()
+        assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
+      })
+    })
+  }
+
+  it('of another export, or another kind, is begun anew', async () => {
+    for (const [first, second] of [[{ run: 'a' }, { run: 'b' }], [{ cache: true }, {}], [{}, { cache: true }]]) {
+      await leave([tile(1, 0, 0, png(1))], first)
+      const target = await open(second)
+      assert.equal(target.resumed, false)
+      await target.add(tile(1, 1, 1, png(3)))
+      await target.finish()
+      assert.deepEqual([...(await contentsOf(file())).keys()], ['1/1/1'])
+      assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
+      spawnSync('rm', [file()])
+    }
+  })
+
+  it('that is damaged before it is whole is begun anew', async () => {
+    for (const damage of [bytes => bytes.subarray(0, 100), () => Buffer.alloc(0), () => Buffer.from('x'.repeat(9999)), bytes => Buffer.concat([bytes.subarray(0, 30), bytes.subarray(50)])]) {
+      await leave([tile(1, 0, 0, png(1))], { force: true })
+      writeFileSync(file('a.mbtiles.part'), damage(readFileSync(file('a.mbtiles.part'))))
+      await write([tile(1, 1, 1, png(3))], { force: true })
+      assert.deepEqual([...(await contentsOf(file())).keys()], ['1/1/1'])
+    }
+  })
+
+  it('never holds a tile twice', async () => {
+    const target = await open()
+    await target.add(tile(1, 0, 0, png(1)))
+    await target.add(tile(1, 0, 0, png(2)))
+    await assert.rejects(target.finish(), /UNIQUE/)
+    await target.stop()
+    assert.ok(!existsSync(file()))
+    await write([tile(1, 0, 0, png(1))])
+    assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
+  })
+
+  it('says of a difference what is gone as martin does: a row without data', async () => {
+    const target = await open({ metadata: { tilecouch_diff: 'x' } })
+    await target.add(tile(1, 0, 0, png(1)))
+    await target.gone({ z: 1, x: 1, y: 0 })
+    await target.gone({ z: 1, x: 1, y: 1 })
+    const { distinct } = await target.finish()
+    assert.equal(distinct, 1)
+    assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/1/0', null], ['1/1/1', null]]))
+    const cache = await open({ name: 'b.mbtiles', cache: true })
+    await assert.rejects(cache.gone({ z: 1, x: 1, y: 0 }), { code: 'TARGET_UNWRITABLE' })
+    await cache.stop()
+  })
+
+  it('is read from where nothing may be written', async () => {
+    await write([tile(1, 0, 0, png(1))])
+    copyFileSync(file(), file('copy.mbtiles'))
+    chmodSync(file(), 0o444)
+    chmodSync(folder.dir, 0o555)
+    try {
+      const db = new Database(`file:${file()}?mode=ro`)
+      assert.equal(/** @type {any} */ (db.prepare('SELECT count(*) AS n FROM tiles').get([])).n, 1)
+      assert.equal(/** @type {any} */ (db.prepare('PRAGMA journal_mode').get([])).journal_mode, 'delete')
+      db.close()
+    } finally {
+      chmodSync(folder.dir, 0o755)
+    }
+  })
+})
