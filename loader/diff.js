@@ -33,7 +33,9 @@ import { Tally } from './diff/tally.js'
 export async function diff (store, from, to, { onTile, onProgress, area, zooms, signal, target, ...options } = {}) {
   const wanted = { area, zooms, signal }
   const tally = new Tally()
+  /** @type {import('./diff/sides.js').Side[]} */
   const sides = []
+  let begun = false
   /** @type {ChangesTarget | undefined} */
   let exported
   const summaryOf = () => ({ ...tally.summary(sides[0], sides[1]), ...(exported && { export: exported.summary }) })
@@ -41,13 +43,14 @@ export async function diff (store, from, to, { onTile, onProgress, area, zooms, 
   try {
     for (const text of [from, to]) sides.push(await openSide(store, text, wanted))
     if (target !== undefined) exported = await ChangesTarget.open(store, sides[0], sides[1], { target, ...wanted, ...options })
+    begun = true
     const told = tell(changes(), { tally, onTile, onProgress, signal })
     if (exported) await exported.take(told, signal)
     else await walk(told)
     const summary = tally.summary(sides[0], sides[1])
     return exported ? { ...summary, export: await exported.finish(changes) } : summary
   } catch (error) {
-    throw sides.length === 2 ? Object.assign(error, { summary: summaryOf() }) : error
+    throw begun ? Object.assign(error, { summary: summaryOf() }) : error
   } finally {
     await exported?.stop().catch(() => {}) // what went wrong before says more
     for (const side of sides) await side.close()

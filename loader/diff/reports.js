@@ -16,6 +16,7 @@ export function describeChange ({ z, x, y, change, from, to, since }) {
 /** One JSON object a line. */
 export class ListReport {
   #out
+  tiles = 0
 
   /** @param {string} file @param {NodeJS.WritableStream} stdout what `-` means */
   static open = async (file, stdout) => new ListReport(file === '-' ? new Stream(stdout) : await WholeFile.open(file))
@@ -27,6 +28,7 @@ export class ListReport {
 
   /** @param {import('./changes.js').Change} change */
   add (change) {
+    this.tiles++
     return this.#out.write(`${JSON.stringify(describeChange(change))}\n`)
   }
 
@@ -52,9 +54,10 @@ class Stream {
 /** A FeatureCollection as RFC 7946 has it, one polygon a tile. */
 export class GeoJsonReport {
   #out
+  tiles = 0
   #begin
   #everyZoom
-  #zoom = -1
+  #deepest = -1
   #separator = ''
   /** @type {import('../../core/grid.js').Bbox | undefined} */
   #bounds
@@ -72,13 +75,19 @@ export class GeoJsonReport {
     this.#everyZoom = everyZoom
   }
 
+  /** The zoom of the polygons, where they are of one. */
+  get zoom () {
+    return this.#everyZoom || this.#deepest < 0 ? undefined : this.#deepest
+  }
+
   /** @param {import('./changes.js').Change} change */
   async add (change) {
     const { z, x, y } = change
     // zooms come as ids do, 10 before 9: which is the deepest is known at the end only
-    if (!this.#everyZoom && z < this.#zoom) return
-    if (!this.#everyZoom && z > this.#zoom) await this.#restart()
-    this.#zoom = Math.max(z, this.#zoom)
+    if (!this.#everyZoom && z < this.#deepest) return
+    if (!this.#everyZoom && z > this.#deepest) await this.#restart()
+    this.#deepest = Math.max(z, this.#deepest)
+    this.tiles++
     const bounds = /** @type {import('../../core/grid.js').Bbox} */ (tileBounds(z, x, y).map(degrees => +degrees.toFixed(DIGITS)))
     this.#widen(bounds)
     const [west, south, east, north] = bounds
@@ -96,6 +105,7 @@ export class GeoJsonReport {
     if (this.#separator) await this.#out.restart()
     this.#separator = ''
     this.#bounds = undefined
+    this.tiles = 0
   }
 
   /** @param {import('../../core/grid.js').Bbox} bounds */

@@ -37,29 +37,35 @@ const READ_AHEAD = 16 // tiles of an archive read and digested at once
 
 /**
  * @param {import('../store/index.js').Store} store
- * @param {string} text `osm@2023`, `osm`, or a file or folder: what could be a layer is one, and `./osm` never is
+ * @param {string} text `osm@2023`, `osm`, or a file or folder: a layer where the store has one of that name, which `./osm` never is
  * @param {Wanted} wanted
  * @returns {Promise<Side>}
  */
 export async function openSide (store, text, wanted) {
-  let reference
   try {
-    reference = parseReference(text)
+    return await openLayer(store, parseReference(text), wanted)
   } catch (error) {
-    if (error.code !== 'BAD_LAYER' || !await isThere(text)) throw error
+    const isFile = error.code === 'BAD_LAYER' ? isNamedAsFile(text) || await isThere(text) : error.code === 'LAYER_NOT_FOUND' && await isThere(text)
+    if (!isFile) throw error
     return openFile(text, wanted)
   }
-  const { layer } = reference
-  const time = reference.time === undefined ? undefined : endOf(reference.time)
+}
+
+/** @returns {Promise<Side>} */
+async function openLayer (store, { layer, time }, wanted) {
+  const when = time === undefined ? undefined : endOf(time)
   return {
-    name: formatReference(layer, reference.time),
+    name: formatReference(layer, time),
     layer,
-    ...(time && { time }),
+    ...(when && { time: when }),
     doc: await store.layer(layer),
-    entries: () => store.list(layer, { time: time ?? NEWEST, ...wanted }),
+    entries: () => store.list(layer, { time: when ?? NEWEST, ...wanted }),
     close () {}
   }
 }
+
+// no layer has a slash or a dot in its name: what is missing then is a file
+const isNamedAsFile = text => /[\\/.]/.test(text.replace(/@.*/s, ''))
 
 const isThere = name => stat(name).then(() => true, () => false)
 
