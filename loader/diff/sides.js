@@ -51,7 +51,12 @@ export async function openSide (store, text, wanted) {
   }
 }
 
-/** @returns {Promise<Side>} */
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {{layer: string, time?: string}} reference
+ * @param {Wanted} wanted
+ * @returns {Promise<Side>}
+ */
 async function openLayer (store, { layer, time }, wanted) {
   const when = time === undefined ? undefined : endOf(time)
   return {
