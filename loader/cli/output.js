@@ -22,6 +22,11 @@ export class Output {
     this.stdout.write(this.json ? JSON.stringify(value, null, 2) + '\n' : lines.map(line => line + '\n').join(''))
   }
 
+  /** A line of a result that comes piece by piece; programs get the whole at the end. */
+  line (text) {
+    if (!this.json) this.stdout.write(text + '\n')
+  }
+
   note (text) {
     if (!this.json) this.stderr.write(text + '\n')
   }

@@ -46,15 +46,19 @@ export class ProgressLine {
 /** Of a load. */
 export class Progress extends ProgressLine {
   #total
+  #title
   #ended = false
 
   /**
    * @param {import('./output.js').Output} output
    * @param {import('../sources/index.js').Source} source counted beside the load, so that the rest can be told
+   * @param {string} [title] of one load among several
    */
-  constructor (output, source) {
+  constructor (output, source, title) {
     super(output)
-    if (!output.json && output.isTerminal) this.#count(source)
+    this.#title = title
+    this.#total = source.total
+    if (!output.json && output.isTerminal && !this.#total) this.#count(source)
   }
 
   // a folder may take a while to count, and the load goes on meanwhile; that it cannot be counted is the load's to say
@@ -73,10 +77,11 @@ export class Progress extends ProgressLine {
   }
 
   /** @param {import('../store/writer.js').WriteSummary} summary @param {import('../store/tuner.js').Tuner} tuner */
-  show ({ tiles, bytes: size, unchanged, failed }, tuner) {
-    this.draw(tiles, this.#total, rate => [
-      bytes(size), `${count(Math.round(rate))}/s`,
-      ...(unchanged ? [`${count(unchanged)} unchanged`] : []), ...(failed ? [`${count(failed)} failed`] : []), `${tuner.batch}x${tuner.concurrency}`
+  show ({ tiles, missing, bytes: size, unchanged, failed }, tuner) {
+    this.draw(tiles + missing, this.#total, rate => [
+      bytes(size), `${count(Math.round(rate))}/s`, ...(unchanged ? [`${count(unchanged)} unchanged`] : []),
+      ...(missing ? [`${count(missing)} missing`] : []), ...(failed ? [`${count(failed)} failed`] : []), `${tuner.batch}x${tuner.concurrency}`,
+      ...(this.#title ? [this.#title] : [])
     ])
   }
 

@@ -53,13 +53,13 @@ export async function estimate (store, layer, counts) {
   return { tiles, bytes: means.size ? zooms.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) : null, zooms }
 }
 
-/** Mean bytes of a tile, by zoom. A store without indexes knows none. */
+/** Mean bytes of a tile, by zoom. A store without indexes, or without the layer, knows none. */
 async function meanSizes (store, layer) {
   try {
     const { zooms } = await store.stats(layer)
     return new Map(zooms.filter(zoom => zoom.tiles).map(zoom => [zoom.z, zoom.currentBytes / zoom.tiles]))
   } catch (error) {
-    if (error.code === 'INDEX_MISSING') return new Map()
+    if (error.code === 'INDEX_MISSING' || error.code === 'LAYER_NOT_FOUND') return new Map()
     throw error
   }
 }

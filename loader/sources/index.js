@@ -48,6 +48,7 @@ export const schemes = ['xyz', 'tms']
  * @property {string} [time] exact
  * @property {boolean} [diff]
  * @property {number} [total]
+ * @property {Map<number, number>} [counts] tiles by zoom, where asking for them costs somebody else
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *
  * @typedef {object} WalkOptions
