@@ -8,7 +8,7 @@ export const PAGE = 2000 // rows a request, about
 /** @typedef {{rows: Row[], rest?: Range}} Page rest: what the limit left out */
 
 export class RangeReader {
-  #seq = ''
+  #seq = 0
 
   /**
    * @param {import('./couch.js').Couch} couch
@@ -85,8 +85,9 @@ export class RangeReader {
     })
   }
 
+  // CouchDB's is a number with more behind it, which need not be the same twice
   async #sequence () {
-    return (await this.couch.request({ path: '', signal: this.signal })).update_seq
+    return parseInt((await this.couch.request({ path: '', signal: this.signal })).update_seq)
   }
 
   async #query (ranges) {

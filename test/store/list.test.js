@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { asOf, endOf, parseArea, tileId } from '../../core/index.js'
+import { publish } from '../../loader/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { bulkBody, tileDocument } from '../../loader/store/tile.js'
+import { onEachStore, request } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+
+const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z', '2023-01-01T00:00:00Z']
+const TIMES = [T1, T2, T3]
+const RUNS = +(process.env.TILECOUCH_LIST_RUNS ?? 12)
+const collect = async found => {
+  const all = []
+  for await (const one of found) all.push(one)
+  return all
+}
+const idsOf = found => found.map(({ id }) => id)
+
+/** A tile whose numbers have one digit or many, in the middle of nothing or beside others. */
+const place = fc.integer({ min: 0, max: 10 }).chain(z => {
+  const number = fc.oneof(fc.integer({ min: 0, max: 2 ** z - 1 }), fc.integer({ min: 0, max: Math.min(12, 2 ** z - 1) }))
+  return fc.record({ z: fc.constant(z), x: number, y: number })
+})
+const history = fc.uniqueArray(fc.tuple(place, fc.array(fc.tuple(fc.nat(2), fc.option(fc.nat(3), { freq: 4 })), { minLength: 1, maxLength: 4 })), {
+  selector: ([{ z, x, y }]) => `${z}/${x}/${y}`, minLength: 1, maxLength: 40
+})
+const lon = fc.integer({ min: -180, max: 180 })
+const lat = fc.integer({ min: -80, max: 79 })
+const box = fc.tuple(lon, lat, lon, lat).filter(([, south, , north]) => south !== north)
+  .map(([west, south, east, north]) => parseArea({ bbox: [west, Math.min(south, north), east, Math.max(south, north)] }))
+const corner = fc.tuple(fc.integer({ min: -88, max: 88 }), lat)
+const triangle = fc.tuple(corner, corner, corner)
+  .filter(([a, b, c]) => (b[0] - a[0]) * (c[1] - a[1]) !== (c[0] - a[0]) * (b[1] - a[1]))
+  .map(corners => parseArea({ polygon: { type: 'Polygon', coordinates: [[...corners, corners[0]]] } }))
+const selection = fc.record({
+  area: fc.option(fc.oneof(box, triangle), { nil: undefined }),
+  zooms: fc.option(fc.tuple(fc.nat(10), fc.nat(10)).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) })), { nil: undefined })
+})
+
+onEachStore('listing', backend => {
+  /** @type {Store} */
+  let store
+  let url
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await publish(store)
+  })
+  after(() => store.destroy())
+
+  /** Versions at one place over and over, oldest first unless told otherwise. */
+  const write = async (layer, places, time, seed = 1) => {
+    const { failed } = await store.write(places.map(({ z, x, y }) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })))
+    assert.equal(failed, 0)
+  }
+  const column = (z, x, count) => Array.from({ length: count }, (_, y) => ({ z, x, y }))
+  const listing = async (layer, options) => collect(store.list(layer, options))
+
+  it('gives what each tile shows, then and now, in the order of ids, whatever the history and the area', async function () {
+    this.timeout(300000)
+    let layers = 0
+    await fc.assert(fc.asyncProperty(history, selection, fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025'), async (tiles, wanted, time) => {
+      const layer = `random${layers++}`
+      await store.defineLayer(layer)
+      const versions = tiles.flatMap(([address, events]) => events.map(([at, seed]) => ({ layer, ...address, time: TIMES[at], ...(seed === null ? { gone: true } : { bytes: png(seed) }) })))
+      await store.write(versions) // those that take the time of another one fail: as they may
+      const selected = tiles.map(([address]) => address)
+        .filter(({ z, x, y }) => (!wanted.area || wanted.area.has(z, x, y)) && (!wanted.zooms || (z >= wanted.zooms.min && z <= wanted.zooms.max)))
+        .map(address => ({ ...address, id: tileId(layer, address.z, address.x, address.y) })).sort((a, b) => a.id < b.id ? -1 : 1)
+
+      const expected = { tiles: [], now: [], then: [] }
+      for (const { id, z, x, y } of selected) {
+        const stored = await store.versions(layer, z, x, y)
+        if (!stored.length) continue
+        expected.tiles.push({ id, z, x, y, versions: stored.map(({ type, digest, stored: _, ...listed }) => listed) })
+        const [now, then] = [stored.at(-1), asOf(stored, endOf(time))]
+        if (!now.gone) expected.now.push(now)
+        if (then && !then.gone) expected.then.push(then)
+      }
+      assert.deepEqual(await collect(store.listTiles(layer, wanted)), expected.tiles)
+      const pick = found => found.map(({ id, z, x, y, current, gone, size }) => ({ id, layer, z, x, y, current, gone, size }))
+      assert.deepEqual(await listing(layer, wanted), pick(expected.now))
+      const then = await listing(layer, { ...wanted, time })
+      assert.deepEqual(then, expected.then.map(({ type, digest, stored: _, ...listed }) => listed))
+      const sum = found => ({ tiles: found.length, bytes: found.reduce((bytes, { size }) => bytes + size, 0) })
+      assert.deepEqual(await store.count(layer, wanted), sum(expected.now))
+      assert.deepEqual(await store.count(layer, { ...wanted, time }), sum(expected.then))
+
+      const fetched = await collect(store.fetch(store.list(layer, { ...wanted, time })))
+      assert.deepEqual(idsOf(fetched), idsOf(expected.then))
+      for (const { z, x, y, bytes, digest } of fetched) {
+        const shown = await store.at(layer, z, x, y, time)
+        assert.ok(bytes.equals(shown.bytes) && digest === shown.digest)
+      }
+    }), { numRuns: RUNS })
+  })
+
+  describe('of a column with more tiles than a request answers', () => {
+    const all = column(12, 7, 3000)
+    const inOrder = places => places.map(({ z, x, y }) => `tall:${z}:${x}:${y}`).sort()
+    before(async function () {
+      this.timeout(120000)
+      await store.defineLayer('tall')
+      await write('tall', [...all, ...column(12, 70, 5)], T1)
+      await write('tall', all.filter(({ y }) => y % 3 === 0), T2, 2)
+      await write('tall', all.filter(({ y }) => y % 30 === 0), T3, null)
+    })
+
+    it('gives every tile once and in order', async () => {
+      assert.deepEqual(idsOf(await listing('tall')), inOrder([...all.filter(({ y }) => y % 30), ...column(12, 70, 5)]))
+      assert.deepEqual((await listing('tall', { time: T1 })).map(({ id }) => id.replace(/@.*/, '')), inOrder([...all, ...column(12, 70, 5)]))
+      const tiles = await collect(store.listTiles('tall'))
+      assert.deepEqual(idsOf(tiles), inOrder([...all, ...column(12, 70, 5)]))
+      assert.deepEqual(tiles.find(({ id }) => id === 'tall:12:7:300').versions.map(({ time, gone, current }) => [time, gone, current]), [[T1, false, false], [T2, false, false], [T3, true, true]])
+    })
+
+    it('and a part of it without the rest', async () => {
+      const area = parseArea({ bbox: '-179.4,10,-179.1,79' })
+      const expected = inOrder(all.filter(({ z, x, y }) => area.has(z, x, y)))
+      assert.ok(expected.length > 100 && expected.length < 1800)
+      const rows = spy()
+      assert.deepEqual((await listing('tall', { area, time: '2021' })).map(({ id }) => id.replace(/@.*/, '')), expected)
+      assert.ok(rows.read() < 2 * expected.length, `${rows.read()} rows read for ${expected.length} tiles`)
+      const { tiles, bytes } = await store.count('tall', { area })
+      const now = await listing('tall', { area })
+      assert.deepEqual([tiles, bytes], [now.length, now.reduce((sum, { size }) => sum + size, 0)])
+      rows.end()
+    })
+
+    it('ends at once when it is told to, and when nobody listens any more', async () => {
+      const stop = new AbortController()
+      await assert.rejects(async () => {
+        for await (const { y } of store.list('tall', { time: '2021', signal: stop.signal })) if (y === 101) stop.abort()
+      }, { code: 'ABORTED' })
+      await assert.rejects(listing('tall', { signal: AbortSignal.abort() }), { code: 'ABORTED' })
+      for await (const { id } of store.listTiles('tall')) if (id) break
+    })
+  })
+
+  /** Counts the rows of views that are read. */
+  function spy () {
+    const { couch } = store
+    let [rows, requests] = [0, 0]
+    couch.queries = async (...parameters) => {
+      const answers = await Object.getPrototypeOf(couch).queries.apply(couch, parameters)
+      requests++
+      rows += answers.flat().length
+      return answers
+    }
+    return { read: () => rows, requests: () => requests, end () { delete couch.queries } }
+  }
+
+  it('does not pay for a long past where only the present is asked for', async function () {
+    this.timeout(120000)
+    await store.defineLayer('deep')
+    const places = column(6, 3, 50)
+    const days = Array.from({ length: 50 }, (_, day) => new Date(Date.UTC(2020, 0, day + 1)).toISOString().slice(0, 19) + 'Z')
+    for (const [day, time] of days.entries()) {
+      const docs = places.map(({ z, x, y }) => tileDocument({ id: tileId('deep', z, x, y), layer: 'deep', z, x, y, time, type: 'image/png', bytes: png(day) }, { current: day === 49, stored: time }))
+      assert.ok((await store.couch.bulk(bulkBody(docs))).every(({ ok }) => ok))
+    }
+    const rows = spy()
+    assert.equal((await listing('deep')).length, 50)
+    assert.deepEqual(await store.count('deep'), { tiles: 50, bytes: 50 * png(49).length })
+    assert.ok(rows.read() < 60, `${rows.read()} rows for 50 tiles`)
+    rows.end()
+    const tiles = await collect(store.listTiles('deep'))
+    assert.deepEqual(tiles.map(({ versions }) => versions.length), Array(50).fill(50))
+    assert.deepEqual(tiles[7].versions.map(({ time }) => time), (await store.versions('deep', 6, 3, tiles[7].y)).map(({ time }) => time))
+    assert.deepEqual(new Set((await listing('deep', { time: '2020-01-17' })).map(({ time }) => time)), new Set(['2020-01-17T00:00:00Z']))
+  })
+
+  it('does not pay for a wide layer where the area is small, nor for a wide area where the layer is sparse', async function () {
+    this.timeout(60000)
+    await store.defineLayer('sparse')
+    const places = Array.from({ length: 600 }, (_, at) => ({ z: 18, x: (at * 431 + 5) % 2 ** 18, y: (at * 7919) % 2 ** 18 }))
+    await write('sparse', places, T1)
+    const rows = spy()
+    assert.equal((await listing('sparse')).length, 600)
+    assert.ok(rows.requests() < 30, `${rows.requests()} requests`)
+    const world = await listing('sparse', { area: parseArea({ bbox: '-180,-85.06,180,85.06' }) })
+    assert.equal(world.length, 600)
+    const before = rows.read()
+    const area = parseArea({ bbox: '10,-85,10.5,85' })
+    const few = await listing('sparse', { area })
+    assert.deepEqual(idsOf(few), world.filter(({ z, x, y }) => area.has(z, x, y)).map(({ id }) => id))
+    assert.ok(few.length < 3 && rows.read() - before < 10, `${rows.read() - before} rows read`)
+    rows.end()
+  })
+
+  it('shows once what a killed load left in two places', async () => {
+    await store.defineLayer('killed')
+    await write('killed', column(3, 1, 2), T1)
+    const head = await (await request(`${url}/killed:3:1:0?attachments=true`, { headers: { accept: 'application/json' } })).json()
+    const copy = { ...head, _id: `killed:3:1:0@${T1}`, _rev: undefined, current: false }
+    delete copy._attachments.tile.digest
+    delete copy._attachments.tile.revpos
+    assert.equal((await request(`${url}/${encodeURIComponent(copy._id)}`, { method: 'PUT', body: JSON.stringify(copy), headers: { 'content-type': 'application/json' } })).status, 201)
+    const [{ versions }] = await collect(store.listTiles('killed'))
+    assert.deepEqual(versions.map(({ id, time, current }) => [id, time, current]), [['killed:3:1:0', T1, true]])
+    assert.deepEqual(idsOf(await listing('killed', { time: '2021' })), ['killed:3:1:0', 'killed:3:1:1'])
+  })
+
+  it('tells a layer that is not there from one that is empty and an area without tiles', async () => {
+    await store.defineLayer('empty')
+    assert.deepEqual(await listing('empty'), [])
+    assert.deepEqual(await listing('empty', { time: '2021' }), [])
+    assert.deepEqual(await store.count('empty'), { tiles: 0, bytes: 0 })
+    await write('empty', [{ z: 5, x: 1, y: 1 }], T1)
+    const area = parseArea({ bbox: '100,0,110,10' })
+    assert.deepEqual(await listing('empty', { area }), [])
+    assert.deepEqual(await collect(store.listTiles('empty', { zooms: { min: 6, max: 30 } })), [])
+    for (const options of [{}, { time: '2021' }, { area }]) {
+      await assert.rejects(listing('nothere', options), { code: 'LAYER_NOT_FOUND' })
+      await assert.rejects(store.count('nothere', options), { code: 'LAYER_NOT_FOUND' })
+    }
+    await assert.rejects(listing('empty', { time: 'soon' }), { code: 'BAD_TIME' })
+    await assert.rejects(listing('Bad:name'), { code: 'BAD_LAYER' })
+  })
+
+  it('says what is missing where nobody deployed the views', async () => {
+    const bare = await Store.create(await backend.database())
+    await bare.defineLayer('osm')
+    await assert.rejects(collect(bare.list('osm')), { code: 'INDEX_MISSING' })
+    await assert.rejects(collect(bare.listTiles('osm')), { code: 'INDEX_MISSING' })
+    await bare.destroy()
+  })
+})
