@@ -1,9 +1,15 @@
 // One export at a time into one target. The lock is a file that names its holder, so that the lock of a process that was
 // killed is told from that of one at work.
 import { randomUUID } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
+
+export const lockDefaults = {
+  pause: 20, // milliseconds before looking again, while another one removes a stale lock
+  clearing: 10000 // milliseconds after which whoever was removing it, or writing his name, was killed
+}
 
 /**
  * @param {string} file of the lock
@@ -16,6 +22,10 @@ export async function lock (file, target) {
     const held = await read(file)
     if (held === undefined) continue // given back since
     const holder = parse(held)
+    if (!holder && await age(file) < lockDefaults.clearing) {
+      await sleep(lockDefaults.pause) // it is just being written
+      continue
+    }
     if (holder && await isAlive(holder)) {
       const where = holder.host === hostname() ? '' : ` on ${holder.host}`
       throw new TilecouchError('TARGET_UNWRITABLE', { value: target, why: `process ${holder.pid}${where} writes it already; if it does not, remove ${file}` })
@@ -46,6 +56,12 @@ async function read (file) {
   }
 }
 
+/** Milliseconds since it was written; of what is not there, less than any. */
+async function age (file) {
+  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }))
+  return Date.now() - mtimeMs
+}
+
 function parse (text) {
   try {
     const { pid, host } = JSON.parse(text)
@@ -65,16 +81,20 @@ async function isAlive ({ pid, host }) {
   }
 }
 
-/** Moved away before it is removed: of two that found the same stale lock, one removes it, and not the new lock of the other. */
+/**
+ * Removes a lock that nobody holds. Of many that found it, one at a time looks again and removes it; otherwise the second
+ * would remove the new lock of the first.
+ */
 async function clear (file, stale) {
-  const aside = `${file}-${randomUUID()}`
-  try {
-    await rename(file, aside)
-  } catch (error) {
-    if (error.code === 'ENOENT') return
-    throw error
+  const guard = `${file}-clearing`
+  if (!await take(guard, '')) {
+    await sleep(lockDefaults.pause)
+    if (await age(guard) > lockDefaults.clearing) await rm(guard, { force: true })
+    return
   }
-  const moved = await read(aside)
-  if (moved !== stale && moved !== undefined) await take(file, moved)
-  await rm(aside, { force: true })
+  try {
+    if (await read(file) === stale) await rm(file, { force: true })
+  } finally {
+    await rm(guard, { force: true })
+  }
 }

@@ -71,7 +71,7 @@ export async function formatOf (target, format) {
     if (!Object.hasOwn(kinds, format)) throw new TilecouchError('BAD_OPTION', { option: '--format', value: format, why: `there are ${targetFormats.join(', ')}` })
     return format
   }
-  const extension = /\.([a-z][a-z0-9]{0,9})[/\\]?$/i.exec(path.basename(target))?.[1].toLowerCase()
+  const extension = /\.([a-z][a-z0-9]{0,15})[/\\]?$/i.exec(path.basename(target))?.[1].toLowerCase()
   if (/[/\\]$/.test(target) || !extension || await isFolder(target)) return 'folder'
   if (extension === 'folder' || !Object.hasOwn(kinds, extension)) throw new TilecouchError('TARGET_UNKNOWN', { value: target })
   return extension
@@ -85,7 +85,7 @@ export async function find (name) {
     return await stat(name)
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
-    throw error
+    throw explain(error, name)
   }
 }
 
