@@ -90,6 +90,7 @@ export class RemoteFile {
           at += chunk.length
         }
         if (at === before) throw new Lost('it sent nothing')
+        failures = 0
       } catch (error) {
         if (this.#signal?.aborted) throw new TilecouchError('ABORTED')
         if (error instanceof TilecouchError) throw error

@@ -1,0 +1,165 @@
+// PMTiles on a web server.
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { remoteDefaults } from '../../loader/sources/pmtiles/remote.js'
+import { tilesOf } from '../loader/helpers.js'
+import { contents, inOrder, openAs, refuses, using } from './helpers.js'
+import { writeArchive } from './pmtiles-writer.js'
+import { useRangeServer } from './range-server.js'
+
+const SIDE = 32 // tiles across
+
+describe('PMTiles on a web server', () => {
+  const server = useRangeServer()
+  const backoff = remoteDefaults.backoff
+  before(() => { remoteDefaults.backoff = 1 })
+  after(() => { remoteDefaults.backoff = backoff })
+
+  // 1024 tiles of 10 kB, in leaves
+  const tiles = Object.fromEntries(Array.from({ length: SIDE ** 2 }, (_, index) => [`5/${index >> 5}/${index & 31}`, `${index} `.padEnd(10000, '.')]))
+  const archive = writeArchive({ tiles, leaf: 100, metadata: { name: 'City' } })
+  beforeEach(() => { server.file = archive })
+
+  const refused = (words, code = 'SOURCE_UNREADABLE') => refuses('pmtiles', server.url, code, words)
+  const fetched = () => server.requests.reduce((sum, { from, to }) => sum + to - from, 0)
+
+  it('are read in few requests, and each byte about once', () => using('pmtiles', server.url, {}, async source => {
+    assert.deepEqual(await contents(source), tiles)
+    assert.deepEqual(await tilesOf(source), inOrder(Object.keys(tiles)))
+    assert.equal(source.name, 'city.pmtiles')
+    assert.equal(source.fields.name, 'City')
+    assert.ok(server.requests.length < 8, `${server.requests.length} requests`)
+    assert.ok(fetched() < 1.1 * archive.length, `${fetched()} bytes of ${archive.length}`)
+  }))
+
+  it('are fetched only as far as they are wanted', () => using('pmtiles', server.url, { bbox: [1, -10, 20, -1] }, async source => {
+    const found = await contents(source)
+    assert.ok(Object.keys(found).length > 1)
+    for (const [name, bytes] of Object.entries(found)) assert.equal(bytes, tiles[name])
+    assert.ok(fetched() < archive.length / 8, `${fetched()} bytes of ${archive.length}`)
+  }))
+
+  it('may be smaller than what is asked for first', async () => {
+    server.file = writeArchive({ tiles: { '0/0/0': 'a', '1/0/1': 'b' } })
+    await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), { '0/0/0': 'a', '1/0/1': 'b' }))
+  })
+
+  it('are one and the same file from beginning to end: another in its place is an error', async () => {
+    for (const etag of ['"1"', 'W/"1"', undefined]) {
+      server.etag = etag
+      let count = 0
+      server.answer = () => {
+        if (++count === 3) {
+          server.file = writeArchive({ tiles: { ...tiles, '5/0/0': 'other'.repeat(2000), '6/0/0': 'more' }, leaf: 100 })
+          if (etag) server.etag = etag.replace('1', '2')
+        }
+      }
+      await refused(/another file was put in its place/)
+      server.file = archive
+    }
+  })
+
+  it('say with each request which file is meant', () => using('pmtiles', server.url, {}, async () => {
+    const [first, ...others] = server.requests
+    assert.equal(first.headers['if-match'], undefined)
+    assert.ok(others.length)
+    for (const { headers } of others) assert.equal(headers['if-match'], '"1"')
+    for (const { headers } of server.requests) assert.match(headers['user-agent'], /^tilecouch\//)
+  }))
+
+  it('need a server that sends parts of files', async () => {
+    server.answer = (request, response) => { response.writeHead(200, { 'content-length': archive.length }).end(archive); return true }
+    await refused(/does not send parts of files \(range requests\): fetch it first/)
+    server.answer = (request, response, range) => { server.send(response, range, { 'content-encoding': 'gzip' }); return true }
+    await refused(/does not send parts/)
+  })
+
+  it('are refused when the server sends another part, or does not say which', async () => {
+    for (const part of ['bytes 1-16384/20000', `bytes 0-16383/100`, 'bytes 0-99999999999999999999/*', 'bytes */20000', 'lines 1-2', '']) {
+      server.answer = (request, response) => { response.writeHead(206, { 'content-range': part }).end(archive.subarray(0, 16384)); return true }
+      await refused(/another part|of what part/)
+    }
+  })
+
+  it('are read on where a connection was lost, an answer was short or the server was busy', async () => {
+    const tried = {}
+    server.answer = (request, response, { from, to }) => {
+      const times = tried[from] = (tried[from] ?? 0) + 1
+      if (times === 1) response.writeHead(503).end('busy')
+      else if (times === 2) request.socket.destroy()
+      else if (times === 3) {
+        const end = Math.min(to, archive.length)
+        response.writeHead(206, { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
+        response.write(archive.subarray(from, from + Math.ceil((end - from) / 2)), () => request.socket.destroy())
+      } else server.send(response, { from, to: Math.min(to, from + 200000) })
+      return true
+    }
+    await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), tiles))
+    assert.ok(server.requests.length > 20)
+  })
+
+  it('are given up when nothing comes any more', async () => {
+    server.answer = (request, response) => { response.writeHead(500).end(); return true }
+    await refused(/the server answered 500/)
+    assert.equal(server.requests.length, remoteDefaults.attempts)
+    server.answer = request => { request.socket.destroy(); return true }
+    await refused(/the connection failed/)
+    await refuses('pmtiles', 'http://127.0.0.1:1/a.pmtiles', 'SOURCE_UNREADABLE', /connection was refused/)
+  })
+
+  it('may be missing or forbidden', async () => {
+    for (const [status, code, words] of [[404, 'SOURCE_NOT_FOUND', /no such source/], [410, 'SOURCE_NOT_FOUND', /no such source/], [403, 'SOURCE_UNREADABLE', /another name, password or signature \(403\)/], [418, 'SOURCE_UNREADABLE', /answered 418/]]) {
+      server.requests.length = 0
+      server.answer = (request, response) => { response.writeHead(status).end(); return true }
+      await refused(words, code)
+      assert.equal(server.requests.length, 1)
+    }
+  })
+
+  it('take a name and password, and show neither them nor a signature', async () => {
+    const secret = server.url.replace('http://', 'http://ada:s3cr%2Ft@') + '?signature=c0ffee'
+    await using('pmtiles', secret, {}, source => assert.equal(source.name, 'city.pmtiles'))
+    assert.equal(server.requests[0].headers.authorization, `Basic ${Buffer.from('ada:s3cr/t').toString('base64')}`)
+    assert.equal(server.requests[0].url, '/maps/city.pmtiles?signature=c0ffee')
+    server.answer = (request, response) => { response.writeHead(404).end(); return true }
+    await assert.rejects(openAs('pmtiles', secret), error => {
+      assert.doesNotMatch(JSON.stringify([error, error.message, error.details, error.stack]), /s3cr|ada|c0ffee/)
+      return true
+    })
+    server.file = Buffer.from('<html>')
+    server.answer = undefined
+    await assert.rejects(openAs('pmtiles', secret), error => error.code === 'ARCHIVE_INVALID' && !/s3cr|c0ffee/.test(JSON.stringify([error.message, error.details])))
+  })
+
+  it('may have moved, but not round and round, and the password stays behind', async () => {
+    server.answer = (request, response) => {
+      if (request.url.startsWith('/maps/')) { response.writeHead(302, { location: '/new/city.pmtiles' }).end(); return true }
+    }
+    await using('pmtiles', server.url, {}, async source => assert.equal((await tilesOf(source)).length, SIDE ** 2))
+    const elsewhere = server.url.replace('127.0.0.1', 'localhost').replace('/maps/', '/new/')
+    server.answer = (request, response) => {
+      if (request.url.startsWith('/maps/')) { response.writeHead(307, { location: elsewhere }).end(); return true }
+      assert.equal(request.headers.authorization, undefined)
+    }
+    await using('pmtiles', server.url.replace('http://', 'http://a:b@'), {}, () => {})
+    server.answer = (request, response) => { response.writeHead(301, { location: request.url }).end(); return true }
+    await refused(/redirects again and again/)
+    server.answer = (request, response) => { response.writeHead(301, { location: 'file:///etc/passwd' }).end(); return true }
+    await refused(/no web address/)
+  })
+
+  it('are refused as files are when they are damaged', async () => {
+    server.file = archive.subarray(0, 50000)
+    await refused(/cut off/, 'ARCHIVE_INVALID')
+    server.file = Buffer.alloc(0)
+    await refused(/answered 416/)
+  })
+
+  it('stop at once when they are told to, and leave no temporary file', async () => {
+    const stop = new AbortController()
+    server.answer = () => { if (server.requests.length === 3) stop.abort(); return server.requests.length >= 3 }
+    await refuses('pmtiles', server.url, 'ABORTED', /stopped/, { signal: stop.signal })
+    assert.deepEqual(readdirSync(tmpdir()).filter(name => name.startsWith(`tilecouch-spool-${process.pid}-`)), [])
+  })
+})
