@@ -1,0 +1,165 @@
+// What others make of our exports: the official Python packages pmtiles and mbutil, and GDAL.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import sharp from 'sharp'
+import { Facts } from '../../loader/export/facts.js'
+import { exportLayer } from '../../loader/export/index.js'
+import { open as openMbtiles } from '../../loader/export/mbtiles.js'
+import { openSource } from '../../loader/sources/index.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { gdal, skip, tilesPython } from '../support/tools.js'
+import { expected, useLayer } from './helpers.js'
+import { pyramid, tile, write } from './pmtiles-writing.js'
+
+const run = promisify(execFile)
+const python = /** @type {string} */ (tilesPython())
+
+/** A command that lies beside the Python. */
+const command = (name, ...args) => run(python, [path.join(path.dirname(python), name), ...args], { maxBuffer: 64e6 })
+
+const hash = bytes => createHash('sha256').update(bytes).digest('hex')
+const hashes = tiles => new Map([...tiles].map(([name, bytes]) => [name, hash(bytes)]))
+
+function assertSame (found, wanted) {
+  assert.deepEqual([...found].sort(), [...wanted].sort())
+  assert.ok(found.size > 0)
+}
+
+// every tile as the official reader walks an archive, and a few as it looks them up
+const READ_ALL = `
+import sys, json, hashlib
+from pmtiles.reader import Reader, MmapSource, all_tiles
+with open(sys.argv[1], 'rb') as file:
+    source = MmapSource(file)
+    reader = Reader(source)
+    tiles = {'%d/%d/%d' % zxy: hashlib.sha256(data).hexdigest() for zxy, data in all_tiles(source)}
+    for name in list(tiles)[::len(tiles) // 40 + 1]:
+        assert hashlib.sha256(reader.get(*map(int, name.split('/')))).hexdigest() == tiles[name]
+    header = {key: getattr(value, 'name', value) for key, value in reader.header().items()}
+    print(json.dumps({'tiles': tiles, 'header': header, 'metadata': reader.metadata()}))`
+
+async function readWithPython (file) {
+  const { stdout } = await run(python, ['-c', READ_ALL, file], { maxBuffer: 64e6 })
+  const { tiles, ...rest } = JSON.parse(stdout)
+  return { tiles: new Map(Object.entries(tiles)), ...rest }
+}
+
+/** As our own sources read it. */
+async function readSource (file, options) {
+  const source = await openSource(file, options)
+  try {
+    const tiles = new Map()
+    for await (const { z, x, y, read } of source.tiles()) tiles.set(`${z}/${x}/${y}`, hash(await read()))
+    return tiles
+  } finally {
+    await source.close()
+  }
+}
+
+function readFolder (folder, extension = 'png') {
+  const names = /** @type {string[]} */ (readdirSync(folder, { recursive: true })).filter(name => name.endsWith(`.${extension}`))
+  return new Map(names.map(name => [name.slice(0, -extension.length - 1).replaceAll(path.sep, '/'), hash(readFileSync(path.join(folder, name)))]))
+}
+
+onEachStore('the official Python tools', backend => {
+  before(function () { if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil') })
+  const layer = useLayer(backend)
+  const folder = useFolder()
+  const at = name => path.join(folder.dir, name)
+
+  for (const time of ['2022', undefined]) {
+    it(`read PMTiles of ${time ?? 'now'}`, async () => {
+      const summary = await exportLayer(layer.store, 'osm', at('osm.pmtiles'), { time })
+      const { tiles, header, metadata } = await readWithPython(at('osm.pmtiles'))
+      assertSame(tiles, hashes(expected(time)))
+      assert.deepEqual([header.addressed_tiles_count, header.tile_contents_count], [summary.tiles, summary.distinct])
+      const zooms = [...expected(time).keys()].map(name => parseInt(name))
+      assert.deepEqual([header.min_zoom, header.max_zoom, header.tile_type, header.clustered], [Math.min(...zooms), Math.max(...zooms), 'PNG', true])
+      assert.deepEqual([metadata.name, metadata.format], ['Streets', 'png'])
+    })
+  }
+
+  it('show PMTiles', async () => {
+    await exportLayer(layer.store, 'osm', at('osm.pmtiles'), {})
+    const { stdout } = await command('pmtiles-show', at('osm.pmtiles'))
+    assert.match(stdout, /'clustered': True/)
+    assert.match(stdout, /© nobody/)
+  })
+
+  it('convert PMTiles to MBTiles and back', async () => {
+    await exportLayer(layer.store, 'osm', at('osm.pmtiles'), {})
+    await command('pmtiles-convert', at('osm.pmtiles'), at('theirs.mbtiles'))
+    assertSame(await readSource(at('theirs.mbtiles')), hashes(expected()))
+    await command('pmtiles-convert', at('theirs.mbtiles'), at('theirs.pmtiles'))
+    assertSame(await readSource(at('theirs.pmtiles')), hashes(expected()))
+  })
+
+  it('convert our MBTiles to PMTiles', async () => {
+    await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})
+    await command('pmtiles-convert', at('osm.mbtiles'), at('theirs.pmtiles'))
+    assertSame(await readSource(at('theirs.pmtiles')), hashes(expected()))
+    assertSame((await readWithPython(at('theirs.pmtiles'))).tiles, hashes(expected()))
+  })
+
+  for (const scheme of /** @type {const} */ (['xyz', 'tms'])) {
+    it(`take MBTiles apart into a folder, and make some of our folder (${scheme})`, async () => {
+      await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})
+      await command('mb-util', '--silent', `--scheme=${scheme}`, at('osm.mbtiles'), at('theirs'))
+      await exportLayer(layer.store, 'osm', at('ours'), { scheme })
+      assertSame(readFolder(at('theirs')), readFolder(at('ours')))
+      assertSame(await readSource(at('theirs'), { scheme }), hashes(expected()))
+
+      await command('mb-util', '--silent', `--scheme=${scheme}`, at('ours'), at('theirs.mbtiles'))
+      assertSame(await readSource(at('theirs.mbtiles')), hashes(expected()))
+    })
+  }
+})
+
+describe('the official Python reader', () => {
+  before(function () { if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil') })
+  const folder = useFolder()
+
+  it('goes through leaves, runs and tiles that are there once', async () => {
+    const tiles = pyramid([0, 7], (z, x, y) => y < 10 ? 7 : (x * 7 + y * 13) % 50)
+    const { file } = await write(folder.dir, tiles)
+    const { tiles: found, header } = await readWithPython(file)
+    assert.ok(header.leaf_directory_length > 0)
+    assertSame(found, hashes(tiles.map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])))
+  })
+
+  it('finds the last tiles of the deepest zoom', async () => {
+    const last = 2 ** 26 - 1
+    const tiles = [[0, 0], [last, 0], [0, last], [last, last], [12345678, 45678901]].map(([x, y], seed) => tile(26, x, y, pyramid([0], () => seed)[0].bytes))
+    const { file } = await write(folder.dir, tiles)
+    assertSame((await readWithPython(file)).tiles, hashes(tiles.map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])))
+  })
+})
+
+describe('GDAL', () => {
+  before(function () { if (!gdal()) skip(this, 'there is no gdal_translate') })
+  const folder = useFolder()
+
+  it('reads MBTiles to the pixel', async () => {
+    const file = path.join(folder.dir, 'map.mbtiles')
+    const facts = new Facts()
+    const target = await openMbtiles(file, { layer: 'map', doc: {}, run: 'run' })
+    const pixels = await sharp({ create: { width: 512, height: 512, channels: 3, background: 'black', noise: { type: 'gaussian', mean: 128, sigma: 40 } } }).removeAlpha().raw().toBuffer()
+    const whole = sharp(pixels, { raw: { width: 512, height: 512, channels: 3 } })
+    for (const [x, y] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
+      const one = tile(1, x, y, await whole.clone().extract({ left: 256 * x, top: 256 * y, width: 256, height: 256 }).png().toBuffer())
+      await target.add(one)
+      facts.add(one)
+    }
+    await target.finish(facts)
+    const png = path.join(folder.dir, 'map.png')
+    await run(gdal(), ['-q', '-of', 'PNG', '-b', '1', '-b', '2', '-b', '3', file, png])
+    const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+    assert.deepEqual([info.width, info.height], [512, 512])
+    assert.ok(data.equals(pixels))
+  })
+})
