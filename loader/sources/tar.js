@@ -5,11 +5,12 @@ import path from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Parser } from 'tar'
+import { TilecouchError } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { LocalFile } from './file.js'
 import { Listing, listingDefaults } from './listing.js'
 import { recogniser } from './magic.js'
-import { breather, invalid, reading } from './reading.js'
+import { invalid, reading } from './reading.js'
 
 const CHUNK = 256 * 1024 // bytes read from the file at once
 const FILES = new Set(['File', 'OldFile', 'ContiguousFile']) // links, devices, folders and sparse files are none
@@ -39,7 +40,6 @@ export async function open (name, options) {
 }
 
 async function unpackInto (spool, name, listing, signal) {
-  const breathe = breather(signal)
   let failure
   let ended = false
   const parser = new Parser({
@@ -64,8 +64,7 @@ async function unpackInto (spool, name, listing, signal) {
     // the check sum of gzip comes last; but what is behind the end may be endless
     else if ((behind += chunk.length) > BEHIND) break
     if (failure) throw failure
-    const pause = breathe()
-    if (pause) await pause
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
   }
   parser.end()
   if (failure) throw failure
@@ -73,9 +72,10 @@ async function unpackInto (spool, name, listing, signal) {
 }
 
 function bytesOf (name) {
+  const packed = beginsAsGzip(name)
   const file = createReadStream(name, { highWaterMark: CHUNK })
   // errors are for who reads the last of them
-  return beginsAsGzip(name) ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file
+  return packed ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file
 }
 
 function beginsAsGzip (name) {

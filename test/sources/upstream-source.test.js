@@ -1,0 +1,185 @@
+// A tile server as a source: what is asked for, what is written, and what a tile that could not be had means.
+import assert from 'node:assert/strict'
+import { parseArea } from '../../core/index.js'
+import { load, openSource } from '../../loader/index.js'
+import { QUICK, useSeeding } from '../seed/helpers.js'
+import { codeOf } from '../upstream/support.js'
+import { until } from '../../bench/wait.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { startUpstream } from '../support/upstream-server.js'
+import { tilesOf } from '../loader/helpers.js'
+
+const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const part = { area: parseArea({ bbox: [0, 0, 44, 40] }), zooms: { min: 2, max: 4 } }
+
+onEachStore('a load from a tile server', backend => {
+  const map = useSeeding(backend)
+  const address = () => `${map.upstream.url}/xyz/{z}/{x}/{y}.png`
+
+  async function loadFrom (name, { time = T1, complete, signal, onProgress, ...options } = {}) {
+    const source = await openSource(name, { ...part, patience: QUICK, signal, ...options })
+    try {
+      return await load(map.store, source, { layer: 'map', time, complete, signal, onProgress, area: options.area ?? part.area, zooms: options.zooms ?? part.zooms })
+    } finally {
+      await source.close()
+    }
+  }
+  const counts = ({ tiles, created, advanced, unchanged, missing, failed, gone }) => ({ tiles, created, advanced, unchanged, missing, failed, gone })
+
+  it('asks for every tile of the area once, and writes them as an edition of its time', async () => {
+    const result = await loadFrom(address())
+    const wanted = part.area.count(part.zooms)
+    assert.deepEqual([result.tiles, result.created, map.asked().length, new Set(map.asked()).size], [wanted, wanted, wanted, wanted])
+    assert.deepEqual((await map.tiles()).sort(), map.asked().sort())
+    const tile = await map.store.head('map', 4, 8, 7)
+    assert.deepEqual([tile.time, tile.bytes], [T1, await map.upstream.tile(4, 8, 7)])
+    const { upstream, minzoom, maxzoom, format } = await map.store.layer('map')
+    assert.deepEqual([upstream, minzoom, maxzoom, format], [undefined, 2, 4, 'png'], 'it is no cache')
+    assert.equal((await map.store.edition('map', T1)).source, address())
+  })
+
+  it('makes versions of what has changed since, and none of the rest', async () => {
+    await loadFrom(address())
+    map.upstream.epoch = 1
+    const wanted = part.area.count(part.zooms)
+    const second = await loadFrom(address(), { time: T2 })
+    assert.ok(second.advanced > 0, 'the map of the server has changed')
+    assert.deepEqual([second.tiles, second.advanced + second.unchanged], [wanted, wanted])
+    assert.deepEqual((await map.store.at('map', 4, 8, 7, '2023')).bytes, await map.upstream.tile(4, 8, 7, { epoch: 0 }))
+    await checkInvariants(map.url)
+  })
+
+  it('counts what the server has not as missing, and writes nothing of it', async () => {
+    map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 9, status: 404 })
+    const result = await loadFrom(address())
+    assert.deepEqual(counts(result), { tiles: part.area.count(part.zooms) - 2, created: result.tiles, advanced: 0, unchanged: 0, missing: 2, failed: 0, gone: 0 })
+    assert.equal((await map.tiles()).includes('4/9/7'), false)
+    assert.deepEqual((await map.store.layer('map')).maxzoom, 4)
+  })
+
+  it('takes away what a complete load finds missing, and nothing of what failed', async () => {
+    await loadFrom(address())
+    map.upstream.behave({ only: ({ z, x }) => z === 4 && x >= 8, status: ({ x }) => x === 9 ? 404 : x === 8 ? 500 : undefined })
+    const second = await loadFrom(address(), { time: T2, complete: true })
+    assert.deepEqual([second.gone, second.failed, second.missing], [2, 2, 2])
+    assert.deepEqual(second.failures.map(({ id, code }) => [id, code]).sort(), [['map:4:8:6', 'UPSTREAM_FAILED'], ['map:4:8:7', 'UPSTREAM_FAILED']])
+    const head = await map.store.peek(['map:4:8:7', 'map:4:9:7'])
+    assert.deepEqual([head.get('map:4:8:7').gone, head.get('map:4:9:7').gone], [false, true])
+    assert.equal((await map.store.at('map', 4, 9, 7, '2023')).time, T1, 'the past stays')
+  })
+
+  it('takes nothing away because a server has suddenly nothing at all', async () => {
+    await loadFrom(address())
+    const before = (await map.tiles()).length
+    for (const status of [404, 500]) {
+      map.upstream.behave({ status })
+      const ended = await loadFrom(address(), { time: T2, complete: true }).catch(error => error)
+      assert.ok(ended.code === 'SOURCE_EMPTY' || ended.gone === 0, ended.code)
+    }
+    const heads = await map.store.peek((await map.tiles()).map(tile => `map:${tile.replaceAll('/', ':')}`))
+    assert.deepEqual([heads.size, [...heads.values()].filter(({ gone }) => gone).length], [before, 0])
+  })
+
+  it('fetches a metatile of a WMS once, and only what of it is wanted', async () => {
+    await map.store.defineLayer('map', { tileSize: 64 })
+    const upstream = { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 8, metatile: 4, concurrency: 3 }
+    const zooms = { min: 4, max: 4 }
+    const result = await loadFrom(upstream.url, { upstream, zooms })
+    assert.equal(result.created, part.area.count(zooms))
+    // columns 8 and 9, rows 6 and 7: one metatile
+    assert.equal(map.upstream.asked.length, 1)
+    const area = parseArea({ bbox: [-170, -60, 170, 60] })
+    map.forget()
+    const { tiles } = await loadFrom(upstream.url, { upstream, zooms: { min: 5, max: 5 }, area })
+    assert.equal(tiles, area.count({ min: 5, max: 5 }))
+    assert.equal(map.upstream.asked.length, new Set(map.upstream.asked.map(({ url }) => url)).size, 'none twice')
+    assert.ok(map.upstream.mostInFlight <= 3)
+    assert.match((await map.store.edition('map', T1)).source, /\/wms \(map\)$/)
+  })
+
+  it('goes on after Ctrl-C without asking again for what it has', async () => {
+    const zooms = { min: 4, max: 6 }
+    const wanted = part.area.count(zooms)
+    const stop = new AbortController()
+    map.upstream.behave({ never: () => map.asked().length > wanted / 2 })
+    const loading = loadFrom(address(), { zooms, signal: stop.signal, patience: { ...QUICK, grace: 0.1 } }).catch(error => error)
+    await until(() => map.upstream.inFlight === 4)
+    stop.abort()
+    const stopped = await loading
+    assert.equal(stopped.code, 'ABORTED')
+    const stored = (await map.tiles()).length
+    assert.equal(stopped.summary.created, stored)
+    assert.ok(stored > wanted / 3, 'what had come is kept')
+    map.upstream.behave()
+    map.forget()
+    const result = await loadFrom(address(), { zooms })
+    assert.deepEqual([result.tiles, result.unchanged, map.asked().length], [wanted, stored, wanted - stored])
+    assert.equal((await map.tiles()).length, wanted)
+  })
+
+  it('gives up on a server that does not answer, and says so', async () => {
+    await loadFrom(address())
+    const other = await startUpstream()
+    await other.close()
+    const ended = await loadFrom(`${other.url}/xyz/{z}/{x}/{y}.png`, { time: T2, patience: { ...QUICK, patience: 0.05, delay: 20 }, complete: true }).catch(error => error)
+    assert.equal(ended.code, 'UPSTREAM_UNREACHABLE')
+    assert.equal(ended.summary.gone, 0)
+    assert.equal((await map.store.edition('map', T2)).finished, undefined)
+  })
+
+  it('takes as many tiles as were counted, in the order of their ids, and keeps to the limits', async () => {
+    const source = await openSource(address(), { ...part, rate: 100, requests: 2, patience: QUICK })
+    const listed = await tilesOf(source)
+    assert.equal(listed.length, source.total)
+    assert.deepEqual(listed.map(tile => tile.replaceAll('/', ':')), listed.map(tile => tile.replaceAll('/', ':')).sort())
+    const first = await firstOf(source.tiles())
+    assert.deepEqual(await first.read(), await map.upstream.tile(first.z, first.x, first.y))
+    await source.close()
+    map.upstream.behave({ wait: 5 })
+    await loadFrom(address(), { requests: 2 })
+    assert.equal(map.upstream.mostInFlight, 2)
+  })
+})
+
+async function firstOf (tiles) {
+  for await (const tile of tiles) return tile
+  return undefined
+}
+
+describe('a tile server', () => {
+  const open = async (name, options) => {
+    const source = await openSource(name, options)
+    await source.close()
+    return source
+  }
+  const url = 'http://127.0.0.1:1/{z}/{x}/{y}.png'
+  const zooms = { min: 0, max: 3 }
+
+  it('must be told which tiles it is to be asked for', async () => {
+    assert.equal(await codeOf(open(url)), 'BAD_AREA')
+    assert.equal(await codeOf(open(url, { zooms: { min: 0, max: 14 } })), 'BAD_AREA')
+    assert.equal((await open(url, { zooms })).total, 85)
+    assert.equal((await open(url, { zooms: { min: 0, max: 14 }, area: parseArea({ bbox: [-180, -90, 180, 90] }) })).total, (4 ** 15 - 1) / 3)
+    assert.equal((await open(url, { upstream: { url, maxzoom: 2 } })).total, 21)
+    assert.equal((await open(url, { upstream: { url, bounds: [0, 0, 10, 10] }, zooms: { min: 0, max: 14 } })).total, parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 0, max: 14 }))
+    assert.equal(await codeOf(open(url, { upstream: { url, minzoom: 5 }, zooms })), 'BAD_AREA')
+  })
+
+  it('whose terms forbid it is not asked, but with permission', async () => {
+    const osm = 'https://tile.openstreetmap.org/{z}/{x}/{y}.png'
+    assert.equal(await codeOf(open(osm, { zooms, layer: 'osm' })), 'SEED_FORBIDDEN')
+    assert.equal(await codeOf(open(url, { zooms, upstream: { url, seed: false } })), 'SEED_FORBIDDEN')
+    assert.equal((await open(osm, { zooms, permission: true })).total, 85)
+  })
+
+  it('is known by its address: XYZ, TMS, WMTS and quadkeys', async () => {
+    for (const address of [url, 'http://h/{z}/{x}/{-y}.png', 'http://h/{quadkey}.png', 'http://h/wmts/{TileMatrix}/{TileRow}/{TileCol}.png', 'http://h/t?z={z}&x={x}&y={y}']) {
+      assert.equal((await open(address, { zooms })).total, 85, address)
+    }
+    assert.equal(await codeOf(open('http://{s}.example.org/{z}/{x}/{y}.png', { zooms })), 'BAD_UPSTREAM')
+    assert.equal(await codeOf(open('http://u:secret@h/{z}/{x}/{y}.png', { zooms })), 'BAD_UPSTREAM')
+    assert.equal(await codeOf(open('http://h/{z}/{x}/{y}.png?apikey=1', { zooms })), 'BAD_UPSTREAM')
+    assert.equal(await codeOf(open('http://h/{z}/{x}.png', { zooms })), 'BAD_UPSTREAM')
+  })
+})
