@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { publish } from '../../loader/publish.js'
+import { Couch } from '../../loader/store/couch.js'
+import { fetchDefaults } from '../../loader/store/fetch.js'
+import { Store } from '../../loader/store/index.js'
+import { noiseTile } from '../../bench/tiles.js'
+import { until } from '../../bench/wait.js'
+import { onEachStore, request } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+
+const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
+const SIDE = 16
+
+onEachStore('fetching', backend => {
+  /** @type {Store} */
+  let store
+  let url
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm')
+    await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: (x, y) => x * SIDE + y }))
+    await store.write([{ layer: 'osm', z: 6, x: 1, y: 1, time: T2, gone: true }, { layer: 'osm', z: 6, x: 1, y: 2, time: T2, bytes: png(999), expires: '2030-01-01T00:00:00Z', origin: { url: 'http://x/1' } }])
+    await store.write(Array.from({ length: 6 }, (_, y) => ({ layer: 'large', z: 4, x: 1, y, time: T1, bytes: noiseTile(y, 400e3) })))
+    await publish(store)
+  })
+  after(() => store.destroy())
+
+  const collect = async found => {
+    const all = []
+    for await (const one of found) all.push(one)
+    return all
+  }
+
+  /** Watches the bulk reads; `gate` is awaited before each answer. */
+  function watch (gate = async () => {}) {
+    const { couch } = store
+    const seen = { requests: /** @type {number[]} */ ([]), now: 0, most: 0 }
+    couch.docs = async (ids, options) => {
+      seen.requests.push(ids.length)
+      seen.most = Math.max(seen.most, ++seen.now)
+      try {
+        await gate()
+        return await Couch.prototype.docs.call(couch, ids, options)
+      } finally {
+        seen.now--
+      }
+    }
+    return { seen, end () { delete /** @type {any} */ (couch).docs } }
+  }
+
+  it('gives what was listed with its bytes and fields, in the order in which it was listed', async () => {
+    const listed = (await collect(store.list('osm'))).reverse()
+    const fetched = await collect(store.fetch(listed.map((one, index) => ({ ...one, index }))))
+    assert.deepEqual(fetched.map(({ id, index }) => [id, index]), listed.map(({ id }, index) => [id, index]), 'what the caller put beside comes along')
+    for (const { z, x, y, bytes, digest, time, rev, size, type, stored } of fetched) {
+      const head = await store.head('osm', z, x, y)
+      assert.ok(bytes.equals(head.bytes))
+      assert.deepEqual({ digest, time, rev, size, type, stored }, { digest: head.digest, time: head.time, rev: head.rev, size: head.size, type: head.type, stored: head.stored })
+    }
+    const changed = fetched.find(({ x, y }) => x === 1 && y === 2)
+    assert.deepEqual([changed.expires, changed.origin], ['2030-01-01T00:00:00Z', { url: 'http://x/1' }])
+  })
+
+  it('takes past versions, whole histories and lists that are no generators', async () => {
+    const [{ versions }] = (await collect(store.listTiles('osm'))).filter(({ id }) => id === 'osm:6:1:2')
+    const fetched = await collect(store.fetch(versions))
+    assert.deepEqual(fetched.map(({ time, current, bytes }) => [time, current, bytes.equals(png(time === T1 ? SIDE + 2 : 999))]), [[T1, false, true], [T2, true, true]])
+    assert.deepEqual(await collect(store.fetch([])), [])
+  })
+
+  it('skips what is gone or nowhere any more, and names it', async () => {
+    const wanted = { layer: 'osm', z: 6, current: true, gone: false, size: 100 }
+    const listed = [
+      { ...wanted, id: 'osm:6:0:0', x: 0, y: 0 },
+      { ...wanted, id: 'osm:6:1:1', x: 1, y: 1 }, // gone
+      { ...wanted, id: 'osm:6:60:60', x: 60, y: 60 }, // never there
+      { ...wanted, id: 'osm:6:0:1', x: 0, y: 1, time: '2020-01-01T00:00:00Z' }, // another time than it ever had
+      { ...wanted, id: 'osm:6:0:2', x: 0, y: 2, time: T1 }
+    ]
+    const missing = []
+    const fetched = await collect(store.fetch(listed, { onMissing: one => missing.push(one) }))
+    assert.deepEqual(fetched.map(({ id }) => id), ['osm:6:0:0', 'osm:6:0:2'])
+    assert.deepEqual(missing, listed.slice(1, 4), 'just as they were listed')
+    assert.equal((await collect(store.fetch(listed))).length, 2, 'nobody needs to be told')
+  })
+
+  it('puts many small tiles into a request and few large ones, and has no more on their way than told', async () => {
+    const small = await collect(store.list('osm'))
+    const watched = watch()
+    await collect(store.fetch(small))
+    assert.deepEqual(watched.seen.requests, [fetchDefaults.batch, fetchDefaults.batch, small.length - 2 * fetchDefaults.batch])
+    assert.ok(watched.seen.most <= fetchDefaults.concurrency)
+    watched.end()
+    const large = watch()
+    const fetched = await collect(store.fetch(store.list('large'), { concurrency: 2 }))
+    assert.deepEqual([fetched.length, large.seen.requests, large.seen.most], [6, [2, 2, 2], 2])
+    large.end()
+  })
+
+  it('does not read on before what it has is taken', async () => {
+    let pulled = 0
+    async function * endless () {
+      const all = await collect(store.list('osm'))
+      for (;;) for (const one of all) { pulled++; yield one }
+    }
+    const watched = watch()
+    const fetched = store.fetch(endless(), { concurrency: 2 })
+    for (let count = 0; count < 10; count++) await fetched.next()
+    await until(async () => watched.seen.now === 0, { what: 'nothing on its way' })
+    watched.end()
+    assert.ok(pulled < 6 * fetchDefaults.batch, `${pulled} listed for 10 taken`)
+    await fetched.return(undefined)
+  })
+
+  it('ends at once when it is told to, and stops what is on its way', async () => {
+    const stop = new AbortController()
+    const watched = watch(async () => { if (watched.seen.requests.length > 1) stop.abort() })
+    const taken = []
+    await assert.rejects(async () => {
+      for await (const one of store.fetch(store.list('osm'), { signal: stop.signal, concurrency: 1 })) taken.push(one)
+    }, { code: 'ABORTED' })
+    watched.end()
+    assert.ok(taken.length <= fetchDefaults.batch, `${taken.length} taken`)
+    await assert.rejects(collect(store.fetch(store.list('osm'), { signal: AbortSignal.abort() })), { code: 'ABORTED' })
+  })
+
+  it('fails as the list fails, and as the store does', async () => {
+    async function * broken () {
+      yield * (await collect(store.list('osm'))).slice(0, 3)
+      throw new Error('the list broke')
+    }
+    await assert.rejects(collect(store.fetch(broken())), /the list broke/)
+    const [one] = await collect(store.list('osm'))
+    const nowhere = new Store(new Couch(url.replace(/\/[^/]*$/, '/nowhere_at_all'), { retries: 0 }))
+    await assert.rejects(collect(nowhere.fetch([one, one])), { code: 'DATABASE_NOT_FOUND' })
+  })
+
+  it('peeks at documents without their bytes', async () => {
+    const found = await store.peek(['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1', 'osm:6:63:63', 'layer:osm'])
+    assert.deepEqual([...found.keys()], ['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1'])
+    assert.deepEqual([...found.values()].map(({ time, current, gone, bytes }) => [time, current, gone, bytes]), [[T2, true, false, undefined], [T1, false, false, undefined], [T2, true, true, undefined]])
+    assert.deepEqual(found.get('osm:6:1:2').digest, (await store.head('osm', 6, 1, 2)).digest)
+    const many = Array.from({ length: 1200 }, (_, at) => `osm:6:${at >> 6}:${at & 63}`)
+    assert.equal((await store.peek(many)).size, SIDE * SIDE)
+    assert.equal((await store.peek([])).size, 0)
+  })
+
+  it('leaves out a tile that somebody deleted since it was listed', async () => {
+    const listed = (await collect(store.list('osm'))).slice(0, 3)
+    const { id } = listed[1]
+    const { _rev } = await (await request(`${url}/${id}`)).json()
+    assert.equal((await request(`${url}/${id}?rev=${_rev}`, { method: 'DELETE' })).status, 200)
+    const missing = []
+    const fetched = await collect(store.fetch(listed, { onMissing: one => missing.push(one.id) }))
+    assert.deepEqual([fetched.map(one => one.id), missing], [[listed[0].id, listed[2].id], [id]])
+  })
+})
