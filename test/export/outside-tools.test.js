@@ -125,7 +125,7 @@ describe('the official Python reader', () => {
   const folder = useFolder()
 
   it('goes through leaves, runs and tiles that are there once', async () => {
-    const tiles = pyramid([0, 7], (z, x, y) => y < 10 ? 7 : (x * 7 + y * 13) % 50)
+    const tiles = pyramid([0, 7], (z, x, y) => y < 10 ? 7 : (x * 7919 ^ y * 104729 ^ x * y) % 997)
     const { file } = await write(folder.dir, tiles)
     const { tiles: found, header } = await readWithPython(file)
     assert.ok(header.leaf_directory_length > 0)
