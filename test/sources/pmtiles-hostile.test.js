@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
+import { archiveDefaults } from '../../loader/sources/pmtiles/archive.js'
 import { parseDirectory } from '../../loader/sources/pmtiles/directory.js'
 import { useFolder } from '../loader/helpers.js'
 import { contents, refuses, using } from './helpers.js'
@@ -84,6 +85,13 @@ describe('a hostile PMTiles file', () => {
     await refused({ header: { entries: 10 } }, /10 entries, but it has more/)
     await refused({ header: { addressed: 10 } }, /10 tiles, but it has more/)
     await refused({ root: directory([{ id: 1, run: 2 ** 40, offset: 0, length: 5 }]), pack: plain, header: { entries: 1, addressed: 4 } }, /4 tiles, but it has more/)
+  })
+
+  it('must not go on for ever when it does not say how many tiles it has', async () => {
+    const { uncounted } = archiveDefaults
+    archiveDefaults.uncounted = 1000
+    await refused(withRoot([{ id: id(20, 0, 0), run: 4 ** 20, offset: 0, length: 5 }]), /does not say how many tiles it has, and has more than 1000/)
+    archiveDefaults.uncounted = uncounted
   })
 
   it('must not say that it has more entries than bytes', async () => {

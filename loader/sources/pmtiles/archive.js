@@ -14,7 +14,8 @@ import { RemoteFile } from './remote.js'
 
 export const archiveDefaults = {
   tile: 64e6, // bytes of a tile, packed or not
-  metadata: 16e6 // bytes of the metadata
+  metadata: 16e6, // bytes of the metadata
+  uncounted: 2 ** 26 // tiles of an archive that does not say how many it has: a run of many takes no more room than one of few
 }
 
 const packed = promisify(gzip)
@@ -65,6 +66,7 @@ export class Archive {
     const wanted = idSelection({ area, zooms })
     const blocks = this.#file instanceof RemoteFile ? new Blocks(this.#header.data.length) : undefined
     const breathe = breather(signal)
+    let left = this.#header.addressed ? Infinity : archiveDefaults.uncounted
     await reading(this.#name, async () => {
       for await (const entries of walkDirectories(this.#file, this.#header, wanted.any)) {
         for (const { id, run, offset, length } of entries) {
@@ -72,6 +74,7 @@ export class Archive {
           for (const [z, x, y] of wanted.tiles(id, id + run)) {
             spool.add(z, x, y, offset, length)
             any = true
+            if (--left < 0) throw new Error(`it does not say how many tiles it has, and has more than ${archiveDefaults.uncounted}`)
             const pause = breathe()
             if (pause) await pause
           }
