@@ -1,0 +1,78 @@
+// Tiles of a list that are read many at a time, ahead of who reads them one by one. Nothing is read until the first is
+// asked for: who only wants to know which tiles there are pays for the list alone.
+
+export const aheadDefaults = {
+  chunk: 64, // tiles a reading
+  chunkBytes: 1e6, // bytes a reading, where the list says how many a tile has, unless one tile has more
+  chunks: 4 // readings ahead of the one that is taken
+}
+
+/**
+ * @template {{z: number, x: number, y: number, size?: number}} T
+ * @param {AsyncIterable<T>} list
+ * @param {(items: T[]) => Promise<(Uint8Array | null)[]>} readMany the bytes of each, null where there are none
+ * @param {Partial<typeof aheadDefaults>} [options]
+ * @returns {AsyncGenerator<{z: number, x: number, y: number, read: () => Promise<Uint8Array | null>}>}
+ */
+export async function * readAhead (list, readMany, options) {
+  const { chunk: most, chunkBytes, chunks } = { ...aheadDefaults, ...options }
+  /** @type {Chunk<T>[]} */
+  const ahead = []
+  const source = chunksOf(list, most, chunkBytes)
+  try {
+    for (let isOver = false; ;) {
+      while (!isOver && ahead.length <= chunks) {
+        const { done, value } = await source.next()
+        if (done) isOver = true
+        else ahead.push(new Chunk(value, readMany))
+      }
+      const chunk = ahead.shift()
+      if (!chunk) return
+      const start = () => {
+        chunk.start()
+        for (const next of ahead.slice(0, chunks)) next.start()
+      }
+      for (const [index, { z, x, y }] of chunk.items.entries()) yield { z, x, y, read: () => { start(); return chunk.take(index) } }
+    }
+  } finally {
+    await source.return(undefined)
+  }
+}
+
+/** @template T */
+class Chunk {
+  /** @type {Promise<(Uint8Array | null)[]> | undefined} */
+  #bytes
+
+  /** @param {T[]} items @param {(items: T[]) => Promise<(Uint8Array | null)[]>} readMany */
+  constructor (items, readMany) {
+    this.items = items
+    this.readMany = readMany
+  }
+
+  start () {
+    if (this.#bytes) return
+    this.#bytes = this.readMany(this.items)
+    this.#bytes.catch(() => {}) // whoever takes a tile of it is told
+  }
+
+  async take (index) {
+    return (await /** @type {Promise<(Uint8Array | null)[]>} */ (this.#bytes))[index]
+  }
+}
+
+async function * chunksOf (list, most, mostBytes) {
+  /** @type {any[]} */
+  let chunk = []
+  let bytes = 0
+  for await (const item of list) {
+    if (chunk.length && (chunk.length >= most || bytes + (item.size ?? 0) > mostBytes)) {
+      yield chunk
+      chunk = []
+      bytes = 0
+    }
+    chunk.push(item)
+    bytes += item.size ?? 0
+  }
+  if (chunk.length) yield chunk
+}

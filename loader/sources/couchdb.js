@@ -1,0 +1,139 @@
+// A CouchDB whose documents are tiles with an attachment each, as MapProxy's cache and others write it. The ids say which
+// tile is where; they come in an order of their own, so that the list is spooled first.
+import { TilecouchError, flipY } from '../../core/index.js'
+import { Spool } from '../spool.js'
+import { Couch } from '../store/couch.js'
+import { readAhead } from './ahead.js'
+import { IdTemplate, MAPPROXY_TEMPLATE } from './id-template.js'
+
+const PAGE = 5000 // ids a request
+const SHOWN = 3 // ids named in an error
+const ATTACHMENT = 'tile' // as MapProxy calls it
+const GUESS = 32e3 // bytes of a tile before any was read
+
+/** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
+export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
+
+/**
+ * @param {string} name address of the database
+ * @param {import('./index.js').SourceOptions} options
+ * @returns {Promise<import('./index.js').Source & {readonly ignored: number}>} ignored: documents that are no tiles, counted when they are listed
+ */
+export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, selected, signal }) {
+  const template = new IdTemplate(idTemplate)
+  const couch = new Couch(name)
+  const list = new TileList(couch, template, { tms: scheme === 'tms', selected, signal })
+  await list.begin()
+  return {
+    name: couch.url,
+    fields: {},
+    get ignored () { return list.ignored },
+    tiles: () => readAhead(list.tiles(), async tiles => {
+      const images = (await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })).map(({ doc }) => imageOf(doc))
+      list.learn(images)
+      return images
+    }),
+    close: () => list.close()
+  }
+}
+
+/** The attachment `tile`, or the only one there is. @returns {Buffer | null} */
+function imageOf (doc) {
+  const attachments = doc?._attachments ?? {}
+  const [only, ...others] = Object.values(attachments)
+  return (attachments[ATTACHMENT] ?? (others.length ? undefined : only))?.data ?? null
+}
+
+/** Where the tiles are, read from the ids once and kept in a spool. */
+class TileList {
+  /** @type {Promise<Spool> | undefined} */
+  #spool
+  #first = /** @type {string[]} */ ([])
+  #names = /** @type {string[] | undefined} */ (undefined)
+  #matched = 0
+  #average = GUESS
+  ignored = 0
+
+  /**
+   * @param {Couch} couch @param {IdTemplate} template
+   * @param {{tms: boolean, selected: (z: number, x: number, y: number) => boolean, signal?: AbortSignal}} options
+   */
+  constructor (couch, template, { tms, selected, signal }) {
+    this.couch = couch
+    this.template = template
+    this.tms = tms
+    this.selected = selected
+    this.signal = signal
+  }
+
+  /** Refuses a template that fits nothing, as far as the beginning tells. */
+  async begin () {
+    this.#first = await this.#page(this.template.prefix)
+    if (this.#first.length < PAGE && !this.#first.some(id => this.template.read(id))) throw await this.#nothing()
+  }
+
+  async * tiles () {
+    this.#spool ??= this.#list()
+    this.#spool.catch(() => { this.#spool = undefined }) // it is tried again the next time
+    const spool = await this.#spool
+    for await (const { z, x, y, fields: [id] } of spool.tiles()) yield { z, x, y, id, size: this.#average }
+  }
+
+  async #list () {
+    const spool = await Spool.open()
+    try {
+      this.#matched = this.ignored = 0
+      for (let ids = this.#first; ; ids = await this.#page(`${ids[ids.length - 1]}\u0000`)) {
+        for (const id of ids) this.#enter(spool, id)
+        if (ids.length < PAGE) break
+      }
+      if (!this.#matched) throw await this.#nothing()
+      return spool
+    } catch (error) {
+      await spool.close()
+      throw error
+    }
+  }
+
+  #enter (spool, id) {
+    const tile = id.startsWith('_') ? undefined : this.template.read(id)
+    if (!tile) {
+      if (!id.startsWith('_')) this.ignored++
+      return
+    }
+    this.#matched++
+    const other = tile.names.findIndex((name, index) => name !== (this.#names ??= tile.names)[index])
+    if (other >= 0) {
+      const why = `the documents have both ${JSON.stringify(this.#names?.[other])} and ${JSON.stringify(tile.names[other])} for ${this.template.names[other]}: write the one that is meant instead`
+      throw new TilecouchError('BAD_OPTION', { option: '--id-template', value: this.template.text, why })
+    }
+    const { z, x } = tile
+    const y = this.tms ? flipY(z, tile.y) : tile.y
+    if (this.selected(z, x, y)) spool.add(z, x, y, id)
+  }
+
+  async #page (startkey) {
+    const { rows } = await this.couch.request({
+      path: '_all_docs', qs: { startkey, endkey: `${this.template.prefix}\ufff0`, limit: PAGE }, signal: this.signal
+    })
+    return rows.map(({ id }) => id)
+  }
+
+  /** None of the documents is called like that: what are they called? */
+  async #nothing () {
+    const { rows } = await this.couch.request({ path: '_all_docs', qs: { limit: 100 }, signal: this.signal })
+    const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_')).slice(0, SHOWN)
+    const why = ids.length ? `no document is called like ${this.template.text}: they are called ${ids.map(id => JSON.stringify(id)).join(', ')}` : 'there are no documents'
+    return new TilecouchError('SOURCE_UNREADABLE', { value: this.couch.url, why })
+  }
+
+  /** How large the tiles are is known when some were read: so many are read at once. */
+  learn (images) {
+    const sizes = images.flatMap(image => image ? [image.length] : [])
+    if (sizes.length) this.#average = sizes.reduce((sum, size) => sum + size, 0) / sizes.length
+  }
+
+  async close () {
+    await (await this.#spool?.catch(() => undefined))?.close()
+  }
+}

@@ -1,0 +1,54 @@
+// Another tilecouch store, or the same one: a layer as it is, or as it was at a time.
+import { TilecouchError, endOf, formatReference } from '../../core/index.js'
+import { readListed } from '../store/fetch.js'
+import { Store } from '../store/index.js'
+import { readAhead } from './ahead.js'
+
+/** What a layer document says of the tiles themselves, and not of how this store keeps or gets them. */
+const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'format', 'tileSize']
+
+/** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
+export const recognisesUrl = (url, { idTemplate }) => idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
+
+/**
+ * @param {string} name address of the database
+ * @param {import('./index.js').SourceOptions} options
+ * @returns {Promise<import('./index.js').Source>}
+ */
+export async function open (name, { from, layer: into, area, zooms, signal }) {
+  const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
+  const store = await openStore(name)
+  const { fields, last } = await describe(store, layer, time)
+  const wanted = { time, area, zooms, signal }
+
+  return {
+    name: `${formatReference(layer, time)} of ${store.url}`,
+    fields,
+    ...(time !== undefined && last && { time: last }),
+    ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
+    tiles: () => readAhead(store.list(layer, wanted), async listed => (
+      (await readListed(store.couch, listed, { signal })).map(version => version?.bytes ?? null) // null: it is gone since it was listed
+    )),
+    close () {}
+  }
+}
+
+async function openStore (name) {
+  try {
+    return await Store.open(name)
+  } catch (error) {
+    if (error.code !== 'NOT_A_STORE') throw error
+    const why = `it is no store of tilecouch, and holds documents such as ${JSON.stringify(error.details.value)}; when they are tiles, say how they are called with --id-template`
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why }, { cause: error })
+  }
+}
+
+/** What the layer says of itself, and the last time at which anything changed before the one that is asked for. */
+async function describe (store, layer, time) {
+  const doc = await store.layer(layer)
+  const fields = Object.fromEntries(DESCRIPTIVE.filter(field => doc[field] !== undefined).map(field => [field, doc[field]]))
+  if (time === undefined) return { fields, last: undefined }
+  const when = endOf(time)
+  const times = await store.times(layer)
+  return { fields, last: times.filter(entry => entry.time <= when).at(-1)?.time }
+}
