@@ -1,40 +1,27 @@
 // Travel through time: what it costs to know the past of a view of the map, at 10 thousand, 100 thousand and a million
 // versions; and what a step of the clock costs, beside reloading every tile.
-import { setMaxListeners } from 'node:events'
 import { Store } from '../loader/store/index.js'
 import { STAGES, VIEW, deploy, documentsOf, fill, newTiles, viewsOf } from './history/data.js'
 import { SHARES, blockOf, history, measureSteps } from './history/steps.js'
 import { QUERY, SMALL, measureVariants, measureViewport } from './history/viewport.js'
+import { dropping, stoppable } from './stoppable.js'
 
 const LIMIT = 50 // milliseconds, DESIGN.md 7
 
 /** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
-export async function run ({ server, restart, quick, log }) {
-  // databases are removed also when somebody loses patience
-  const stop = new AbortController()
-  setMaxListeners(0, stop.signal) // eighty tiles at a time listen to it
-  const abort = () => stop.abort(new Error('interrupted'))
-  process.once('SIGINT', abort).once('SIGTERM', abort)
-  const options = { restart, quick, log, signal: stop.signal }
-  try {
-    // the smallest size stays at hand, to be measured in turns with each larger one
-    const sizes = await within(`${server}/bench_history_small`, async small => {
-      await fill(small, documentsOf(newTiles(STAGES[0])), options)
-      await deploy(small, options)
-      return within(`${server}/bench_history`, store => growing(store, small, options))
-    })
-    const steps = await within(`${server}/bench_steps`, store => stepping(store, options))
-    const budgets = judge(sizes.stages, steps)
-    for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
-    return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, steps, budgets }
-  } catch (error) {
-    if (!stop.signal.aborted) throw error
-    log('\ninterrupted; its databases are removed')
-    return null
-  } finally {
-    process.removeListener('SIGINT', abort).removeListener('SIGTERM', abort)
-  }
-}
+export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ signal }) => {
+  const options = { restart, quick, log, signal }
+  // the smallest size stays at hand, to be measured in turns with each larger one
+  const sizes = await within(`${server}/bench_history_small`, async small => {
+    await fill(small, documentsOf(newTiles(STAGES[0])), options)
+    await deploy(small, options)
+    return within(`${server}/bench_history`, store => growing(store, small, options))
+  })
+  const steps = await within(`${server}/bench_steps`, store => stepping(store, options))
+  const budgets = judge(sizes.stages, steps)
+  for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
+  return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, steps, budgets }
+})
 
 /** A database of this run's own, removed whatever happens. */
 async function within (url, use) {
@@ -43,8 +30,7 @@ async function within (url, use) {
   try {
     return await use(store)
   } finally {
-    // a server of our own may be gone with the same Ctrl-C, and its data with it: no patience
-    await store.couch.request({ method: 'DELETE', retries: 1 }).catch(() => {})
+    await dropping(store)()
   }
 }
 

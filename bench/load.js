@@ -82,7 +82,7 @@ export async function run ({ server, quick, log }) {
 }
 
 /** A document as JSON has it: what somebody would write who posts to _bulk_docs by hand. */
-function plain (doc) {
+export function plain (doc) {
   doc._attachments.tile.data = doc._attachments.tile.data.toString('base64')
   return doc
 }
@@ -95,7 +95,7 @@ function edition (count, time, seedOf) {
   }))
 }
 
-async function bulk (store, docs, batch, concurrency) {
+export async function bulk (store, docs, batch, concurrency) {
   let next = 0
   await Promise.all(Array.from({ length: concurrency }, async () => {
     while (next < docs.length) {

@@ -12,6 +12,7 @@ import { LIMIT, flatness } from './serve/flat.js'
 import { startGateway } from './serve/gateway.js'
 import { ERRORS, mixOf } from './serve/mix.js'
 import { MISSING, findWrk, runWrk, writeList } from './serve/wrk.js'
+import { dropping, stoppable } from './stoppable.js'
 
 const CONNECTIONS = 16
 const CHANGES = 20 // tiles that change every second
@@ -25,19 +26,14 @@ export async function run ({ server, quick, log }) {
     ? { tiles: 2000, memory: '4MB', requests: 30_000, list: 5000, part: 2, longest: 40 }
     // list: requests of a part; each part has others, for so many seconds; longest: seconds after which there are enough
     : { tiles: 40_000, memory: '64MB', requests: 3_600_000, list: 100_000, part: 15, longest: 1500 }
-  const stop = new AbortController()
-  const abort = () => stop.abort(new Error('interrupted'))
-  process.once('SIGINT', abort).once('SIGTERM', abort)
-  const { signal } = stop
-  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-serve-'))
-  /** @type {(() => any)[]} */
-  const closing = [() => rm(dir, { recursive: true, force: true })]
-  try {
+  return stoppable(log, async ({ signal, closing }) => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-serve-'))
+    closing.push(() => rm(dir, { recursive: true, force: true }))
     const url = `${server}/bench_serve_memory`
     const places = placesOf(scale.tiles)
     const wanted = shuffled(places, 1)
     const store = await fillStore(url, places, { times: [OLD, NEW], signal })
-    closing.push(() => store.couch.request({ method: 'DELETE', retries: 1 }).catch(() => {}))
+    closing.push(dropping(store))
     const { z, x, y } = places[0]
     const gateway = await startGateway(url, { memory: scale.memory, 'log-level': 'warn' }, `/${LAYER}/${z}/${x}/${y}.png`)
     closing.push(gateway.close)
@@ -60,14 +56,7 @@ export async function run ({ server, quick, log }) {
     }]
     for (const { what, target, figure, met } of budgets) log(`\n${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target}); peak ${peak} MB`)
     return { ...scale, requests, seconds, changes, settings: gateway.settings, tenths, peak, budgets }
-  } catch (error) {
-    if (!signal.aborted) throw error
-    log('\ninterrupted; its database is removed')
-    return null
-  } finally {
-    process.removeListener('SIGINT', abort).removeListener('SIGTERM', abort)
-    for (const close of closing.reverse()) await close()
-  }
+  })
 }
 
 /** Part after part, each with requests of its own, until there were enough or it takes too long. */

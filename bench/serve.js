@@ -1,6 +1,5 @@
 // What serves tiles how fast: CouchDB itself, the gateway with tiles in memory and without, nginx, and what people use now, with the
 // same tiles, one load generator, in turns.
-import { setMaxListeners } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -9,6 +8,7 @@ import { LENGTH, NEW, OLD, fillStore, placesOf, shuffled } from './serve/data.js
 import { judge, measureRounds } from './serve/rounds.js'
 import { startServers } from './serve/servers.js'
 import { MISSING, findWrk, wrkVersion } from './serve/wrk.js'
+import { dropping, stoppable } from './stoppable.js'
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
@@ -18,20 +18,14 @@ export async function run ({ server, quick, log }) {
     ? { tiles: 1000, levels: [1, 32], rounds: 1, seconds: 1, warm: 1 }
     : { tiles: 10_000, levels: [1, 8, 32, 100], rounds: 3, seconds: 2, warm: 1 }
   const url = `${server}/bench_serve`
-  const stop = new AbortController()
-  setMaxListeners(0, stop.signal)
-  const abort = () => stop.abort(new Error('interrupted'))
-  process.once('SIGINT', abort).once('SIGTERM', abort)
-  const { signal } = stop
-  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-serve-'))
-  /** @type {(() => any)[]} the last that began ends first */
-  const closing = [() => rm(dir, { recursive: true, force: true, maxRetries: 5 })]
-  try {
+  return stoppable(log, async ({ signal, closing }) => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-serve-'))
+    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
     const places = placesOf(scale.tiles)
     const order = shuffled(places, 1)
     log(`${scale.tiles} tiles of ${LENGTH} bytes, two editions; wrk ${await wrkVersion(wrk)}`)
     const store = await fillStore(url, places, { times: [OLD, NEW], signal })
-    closing.push(() => store.couch.request({ method: 'DELETE', retries: 1 }).catch(() => {}))
+    closing.push(dropping(store))
     log('Servers')
     const servers = await startServers({ url, dir, places, store, closing, log })
     /** @type {(import('./serve/rounds.js').Contender & {check: () => Promise<void>})[]} */
@@ -45,12 +39,5 @@ export async function run ({ server, quick, log }) {
     log('')
     for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
     return { ...scale, bytes: LENGTH, wrk: await wrkVersion(wrk), programs: servers.programs, missing: servers.missing, results, budgets }
-  } catch (error) {
-    if (!signal.aborted) throw error
-    log('\ninterrupted; its database is removed')
-    return null
-  } finally {
-    process.removeListener('SIGINT', abort).removeListener('SIGTERM', abort)
-    for (const close of closing.reverse()) await close()
-  }
+  })
 }

@@ -1,0 +1,96 @@
+// A layer to every target, in turns, each in a process of its own; then the official converters on what came out.
+import { execFile } from 'node:child_process'
+import { readdir, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { median } from '../measure.js'
+import { LAYER, NEW, OLD } from '../serve/data.js'
+import { MISSING, convert, findConverters } from './outside.js'
+
+const LIMIT = 300 // MB, DESIGN.md 7
+const KINDS = [
+  { kind: 'read', name: 'reading alone' },
+  { kind: 'folder', name: 'folder' },
+  { kind: 'zip', name: 'zip' },
+  { kind: 'mbtiles', name: 'MBTiles' },
+  { kind: 'pmtiles', name: 'PMTiles' },
+  { kind: 'tree', name: 'tree of two editions and the present' }
+]
+const alone = fileURLToPath(new URL('alone.js', import.meta.url))
+const run = promisify(execFile)
+
+/** @param {{url: string, dir: string, tiles: number, rounds: number, signal: AbortSignal, log: (text: string) => void}} options */
+export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
+  const targetOf = kind => path.join(dir, ['folder', 'tree', 'read'].includes(kind) ? kind : `${LAYER}.${kind}`)
+  /** @type {Record<string, {seconds: number, peak: number, summary: any}[]>} */
+  const samples = {}
+  for (let round = 0; round < rounds; round++) {
+    for (const { kind, name } of KINDS) {
+      await rm(targetOf(kind), { recursive: true, force: true })
+      const { stdout } = await run(process.execPath, [alone, JSON.stringify({ url, layer: LAYER, kind, target: targetOf(kind) })], { signal, maxBuffer: 1e8 })
+      const sample = JSON.parse(stdout)
+      if (kind !== 'tree' && sample.summary.tiles !== tiles) throw new Error(`${name}: ${sample.summary.tiles} of ${tiles} tiles`);
+      (samples[kind] ??= []).push(sample)
+      log(`  round ${round + 1}  ${name.padEnd(40)} ${Math.round(tiles / sample.seconds).toString().padStart(6)} tiles/s  ${sample.seconds.toFixed(1)} s  peak ${sample.peak} MB`)
+    }
+  }
+  const targets = await Promise.all(KINDS.map(async ({ kind, name }) => ({
+    name,
+    seconds: median(samples[kind].map(({ seconds }) => seconds)),
+    rates: samples[kind].map(({ seconds }) => Math.round(tiles / seconds)),
+    peak: Math.max(...samples[kind].map(({ peak }) => peak)),
+    size: kind === 'mbtiles' || kind === 'pmtiles' || kind === 'zip' ? (await stat(targetOf(kind))).size : null
+  })))
+  const treeCost = await costOf(targetOf('tree'))
+  log(`  tree: ${treeCost.files} files, ${treeCost.contents} contents, ${(treeCost.bytes / 1e6).toFixed(0)} MB`)
+  const outside = await convertAll({ dir, targetOf, signal, log })
+  const peak = Math.max(...targets.map(target => target.peak))
+  return {
+    tree: targetOf('tree'),
+    targets,
+    treeCost,
+    ...outside,
+    budgets: [{ what: `memory of an export of ${tiles.toLocaleString('en-US')} tiles, to any target`, target: `<= ${LIMIT} MB`, figure: `${peak} MB`, met: peak <= LIMIT }]
+  }
+}
+
+/** Directory entries of the tiles, how many files are behind them, and their bytes. */
+async function costOf (tree) {
+  const cost = { files: 0, contents: 0, bytes: 0 }
+  const seen = new Set()
+  for (const name of [LAYER, `${LAYER}@${OLD}`, `${LAYER}@${NEW}`]) {
+    for (const entry of await readdir(path.join(tree, name), { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue
+      const { ino, size } = await stat(path.join(entry.parentPath, entry.name))
+      cost.files++
+      if (seen.has(ino)) continue
+      seen.add(ino)
+      cost.contents++
+      cost.bytes += size
+    }
+  }
+  return cost
+}
+
+async function convertAll ({ dir, targetOf, signal, log }) {
+  const found = await findConverters()
+  if (!found) {
+    log(`  left out: ${MISSING}`)
+    return { outside: [], missing: { 'pmtiles and mbutil': MISSING } }
+  }
+  const { folder, versions } = found
+  const steps = /** @type {const} */ ([
+    [`pmtiles-convert ${versions.pmtiles}, from our MBTiles`, 'pmtiles-convert', [targetOf('mbtiles'), path.join(dir, 'outside.pmtiles')]],
+    [`pmtiles-convert ${versions.pmtiles}, our PMTiles to MBTiles`, 'pmtiles-convert', [targetOf('pmtiles'), path.join(dir, 'outside-pm.mbtiles')]],
+    [`mb-util ${versions.mbutil}, from our folder to MBTiles`, 'mb-util', ['--silent', '--scheme=xyz', targetOf('folder'), path.join(dir, 'outside.mbtiles')]]
+  ])
+  const outside = []
+  for (const [name, tool, args] of steps) {
+    const made = { name, ...await convert(folder, tool, args, signal) }
+    outside.push(made)
+    log(`  ${name.padEnd(60)} ${made.seconds.toFixed(1)} s  ${(made.size / 1e6).toFixed(1)} MB`)
+    await rm(/** @type {string} */ (args.at(-1)))
+  }
+  return { outside, missing: {} }
+}
