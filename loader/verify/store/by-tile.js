@@ -4,28 +4,31 @@ import { BY_TILE } from '../../store/reader.js'
 
 export class ByTile {
   #couch
+  #layer
   #signal
   #documents = 0
   /** @type {Promise<any> | undefined} */
   #before
 
-  /** @param {import('../../store/couch.js').Couch} couch @param {{signal?: AbortSignal}} [options] */
-  constructor (couch, { signal } = {}) {
+  /** @param {import('../../store/couch.js').Couch} couch @param {string} layer @param {AbortSignal} [signal] */
+  constructor (couch, layer, signal) {
     this.#couch = couch
+    this.#layer = layer
     this.#signal = signal
     this.isThere = true // until a look into it says otherwise
   }
 
   /**
-   * @param {any[]} docs tile documents
+   * @param {any[]} page documents; those of other types the index leaves out
    * @param {(id: string, why: string) => void} tell of each that the index does not have as it is
    */
-  async compare (docs, tell) {
+  async compare (page, tell) {
+    const docs = page.filter(({ type }) => type === 'tile')
     if (!this.isThere || !docs.length) return
     await (this.#before ??= this.#sequence())
     const suspects = await this.#differing(docs)
     if (!this.isThere) return
-    this.#documents += docs.length
+    this.#documents += docs.filter(({ layer }) => layer === this.#layer).length
     if (!suspects.size) return
     // somebody may have written between the two looks: only what two looks at the same revision say counts
     const again = (await this.#couch.docs([...suspects.keys()], { signal: this.#signal })).map(row => row.doc).filter(Boolean)
@@ -38,32 +41,36 @@ export class ByTile {
   /** @returns {Promise<Map<string, string>>} id -> what differs */
   async #differing (docs) {
     const differing = new Map()
-    const keys = docs.map(({ layer, z, x, y, time }) => [layer, z, x, y, time])
-    try {
-      const rows = await this.#couch.view(BY_TILE, { keys, reduce: false }, this.#signal)
-      const values = new Map(rows.map(({ id, value }) => [id, value]))
-      for (const doc of docs) {
-        const why = difference(doc, values.get(doc._id))
-        if (why) differing.set(doc._id, why)
-      }
-    } catch (error) {
-      if (error.code !== 'INDEX_MISSING') throw error
-      this.isThere = false
+    const rows = await this.#look({ keys: docs.map(({ layer, z, x, y, time }) => [layer, z, x, y, time]), reduce: false })
+    const values = new Map(rows.map(({ id, value }) => [id, value]))
+    for (const doc of docs) {
+      const why = difference(doc, values.get(doc._id))
+      if (why) differing.set(doc._id, why)
     }
     return differing
   }
 
   /**
    * After the last page of a whole layer.
-   * @param {string} layer
    * @returns {Promise<string | undefined>} why it is too long
    */
-  async count (layer) {
-    if (!this.isThere) return undefined
-    const [row] = await this.#couch.view(BY_TILE, { startkey: [layer], endkey: [layer, {}], group_level: 1 }, this.#signal)
+  async count () {
+    const [row] = await this.#look({ startkey: [this.#layer], endkey: [this.#layer, {}], group_level: 1 })
     const indexed = row?.value ?? 0
     if (indexed <= this.#documents || (this.#before && await this.#before !== await this.#sequence())) return undefined
     return `${indexed} in the index, ${this.#documents} documents`
+  }
+
+  /** Rows of the index; none when there is no index. */
+  async #look (query) {
+    if (!this.isThere) return []
+    try {
+      return await this.#couch.view(BY_TILE, query, this.#signal)
+    } catch (error) {
+      if (error.code !== 'INDEX_MISSING') throw error
+      this.isThere = false
+      return []
+    }
   }
 
   async #sequence () {

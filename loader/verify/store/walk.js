@@ -1,9 +1,10 @@
 // Every document of a layer's tiles, or of a part of it, in the order of their ids, page by page: the primary index is
 // never behind, and needs no view.
-import { checkLayer, layerRange } from '../../../core/index.js'
+import { MAX_ZOOM, checkLayer, layerRange } from '../../../core/index.js'
 
 export const walkDefaults = {
   page: 500, // documents a request
+  probes: 100, // ranges looked into with one request
   columns: 2000 // columns of one zoom that are asked for one by one; an area of more is picked out of the whole zoom
 }
 
@@ -17,20 +18,31 @@ export const walkDefaults = {
  */
 export async function * walkDocuments (couch, layer, { area, zooms, signal } = {}) {
   checkLayer(layer)
-  for (const range of rangesOf(layer, area, zooms)) yield * walkRange(couch, range, signal)
+  for await (const range of rangesOf(couch, layer, area, zooms, signal)) yield * walkRange(couch, range, signal)
 }
 
-/** Ranges of ids that hold every tile of the part, ascending. */
-function * rangesOf (layer, area, zooms) {
-  if (!area && !zooms) {
-    yield layerRange(layer)
+/** Ranges of ids that hold every tile of the part, and something at all. */
+async function * rangesOf (couch, layer, area, zooms = { min: 0, max: MAX_ZOOM }, signal) {
+  if (!area && zooms.min === 0 && zooms.max === MAX_ZOOM) {
+    yield layerRange(layer) // and what is no tile's id in it
     return
   }
-  const { min, max } = zooms ?? { min: 0, max: 30 }
-  const levels = Array.from({ length: max - min + 1 }, (_, index) => min + index)
-  for (const z of levels) {
-    const prefixes = area ? columnsOf(area, z)?.map(x => `${layer}:${z}:${x}:`) : undefined
-    for (const prefix of prefixes ?? [`${layer}:${z}:`]) yield { startkey: prefix, endkey: `${prefix.slice(0, -1)};` }
+  const levels = Array.from({ length: zooms.max - zooms.min + 1 }, (_, index) => zooms.min + index)
+  for await (const { z, ...range } of filled(couch, levels.map(z => ({ z, ...below(`${layer}:${z}:`) })), signal)) {
+    const columns = area && columnsOf(area, z)
+    if (!columns) yield range
+    else yield * filled(couch, columns.map(x => below(`${layer}:${z}:${x}:`)), signal)
+  }
+}
+
+const below = prefix => ({ startkey: prefix, endkey: `${prefix.slice(0, -1)};` })
+
+/** Those of many ranges in which there is anything: an area has far more columns than a layer. */
+async function * filled (couch, ranges, signal) {
+  for (let at = 0; at < ranges.length; at += walkDefaults.probes) {
+    const probed = ranges.slice(at, at + walkDefaults.probes)
+    const found = await couch.queries('_all_docs', probed.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
+    yield * probed.filter((_, index) => found[index].length)
   }
 }
 

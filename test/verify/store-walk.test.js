@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { compareIds, parseArea, tileId, versionId } from '../../core/index.js'
+import { publish } from '../../loader/publish.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { walkDefaults } from '../../loader/verify/store/walk.js'
+import { Timelines } from '../../loader/verify/store/timelines.js'
+import { seeded } from '../loader/helpers.js'
+import { onEachStore } from '../support/backends.js'
+import { flipped, findings, tile } from './helpers.js'
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
+
+describe('versions that pass in the order of their ids', () => {
+  it('are put together tile by tile, with few of them open at once', () => {
+    const next = seeded(3)
+    const rows = [...new Set(Array.from({ length: 300 }, () => Math.floor(10 ** (next() * 6))))]
+    const docs = rows.flatMap(y => ['', T1, T2, T3].filter(() => next() < 0.7).map(time => ({ time, y, x: Math.floor(next() * 3) + 1 })))
+      .map(({ time, x, y }) => ({ address: { layer: 'osm', z: 20, x, y, ...(time && { time }) }, doc: { _id: time ? versionId('osm', 20, x, y, time) : tileId('osm', 20, x, y), time: time || T3 } }))
+    docs.sort((a, b) => compareIds(a.doc._id, b.doc._id))
+    const timelines = new Timelines()
+    const found = []
+    let open = 0
+    let most = 0
+    const seen = new Set()
+    for (const { address, doc } of docs) {
+      const id = tileId('osm', 20, address.x, address.y)
+      if (!seen.has(id)) open++
+      seen.add(id)
+      const whole = timelines.add(address, doc)
+      open -= whole.length
+      most = Math.max(most, open)
+      found.push(...whole)
+    }
+    found.push(...timelines.end())
+    const expected = new Map()
+    for (const { address, doc } of docs) {
+      const id = tileId('osm', 20, address.x, address.y)
+      expected.set(id, [...expected.get(id) ?? [], doc._id])
+    }
+    assert.deepEqual(Object.fromEntries(found.map(({ id, versions }) => [id, versions.map(({ doc }) => doc._id)])), Object.fromEntries(expected))
+    assert.equal(found.length, expected.size, 'each tile once')
+    assert.ok(most <= 7, `${most} open at once`)
+  })
+})
+
+onEachStore('verify walks a layer', backend => {
+  /** @type {Store} */
+  let store
+  const { page } = walkDefaults
+
+  beforeEach(async () => {
+    walkDefaults.page = 7 // tiles and their past are torn apart by it
+    store = await Store.create(await backend.database())
+    await store.defineLayer('osm', {})
+  })
+  afterEach(async () => {
+    walkDefaults.page = page
+    await store.destroy()
+  })
+
+  const column = async (x, times, rows = 24, z = 8) => {
+    for (const [index, time] of times.entries()) {
+      await store.write(await Promise.all(Array.from({ length: rows }, async (_, y) => ({ layer: 'osm', z, x, y, time, bytes: await tile(index * 1000 + y) }))))
+    }
+  }
+  const check = options => findings({ store, layer: 'osm' }, { decode: false, ...options })
+  const remove = async id => store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } })
+
+  it('in pages that begin and end anywhere', async () => {
+    await column(1, [T1, T2])
+    const { summary, said } = await check()
+    assert.deepEqual([said, summary.tiles, summary.checked.documents, summary.checked.contents], [[], 24, 48, 48])
+  })
+
+  it('and finds the heads that are missing among rows that begin with the same digits', async () => {
+    await column(1, [T1, T2])
+    for (const y of [1, 10, 2, 11]) await remove(`osm:8:1:${y}`)
+    assert.deepEqual((await check()).said, [1, 10, 11, 2].map(y => `no-head osm:8:1:${y}`))
+  })
+
+  it('only as far as zooms and areas say', async () => {
+    await column(1, [T1], 20)
+    await column(2, [T1], 20)
+    await column(1, [T1], 4, 5)
+    await column(3, [T1], 4, 5)
+    for (const id of ['osm:8:1:3', 'osm:8:2:3', 'osm:5:1:0', 'osm:5:3:0']) await store.couch.put({ ...await store.couch.get(id), current: false })
+    const counted = async options => {
+      const { said, summary } = await check(options)
+      return [summary.tiles, said.map(text => text.split(' ')[1])]
+    }
+    assert.deepEqual(await counted({ zooms: { min: 5, max: 5 } }), [8, ['osm:5:1:0', 'osm:5:3:0']])
+    assert.deepEqual(await counted({ zooms: { min: 6, max: 7 } }), [0, []])
+    // column 1 at zoom 5 is columns 8 to 15 at zoom 8
+    const area = parseArea({ bbox: [-168.7, 80, -157.6, 86] })
+    assert.deepEqual(await counted({ area }), [4, ['osm:5:1:0']])
+    const { columns } = walkDefaults
+    walkDefaults.columns = 0 // as for an area that is too wide for one request a column
+    try {
+      assert.deepEqual(await counted({ area }), [4, ['osm:5:1:0']])
+    } finally {
+      walkDefaults.columns = columns
+    }
+  })
+
+  it('and decodes what was shown at a time only, when one is named', async () => {
+    await column(1, [T1, T2, T3], 10)
+    const read = async time => {
+      const { summary } = await findings({ store, layer: 'osm', time })
+      return [summary.what, summary.checked.documents, summary.checked.contents]
+    }
+    assert.deepEqual(await read('2022'), ['osm@2022', 30, 10])
+    assert.deepEqual(await read('2020'), ['osm@2020', 30, 0])
+    await assert.rejects(read('soon'), { code: 'BAD_TIME' })
+  })
+
+  it('while others write, and takes nothing for a fault that is on its way', async () => {
+    await column(1, [T1], 40)
+    let writing = true
+    const writer = (async () => {
+      for (let day = 1; writing && day < 20; day++) {
+        const time = `2024-01-${String(day).padStart(2, '0')}T00:00:00Z`
+        await store.write(await Promise.all(Array.from({ length: 40 }, async (_, y) => ({ layer: 'osm', z: 8, x: 1, y, time, bytes: await tile(day * 40 + y) }))))
+      }
+    })()
+    try {
+      for (let round = 0; round < 3; round++) assert.deepEqual((await check()).said.filter(text => !/^copied-head/.test(text)), [])
+    } finally {
+      writing = false
+      await writer
+    }
+    assert.deepEqual((await check()).said, [])
+  })
+
+  it('and compares the time index with it', async () => {
+    await column(1, [T1, T2], 20)
+    await publish(store)
+    assert.deepEqual((await check()).said, [])
+    const ddoc = await store.couch.get('_design/versions')
+    const map = ddoc.views.by_tile.map
+    const put = async text => store.couch.put({ ...ddoc, _rev: (await store.couch.get('_design/versions'))._rev, views: { ...ddoc.views, by_tile: { map: text, reduce: '_count' } } })
+    await put(map.replace("if (doc.type !== 'tile') return", "if (doc.type !== 'tile' || doc.y === 3) return"))
+    assert.deepEqual((await check()).said, ['not-in-index osm:8:1:3', `not-in-index osm:8:1:3@${T1}`])
+    await put(map.replace('bytes: image ? image.length : 0', 'bytes: image ? image.length + (doc.y === 4 ? 1 : 0) : 0'))
+    const { found } = await check()
+    assert.deepEqual(found.map(({ where }) => where), ['osm:8:1:4', `osm:8:1:4@${T1}`])
+    assert.match(found[0].why, /^bytes \d+, the document says \d+$/)
+    await put(map.replace('(function (doc) {', "(function (doc) {\n  if (doc.y === 5) emit([doc.layer, 8, 1, 500, doc.time], {})"))
+    assert.deepEqual((await check()).said, ['index-too-long osm'])
+  })
+
+  /** Answers of the store go through this before anybody sees them. */
+  const through = change => {
+    store.couch.request = async request => {
+      if (request.path === '_bulk_get') return change(request, () => Couch.prototype.request.call(store.couch, request))
+      return Couch.prototype.request.call(store.couch, request)
+    }
+  }
+
+  it('and finds bytes that changed on the disk, which the digest shows', async () => {
+    await column(1, [T1], 20)
+    through(async (_, ask) => (await ask()).map(doc => {
+      const { data } = doc._attachments.tile
+      if (doc.y === 3) doc._attachments.tile.data = flipped(data, data.indexOf('IDAT') + 9)
+      if (doc.y === 4) doc._attachments.tile.data = data.subarray(0, -1)
+      return doc
+    }))
+    assert.deepEqual((await check()).said, ['truncated-tile osm:8:1:4', 'wrong-digest osm:8:1:3', 'wrong-digest osm:8:1:4', 'wrong-length osm:8:1:4'])
+  })
+
+  it('and finds the one document that its server cannot read, and reads the others', async () => {
+    await column(1, [T1], 20)
+    store.couch.options.retries = 0
+    through((request, ask) => {
+      if (request.body.docs.some(({ id }) => id === 'osm:8:1:13')) throw Object.assign(new Error('badmatch'), { code: 'COUCHDB_ERROR' })
+      return ask()
+    })
+    const { said, summary } = await check()
+    assert.deepEqual([said, summary.checked.contents], [['unreadable-tile osm:8:1:13'], 20])
+  })
+
+  it('and passes over what is deleted as it is read', async () => {
+    await column(1, [T1], 20)
+    through(async (_, ask) => {
+      if (await store.couch.get('osm:8:1:7')) await remove('osm:8:1:7')
+      return ask()
+    })
+    assert.deepEqual((await check()).said, [])
+  })
+
+  it('until it is stopped', async () => {
+    await column(1, [T1], 30)
+    const stop = new AbortController()
+    const stopped = findings({ store, layer: 'osm' }, { signal: stop.signal, onProgress: ({ tiles }) => { if (tiles === 5) stop.abort() } })
+    const error = await stopped.then(() => assert.fail('it went on'), reason => reason)
+    assert.deepEqual([error.code, error.summary.tiles, error.summary.kind], ['ABORTED', 5, 'layer'])
+  })
+
+  it('and says when the server is gone', async () => {
+    await column(1, [T1], 5)
+    store.couch.options.retries = 0
+    store.couch.request = request => request.path === '_bulk_get' || request.path === ''
+      ? Promise.reject(Object.assign(new Error('cannot reach'), { code: 'UNREACHABLE' }))
+      : Couch.prototype.request.call(store.couch, request)
+    try {
+      await assert.rejects(check(), { code: 'UNREACHABLE' })
+    } finally {
+      delete store.couch.request
+    }
+  })
+})

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { publish } from '../../loader/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { load } from '../../loader/load.js'
+import { loadDemo } from '../../server/demo/index.js'
+import { onEachStore } from '../support/backends.js'
+import { findings, image, tile, undecodable, vectorTile } from './helpers.js'
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
+const LAYER = { minzoom: 3, maxzoom: 8, bounds: [-180, -85, 180, 85], format: 'png' }
+
+/** A tile document as somebody else might write it. */
+async function document (id, fields = {}, bytes = tile(1)) {
+  const [, layer, z, x, y, past] = /^([^:]+):(\d+):(\d+):(\d+)(?:@(.*))?$/.exec(id) ?? []
+  const data = bytes && (await bytes).toString('base64')
+  return {
+    _id: id, type: 'tile', layer, z: +z, x: +x, y: +y, current: past === undefined, time: past ?? T2, stored: T3,
+    ...(data && { _attachments: { tile: { content_type: 'image/png', data } } }), ...fields
+  }
+}
+
+onEachStore('verify of a layer', backend => {
+  /** @type {Store} */
+  let store
+
+  beforeEach(async () => {
+    store = await Store.create(await backend.database())
+    await store.defineLayer('osm', LAYER)
+  })
+  afterEach(() => store.destroy())
+
+  const write = async (...docs) => {
+    const answers = await store.couch.bulk(JSON.stringify({ docs: await Promise.all(docs) }))
+    assert.deepEqual(answers.filter(({ error }) => error), [])
+  }
+  const check = options => findings({ store, layer: 'osm' }, options)
+
+  it('finds nothing in a healthy one, with its past, and what is gone', async () => {
+    for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50], [T3, 100]])) {
+      const versions = await Promise.all(Array.from({ length: 40 }, async (_, y) => ({ layer: 'osm', z: 8, x: 3, y, time, bytes: await tile(seed + y) })))
+      await store.write(versions.filter(({ y }) => time === T1 || y % 2))
+    }
+    await store.write([{ layer: 'osm', z: 8, x: 3, y: 4, time: T2, gone: true }])
+    await publish(store)
+    const { summary, said } = await check()
+    assert.deepEqual(said, [])
+    const { kind, tiles, checked, faults, warnings } = summary
+    assert.deepEqual({ kind, tiles, faults, warnings }, { kind: 'layer', tiles: 40, faults: 0, warnings: 0 })
+    assert.deepEqual(checked, {
+      documents: 81, gone: 1, contents: 80, decoded: 80, editions: 0, index: true, layer: true, types: { 'image/png': 80 }
+    })
+  })
+
+  it('finds nothing in the demo', async () => {
+    const demo = await Store.create(await backend.database())
+    try {
+      await loadDemo(demo, { zooms: { min: 0, max: 3 }, hours: 3 })
+      await publish(demo)
+      for (const layer of ['land', 'daylight']) {
+        const { summary, said } = await findings({ store: demo, layer })
+        assert.deepEqual([said, summary.tiles, summary.checked.index], [[], 85, true], layer)
+      }
+    } finally {
+      await demo.destroy()
+    }
+  })
+
+  it('takes images and vector tiles of every format', async () => {
+    const bytes = [await tile(1), await image('jpeg'), await image('webp'), await image('avif'), vectorTile()]
+    await store.write(bytes.map((content, y) => ({ layer: 'osm', z: 3, x: 0, y, time: T1, bytes: content })))
+    const { said, summary } = await check()
+    assert.deepEqual([said, summary.checked.decoded, Object.keys(summary.checked.types).length], [[], 5, 5])
+  })
+
+  /** Documents that are written as they are -> what is said of them. */
+  const damage = {
+    'an id that is no tile\'s': [[document('osm:3:9:0')], ['bad-id osm:3:9:0']],
+    'an id of a time that is none': [[document('osm:3:1:0'), document('osm:3:1:0@soon', { time: T1 }, tile(2))], ['bad-id osm:3:1:0@soon']],
+    'a document of another type': [[document('osm:3:1:0', { type: 'note' })], ['not-a-tile osm:3:1:0']],
+    'fields that are not those of the id': [[document('osm:3:1:0', { x: 2 })], ['fields-disagree osm:3:1:0']],
+    'fields of another layer': [[document('osm:3:1:0', { layer: 'relief' })], ['fields-disagree osm:3:1:0']],
+    'a head that is not current': [[document('osm:3:1:0', { current: false })], ['wrong-current osm:3:1:0']],
+    'a past version that is': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { current: true }, tile(2))], [`wrong-current osm:3:1:0@${T1}`]],
+    'a time that is none': [[document('osm:3:1:0', { time: '2022-06-01' })], ['bad-time osm:3:1:0']],
+    'an expiry that is none': [[document('osm:3:1:0', { expires: 'tomorrow' })], ['bad-time osm:3:1:0']],
+    'a past version of another time than its id': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { time: '2020-01-01T00:00:00Z' }, tile(2))], [`time-disagrees osm:3:1:0@${T1}`]],
+    'gone, with bytes': [[document('osm:3:1:0', { gone: true })], ['gone-with-bytes osm:3:1:0']],
+    'neither gone nor with bytes': [[document('osm:3:1:0', {}, null)], ['no-bytes osm:3:1:0']],
+    'a second attachment': [
+      [tile(1).then(bytes => document('osm:3:1:0', { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') }, thumb: { content_type: 'text/plain', data: '' } } }))],
+      ['stray-attachment osm:3:1:0']
+    ],
+    'no head': [[document(`osm:3:1:0@${T1}`)], ['no-head osm:3:1:0']],
+    'a head older than the past': [[document('osm:3:1:0', { time: T1 }), document(`osm:3:1:0@${T3}`, {}, tile(2))], ['head-too-old osm:3:1:0']],
+    'two contents at one time': [[document('osm:3:1:0'), document(`osm:3:1:0@${T2}`, {}, tile(2))], ['two-at-one-time osm:3:1:0']],
+    'a copy of the head in the past': [[document('osm:3:1:0'), document(`osm:3:1:0@${T2}`)], ['copied-head osm:3:1:0']],
+    'a version that shows the same again': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`)], ['repeated-version osm:3:1:0']],
+    'gone twice': [[document('osm:3:1:0', { gone: true }, null), document(`osm:3:1:0@${T1}`, { gone: true }, null)], ['repeated-version osm:3:1:0']],
+    'a tile outside of the zooms': [[document('osm:9:1:200')], ['outside-zooms osm:9:1:200']],
+    'a tile that cannot be decoded': [[document('osm:3:1:0', {}, undecodable(1))], ['undecodable-tile osm:3:1:0']],
+    'a tile that is cut off': [[document('osm:3:1:0', {}, tile(1).then(bytes => bytes.subarray(0, 90)))], ['truncated-tile osm:3:1:0']],
+    'an error page': [[document('osm:3:1:0', {}, Promise.resolve(Buffer.from('<html>')))], ['unknown-format osm:3:1:0']],
+    'a tile without bytes': [[document('osm:3:1:0', {}, Promise.resolve(Buffer.alloc(0))).then(doc => ({ ...doc, _attachments: { tile: { content_type: 'image/png', data: '' } } }))], ['empty-tile osm:3:1:0']],
+    'a content type that is not that of the bytes': [[document('osm:3:1:0', {}, image('webp'))], ['wrong-type osm:3:1:0']],
+    'a tile of another size': [[document('osm:3:1:0', {}, tile(1, 300))], ['odd-size osm:3:1:0']]
+  }
+  for (const [what, [docs, expected]] of Object.entries(damage)) {
+    it(`finds ${what}, and nothing else`, async () => {
+      await write(document('osm:3:0:0'), document('osm:3:7:7'), ...docs)
+      const { said, summary } = await check()
+      assert.deepEqual(said, expected)
+      const isWarning = summary.first[0].level === 'warning'
+      assert.deepEqual([summary.faults, summary.warnings], isWarning ? [0, 1] : [1, 0])
+    })
+  }
+
+  it('takes tiles of twice the size, and of the size that the layer says', async () => {
+    await write(document('osm:3:0:0', {}, tile(1, 512)))
+    assert.deepEqual((await check()).said, [])
+    await store.defineLayer('osm', { tileSize: 300 })
+    await write(document('osm:3:0:1', {}, tile(1, 300)))
+    assert.deepEqual((await check()).said, ['odd-size osm:3:0:0'])
+  })
+
+  it('finds tiles outside of the bounds, but not those that the bounds touch', async () => {
+    await store.defineLayer('osm', { minzoom: 0, bounds: [10, 10, 20, 20] })
+    await write(document('osm:0:0:0'), document('osm:3:4:3'), document('osm:3:0:0'))
+    assert.deepEqual((await check()).said, ['outside-bounds osm:3:0:0'])
+  })
+
+  it('finds conflicts that replication left', async () => {
+    const doc = await document('osm:3:1:0')
+    const leaves = ['a', 'b'].map(letter => ({ ...doc, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
+    await store.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs: leaves, new_edits: false } })
+    assert.deepEqual((await check()).said, ['conflict osm:3:1:0'])
+  })
+
+  it('finds what is wrong with the document of the layer', async () => {
+    await write(document('osm:3:1:0'))
+    const doc = await store.couch.get('layer:osm')
+    await store.couch.put({ ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', bounds: [0, 80, 10, 20] })
+    const { found } = await check()
+    assert.deepEqual(found.filter(({ code }) => code === 'bad-layer').map(({ why }) => why.split(' ')[1]), ['ttl', 'colour', '9', '0,80,10,20'])
+    await store.couch.request({ method: 'DELETE', path: 'layer:osm', qs: { rev: (await store.couch.get('layer:osm'))._rev } })
+    assert.deepEqual((await check()).said, ['no-layer layer:osm'])
+  })
+
+  it('finds what is wrong with editions', async () => {
+    const source = { name: 's', fields: {}, close () {}, async * tiles () { for (let y = 0; y < 4; y++) yield { z: 3, x: 0, y, read: () => tile(y) } } }
+    await load(store, source, { layer: 'osm', time: T1 })
+    assert.deepEqual((await check()).said, [], 'a load leaves none behind')
+    const good = await store.couch.get(`edition:osm@${T1}`)
+    const edition = (time, fields) => ({ ...good, _id: `edition:osm@${time}`, _rev: undefined, time, ...fields })
+    await write(
+      edition('2030-01-01T00:00:00Z', { tiles: 9 }), edition('2030-01-02T00:00:00Z', { created: -1 }), edition('2030-01-03T00:00:00Z', { layer: 'b' }),
+      edition('2030-01-04', {}), edition('2030-01-05T00:00:00Z', { finished: undefined }), edition('2030-01-06T00:00:00Z', { failed: 2, tiles: 6, created: 0, unchanged: 4 }), edition('2030-01-07T00:00:00Z', {})
+    )
+    assert.deepEqual((await check()).said, [
+      ...['01T00:00:00Z', '02T00:00:00Z', '03T00:00:00Z', '04'].map(day => `bad-edition edition:osm@2030-01-${day}`),
+      'failed-edition edition:osm@2030-01-06T00:00:00Z', 'short-edition edition:osm@2030-01-07T00:00:00Z', 'unfinished-edition edition:osm@2030-01-05T00:00:00Z'
+    ])
+  })
+
+  it('says that there is no such layer', async () => {
+    await assert.rejects(findings({ store, layer: 'relief' }), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(findings({ store, layer: 'Relief' }), { code: 'BAD_LAYER' })
+    assert.deepEqual((await check()).said, [], 'one without tiles is not wrong')
+  })
+})
