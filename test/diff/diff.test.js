@@ -5,7 +5,7 @@ import { diff } from '../../loader/diff.js'
 import { compareDefaults } from '../../loader/diff/changes.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { TIMES, lineOf, modelDiff, openStore, remember, shownAt } from './helpers.js'
+import { TIMES, histories, lineOf, modelDiff, openStore, remember, shownAt } from './helpers.js'
 
 const [T1, T2, T3, T4] = TIMES
 const sum = counts => counts.added + counts.removed + counts.changed
@@ -17,12 +17,6 @@ async function compare (store, from, to, options = {}) {
   return { summary, changes, lines: changes.map(lineOf) }
 }
 
-const places = fc.constantFrom([0, 0, 0], [1, 0, 1], [1, 1, 0], [4, 1, 9], [4, 10, 2], [4, 10, 10], [4, 2, 1], [4, 15, 15], [10, 1, 1], [10, 100, 12])
-const history = fc.uniqueArray(fc.record({
-  place: places, time: fc.constantFrom(...TIMES), seed: fc.option(fc.integer({ min: 1, max: 3 }), { freq: 4 })
-}), { selector: ({ place, time }) => `${place}@${time}`, minLength: 1, maxLength: 25 })
-  .map(steps => steps.map(({ place: [z, x, y], time, seed }) => ({ z, x, y, time, seed })))
-
 onEachStore('a diff', backend => {
   let store
   before(async () => { store = await openStore(backend) })
@@ -30,7 +24,7 @@ onEachStore('a diff', backend => {
   it('says of any two times of any history what a model says, tile by tile and in the order of ids', async function () {
     this.timeout(120000)
     let run = 0
-    await fc.assert(fc.asyncProperty(history, async steps => {
+    await fc.assert(fc.asyncProperty(histories, async steps => {
       const layer = `model${run++}`
       await remember(store, layer, steps)
       for (const [from, to] of [[T1, T2], [T2, T4], [T4, T1], [T3, T3], ['2020', T3], [T1, undefined], [undefined, T2]]) {
@@ -47,7 +41,7 @@ onEachStore('a diff', backend => {
   it('says of two layers at any times what a model says', async function () {
     this.timeout(120000)
     let run = 0
-    await fc.assert(fc.asyncProperty(history, history, async (one, other) => {
+    await fc.assert(fc.asyncProperty(histories, histories, async (one, other) => {
       const [a, b] = [`one${run}`, `other${run++}`]
       await remember(store, a, one)
       await remember(store, b, other)

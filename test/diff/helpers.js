@@ -1,4 +1,5 @@
 // What the tests of comparisons share: a history that a model can follow, and what the model says of it.
+import fc from 'fast-check'
 import { asOf, compareIds } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
@@ -7,6 +8,13 @@ import { png } from '../support/tiles.js'
 export const TIMES = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 /** @typedef {{z: number, x: number, y: number, time: string, seed: number | null}} Step seed: of the image; null: gone */
+
+const places = fc.constantFrom([0, 0, 0], [1, 0, 1], [1, 1, 0], [4, 1, 9], [4, 10, 2], [4, 10, 10], [4, 2, 1], [4, 15, 15], [10, 1, 1], [10, 100, 12])
+/** Of a few tiles, whose ids sort otherwise than their numbers. @type {fc.Arbitrary<Step[]>} */
+export const histories = fc.uniqueArray(fc.record({
+  place: places, time: fc.constantFrom(...TIMES), seed: fc.option(fc.integer({ min: 1, max: 3 }), { freq: 4 })
+}), { selector: ({ place, time }) => `${place}@${time}`, minLength: 1, maxLength: 25 })
+  .map(steps => steps.map(({ place: [z, x, y], time, seed }) => ({ z, x, y, time, seed })))
 
 /** @param {import('../support/backends.js').backends[0]} backend */
 export async function openStore (backend) {

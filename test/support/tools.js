@@ -16,8 +16,9 @@ function find (...names) {
 
 export const chromium = () => find(...(process.env.CHROMIUM_BIN ? [process.env.CHROMIUM_BIN] : []), 'chromium', 'chromium-browser', 'google-chrome', 'chrome')
 
-/** GDAL's command line. */
+/** GDAL's command lines. */
 export const gdal = () => find('gdal_translate')
+export const ogrinfo = () => find('ogrinfo')
 
 /** A python that has OWSLib. */
 export const owslib = () => process.env.OWSLIB_PYTHON
@@ -34,8 +35,12 @@ export const tools = () => [
   { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON || find('mapproxy-util'), needed: false },
   { name: 'GDAL (gdal_translate)', found: gdal(), needed: false },
   { name: 'OWSLib (OWSLIB_PYTHON names a Python that has it)', found: owslib(), needed: false },
+  { name: 'mbtiles of martin (MBTILES_BIN)', found: mbtilesTool(), needed: false },
   { name: 'pmtiles and mbutil (TILES_PYTHON names a Python that has them)', found: tilesPython(), needed: false }
 ]
+
+/** The command `mbtiles` of martin. */
+export const mbtilesTool = () => find(process.env.MBTILES_BIN || 'mbtiles')
 
 /**
  * Skips the running test or suite and says why in the summary.
