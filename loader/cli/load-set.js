@@ -63,9 +63,8 @@ function sayEdition (output, { time, name, skipped, ...result }, seconds) {
   const begin = `${time}  ${plain(name)}: `
   if (skipped) return output.line(`${begin}loaded before`)
   const parts = [
-    `${count(result.created)} new`, `${count(result.advanced)} changed`,
-    ...(result.backfilled ? [`${count(result.backfilled)} into the past`] : []), `${count(result.unchanged)} unchanged`,
-    ...(result.gone ? [`${count(result.gone)} gone`] : []), ...(result.failed ? [`${count(result.failed)} failed`] : [])
+    `${count(result.created)} new`, `${count(result.advanced)} changed`, ...(result.backfilled ? [`${count(result.backfilled)} into the past`] : []),
+    ...(result.gone ? [`${count(result.gone)} of them gone`] : []), `${count(result.unchanged)} unchanged`, ...(result.failed ? [`${count(result.failed)} failed`] : [])
   ]
   output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} (${bytes(result.bytes)})`)
   for (const line of failureLines(result, SHOWN_FAILURES)) output.line(line)
@@ -80,7 +79,7 @@ function reportSet (output, result, { started, ended, of = 0 }) {
   const seconds = secondsSince(started)
   const skipped = result.editions.filter(edition => edition.skipped).length
   const title = ended ? `${result.layer} (${ended}): ${count(result.editions.length)} of ${plural(of, 'edition')}` : `${result.layer}: ${plural(result.editions.length, 'edition')}`
-  output.result({ ...result, seconds }, [
+  output.result({ ...result, seconds }, !ended && skipped === result.editions.length ? [`${title}, all of them loaded before`] : [
     `${title}, ${skipped ? `${count(skipped)} of them loaded before, ` : ''}${plural(result.tiles, 'tile')} in ${duration(seconds)} (${rate(result.tiles, seconds)}/s)`,
     ...countLines(result),
     ...(result.failed ? [`  ${count(result.failed)} failed`] : []),

@@ -8,6 +8,7 @@ import { Tuner } from './tuner.js'
 
 export const writeDefaults = {
   readAhead: 32, // tiles read and checked at once
+  wait: 2000, // milliseconds that a tile of a slow source waits for others at most: what is lost when the load is killed
   maxFailures: 1000 // failures kept for the summary; all are counted, and given to onFailure
 }
 
@@ -70,6 +71,7 @@ export async function writeVersions (couch, versions, {
   const stop = new AbortController() // stops the other batches when one has failed for good
   const batches = new Batch(couch, { stored, report, signal: stop.signal })
   let fatal
+  let broken // the source
   let bytesInFlight = 0
   const send = (tiles, size) => {
     bytesInFlight += size
@@ -92,29 +94,45 @@ export async function writeVersions (couch, versions, {
   try {
     let tiles = []
     let bytes = 0
-    for await (const { tile, error } of prepared(versions)) {
-      if (signal?.aborted || fatal) break
-      if (error) { report(tile, error); continue }
-      if (!tile) { summary.missing++; continue }
-      tiles.push(tile)
-      bytes += tile.bytes?.length ?? 100
-      if (tiles.length === 50) tuner.seed(bytes / 50)
-      if (!tuner.isFull(tiles.length, bytes)) continue
+    let since = 0
+    const gathered = async () => {
       while (!tuner.mayStart(bytes, inFlight.size, bytesInFlight)) await Promise.race(inFlight)
       send(tiles, bytes)
       tiles = []
       bytes = 0
     }
-    if (tiles.length && !fatal && !signal?.aborted) send(tiles, bytes)
-  } catch (error) {
-    fatal ??= error // of the source: what came before is counted all the same
+    try {
+      for await (const { tile, error } of prepared(untilAborted(versions, signal))) {
+        if (fatal) break
+        if (error && signal?.aborted) continue
+        if (error) { report(tile, error); continue }
+        if (!tile) { summary.missing++; continue }
+        if (!tiles.length) since = performance.now()
+        tiles.push(tile)
+        bytes += tile.bytes?.length ?? 100
+        if (tiles.length === 50) tuner.seed(bytes / 50)
+        if (tuner.isFull(tiles.length, bytes) || performance.now() - since > writeDefaults.wait) await gathered()
+      }
+    } catch (error) {
+      broken = error
+    }
+    if (tiles.length && !fatal) await gathered() // what was read is kept, however the reading ended
   } finally {
     await Promise.all(inFlight)
     couch.retryListeners.delete(slowDown)
   }
-  if (fatal) throw Object.assign(fatal, { summary })
-  if (signal?.aborted) throw Object.assign(new TilecouchError('ABORTED'), { summary })
+  const ended = fatal ?? broken ?? (signal?.aborted && new TilecouchError('ABORTED'))
+  if (ended) throw Object.assign(ended, { summary })
   return summary
+}
+
+/** What is read when it ends is written, and no more is read. */
+async function * untilAborted (versions, signal) {
+  if (signal?.aborted) return
+  for await (const version of versions) {
+    yield version
+    if (signal?.aborted) return
+  }
 }
 
 /** Tiles read and checked, a few ahead, in order; with what was wrong where it was. */

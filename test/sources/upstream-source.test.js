@@ -104,7 +104,7 @@ onEachStore('a load from a tile server', backend => {
     const stop = new AbortController()
     map.upstream.behave({ never: () => map.asked().length > wanted / 2 })
     const loading = loadFrom(address(), { zooms, signal: stop.signal, patience: { ...QUICK, grace: 0.1 } }).catch(error => error)
-    await until(() => map.upstream.inFlight === 4)
+    await until(() => map.asked().length > wanted / 2 + 3 && map.upstream.inFlight === 4)
     stop.abort()
     const stopped = await loading
     assert.equal(stopped.code, 'ABORTED')
