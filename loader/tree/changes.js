@@ -8,9 +8,14 @@ export const changeDefaults = {
   page: 5000 // changes a request, when they are not followed
 }
 
+/**
+ * What has happened to a tile: the times of past versions that came, whether the head is another, whether anything was deleted.
+ * @typedef {{times: string[], deleted: boolean}} Change
+ */
+
 export class Changes {
-  /** @type {Set<string>} ids of heads */
-  tiles = new Set()
+  /** @type {Map<string, Change>} by ids of heads */
+  tiles = new Map()
   editions = false
   /** There were more than can be kept. */
   overflow = false
@@ -27,26 +32,38 @@ export class Changes {
     return this.tiles.size > 0 || this.editions || this.overflow
   }
 
-  /** @param {string} id of a document */
-  add (id) {
+  /** @param {string} id of a document @param {boolean} [deleted] */
+  add (id, deleted = false) {
     if (id.startsWith(this.edition)) this.editions = true
     if (!id.startsWith(this.prefix) || !isTileId(id)) return
-    const { layer, z, x, y } = parseTileId(id)
-    if (!this.selected(z, x, y)) return
-    if (this.tiles.size < this.most) this.tiles.add(tileId(layer, z, x, y))
+    const { layer, z, x, y, time } = parseTileId(id)
+    if (this.selected(z, x, y)) this.#add(tileId(layer, z, x, y), { times: time === undefined ? [] : [time], deleted })
+  }
+
+  /** A tile of which it is not known what has happened. */
+  doubt (id) {
+    this.#add(id, { times: [], deleted: true })
+  }
+
+  #add (id, { times, deleted }) {
+    const known = this.tiles.get(id)
+    if (known) {
+      known.times.push(...times)
+      known.deleted ||= deleted
+    } else if (this.tiles.size < this.most) this.tiles.set(id, { times, deleted })
     else this.overflow = true
   }
 
   /** What is there now; what comes after it is kept apart. */
   take () {
     const { tiles, editions, overflow } = this
-    Object.assign(this, { tiles: new Set(), editions: false, overflow: false })
+    Object.assign(this, { tiles: new Map(), editions: false, overflow: false })
     return { tiles, editions, overflow }
   }
 
   /** Puts back what could not be done. */
   restore ({ tiles, editions, overflow }) {
-    for (const id of tiles) this.tiles.add(id)
+    for (const [id, change] of tiles) this.#add(id, change)
     this.editions ||= editions
     this.overflow ||= overflow
   }
@@ -56,31 +73,42 @@ export class Changes {
  * Every change since a place, without waiting for more.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string | number} since
- * @param {{signal?: AbortSignal, onChange: (id: string) => void}} options
+ * @param {{signal?: AbortSignal, onChange: (id: string, deleted: boolean) => void}} options
  * @returns {Promise<string | number>} how far that is
  */
 export async function readChanges (couch, since, { signal, onChange }) {
   for (let from = since; ;) {
     const { results, last_seq: last } = await couch.request({ path: '_changes', qs: { since: from, limit: changeDefaults.page }, signal })
-    for (const { id } of results) onChange(id)
+    for (const { id, deleted = false } of results) onChange(id, deleted)
     if (results.length < changeDefaults.page) return last
     from = last
   }
 }
 
 /**
- * Tiles with their versions, from the documents themselves, which are never behind as an index may be.
+ * Tiles with their newest versions, from the documents themselves, which are never behind as an index may be.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string[]} ids of heads
  * @param {AbortSignal} [signal]
  * @returns {Promise<import('./settle.js').Tile[]>}
  */
-export async function readTiles (couch, ids, signal) {
-  // the heads first: what is a head no more by the time the past is read stands there
-  const heads = await couch.docs(ids, { signal })
-  const past = await couch.queries('_all_docs', ids.map(id => ({ ...pastRange(id), include_docs: true })), signal)
-  return ids.map((id, at) => {
-    const docs = [...past[at].map(row => row.doc), heads[at].doc].filter(doc => doc?.type === 'tile')
-    return /** @type {any} */ ({ id, ...parseTileId(id), versions: timeline(docs.map(describe)) })
+export async function readHeads (couch, ids, signal) {
+  return (await couch.docs(ids, { signal })).map(({ id, doc }) => /** @type {any} */ (
+    { id, ...parseTileId(id), versions: doc?.type === 'tile' ? [describe(doc)] : [] }
+  ))
+}
+
+/**
+ * The same tiles with their past.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {import('./settle.js').Tile[]} tiles read before: what is a head no more when the past is read stands there
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<import('./settle.js').Tile[]>}
+ */
+export async function readPast (couch, tiles, signal) {
+  const past = await couch.queries('_all_docs', tiles.map(({ id }) => ({ ...pastRange(id), include_docs: true })), signal)
+  return tiles.map((tile, at) => {
+    const versions = past[at].flatMap(({ doc }) => doc?.type === 'tile' ? [describe(doc)] : [])
+    return { ...tile, versions: timeline(/** @type {any} */ ([...versions, ...tile.versions])) }
   })
 }

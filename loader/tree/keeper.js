@@ -1,15 +1,17 @@
 // Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of changes, or
 // a step of a comparison of everything. What is read later is written later, so no file ever goes back in time.
 import { setTimeout as sleep } from 'node:timers/promises'
+import pMap from 'p-map'
 import { STORE_ID, TilecouchError, compareIds } from '../../core/index.js'
 import { Follower, isGood, placeOf } from '../store/follow.js'
-import { readChanges, readTiles } from './changes.js'
+import { readChanges, readHeads, readPast } from './changes.js'
 import { bootOf, keep, readKept } from './place.js'
 import { Scan } from './scan.js'
 
 export const keeperDefaults = {
   gather: 150, // milliseconds for which changes are gathered: those of one load come together
   round: 500, // tiles read and settled at once
+  looks: 16, // tiles whose files are looked at, at once
   look: 1000, // milliseconds between two looks at how it goes, when nothing happens
   keepEvery: 10000, // milliseconds after which the place is kept although nothing of the layer has changed
   longestWait: 5000, // milliseconds between two tries while the store is away
@@ -135,8 +137,8 @@ export class Keeper {
   #listen () {
     this.#follower = new Follower(this.store, {
       place: this.#place,
-      onChange: ({ id }) => {
-        this.changes.add(id)
+      onChange: ({ id, deleted }) => {
+        this.changes.add(id, deleted)
         this.#wake()
       },
       onReset: () => {
@@ -153,8 +155,8 @@ export class Keeper {
     try {
       if (batch.overflow) await this.#compare(true)
       if (batch.editions) await this.trees.arrange()
-      const ids = [...batch.tiles].sort(compareIds)
-      for (let at = 0; at < ids.length; at += this.limits.round) await this.#settle(ids.slice(at, at + this.limits.round))
+      const ids = [...batch.tiles.keys()].sort(compareIds)
+      for (let at = 0; at < ids.length; at += this.limits.round) await this.#settle(ids.slice(at, at + this.limits.round), batch.tiles)
     } catch (error) {
       this.changes.restore(batch)
       throw error
@@ -163,11 +165,17 @@ export class Keeper {
     await this.#keep()
   }
 
-  async #settle (ids) {
+  async #settle (ids, changes) {
     for (const id of ids) this.#scan?.touched.add(id)
-    const tiles = await readTiles(this.store.couch, ids, this.signal)
-    await this.trees.heed(new Set(tiles.flatMap(({ versions }) => versions.map(({ time }) => time))))
-    const again = await this.settler.settle(tiles, this.trees.list)
+    const heads = await readHeads(this.store.couch, ids, this.signal)
+    const times = heads.flatMap(({ id, versions: [head] }) => [...changes.get(id).times, ...(head ? [head.time] : [])])
+    await this.trees.heed(new Set(times))
+    const { list } = this.trees
+    // while everything is compared, nothing can be told from what is there
+    const sure = await pMap(heads, head => !this.#scan && this.settler.isPastRight(head, changes.get(head.id), list.slice(1)), { concurrency: this.limits.looks })
+    const doubtful = heads.filter((head, at) => !sure[at])
+    const again = await this.settler.settle(heads.filter((head, at) => sure[at]), list, { check: list.slice(0, 1) })
+    if (doubtful.length) again.push(...await this.settler.settle(await readPast(this.store.couch, doubtful, this.signal), list))
     for (const id of ids) if (!again.includes(id)) this.#missing.delete(id)
     for (const id of again) this.#again(id)
     this.onProgress?.(this.settler.tally)
@@ -176,7 +184,7 @@ export class Keeper {
   #again (id) {
     const times = (this.#missing.get(id) ?? 0) + 1
     this.#missing.set(id, times)
-    if (times <= this.limits.mostMissing) this.changes.tiles.add(id)
+    if (times <= this.limits.mostMissing) this.changes.doubt(id)
     else this.settler.fail({ id, reason: 'the store lists a version that it does not have' })
   }
 
@@ -222,7 +230,7 @@ export class Keeper {
 
   /** Without following: what has changed since the place. @returns {Promise<boolean>} whether anything has */
   async #catchUp () {
-    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange: id => this.changes.add(id) })
+    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange: (id, deleted) => this.changes.add(id, deleted) })
     this.#place = { ...this.#place, since }
     if (!this.changes.any) await this.#keep()
     return this.changes.any

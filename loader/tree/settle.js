@@ -9,6 +9,7 @@ import { EXTENSIONS } from './paths.js'
 import { look } from './files.js'
 
 const AT_ONCE = 16 // tiles whose files are looked at, or written
+const FIRST_SURE = '1980-01-01T00:00:00Z' // earlier times become later ones on some file systems
 const MOST_FAILURES = 100 // that are kept; all are counted
 
 /**
@@ -76,6 +77,26 @@ export class Settler {
     const again = await this.#fetch(jobs.filter(job => job.lacking.length && !job.holder))
     await pMap(jobs.filter(job => job.holder), job => this.#place(job, /** @type {string} */ (job.holder), job.lacking), { concurrency: AT_ONCE })
     return again
+  }
+
+  /**
+   * Whether what happened to a tile leaves the past as it is in the trees, which the times of the files tell without asking
+   * the store: a version that came has no part in a tree that shows a later one, or that very one.
+   * @param {Tile} tile with its head
+   * @param {import('./changes.js').Change} change
+   * @param {Tree[]} past
+   */
+  async isPastRight (tile, { times, deleted }, past) {
+    const [head] = tile.versions
+    if (deleted || !head || !this.trust) return false
+    const came = [...times, head.time]
+    for (const tree of past) {
+      const within = came.filter(time => time <= /** @type {string} */ (tree.time))
+      if (!within.length) continue
+      const found = await this.#find(tree, tile, candidates)
+      if (found.length !== 1 || !within.every(time => time > FIRST_SURE && found[0].stat.mtimeMs >= Date.parse(time))) return false
+    }
+    return true
   }
 
   /** What is to be done for a tile: a job for each version that is shown anywhere. What shows nothing is removed at once. */
