@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { load } from '../../loader/load.js'
+import { publish } from '../../loader/publish.js'
+import { openSource } from '../../loader/sources/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { checkInvariants } from '../support/invariants.js'
+import { as, onEachStore } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+
+const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-01-01T00:00:00Z']
+
+onEachStore('another store as a source', backend => {
+  /** @type {Store} */
+  let origin
+  let url
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    origin = await Store.create(url)
+    await origin.defineLayer('osm', { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, ttl: 3600, format: 'png', retention: { keep: 3 } })
+    await origin.write(square({ layer: 'osm', time: T1, z: 5, side: 12, seed: (x, y) => x * 12 + y }))
+    await origin.write(square({ layer: 'osm', time: T2, z: 5, side: 12, seed: (x, y) => x < 3 ? 500 + x * 12 + y : undefined }))
+    await origin.write(square({ layer: 'osm', time: T3, z: 5, side: 12, seed: x => x === 0 ? null : undefined }))
+    await origin.write(square({ layer: 'other', time: T1, z: 5, side: 2, seed: () => 1 }))
+    await publish(origin)
+  })
+  after(() => origin.destroy())
+
+  const collect = async source => {
+    const tiles = []
+    for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, bytes: await read() })
+    return tiles
+  }
+  const shown = time => square({ layer: 'osm', time, z: 5, side: 12, seed: (x, y) => time === T1 || x > 2 ? x * 12 + y : time === T3 && x === 0 ? undefined : 500 + x * 12 + y })
+    .map(({ z, x, y, bytes }) => ({ z, x, y, bytes })).sort((a, b) => `${a.x}:${a.y}` < `${b.x}:${b.y}` ? -1 : 1)
+  const sameTiles = (found, expected) => {
+    assert.deepEqual(found.map(({ z, x, y }) => [z, x, y]).map(String), expected.map(({ z, x, y }) => [z, x, y]).map(String))
+    found.forEach(({ bytes }, index) => assert.ok(Buffer.compare(bytes, expected[index].bytes) === 0))
+  }
+  const byId = tiles => tiles.sort((a, b) => `5:${a.x}:${a.y}` < `5:${b.x}:${b.y}` ? -1 : 1)
+
+  it('is the layer as it is now, or as of a time, in the order of ids', async () => {
+    for (const [from, time] of [[undefined, T3], ['2021', T1], ['2022-06', T2], ['2030', T3]]) {
+      const source = await openSource(url, { from: { layer: 'osm', ...(from && { time: from }) }, layer: 'elsewhere' })
+      sameTiles(await collect(source), byId(shown(time)))
+      sameTiles(await collect(source), byId(shown(time)))
+      assert.equal(source.name, `osm${from ? `@${from}` : ''} of ${as(url).replace(/\/$/, '')}`)
+      assert.equal(source.time, from && time, 'the time at which it last changed')
+      assert.equal(source.total, from ? undefined : 12 * 11)
+      await source.close()
+    }
+  })
+
+  it('says of the layer what a layer of another store may say, without what is the business of this one', async () => {
+    const source = await openSource(url, { from: { layer: 'osm' } })
+    assert.deepEqual(source.fields, { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png' })
+    assert.doesNotMatch(JSON.stringify(source), /admin|test@|password/)
+    assert.equal((await openSource(url, { layer: 'other' })).name, `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')
+  })
+
+  it('holds what is selected', async () => {
+    const source = await openSource(url, { from: { layer: 'osm', time: '2021' }, bbox: [-180, 40, -140, 85], zooms: { min: 4, max: 6 } })
+    const tiles = await collect(source)
+    assert.ok(tiles.length > 10 && tiles.length < 144)
+    assert.deepEqual(new Set(tiles.map(({ x }) => x)), new Set([0, 1, 2, 3]))
+    assert.deepEqual(await collect(await openSource(url, { from: { layer: 'osm' }, zooms: { min: 6, max: 9 } })), [])
+  })
+
+  it('is read in bulk, ahead of who takes tile after tile, and not at all by who only lists', async () => {
+    const { docs } = Couch.prototype
+    let requests = 0
+    Couch.prototype.docs = function (ids, options) {
+      if (options?.attachments) requests++
+      return docs.call(this, ids, options)
+    }
+    try {
+      const source = await openSource(url, { from: { layer: 'osm' } })
+      for await (const tile of source.tiles()) assert.ok(tile.read)
+      assert.equal(requests, 0)
+      assert.equal((await collect(source)).length, 132)
+      assert.ok(requests <= 3, `${requests} requests for 132 tiles`)
+    } finally {
+      Couch.prototype.docs = docs
+    }
+  })
+
+  it('gives null for a tile that went since it was listed, which load counts as missing', async () => {
+    const copy = await Store.create(await backend.database())
+    await copy.defineLayer('osm')
+    await copy.write(square({ layer: 'osm', time: T1, z: 3, side: 3, seed: x => x }))
+    await publish(copy)
+    const target = await Store.create(await backend.database())
+    const credentialed = url.replace(/[^/]*$/, new URL(copy.url).pathname.slice(1))
+    const source = await openSource(credentialed, { from: { layer: 'osm' } })
+    const walk = source.tiles
+    source.tiles = async function * () {
+      for await (const tile of walk()) {
+        if (tile.x === 0 && tile.y === 0) await copy.write([{ layer: 'osm', z: 3, x: 0, y: 1, time: T2, gone: true }])
+        yield tile
+      }
+    }
+    const summary = await load(target, source, { layer: 'osm', time: T1 })
+    assert.deepEqual([summary.created, summary.failed, summary.missing], [8, 0, 1])
+    await copy.destroy()
+    await target.destroy()
+  })
+
+  it('fills another store, time after time, with the same history', async function () {
+    this.timeout(60000)
+    const targetUrl = await backend.database()
+    const target = await Store.create(targetUrl)
+    for (const time of ['2021', '2022', '2023']) {
+      const source = await openSource(url, { from: { layer: 'osm', time } })
+      const { time: when, failed, edition } = await load(target, source, { layer: 'osm', complete: true })
+      assert.deepEqual([when, failed], [source.time, 0])
+      assert.ok(edition.source.startsWith(`osm@${time} of http`) && !edition.source.includes('@127'), edition.source)
+    }
+    await publish(target)
+    const history = async store => {
+      const all = []
+      for await (const { id, versions } of store.listTiles('osm')) all.push([id, versions.map(({ time, gone, size }) => [time, gone, size])])
+      return all
+    }
+    assert.deepEqual(await history(target), await history(origin))
+    const layer = await target.layer('osm')
+    assert.deepEqual([layer.name, layer.attribution, layer.ttl, layer.retention], ['Town', '© Town', undefined, undefined])
+    await checkInvariants(targetUrl)
+    const again = await load(target, await openSource(url, { from: { layer: 'osm', time: '2022' } }), { layer: 'osm', complete: true })
+    assert.deepEqual([again.unchanged, again.tiles], [144, 144])
+    await target.destroy()
+  })
+
+  it('may be the very store that is loaded into: what was then becomes what is now', async () => {
+    const source = await openSource(url, { from: { layer: 'osm', time: '2021' } })
+    const { advanced, unchanged, failed } = await load(origin, source, { layer: 'osm', time: '2024' })
+    assert.deepEqual([advanced, unchanged, failed], [36, 108, 0])
+    sameTiles(await collect(await openSource(url, { from: { layer: 'osm' } })), byId(shown(T1)))
+    sameTiles(await collect(await openSource(url, { from: { layer: 'osm', time: '2023' } })), byId(shown(T3)))
+  })
+
+  it('says what is wrong with it before anything is loaded', async () => {
+    await assert.rejects(openSource(url, { from: { layer: 'nothere' } }), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(openSource(url, { from: { layer: 'osm', time: 'soon' } }), { code: 'BAD_TIME' })
+    await assert.rejects(openSource(await backend.database(), { from: { layer: 'osm' } }), { code: 'DATABASE_NOT_FOUND' })
+    const foreign = new Couch(await backend.database())
+    await foreign.request({ method: 'PUT' })
+    await foreign.put({ _id: 'webmercator-3-1-2' })
+    await assert.rejects(openSource(`${await backend.url()}/${foreign.db}`, { from: { layer: 'osm' } }), error => {
+      assert.equal(error.code, 'SOURCE_UNREADABLE')
+      assert.match(error.message, /webmercator-3-1-2.*--id-template/)
+      assert.doesNotMatch(error.message, /admin:/)
+      return true
+    })
+    await foreign.request({ method: 'DELETE' })
+    assert.ok(png(1))
+  })
+
+  it('ends at once when it is told to', async () => {
+    const stop = new AbortController()
+    const source = await openSource(url, { from: { layer: 'osm' }, signal: stop.signal })
+    await assert.rejects(async () => {
+      for await (const { read } of source.tiles()) {
+        stop.abort()
+        await read()
+      }
+    }, { code: 'ABORTED' })
+  })
+})
