@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { flipY, tileId } from '../../core/index.js'
+import { load } from '../../loader/load.js'
+import { openSource } from '../../loader/sources/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { findMapProxy, startMapProxy, startUpstream, upstreamTile } from '../mapproxy/mapproxy.js'
+import { as, onEachStore, request } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { skip } from '../support/tools.js'
+
+const TEMPLATE = '%(grid_name)s-%(z)s-%(x)s-%(y)s'
+const SIDE = 16
+
+/** A document as MapProxy 7 writes it, with the tile_metadata it has unless told otherwise. */
+const cached = (id, bytes, more) => ({
+  _id: id, timestamp: 1700000000.25, ...more, ...(bytes && { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } })
+})
+
+onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
+  let couch, url
+  beforeEach(async () => {
+    url = await backend.database()
+    couch = new Couch(url)
+    await couch.request({ method: 'PUT' })
+  })
+  afterEach(() => couch.request({ method: 'DELETE' }))
+
+  const put = async docs => {
+    for (const { ok, id } of await couch.bulk(JSON.stringify({ docs }))) assert.ok(ok, id)
+  }
+  const grid = (name = (z, x, y) => `webmercator-${z}-${x}-${y}`) => Array.from({ length: SIDE * SIDE }, (_, at) => cached(name(4, at >> 4, at & 15), png(at)))
+  const collect = async source => {
+    const tiles = []
+    for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, id: tileId('osm', z, x, y), bytes: await read() })
+    return tiles
+  }
+  const open = (idTemplate, options) => openSource(url, { idTemplate, ...options })
+
+  it('gives its tiles in the order of our ids, whatever the order of its own', async () => {
+    for (const [template, name] of [[TEMPLATE], ['{z}/{x}/{y}', (z, x, y) => `${z}/${x}/${y}`], ['%(z)02d.%(y)03d.%(x)03d', (z, x, y) => `0${z}.${`${y}`.padStart(3, '0')}.${`${x}`.padStart(3, '0')}`]]) {
+      await put(grid(name))
+      const source = await open(template)
+      const tiles = await collect(source)
+      assert.equal(tiles.length, SIDE * SIDE)
+      assert.deepEqual(tiles.map(({ id }) => id), tiles.map(({ id }) => id).sort())
+      for (const { x, y, bytes } of tiles) assert.ok(bytes.equals(png(x * SIDE + y)))
+      assert.equal((await collect(source)).length, SIDE * SIDE, 'walked again')
+      await source.close()
+    }
+  })
+
+  it('counts rows as it is told', async () => {
+    await put(grid())
+    const source = await open(TEMPLATE, { scheme: 'tms' })
+    for (const { x, y, bytes } of await collect(source)) assert.ok(bytes.equals(png(x * SIDE + flipY(4, y))))
+    await source.close()
+  })
+
+  it('holds what is selected', async () => {
+    await put(grid())
+    const source = await open(TEMPLATE, { bbox: [-179, 1, -136, 84], zooms: { min: 4, max: 4 } })
+    assert.deepEqual((await collect(source)).map(({ x, y }) => [x, y]).sort(), [0, 1].flatMap(x => [0, 1, 2, 3, 4, 5, 6, 7].map(y => [x, y])).sort())
+    await source.close()
+  })
+
+  it('leaves out, and counts, what is no tile; takes the only attachment where none is called tile', async () => {
+    const image = { content_type: 'image/png', data: png(1).toString('base64') }
+    await put([
+      cached('g-2-0-0', png(0)), { ...cached('g-2-0-1'), _attachments: { 'image.png': image } },
+      cached('g-2-0-2'), { ...cached('g-2-0-3'), _attachments: { a: image, b: image } }, { ...cached('g-2-1-0'), _attachments: { a: image, tile: { ...image, data: png(2).toString('base64') } } },
+      cached('g-2-4-0', png(0)), cached('g-40-0-0', png(0)), { _id: 'readme' }, { _id: '_design/x-2-0-0' }
+    ])
+    const source = await open(TEMPLATE)
+    assert.deepEqual((await collect(source)).map(({ x, y, bytes }) => [x, y, bytes && [png(0), png(1), png(2)].findIndex(one => one.equals(bytes))]), [[0, 0, 0], [0, 1, 1], [0, 2, null], [0, 3, null], [1, 0, 2]])
+    assert.equal(source.ignored, 3)
+    await source.close()
+  })
+
+  it('reads tiles in bulk, and lists ids a page at a time without their documents', async function () {
+    this.timeout(60000)
+    const empty = Array.from({ length: 5100 }, (_, at) => ({ _id: `webmercator-13-${at % 71}-${at}` }))
+    for (let at = 0; at < empty.length; at += 1700) await put(empty.slice(at, at + 1700))
+    await put(grid())
+    const asked = { reads: 0, lists: 0 }
+    const { docs, request: ask } = Couch.prototype
+    Couch.prototype.docs = function (...parameters) { asked.reads++; return docs.apply(this, parameters) }
+    Couch.prototype.request = function (options) {
+      if (options.path === '_all_docs') asked.lists++
+      assert.ok(!options.qs?.include_docs)
+      return ask.call(this, options)
+    }
+    try {
+      const source = await open(TEMPLATE)
+      let count = 0
+      for await (const tile of source.tiles()) if (tile.z === 13) count++
+      assert.deepEqual([count, asked], [5100, { reads: 0, lists: 2 }])
+      for await (const { z, read } of source.tiles()) if (z === 4) assert.ok(await read())
+      assert.equal(asked.lists, 2, 'the list is kept')
+      assert.ok(asked.reads < 20, `${asked.reads} requests`)
+      await source.close()
+    } finally {
+      Object.assign(Couch.prototype, { docs, request: ask })
+    }
+  })
+
+  it('refuses a template that fits nothing, and says how the documents are called', async () => {
+    await assert.rejects(open(TEMPLATE), /there are no documents/)
+    await put(grid().slice(0, 3))
+    await assert.rejects(open('{z}/{x}/{y}'), { code: 'SOURCE_UNREADABLE', message: /called like \{z\}\/\{x\}\/\{y\}: they are called "webmercator-4-0-0", "webmercator-4-0-1"/ })
+    await assert.rejects(open('{z}/{x}'), { code: 'BAD_OPTION' })
+    await assert.rejects(openSource(await backend.database(), { idTemplate: TEMPLATE }), { code: 'DATABASE_NOT_FOUND' })
+  })
+
+  it('refuses to mix two grids, and takes the one that is named', async () => {
+    await put([...grid().slice(0, 5), cached('utm32-4-0-0', png(77))])
+    const both = await open(TEMPLATE)
+    await assert.rejects(collect(both), { code: 'BAD_OPTION', message: /"utm32" and "webmercator" for grid_name|"webmercator" and "utm32" for grid_name/ })
+    await both.close()
+    const one = await open('utm32-%(z)s-%(x)s-%(y)s')
+    assert.deepEqual((await collect(one)).map(({ bytes }) => bytes.equals(png(77))), [true])
+    assert.equal(one.ignored, 0, 'the others were not even listed')
+    await one.close()
+  })
+
+  it('is loaded as an edition, and again without a change', async () => {
+    await put([...grid(), cached('webmercator-5-0-0'), cached('webmercator-5-0-1', Buffer.from('no image'))])
+    const target = await Store.create(await backend.database())
+    const source = await open(TEMPLATE)
+    const { created, failed, missing, edition } = await load(target, source, { layer: 'osm', time: '2024-03-01' })
+    assert.deepEqual([created, failed, missing], [SIDE * SIDE, 1, 1])
+    assert.equal(edition.source, as(url).replace(/\/$/, ''))
+    assert.ok((await target.head('osm', 4, 3, 7)).bytes.equals(png(3 * SIDE + 7)))
+    assert.equal((await load(target, source, { layer: 'osm', time: '2024-03-01' })).unchanged, SIDE * SIDE)
+    await source.close()
+    await target.destroy()
+  })
+
+  it('reads what a MapProxy of today writes, on grids that count from the north and from the south', async function () {
+    const python = findMapProxy()
+    if (!python) return skip(this, 'MapProxy is not installed: set MAPPROXY_PYTHON to a python that has it, or put mapproxy-util on the PATH')
+    this.timeout(60000)
+    const upstream = await startUpstream()
+    const cache = (name, more = '') => `
+  ${name}:
+    grids: [${name}]
+    sources: [${name}]
+    format: image/png
+    meta_size: [1, 1]
+    cache: {type: couchdb, url: '${serverOf(url)}', db_name: ${couch.db}${more}}`
+    const mapproxy = await startMapProxy(python, `
+services: {wmts: }
+grids:
+  north: {base: GLOBAL_WEBMERCATOR}
+  south: {base: GLOBAL_WEBMERCATOR, origin: sw}
+layers:
+  - {name: north, title: north, sources: [north]}
+  - {name: south, title: south, sources: [south]}
+sources:
+  north: {type: tile, grid: north, url: '${upstream.url}/%(z)s/%(x)s/%(y)s.png'}
+  south: {type: tile, grid: south, url: '${upstream.url}/%(z)s/%(x)s/%(y)s.png'}
+caches:${cache('north')}${cache('south', ", tile_id: '%(couch_url)s/s:%(z)s:%(x)s:%(y)s'")}
+`)
+    try {
+      for (const [layer, z, x, y] of [['north', 4, 5, 2], ['north', 4, 10, 2], ['south', 4, 5, 2], ['south', 3, 7, 0]]) {
+        assert.equal((await mapproxy.get(`/wmts/${layer}/${layer}/${z}/${x}/${y}.png`)).status, 200, mapproxy.said())
+      }
+      const north = await open(TEMPLATE)
+      assert.deepEqual((await collect(north)).map(({ id, z, x, y, bytes }) => [id, bytes.equals(upstreamTile(z, x, y))]), [['osm:4:10:2', true], ['osm:4:5:2', true]])
+      assert.equal(north.ignored, 2)
+      const south = await open('%(couch_url)s/s:%(z)s:%(x)s:%(y)s', { scheme: 'tms' })
+      assert.deepEqual((await collect(south)).map(({ id, z, x, y, bytes }) => [id, bytes.equals(upstreamTile(z, x, flipY(z, y)))]), [['osm:3:7:0', true], ['osm:4:5:2', true]])
+      await north.close()
+      await south.close()
+    } finally {
+      await mapproxy.close()
+      await upstream.close()
+    }
+  })
+
+  /** URL of the server, with what opens it. */
+  const serverOf = address => new URL('/', address).href.replace(/\/$/, '')
+
+  it('never shows a password', async () => {
+    await put(grid().slice(0, 1))
+    const source = await open(TEMPLATE)
+    assert.doesNotMatch(source.name, /@/)
+    await source.close()
+    assert.equal((await request(url)).status, 200)
+  })
+})

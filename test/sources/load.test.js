@@ -1,0 +1,96 @@
+// Archives loaded as people load them, on every store.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { load } from '../../loader/load.js'
+import { openSource } from '../../loader/sources/index.js'
+import { Store } from '../../loader/store/index.js'
+import { useFolder } from '../loader/helpers.js'
+import { onEachStore } from '../support/backends.js'
+import { checkLoaded } from '../support/invariants.js'
+import { png, square } from '../support/tiles.js'
+import { writeTar, writeZip } from './archive-writers.js'
+import { writeArchive } from './pmtiles-writer.js'
+import { useRangeServer } from './range-server.js'
+
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
+const first = square({ layer: 'osm', time: T1, z: 4, seed: (x, y) => x * 8 + y })
+const second = square({ layer: 'osm', time: T2, z: 4, seed: (x, y) => x === 7 ? null : y ? x * 8 + y : 100 + x })
+
+const present = edition => edition.filter(({ bytes }) => bytes)
+const files = (edition, prefix = 'tiles/') => present(edition).map(({ z, x, y, bytes }) => ({ name: `${prefix}${z}/${x}/${y}.png`, bytes }))
+const pmtiles = edition => writeArchive({ tiles: Object.fromEntries(present(edition).map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])), leaf: 10, metadata: { name: 'Town', attribution: 'me' } })
+
+const writers = {
+  'city.pmtiles': pmtiles,
+  'city.zip': edition => writeZip(files(edition)),
+  'city.tar': edition => writeTar(files(edition)),
+  'city.tar.gz': edition => gzipSync(writeTar(files(edition, './')))
+}
+
+onEachStore('loading archives', backend => {
+  const folder = useFolder()
+  const server = useRangeServer()
+  let db
+  beforeEach(async () => { db = await backend.database() })
+
+  function write (name, bytes) {
+    const file = path.join(folder.dir, name)
+    writeFileSync(file, bytes)
+    return file
+  }
+
+  async function loadFrom (name, options) {
+    const store = await Store.create(db)
+    const source = await openSource(name)
+    try {
+      return await load(store, source, { layer: 'osm', ...options })
+    } finally {
+      await source.close()
+    }
+  }
+
+  const tilecouch = (...args) => new Promise(resolve => {
+    const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...clean } = process.env
+    execFile(process.execPath, [bin, ...args], { cwd: folder.dir, env: { ...clean, TMPDIR: folder.dir } }, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }))
+  })
+
+  for (const [name, pack] of Object.entries(writers)) {
+    it(`${name}: two editions, the second complete`, async () => {
+      assert.equal((await loadFrom(write(name, pack(first)), { time: T1 })).created, 64)
+      const { advanced, unchanged, gone, failed } = await loadFrom(write(name, pack(second)), { time: T2, complete: true })
+      assert.deepEqual({ advanced, unchanged, gone, failed }, { advanced: 15, unchanged: 49, gone: 8, failed: 0 })
+      await checkLoaded(db, [...first, ...second])
+      assert.equal((await loadFrom(path.join(folder.dir, name), { time: T2, complete: true })).unchanged, 56, 'again')
+    })
+  }
+
+  it('PMTiles on a web server: an edition, and the description that comes with it', async () => {
+    server.file = pmtiles(first)
+    const { edition } = await loadFrom(server.url.replace('http://', 'http://ada:s3cret@'), { time: T1 })
+    assert.equal(edition.source, 'city.pmtiles')
+    await checkLoaded(db, first)
+    const layer = await (await Store.open(db)).layer('osm')
+    assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
+  })
+
+  it('by the command, which says what is wrong, leaves no temporary file, and writes nothing of a damaged archive', async function () {
+    this.timeout(120000)
+    const whole = writers['city.tar.gz'](first)
+    write('cut.tgz', whole.subarray(0, -100))
+    const cut = await tilecouch('load', 'cut.tgz', '-l', 'osm', '-t', '2021', '--db', db)
+    assert.equal(cut.code, 1)
+    assert.match(cut.stderr, /"cut.tgz" is damaged or no such archive: .*\n.*Fetch or make it again/)
+    const bad = [...files(first).slice(2), { name: 'tiles/4/0/0.png', bytes: png(1).subarray(0, 200) }, { name: 'tiles/4/99/1.png', bytes: png(1) }, { name: 'tiles/4/0/1.png', bytes: png(1) }, { name: 'tiles/4/0/1.jpg', bytes: png(2) }]
+    write('bad.zip', writeZip(bad))
+    const { code, stdout } = await tilecouch('load', 'bad.zip', '-l', 'osm', '-t', T1, '--db', db)
+    assert.equal(code, 1)
+    for (const line of [/osm:4:0:0 .*\[TRUNCATED_IMAGE\]/, /osm:4:0:1 .*is in it 2 times.*\[ARCHIVE_INVALID\]/, /osm:4:99:1 .*\[BAD_TILE\]/]) assert.match(stdout, line)
+    await checkLoaded(db, first.slice(2))
+    assert.deepEqual(readdirSync(folder.dir).sort(), ['bad.zip', 'cut.tgz'])
+  })
+})
