@@ -15,16 +15,18 @@
 // To add a kind: a module with `recognises` (of files and folders) or `recognisesUrl`, and `open`; and its name in the lists below.
 import { open as openFile, stat } from 'node:fs/promises'
 import { TilecouchError, parseArea } from '../../core/index.js'
+import * as couchdb from './couchdb.js'
 import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
 import * as pmtiles from './pmtiles.js'
+import * as store from './store.js'
 import * as tar from './tar.js'
 import * as upstream from './upstream.js'
 import * as zip from './zip.js'
 
 // asked in this order; a module that goes by content comes before those that go by the ending of the name
 const fileKinds = /** @type {FileKind[]} */ ([folder, pmtiles, zip, tar, mbtiles])
-const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream])
+const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream, couchdb, store])
 
 const BEGIN = 512 // bytes of a file that kinds are told by: the header of a tar
 
