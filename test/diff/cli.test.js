@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createProgram } from '../../loader/cli/program.js'
+import { until } from '../../bench/wait.js'
+import { memory } from '../loader/helpers.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { TIMES, openStore, remember } from './helpers.js'
+
+const [T1, T2] = TIMES
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+
+// 20 tiles of zoom 3 stay, 4 change, 2 go, 1 comes; one of zoom 2 changes
+const steps = [
+  ...Array.from({ length: 26 }, (_, index) => ({ z: 3, x: index % 8, y: Math.floor(index / 8), time: T1, seed: index })), { z: 2, x: 0, y: 0, time: T1, seed: 1 },
+  ...[0, 1, 2, 3].map(x => ({ z: 3, x, y: 0, time: T2, seed: 100 + x })), { z: 3, x: 4, y: 0, time: T2, seed: null }, { z: 3, x: 5, y: 0, time: T2, seed: null },
+  { z: 3, x: 7, y: 7, time: T2, seed: 9 }, { z: 2, x: 0, y: 0, time: T2, seed: 2 }
+]
+
+onEachStore('tilecouch diff', backend => {
+  const folder = useFolder()
+  let store, db
+  before(async () => {
+    store = await openStore(backend)
+    await remember(store, 'osm', steps)
+    await remember(store, 'copy', steps)
+    const { href } = new URL(store.couch.access.path, await backend.url())
+    db = href
+  })
+
+  const file = name => path.join(folder.dir, name)
+
+  async function tilecouch (...argv) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const { run } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
+    const code = await run([...argv, '--db', db])
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  it('says zoom by zoom what differs, and ends with 0 all the same', async () => {
+    const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm@2022')
+    assert.deepEqual([code, err], [0, ''])
+    const [title, sums, , head, two, three, ...rest] = out.replace(/\d:\d\d/, 'TIME').split('\n')
+    assert.equal(title, 'osm@2021 -> osm@2022: 8 of 28 tiles differ, in TIME')
+    assert.match(sums, /^ {2}1 added \(.* k?B\), 2 removed \(.*\), 5 changed \(now .*\), 20 the same$/)
+    assert.match(head, /^zoom +added +removed +changed +same +new$/)
+    assert.match(two, /^ +2 +0 +0 +1 +0 +\d+ B$/)
+    assert.match(three, /^ +3 +1 +2 +4 +20 +[\d.]+ k?B$/)
+    assert.deepEqual(rest, [''])
+  })
+
+  it('says the same to programs', async () => {
+    const { out } = await tilecouch('diff', 'osm@2021', 'osm@2022', '--json')
+    const { seconds, ...summary } = JSON.parse(out)
+    assert.ok(seconds >= 0)
+    assert.deepEqual(summary.tiles, { added: 1, removed: 2, changed: 5, same: 20 })
+    assert.deepEqual(summary.zooms.map(({ z, tiles }) => [z, tiles.changed]), [[2, 1], [3, 4]])
+    assert.equal(summary.bytes.added, png(9).length)
+  })
+
+  it('ends with 1 when anything differs, where that is asked for', async () => {
+    for (const [from, to, wanted] of [['osm@2021', 'osm@2022', 1], ['osm@2022', 'osm', 0], ['osm', 'copy', 0], ['osm@2021', 'copy', 1]]) {
+      const { code, out } = await tilecouch('diff', from, to, '--exit-code')
+      assert.equal(code, wanted, out)
+      if (!wanted) assert.match(out, /none of 26 tiles differ/)
+    }
+  })
+
+  it('writes lists, polygons and what changed in one go', async () => {
+    const { code, out } = await tilecouch('diff', 'osm@2021', 'osm', '--list', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('changes.mbtiles'))
+    assert.equal(code, 0)
+    assert.match(out, /changes\.mbtiles: 6 tiles \(.*\), 2 gone\n {2}Load it with: tilecouch load .*changes\.mbtiles --layer osm\n/)
+    assert.match(out, /g\.geojson: 7 polygons of zoom 3\n/)
+    assert.equal(readFileSync(file('l.jsonl'), 'utf8').trimEnd().split('\n').length, 8)
+    assert.equal(JSON.parse(readFileSync(file('g.geojson'), 'utf8')).features.length, 7)
+    assert.deepEqual(readdirSync(folder.dir).sort(), ['changes.mbtiles', 'g.geojson', 'l.jsonl'])
+
+    await remember(store, 'other', steps.filter(({ time }) => time === T1))
+    const loaded = await tilecouch('load', file('changes.mbtiles'), '--layer', 'other', '--json')
+    assert.equal(loaded.code, 0, loaded.err)
+    const { advanced, created, gone, time } = JSON.parse(loaded.out)
+    assert.deepEqual({ advanced, created, gone, time }, { advanced: 7, created: 1, gone: 2, time: T2 })
+    assert.equal((await tilecouch('diff', 'other', 'osm', '--exit-code')).code, 0)
+  })
+
+  it('lists to standard output, and then says the rest elsewhere', async () => {
+    const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm', '--list', '-', '-z', '3')
+    assert.equal(code, 0)
+    assert.deepEqual(out.trimEnd().split('\n').map(line => JSON.parse(line).z), Array(7).fill(3))
+    assert.match(err, /7 of 27 tiles differ/)
+  })
+
+  it('compares with an archive or a folder, which a layer of that name goes before', async () => {
+    await tilecouch('export', 'osm@2021', file('then.mbtiles'))
+    assert.equal((await tilecouch('diff', 'osm@2021', file('then.mbtiles'), '--exit-code')).code, 0)
+    const { code, out } = await tilecouch('diff', file('then.mbtiles'), 'osm', '--exit-code')
+    assert.equal(code, 1)
+    assert.match(out, /then\.mbtiles -> osm: 8 of 28 tiles differ/)
+    await tilecouch('export', 'osm', file('now'))
+    assert.equal((await tilecouch('diff', file('now'), 'osm', '--exit-code')).code, 0)
+    const { out: between } = await tilecouch('diff', file('then.mbtiles'), file('now'), '--json')
+    assert.deepEqual(JSON.parse(between).tiles, { added: 1, removed: 2, changed: 5, same: 20 })
+    const here = process.cwd()
+    process.chdir(folder.write({ 'osm/0/0/0.png': png(1), 'nolayer/0/0/0.png': png(1) }))
+    try {
+      assert.equal((await tilecouch('diff', 'osm', 'copy', '--exit-code')).code, 0)
+      assert.equal((await tilecouch('diff', './osm', 'nolayer', '--exit-code')).code, 0)
+    } finally {
+      process.chdir(here)
+    }
+  })
+
+  it('keeps to an area and to zooms', async () => {
+    assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--bbox', '-179,80,-150,84')).out, /2 of 2 tiles differ/)
+    assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--zoom', '9')).out, /none of 0 tiles differ/)
+  })
+
+  it('says what is wrong before anything is written', async () => {
+    for (const [line, wanted] of Object.entries({
+      'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'SOURCE_NOT_FOUND', 'osm@2021 ./nothing': 'SOURCE_NOT_FOUND', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
+      'osm osm --zoom 9-3': 'BAD_ZOOM', 'osm osm --bbox 1,2': 'BAD_BBOX', 'osm osm --polygon /no/where.json': 'SOURCE_NOT_FOUND',
+      'osm osm --export DIR/x.pmtiles': 'BAD_OPTION', 'osm osm --export DIR/x.tif': 'TARGET_UNKNOWN', 'osm osm --export DIR/x --format gif': 'BAD_OPTION', 'osm osm --format zip': 'BAD_OPTION',
+      'osm osm --export DIR/x.mbtiles --scheme tms': 'BAD_OPTION', 'osm osm --scheme wms': 'BAD_OPTION', 'osm osm --every-zoom': 'BAD_OPTION', 'osm osm --geojson -': 'BAD_OPTION',
+      'osm osm --list - --json': 'BAD_OPTION', 'osm osm --list DIR/x --geojson DIR/x': 'BAD_OPTION', 'osm osm --list DIR/no/where': 'TARGET_UNWRITABLE', 'osm nowhere --list DIR/x --export DIR/y': 'LAYER_NOT_FOUND'
+    })) {
+      const { code, out, err } = await tilecouch('diff', ...line.replaceAll('DIR', folder.dir).split(' '))
+      assert.equal(code, 1, line)
+      assert.match(err, new RegExp(wanted), line)
+      assert.equal(out, '', line)
+    }
+    assert.deepEqual(readdirSync(folder.dir), [])
+    assert.equal((await tilecouch('diff', 'osm')).code, 2)
+  })
+
+  /** Starts a diff, and sends it a signal when it has begun to write. */
+  async function interrupted (signal, args) {
+    const child = spawn(process.execPath, [bin, ...args, '--db', db], { stdio: ['ignore', 'ignore', 'pipe'] })
+    let stderr = ''
+    child.stderr.on('data', chunk => { stderr += chunk })
+    const ended = new Promise(resolve => { child.once('close', (code, by) => resolve(by ?? code)) })
+    const lock = file('p.mbtiles.part-lock')
+    await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) && existsSync(file('p.mbtiles.part')), { what: 'the files it works on' })
+    child.kill(signal)
+    return { ended: await ended, stderr }
+  }
+
+  it('stops on Ctrl-C with 130, leaves no half of a file even when it is killed, and is run again', async function () {
+    this.timeout(90000)
+    const many = []
+    for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) many.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })
+    await remember(store, 'many', many)
+    const names = ['g.geojson', 'l.jsonl', 'p.mbtiles']
+    const args = ['diff', 'many@2021', 'many@2022', '--list', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('p.mbtiles')]
+    const whole = () => names.filter(name => existsSync(file(name)))
+
+    assert.equal((await interrupted('SIGKILL', args)).ended, 'SIGKILL')
+    assert.deepEqual(whole(), [])
+    const { ended, stderr } = await interrupted('SIGINT', args)
+    assert.equal(ended, 130, stderr)
+    assert.match(stderr, /\[ABORTED\]/)
+    assert.deepEqual(whole(), [])
+    assert.deepEqual(readdirSync(folder.dir).filter(name => !name.startsWith('p.mbtiles.part')), [], 'of lists and polygons nothing is left')
+
+    const { code, out, err } = await tilecouch(...args, '--json')
+    assert.equal(code, 0, err)
+    const { tiles, export: exported } = JSON.parse(out)
+    assert.deepEqual([tiles.changed, exported.tiles, exported.written + exported.kept], [1600, 1600, 1600])
+    assert.deepEqual(readdirSync(folder.dir).sort(), names)
+    assert.equal(readFileSync(file('l.jsonl'), 'utf8').trimEnd().split('\n').length, 1600)
+  })
+})
