@@ -4,9 +4,14 @@ import { open, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
 
 const FORMAT = 1 // of these two files; others are begun anew
-const BUFFER = 2 ** 20 // bytes gathered before they are written
-const COMMIT = { tiles: 4096, bytes: 64e6 } // what is lost at most when the process is killed
-const PAGE = 5000 // tiles read from the index at once
+
+export const gatheringDefaults = {
+  buffer: 2 ** 20, // bytes gathered before they are written
+  tiles: 4096, // entered before they are committed: what is lost at most when the process is killed
+  bytes: 64e6, // of them
+  time: 1000, // milliseconds until they are committed
+  page: 5000 // tiles read from the index at once
+}
 
 const SCHEMA = `
   CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -31,7 +36,7 @@ export class Gathered {
   /** @type {Uint8Array[]} */
   #chunks = []
   #buffered = 0
-  #uncommitted = { tiles: 0, bytes: 0 }
+  #uncommitted = nothing()
   #busy = /** @type {Promise<void> | undefined} */ (undefined)
   #failed = false // or closed: nothing more is committed
 
@@ -108,8 +113,9 @@ export class Gathered {
       this.#buffered += bytes.length
       this.#uncommitted.bytes += bytes.length
     }
-    const due = this.#uncommitted.tiles >= COMMIT.tiles || this.#uncommitted.bytes >= COMMIT.bytes
-    if (due || this.#buffered >= BUFFER) await this.#alone(() => due ? this.#commit() : this.#write())
+    const { tiles, bytes: size, since } = this.#uncommitted
+    const due = tiles >= gatheringDefaults.tiles || size >= gatheringDefaults.bytes || performance.now() - since >= gatheringDefaults.time
+    if (due || this.#buffered >= gatheringDefaults.buffer) await this.#alone(() => due ? this.#commit() : this.#write())
   }
 
   /** While something is written, nothing is entered: a commit is of what is on disk. */
@@ -142,7 +148,7 @@ export class Gathered {
     await this.#write()
     await this.#data.datasync() // before the index says that it is there
     this.#db.exec('COMMIT; BEGIN')
-    this.#uncommitted = { tiles: 0, bytes: 0 }
+    this.#uncommitted = nothing()
   }
 
   /** Brings everything to disk; after a failure only what was there before it counts. */
@@ -158,9 +164,9 @@ export class Gathered {
   * pages () {
     let rows
     for (let last = -1; ; last = rows.at(-1)[0]) {
-      rows = this.#sql.page.all([last, this.#seen, PAGE])
+      rows = this.#sql.page.all([last, this.#seen, gatheringDefaults.page])
       if (rows.length) yield rows.map(([id, at, length, type, shared]) => ({ id, at, length, type, shared: shared === 1 }))
-      if (rows.length < PAGE) return
+      if (rows.length < gatheringDefaults.page) return
     }
   }
 
@@ -185,6 +191,8 @@ export class Gathered {
     await this.#data.close()
   }
 }
+
+const nothing = () => ({ tiles: 0, bytes: 0, since: performance.now() })
 
 function database (index) {
   const db = new Database(index)
