@@ -63,7 +63,7 @@ export class Claims {
 export function claimsOf ({ minzoom, maxzoom, bounds, format }, tell) {
   const zoom = (name, value) => {
     if (value === undefined || value === null || value === '') return undefined
-    const number = typeof value === 'string' && /^\s*\d+\s*$/.test(value) ? +value : value
+    const number = typeof value === 'string' && /^\s*\d+(\.0+)?\s*$/.test(value) ? +value : value
     if (Number.isInteger(number) && number >= 0 && number <= 30) return number
     tell(`${name} ${JSON.stringify(value)}`)
     return undefined

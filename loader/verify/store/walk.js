@@ -28,7 +28,7 @@ async function * rangesOf (couch, layer, area, zooms = { min: 0, max: MAX_ZOOM }
     return
   }
   const levels = Array.from({ length: zooms.max - zooms.min + 1 }, (_, index) => zooms.min + index)
-  for await (const { z, ...range } of filled(couch, levels.map(z => ({ z, ...below(`${layer}:${z}:`) })), signal)) {
+  for await (const { z, ...range } of filled(couch, levels.map(level => ({ z: level, ...below(`${layer}:${level}:`) })), signal)) {
     const columns = area && columnsOf(area, z)
     if (!columns) yield range
     else yield * filled(couch, columns.map(x => below(`${layer}:${z}:${x}:`)), signal)

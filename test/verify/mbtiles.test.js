@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import Database from 'libsql'
+import { flipY, parseArea } from '../../core/index.js'
+import { useFolder } from '../support/folder.js'
+import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
+
+const METADATA = { name: 'City', format: 'png', minzoom: '3', maxzoom: '3', bounds: '-180,-85,180,85', center: '0,0,3' }
+const PLAIN = 'CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)'
+const DEDUPLICATED = `
+  CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
+  CREATE TABLE images (tile_data BLOB, tile_id TEXT);
+  CREATE VIEW tiles AS SELECT map.zoom_level, map.tile_column, map.tile_row, images.tile_data FROM map JOIN images ON images.tile_id = map.tile_id`
+
+const md5 = bytes => createHash('md5').update(bytes).digest('hex').toUpperCase()
+
+describe('verify of an MBTiles file', () => {
+  const folder = useFolder()
+  const file = () => path.join(folder.dir, 'city.mbtiles')
+
+  /** Eight by eight tiles of zoom 3, then whatever is done to them. */
+  async function make ({ change = () => {}, metadata = METADATA, schema = PLAIN, bytes = tile } = {}) {
+    const tiles = []
+    for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) tiles.push({ x, y, data: await bytes(x * 8 + y) })
+    const db = new Database(file())
+    db.exec(schema)
+    db.exec('CREATE TABLE metadata (name TEXT, value TEXT)')
+    for (const [name, value] of Object.entries(metadata)) db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
+    for (const { x, y, data } of tiles) {
+      if (schema === PLAIN) db.prepare('INSERT INTO tiles VALUES (3, ?, ?, ?)').run(x, flipY(3, y), data)
+      else {
+        db.prepare('INSERT INTO map VALUES (3, ?, ?, ?)').run(x, flipY(3, y), `id${x % 2}`)
+        if (y === 0 && x < 2) db.prepare('INSERT INTO images VALUES (?, ?)').run(data, `id${x}`)
+      }
+    }
+    change(db)
+    db.close()
+    return file()
+  }
+
+  it('finds nothing in a healthy one', async () => {
+    const { said, summary } = await findings(await make())
+    assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'mbtiles', 16, 16])
+  })
+
+  it('finds nothing in one that stores equal images once', async () => {
+    const { said, summary } = await findings(await make({ schema: DEDUPLICATED }))
+    assert.deepEqual([said, summary.tiles], [[], 16])
+  })
+
+  it('finds nothing in vector tiles, in gzip or not', async () => {
+    const metadata = { ...METADATA, format: 'pbf', json: JSON.stringify({ vector_layers: [{ id: 'water', fields: {} }] }) }
+    for (const bytes of [vectorTile, rawVectorTile]) {
+      assert.deepEqual((await findings(await make({ metadata, bytes }))).said, [])
+      writeFileSync(file(), '') // the next begins anew
+    }
+  })
+
+  // values in a list: libsql takes bytes that come alone for names of parameters
+  const run = (sql, ...values) => db => db.prepare(sql).run(values)
+  const update = (set, ...values) => run(`UPDATE tiles SET ${set} WHERE tile_column = 1 AND tile_row = 5`, ...values)
+  const damage = {
+    'a tile without data': [update('tile_data = NULL'), ['empty-tile 3/1/2']],
+    'a tile of no bytes': [update("tile_data = x''"), ['empty-tile 3/1/2']],
+    'a tile that is text': [update("tile_data = 'hello'"), ['unreadable-tile 3/1/2']],
+    'a tile that cannot be decoded': [async db => update('tile_data = ?', await undecodable(1))(db), ['undecodable-tile 3/1/2']],
+    'a tile of another format': [async db => update('tile_data = ?', await image('webp'))(db), ['mixed-formats 3/1/2']],
+    'a vector tile among images': [update('tile_data = ?', vectorTile()), ['wrong-type 3/1/2']],
+    'a row that no tile can have': [update('tile_row = 8'), ['outside-pyramid zoom_level 3, tile_column 1, tile_row 8']],
+    'a column that is negative': [update('tile_column = -1'), ['outside-pyramid zoom_level 3, tile_column -1, tile_row 5']],
+    'a zoom that is text': [update("zoom_level = 'three'"), ['outside-pyramid zoom_level three, tile_column 1, tile_row 5']],
+    'a zoom of 31': [update('zoom_level = 31'), ['outside-pyramid zoom_level 31, tile_column 1, tile_row 5']],
+    'a tile twice': [run('INSERT INTO tiles SELECT * FROM tiles WHERE tile_column = 1 AND tile_row = 5'), ['duplicate-tile 3/1/5 (its row)']],
+    'a tile outside of the zooms': [update('zoom_level = 4'), ['outside-zooms 4/1/10']],
+    'no name': [run("DELETE FROM metadata WHERE name = 'name'"), ['bad-metadata metadata']],
+    'a name twice': [run("INSERT INTO metadata VALUES ('name', 'x')"), ['bad-metadata metadata']],
+    'no bounds': [run("DELETE FROM metadata WHERE name = 'bounds'"), ['sparse-metadata metadata']],
+    'bounds that are none': [run("UPDATE metadata SET value = '1,2,3' WHERE name = 'bounds'"), ['bad-metadata metadata']],
+    'a center that is none': [run("UPDATE metadata SET value = '500,0' WHERE name = 'center'"), ['bad-metadata metadata']],
+    'a format that is none': [run("UPDATE metadata SET value = 'gif89' WHERE name = 'format'"), ['bad-metadata metadata']],
+    'a zoom that is no number': [run("UPDATE metadata SET value = 'deep' WHERE name = 'maxzoom'"), ['bad-metadata metadata']],
+    'a zoom that no tile has': [run("UPDATE metadata SET value = '9' WHERE name = 'maxzoom'"), ['metadata-disagrees metadata']],
+    'metadata that are no JSON': [run("INSERT INTO metadata VALUES ('json', '{')"), ['bad-metadata metadata']],
+    'no table of metadata': [run('DROP TABLE metadata'), ['bad-metadata metadata']]
+  }
+  for (const [what, [change, expected]] of Object.entries(damage)) {
+    it(`finds ${what}, and nothing else`, async () => {
+      await make()
+      const db = new Database(file())
+      await change(db)
+      db.close()
+      assert.deepEqual((await findings(file())).said, expected)
+    })
+  }
+
+  it('wants the layers of vector tiles to be described', async () => {
+    const made = await make({ metadata: { ...METADATA, format: 'pbf' }, bytes: vectorTile })
+    assert.deepEqual((await findings(made)).said, ['bad-metadata metadata'])
+  })
+
+  it('finds places without an image, images without a place, and images that are there twice', async () => {
+    const { said } = await findings(await make({
+      schema: DEDUPLICATED,
+      change: db => db.exec("UPDATE map SET tile_id = 'lost' WHERE tile_column = 3 AND tile_row = 7; INSERT INTO images VALUES (x'00', 'spare'); UPDATE map SET tile_id = 'id0' WHERE tile_column = 1 AND tile_row < 7; INSERT INTO images SELECT * FROM images WHERE tile_id = 'id1'")
+    }))
+    assert.deepEqual(said.filter(text => !/^duplicate/.test(text)), ['bad-structure image id1', 'unreadable-tile 3/3/7 (its row)', 'unused-bytes image spare'])
+  })
+
+  it('compares the check sums that martin keeps, of every tile and of all of them', async () => {
+    const { hash } = await make({ change () {} }).then(() => {
+      const db = new Database(file())
+      const sum = createHash('md5')
+      for (const [z, x, y, data] of db.prepare('SELECT * FROM tiles ORDER BY 1, 2, 3').raw().all()) sum.update(`${z}${x}${y}`).update(data)
+      db.exec('CREATE TABLE tiles_with_hash (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, tile_hash TEXT)')
+      for (const [z, x, y, data] of db.prepare('SELECT * FROM tiles').raw().all()) db.prepare('INSERT INTO tiles_with_hash VALUES (?, ?, ?, ?, ?)').run(z, x, y, data, md5(data))
+      db.close()
+      return { hash: sum.digest('hex') }
+    })
+    const change = sql => {
+      const db = new Database(file())
+      db.exec(sql)
+      db.close()
+    }
+    change(`INSERT INTO metadata VALUES ('agg_tiles_hash', '${hash}')`)
+    assert.deepEqual((await findings(file())).said, [])
+    change("UPDATE metadata SET value = 'ABC' WHERE name = 'agg_tiles_hash'; UPDATE tiles_with_hash SET tile_hash = 'DEF' WHERE tile_column = 1 AND tile_row = 5")
+    assert.deepEqual((await findings(file())).said, ['wrong-digest 3/1/2', 'wrong-digest metadata'])
+  })
+
+  it('takes a row without data for a tile that is gone where the file is a diff', async () => {
+    const made = await make({ metadata: { ...METADATA, agg_tiles_hash_after_apply: 'x' }, change: update('tile_data = NULL') })
+    const { said, summary } = await findings(made)
+    assert.deepEqual([said, summary.tiles, summary.checked.gone], [[], 15, 1])
+  })
+
+  it('looks at some of it only, when asked to', async () => {
+    const made = await make({ change: update('tile_data = NULL') })
+    const { said, summary } = await findings(made, { area: parseArea({ bbox: [-180, 50, -136, 80] }) })
+    assert.deepEqual([said, summary.tiles > 0 && summary.tiles < 8], [[], true])
+    assert.deepEqual((await findings(made, { zooms: { min: 4, max: 5 } })).said, ['no-tiles ' + made])
+  })
+
+  it('counts rows from the north where it is told to', async () => {
+    const made = await make({ metadata: { ...METADATA, bounds: '-180,0,0,85' } })
+    assert.deepEqual((await findings(made)).said, [])
+    assert.equal((await findings(made, { scheme: 'xyz' })).summary.kinds['outside-bounds'], 16)
+  })
+
+  it('says of what is no database, or has no tiles, what it is', async () => {
+    folder.write({ 'page.mbtiles': '<html>'.repeat(100), 'empty.mbtiles': '' })
+    const db = new Database(path.join(folder.dir, 'other.mbtiles'))
+    db.exec('CREATE TABLE points (x, y)')
+    db.close()
+    const kinds = async name => (await findings(path.join(folder.dir, name))).found.map(({ code }) => code)
+    assert.deepEqual(await kinds('page.mbtiles'), ['damaged-file'])
+    assert.deepEqual([...new Set(await kinds('empty.mbtiles'))], ['bad-structure', 'bad-metadata'])
+    assert.deepEqual(await kinds('other.mbtiles'), ['bad-structure', 'bad-metadata'])
+  })
+
+  it('finds pages that are damaged, and goes on as far as they can be read', async () => {
+    await make()
+    const bytes = readFileSync(file())
+    const size = bytes.readUInt16BE(16)
+    bytes.fill(0xff, 2 * size + 20, 3 * size)
+    writeFileSync(file(), bytes)
+    const { summary } = await findings(file())
+    assert.ok(summary.kinds['damaged-file'] > 0, JSON.stringify(summary.kinds))
+  })
+
+  it('is stopped in the middle of a question that takes long', async () => {
+    await make()
+    const stop = new AbortController()
+    const stopped = findings(file(), { signal: stop.signal })
+    stop.abort()
+    await assert.rejects(stopped, { code: 'ABORTED' })
+  })
+})
