@@ -1,0 +1,173 @@
+// Loading a dated set as people do it: one command, that is stopped, killed, and run again.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { rmSync, utimesSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Store } from '../../loader/store/index.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { until } from '../../bench/wait.js'
+import { json, onEachStore } from '../support/backends.js'
+import { checkInvariants, checkLoaded } from '../support/invariants.js'
+import { png } from '../support/tiles.js'
+import { memory, useFolder } from '../loader/helpers.js'
+import { writeMbtiles } from './mbtiles-writer.js'
+
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+const TIMES = ['2021-01-01T00:00:00Z', '2022-07-01T00:00:00Z', '2023-06-01T12:15:00Z']
+
+/** What the town looks like: column 0 is there at first only, the others change now and then. */
+function town (edition, side = 8) {
+  const tiles = []
+  for (let x = edition ? 1 : 0; x < side; x++) {
+    for (let y = 0; y < side; y++) tiles.push({ z: 5, x, y, bytes: png(x * 1000 + y * 10 + (x % 2 ? edition : 0)) })
+  }
+  return tiles
+}
+
+onEachStore('a load of a dated set', backend => {
+  const folder = useFolder()
+  let url
+  beforeEach(async () => { url = await backend.database() })
+  const at = name => path.join(folder.dir, name)
+
+  /** One of each kind: MBTiles, folder, MBTiles. */
+  function writeSet (side) {
+    writeMbtiles(at('set/town_2021.mbtiles'), town(0, side))
+    folder.write(Object.fromEntries(town(1, side).map(({ z, x, y, bytes }) => [`set/town-2022-07/${z}/${x}/${y}.png`, bytes])))
+    writeMbtiles(at('set/town@2023-06-01T121500Z.mbtiles'), town(2, side))
+  }
+  const loaded = side => TIMES.flatMap((time, edition) => [
+    ...town(edition, side).map(tile => ({ layer: 'town', time, ...tile })),
+    ...(edition ? Array.from({ length: 8 }, (_, y) => ({ layer: 'town', time, z: 5, x: 0, y, gone: true })) : [])
+  ])
+
+  async function run (...argv) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const { run: program } = createProgram({ streams, openEmbedded: async () => { throw new Error('not here') } })
+    const code = await program(['load', ...argv, '--layer', 'town', '--db', url])
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  function start (...argv) {
+    const child = spawn(process.execPath, [bin, 'load', ...argv, '--layer', 'town', '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const said = { out: '', err: '' }
+    child.stdout.on('data', text => { said.out += text })
+    child.stderr.on('data', text => { said.err += text })
+    return { child, said, ended: new Promise(resolve => { child.once('close', code => resolve({ code, ...said })) }) }
+  }
+
+  const editions = async () => (await (await Store.open(url)).editions('town')).map(({ time, title, tiles, gone, finished }) => [time, title, tiles, gone, Boolean(finished)])
+
+  it('makes an edition of each source, oldest first, with a line for each and a total', async function () {
+    this.timeout(60000)
+    writeSet()
+    const { code, out, err } = await run(at('set'), '--dated', '--complete')
+    assert.equal(code, 0, err)
+    assert.match(err, /^3 sources, from 2021-01-01T00:00:00Z to 2023-06-01T12:15:00Z\n/)
+    const lines = out.split('\n')
+    assert.match(lines[0], /^2021-01-01T00:00:00Z {2}town_2021: 64 tiles in 0:\d\d: 64 new, 0 changed, 0 unchanged \(/)
+    assert.match(lines[1], /^2022-07-01T00:00:00Z {2}town-2022-07: 64 tiles in .*: 0 new, 40 changed, 8 of them gone, 24 unchanged/)
+    assert.match(lines[2], /^2023-06-01T12:15:00Z {2}town@2023-06-01T121500Z: 56 tiles in .*: 0 new, 32 changed, 24 unchanged/)
+    assert.match(lines[3], /^town: 3 editions, 184 tiles in /)
+    assert.deepEqual(await editions(), [[TIMES[0], 'town_2021', 64, 0, true], [TIMES[1], 'town-2022-07', 64, 8, true], [TIMES[2], 'town@2023-06-01T121500Z', 56, 0, true]])
+    await checkLoaded(url, loaded())
+  })
+
+  it('loads no archive twice, but one that has changed and what is new', async function () {
+    this.timeout(60000)
+    writeSet()
+    await run(at('set'), '--dated')
+    const again = JSON.parse((await run(at('set'), '--dated', '--json')).out)
+    assert.deepEqual(again.editions.map(({ skipped, unchanged }) => [skipped, unchanged]), [[true, undefined], [false, 56], [true, undefined]])
+    assert.deepEqual([again.tiles, again.unchanged], [56, 56])
+
+    writeMbtiles(at('set/town-2024.mbtiles'), town(3))
+    utimesSync(at('set/town_2021.mbtiles'), new Date(), new Date(Date.now() - 5000))
+    const more = JSON.parse((await run(at('set'), '--dated', '--json', '--title', 'The {name} of {time}')).out)
+    assert.deepEqual(more.editions.map(({ skipped }) => skipped), [false, false, true, false])
+    assert.deepEqual([more.advanced, (await editions()).at(-1)], [32, ['2024-01-01T00:00:00Z', 'The town-2024 of 2024-01-01', 56, 0, true]])
+
+    const other = JSON.parse((await run(at('set'), '--dated', '--json', '--complete')).out)
+    assert.deepEqual(other.editions.map(({ skipped }) => skipped), [false, false, false, false], 'another kind of load')
+    assert.equal(other.gone, 8)
+    assert.match((await run(at('set/*.mbtiles'), '--dated', '--complete')).out, /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all of them loaded before\n$/)
+  })
+
+  it('makes the past complete when older sources come later', async function () {
+    this.timeout(60000)
+    writeSet()
+    assert.equal((await run(at('set/town@2023-06-01T121500Z.mbtiles'), '--dated')).code, 0)
+    assert.equal((await run(at('set'), '--dated', '--complete')).code, 0)
+    await checkLoaded(url, loaded())
+  })
+
+  it('names the bad tiles of each, keeps the good ones, and tries the whole again', async function () {
+    this.timeout(60000)
+    writeSet()
+    writeMbtiles(at('set/town-2024.mbtiles'), [...town(3).slice(1), { z: 5, x: 1, y: 0, bytes: Buffer.from('<html>') }])
+    const { code, out } = await run(at('set'), '--dated', '--complete')
+    assert.equal(code, 1)
+    assert.match(out, /town-2024: 56 tiles .* 1 failed .*\n {2}1 failed:\n {4}town:5:1:0 {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\]\n/)
+    assert.match(out, /\n {2}1 failed\n$/)
+    assert.equal((await (await Store.open(url)).at('town', 5, 1, 0, '2024')).time, TIMES[2], 'what could not be read is not gone')
+    assert.equal(JSON.parse((await run(at('set'), '--dated', '--complete', '--json')).out).editions.at(-1).skipped, false)
+  })
+
+  it('goes on when it was stopped in the middle', async function () {
+    this.timeout(120000)
+    writeSet(32)
+    const stopped = start(at('set'), '--dated', '--batch', '20', '--concurrency', '1')
+    await until(() => /town_2021: /.test(stopped.said.out) || stopped.child.exitCode !== null, { timeout: 60000, what: 'the first edition' })
+    stopped.child.kill('SIGINT')
+    const { code, out, err } = await stopped.ended
+    assert.equal(code, 130, err)
+    assert.match(out, /\ntown \(stopped\): [12] of 3 editions, /)
+    assert.match(out, /Run it again: it goes on/)
+    await checkInvariants(url)
+    const again = JSON.parse((await run(at('set'), '--dated', '--json')).out)
+    assert.deepEqual([again.editions[0].skipped, again.failed, again.editions.at(-1).skipped], [true, 0, false])
+    await checkLoaded(url, loaded(32).filter(({ gone }) => !gone))
+  })
+
+  it('loses nothing when it is killed again and again', async function () {
+    this.timeout(180000)
+    writeSet(24)
+    for (const documents of [100, 700, 1000]) {
+      const { child, ended } = start(at('set'), '--dated', '--complete', '--batch', '30', '--concurrency', '2')
+      await until(async () => child.exitCode !== null || ((await json(url)).doc_count ?? 0) > documents, { timeout: 60000, what: `${documents} documents` })
+      child.kill('SIGKILL')
+      await ended
+      await checkInvariants(url, { settled: false })
+    }
+    assert.equal((await run(at('set'), '--dated', '--complete')).code, 0)
+    await checkLoaded(url, loaded(24))
+    assert.deepEqual((await editions()).map(edition => edition[4]), [true, true, true])
+  })
+
+  it('says how far it came when a source breaks on the way', async function () {
+    this.timeout(60000)
+    writeSet()
+    writeMbtiles(at('set/town-2024.mbtiles'), town(3))
+    const { code, out, err } = await run(at('set'), at('set/town-2024.mbtiles'), '--dated', '--ttl', 'soon')
+    assert.deepEqual([code, out], [1, ''], err)
+    rmSync(at('set/town-2022-07/5/3/3.png'))
+    folder.write({ 'set/town-2022-07/5/3/3.png/not-a-file': '' })
+    const second = await run(at('set'), '--dated')
+    assert.equal(second.code, 1)
+    assert.match(second.out, /town-2022-07: 56 tiles .* 1 failed/)
+  })
+
+  it('refuses what cannot be meant', async () => {
+    writeSet()
+    const set = at('set')
+    for (const argv of [
+      [set, '--dated', '--time', '2024'], [set, '--dated', '--from', 'osm'], ['--dated'], [at('set/town_2021.mbtiles'), at('set/town-2022-07')], [],
+      ['--dated', '--upstream', 'x.json'], [set, '--upstream', 'x.json']
+    ]) {
+      const { code, err } = await run(...argv)
+      assert.equal(code, 1, argv.join(' '))
+      assert.match(err, /\[BAD_OPTION\]/, argv.join(' '))
+    }
+  })
+})
