@@ -45,10 +45,14 @@ async function openStore (name) {
 
 /** What the layer says of itself, and the last time at which anything changed before the one that is asked for. */
 async function describe (store, layer, time) {
-  const doc = await store.layer(layer)
+  const doc = await store.layer(layer).catch(error => {
+    if (error.code === 'LAYER_NOT_FOUND') return {} // it may be described nowhere and have tiles: MapProxy writes no more
+    throw error
+  })
   const fields = Object.fromEntries(DESCRIPTIVE.filter(field => doc[field] !== undefined).map(field => [field, doc[field]]))
   if (time === undefined) return { fields, last: undefined }
   const when = endOf(time)
   const times = await store.times(layer)
+  if (!times.length && !doc.layer) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   return { fields, last: times.filter(entry => entry.time <= when).at(-1)?.time }
 }
