@@ -1,0 +1,135 @@
+// What a load makes of what a source says: of its tiles, of its time, and of what it lacks.
+import assert from 'node:assert/strict'
+import { parseArea } from '../../core/index.js'
+import { load, openSource } from '../../loader/index.js'
+import { Store } from '../../loader/store/index.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png } from '../support/tiles.js'
+import { writeMbtiles } from '../sources/mbtiles-writer.js'
+import { useFolder } from './helpers.js'
+
+const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+
+/** A source of tiles that are as they are told to be: bytes, null, gone, or an error. */
+const sourceOf = (tiles, more = {}) => ({
+  name: 'told', fields: {}, close () {},
+  async * tiles () {
+    for (const [id, what] of Object.entries(tiles).sort(([a], [b]) => a < b ? -1 : 1)) {
+      const [z, x, y] = id.split(':').map(Number)
+      if (what === 'end') throw new Error('the disk is gone')
+      yield what === 'gone' ? { z, x, y, gone: true } : { z, x, y, read: () => { if (what instanceof Error) throw what; return what } }
+    }
+  },
+  ...more
+})
+
+onEachStore('a load', backend => {
+  const folder = useFolder()
+  let store
+  let url
+  beforeEach(async () => {
+    url = await backend.database()
+    store = await Store.create(url)
+  })
+  afterEach(() => store.destroy())
+
+  const grid = side => Object.fromEntries(Array.from({ length: side * side }, (_, index) => [`4:${Math.floor(index / side)}:${index % side}`, png(index)]))
+  const heads = async () => {
+    const found = []
+    for await (const { id } of store.heads('osm')) found.push(id)
+    return [...(await store.peek(found)).values()].filter(({ gone }) => !gone).map(({ id }) => id.slice(4)).sort()
+  }
+  const numbers = ({ tiles, created, advanced, unchanged, missing, failed, gone }) => ({ tiles, created, advanced, unchanged, missing, failed, gone })
+
+  it('counts what is not there after all as missing, and writes nothing of it', async () => {
+    const result = await load(store, sourceOf({ '4:0:0': png(1), '4:0:1': null, '4:9:9': null }), { layer: 'osm', time: T1 })
+    assert.deepEqual(numbers(result), { tiles: 1, created: 1, advanced: 0, unchanged: 0, missing: 2, failed: 0, gone: 0 })
+    assert.equal(result.edition.missing, 2)
+    assert.deepEqual((await store.layer('osm')).bounds.map(Math.round), [-180, 83, -157, 85], 'it reaches as far as there are tiles')
+  })
+
+  it('writes what the source says is gone', async () => {
+    await load(store, sourceOf(grid(2)), { layer: 'osm', time: T1 })
+    const result = await load(store, sourceOf({ '4:0:0': 'gone', '4:1:1': png(99) }), { layer: 'osm', time: T2 })
+    assert.deepEqual(numbers(result), { tiles: 2, created: 0, advanced: 2, unchanged: 0, missing: 0, failed: 0, gone: 1 })
+    assert.deepEqual(await heads(), ['4:0:1', '4:1:0', '4:1:1'])
+  })
+
+  it('that is complete takes away what is missing, and nothing that could not be read', async () => {
+    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
+    const { '4:0:0': first, ...rest } = grid(3)
+    const source = sourceOf({ ...rest, '4:0:1': null, '4:0:2': Buffer.from('<html>'), '4:1:0': new Error('EIO'), '4:1:1': Buffer.alloc(0) })
+    const result = await load(store, source, { layer: 'osm', time: T2, complete: true })
+    assert.ok(first)
+    assert.deepEqual(numbers(result), { tiles: 9 - 2 + 2, created: 0, advanced: 2, unchanged: 4, missing: 1, failed: 3, gone: 2 })
+    assert.deepEqual(await heads(), Object.keys(grid(3)).slice(2).sort())
+    const again = await load(store, source, { layer: 'osm', time: T2, complete: true })
+    assert.deepEqual(numbers(again), { tiles: 7, created: 0, advanced: 0, unchanged: 4, missing: 1, failed: 3, gone: 0 }, 'what was gone before is no news')
+    await checkInvariants(url)
+  })
+
+  it('that is complete takes nothing away when nothing of the source can be read', async () => {
+    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
+    const result = await load(store, sourceOf({ '4:0:0': new Error('EIO') }), { layer: 'osm', time: T2, complete: true })
+    assert.deepEqual([result.failed, result.gone], [1, 0])
+    await assert.rejects(load(store, sourceOf({ '4:0:0': null }), { layer: 'osm', time: T2, complete: true }), { code: 'SOURCE_EMPTY' })
+    assert.equal((await heads()).length, 9)
+  })
+
+  it('that is complete takes away only what was selected: by zooms, a box, or polygons', async () => {
+    const tiles = Object.entries(grid(8)).map(([id, bytes]) => { const [z, x, y] = id.split(':').map(Number); return { z, x, y, bytes } })
+    writeMbtiles(`${folder.dir}/all.mbtiles`, tiles)
+    writeMbtiles(`${folder.dir}/less.mbtiles`, tiles.filter(({ x, y }) => (x + y) % 3))
+    const all = await openSource(`${folder.dir}/all.mbtiles`)
+    await load(store, all, { layer: 'osm', time: T1 })
+    await all.close()
+    const polygon = { type: 'Polygon', coordinates: [[[-170, 80], [-70, 80], [-170, 20], [-170, 80]]] }
+    let day = 1
+    for (const [what, zooms, count] of [[{ bbox: [-170, 60, -100, 80] }, undefined], [{ polygon }, undefined], [{ polygon, bbox: [-150, 30, -100, 80] }, undefined], [{ polygon }, { min: 0, max: 3 }, 0]]) {
+      const time = `2024-01-0${day++}T00:00:00Z`
+      const area = parseArea(what)
+      const source = await openSource(`${folder.dir}/less.mbtiles`, { area, zooms })
+      const expected = tiles.filter(({ z, x, y }) => (x + y) % 3 === 0 && area.has(z, x, y)).map(({ z, x, y }) => `${z}:${x}:${y}`)
+      const before = await heads()
+      const result = await load(store, source, { layer: 'osm', time, complete: true, area, zooms }).catch(error => error)
+      await source.close()
+      if (count === 0) assert.equal(result.code, 'SOURCE_EMPTY')
+      const removed = before.filter(id => expected.includes(id))
+      assert.deepEqual(await heads(), before.filter(id => count === 0 || !removed.includes(id)))
+      if (count !== 0 && day === 2) assert.ok(removed.length > 3, 'some are taken away')
+    }
+  })
+
+  it('is of the time the source says, unless another is said', async () => {
+    writeMbtiles(`${folder.dir}/x.mbtiles`, [{ z: 0, x: 0, y: 0, bytes: png(1) }], { 'tilecouch:time': T1 })
+    const source = await openSource(`${folder.dir}/x.mbtiles`)
+    assert.equal((await load(store, source, { layer: 'osm' })).time, T1)
+    assert.equal((await load(store, source, { layer: 'osm', time: '2025' })).time, '2025-01-01T00:00:00Z')
+    await source.close()
+    folder.write({ 'a/0/0/0.png': png(2), 'a/metadata.json': JSON.stringify({ 'tilecouch:time': 'yesterday' }) })
+    const other = await openSource(`${folder.dir}/a`)
+    assert.equal(other.time, undefined, 'what is no time is none')
+  })
+
+  it('of nothing leaves nothing behind', async () => {
+    folder.write({ 'a/readme.txt': '' })
+    await assert.rejects(load(store, await openSource(`${folder.dir}/a`), { layer: 'osm' }), { code: 'SOURCE_EMPTY' })
+    assert.deepEqual([await store.layers(), await store.editions('osm')], [[], []])
+  })
+
+  it('keeps what was read when the source breaks on the way, and says how much', async () => {
+    const ended = await load(store, sourceOf({ ...grid(4), '4:3:2': 'end' }), { layer: 'osm', time: T1, complete: true }).catch(error => error)
+    assert.deepEqual([ended.message, ended.summary.created, (await heads()).length], ['the disk is gone', 14, 14])
+    assert.equal((await store.edition('osm', T1)).finished, undefined)
+    const result = await load(store, sourceOf(grid(4)), { layer: 'osm', time: T1 })
+    assert.deepEqual([result.created, result.unchanged], [2, 14])
+  })
+
+  it('does not trust a source that loses its order', async () => {
+    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
+    const unordered = sourceOf({}, { async * tiles () { for (const y of [2, 1, 0]) yield { z: 4, x: 1, y, read: () => png(y) } } })
+    await assert.rejects(load(store, unordered, { layer: 'osm', time: T2, complete: true }), { code: 'INTERNAL', message: /does not give its tiles in order/ })
+    assert.ok((await heads()).length >= 9 - 3)
+  })
+})
