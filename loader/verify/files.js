@@ -18,7 +18,7 @@ import { isPmtiles, verifyPmtiles } from './pmtiles/index.js'
  * @property {AbortSignal} [signal]
  * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress]
  *
- * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean}} PickedOptions
+ * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean, isPart: boolean}} PickedOptions isPart: only some tiles are wanted
  */
 
 const BEGIN = 512 // bytes that tell what a file is: the header of a tar
@@ -38,7 +38,7 @@ const kinds = [
  */
 export async function verifyFile (name, options) {
   const stats = await look(name, () => stat(name))
-  const picked = { ...options, selected: selectorOf(options.area, options.zooms) }
+  const picked = { ...options, selected: selectorOf(options.area, options.zooms), isPart: Boolean(options.area || options.zooms) }
   const kind = stats.isDirectory() ? { kind: 'folder', verify: verifyFolder } : await kindOf(name, stats)
   const found = await kind.verify(name, picked)
   if (!found.tiles && !found.checked.gone && !options.report.faults) options.report.add('no-tiles', name)

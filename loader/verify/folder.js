@@ -16,8 +16,8 @@ const NUMBER = /^\d+$/
  * @param {string} folder
  * @param {import('./files.js').PickedOptions} options
  */
-export async function verifyFolder (folder, { report, selected, decode, scheme, signal, onProgress }) {
-  const claims = new Claims(report, await readMetadata(folder, report))
+export async function verifyFolder (folder, { report, selected, isPart, decode, scheme, signal, onProgress }) {
+  const claims = new Claims(report, await readMetadata(folder, report), isPart)
   const gone = await checkGone(folder, { report })
 
   /** @returns {AsyncGenerator<import('./tiles.js').Job>} */

@@ -17,14 +17,17 @@ export class Claims {
   #within
   #zooms
   #report
+  #isPart
   #seen = { min: Infinity, max: -Infinity }
 
   /**
    * @param {import('./report.js').Report} report
    * @param {{minzoom?: number, maxzoom?: number, bounds?: import('../../core/grid.js').Bbox, format?: string}} claims format: extension
+   * @param {boolean} [isPart] only some of the tiles will be seen
    */
-  constructor (report, { minzoom, maxzoom, bounds, format }) {
+  constructor (report, { minzoom, maxzoom, bounds, format }, isPart = false) {
     this.#report = report
+    this.#isPart = isPart
     this.#zooms = { min: minzoom, max: maxzoom }
     this.#within = bounds ? selector({ bbox: bounds }) : () => true
     this.format = format
@@ -39,7 +42,7 @@ export class Claims {
 
   /** @param {string} where the metadata lie */
   end (where) {
-    if (this.#seen.min > this.#seen.max) return
+    if (this.#isPart || this.#seen.min > this.#seen.max) return
     for (const [name, side] of /** @type {const} */ ([['minzoom', 'min'], ['maxzoom', 'max']])) {
       const claimed = this.#zooms[side]
       const beyond = claimed !== undefined && (side === 'min' ? claimed < this.#seen.min : claimed > this.#seen.max)

@@ -102,7 +102,7 @@ export class Listing {
     const bad = why => this.#report.add('bad-metadata', METADATA, why)
     try {
       // each tile's own extension says its format
-      return new Claims(this.#report, bytes ? { ...claimsOf(Object(JSON.parse(bytes.toString())), bad), format: undefined } : {})
+      return new Claims(this.#report, bytes ? { ...claimsOf(Object(JSON.parse(bytes.toString())), bad), format: undefined } : {}, this.#options.isPart)
     } catch (error) {
       bad(error.message)
       return new Claims(this.#report, {})

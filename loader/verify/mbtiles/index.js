@@ -18,7 +18,7 @@ export const isMbtiles = recogniser('sqlite', /\.(mbtiles|sqlite|db)$/i)
  * @param {string} file
  * @param {import('../files.js').PickedOptions} options scheme: xyz for files whose writer forgot to flip rows
  */
-export async function verifyMbtiles (file, { report, selected, decode, scheme, signal, onProgress }) {
+export async function verifyMbtiles (file, { report, selected, isPart, decode, scheme, signal, onProgress }) {
   let db, schema
   try {
     db = open(file)
@@ -35,7 +35,7 @@ export async function verifyMbtiles (file, { report, selected, decode, scheme, s
     const { values, isDiff, claims: claimed } = readMetadata(db, report)
     const total = await askLong(file, schema, report, signal)
     if (missing.length) return { tiles: 0, bytes: 0, checked: {} }
-    const claims = new Claims(report, claimed)
+    const claims = new Claims(report, claimed, isPart)
     const rows = new Rows(db, { report, selected, isDiff, flipped: scheme !== 'xyz', claims, hashed, wanted: values.agg_tiles_hash })
     const done = await examineAll(rows.jobs(), { report, decode, unpacked: true, signal, onTile: now => onProgress?.({ ...now, total }) })
     claims.end('metadata')

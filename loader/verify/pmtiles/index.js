@@ -69,7 +69,7 @@ class Archive {
     this.#directories = new Directories(file, header, (code, where, why) => options.report.add(code, where, why))
     this.#wanted = options.area || options.zooms ? idSelection(options) : undefined
     const { minzoom, maxzoom, bounds, ext } = header
-    this.#claims = new Claims(options.report, { minzoom, maxzoom, bounds, format: ext })
+    this.#claims = new Claims(options.report, { minzoom, maxzoom, bounds, format: ext }, options.isPart)
   }
 
   async verify () {

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { parseArea } from '../../core/index.js'
+import { useFolder } from '../support/folder.js'
+import { directory, layOut, varint, writeArchive } from '../sources/pmtiles-writer.js'
+import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
+
+const MAP = { bounds: [-180, -85, 180, 85], center: [0, 0, 1] }
+
+describe('verify of a PMTiles archive', () => {
+  const folder = useFolder()
+  /** @type {Record<string, Buffer>} */
+  let tiles
+
+  before(async () => {
+    tiles = {}
+    for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) tiles[`2/${x}/${y}`] = await tile(x === 3 ? 99 : x * 4 + y)
+    for (let y = 0; y < 2; y++) for (let x = 0; x < 2; x++) tiles[`1/${x}/${y}`] = await tile(50 + x * 2 + y)
+  })
+
+  const check = (what, options) => {
+    folder.write({ 'a.pmtiles': Buffer.isBuffer(what) ? what : writeArchive({ tiles, ...what, header: { ...MAP, ...what.header } }) })
+    return findings(path.join(folder.dir, 'a.pmtiles'), options)
+  }
+  const whole = () => writeArchive({ tiles, header: MAP })
+
+  it('finds nothing in a healthy one, and decodes each content once', async () => {
+    const { said, summary } = await check({})
+    assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.contents], [[], 'pmtiles', 20, 17])
+  })
+
+  it('finds nothing in one with leaf directories, or without compression', async () => {
+    for (const what of [{ leaf: 3 }, { pack: bytes => bytes }, { leaf: 5, pack: bytes => bytes }]) {
+      const { said, summary } = await check(what)
+      assert.deepEqual([said, summary.tiles], [[], 20])
+    }
+  })
+
+  it('finds nothing in vector tiles, in gzip or not', async () => {
+    for (const [make, tilePacking] of /** @type {const} */ ([[vectorTile, 2], [rawVectorTile, 1]])) {
+      const given = Object.fromEntries(Object.keys(tiles).map((name, seed) => [name, make(seed)]))
+      const { said, summary } = await check({ tiles: given, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })
+      assert.deepEqual([said, summary.checked.decoded], [[], 20])
+    }
+  })
+
+  it('finds nothing in one that is not clustered', async () => {
+    const { entries, data } = layOut(tiles)
+    // contents from the last to the first
+    let end = data.length
+    const moved = new Map()
+    const chunks = []
+    let at = 0
+    for (const offset of [...new Set(entries.map(entry => entry.offset))].sort((a, b) => b - a)) {
+      chunks.push(data.subarray(offset, end))
+      moved.set(offset, at)
+      at += end - offset
+      end = offset
+    }
+    const root = gzipSync(directory(entries.map(entry => ({ ...entry, offset: moved.get(entry.offset) }))))
+    const scattered = { root, data: Buffer.concat(chunks) }
+    const { said, summary } = await check({ ...scattered, header: { clustered: 0 } })
+    assert.deepEqual([said, summary.checked.contents], [[], 17])
+    assert.ok((await check({ ...scattered, header: { clustered: 1 } })).summary.kinds['bad-structure'] > 0)
+  })
+
+  const HEADER_FAULTS = {
+    'a version that there is not yet': [{ version: 4 }, ['bad-structure header']],
+    'a type of tiles that is none': [{ type: 77 }, ['bad-structure header']],
+    'a compression that is none': [{ tilePacking: 9 }, ['bad-structure header']],
+    'a compression that nobody knows': [{ tilePacking: 0 }, ['bad-structure header']],
+    'clustered by half': [{ clustered: 2 }, ['bad-structure header']],
+    'zooms the wrong way round': [{ minzoom: 5 }, ['bad-structure header', 'outside-zooms']],
+    'bounds that are none': [{ bounds: [-180, 80, 180, -80] }, ['bad-structure header']],
+    'no bounds': [{ bounds: [0, 0, 0, 0] }, ['sparse-metadata header']],
+    'bounds that leave tiles out': [{ bounds: [1, 1, 90, 80] }, ['outside-bounds']],
+    'a center beyond the poles': [{ center: [0, 95, 1] }, ['bad-structure header']],
+    'a center at a zoom that there is not': [{ center: [0, 0, 9] }, ['odd-structure header']],
+    'more tiles than there are': [{ addressed: 21 }, ['wrong-count header']],
+    'fewer entries than there are': [{ entries: 3 }, ['wrong-count header']],
+    'more contents than there are': [{ contents: 18 }, ['wrong-count header']],
+    'fewer zooms than there are': [{ maxzoom: 1 }, ['outside-zooms']],
+    'more zooms than there are': [{ maxzoom: 9 }, ['metadata-disagrees header']],
+    'another type than the tiles have': [{ type: 3 }, ['mixed-formats']],
+    'a type that needs another decoder': [{ type: 6 }, ['odd-structure header']],
+    'a section beyond the end': [{ dataLength: 1e9 }, ['bad-structure header']],
+    'a section at a byte that no file has': [{ dataOffset: 2 ** 60 }, ['bad-structure']],
+    'sections that overlap': [{ metadataOffset: 130 }, ['bad-metadata metadata', 'bad-structure header']],
+    'a root directory too far from the beginning': [{ rootOffset: 20000 }, ['bad-structure header', 'damaged-file']],
+    'a root directory of no bytes': [{ rootLength: 0 }, ['bad-structure header']],
+    'no metadata': [{ metadataLength: 0 }, ['bad-metadata metadata']],
+    'data behind the last tile': [{}, ['unused-bytes tile data'], what => ({ ...what, data: Buffer.concat([layOut(what.tiles).data, Buffer.alloc(9)]) })]
+  }
+  for (const [what, [header, expected, change]] of Object.entries(HEADER_FAULTS)) {
+    it(`finds ${what}, and nothing else`, async () => {
+      const { found } = await check({ header, ...change?.({ tiles }) })
+      const said = found.map(({ code, where }) => expected.includes(code) ? code : `${code} ${where}`)
+      assert.deepEqual([...new Set(said)].sort(), expected)
+    })
+  }
+
+  /** Directories as they should not be, made by hand: columns of steps, runs, lengths and offsets. */
+  const columns = (...lists) => gzipSync(Buffer.concat([varint(lists[0].length), ...lists.flat().map(varint)]))
+  const LENGTH = 300
+  const DIRECTORY_FAULTS = {
+    'a directory that is cut off': [columns([1, 1], [1, 1]), 'damaged-file'],
+    'a directory that claims a billion entries': [gzipSync(Buffer.concat([varint(1e9), Buffer.alloc(100)])), 'damaged-file'],
+    'a directory that is no gzip': [Buffer.from('not gzip at all, but long enough to be'), 'damaged-file'],
+    'a directory with bytes behind its end': [gzipSync(Buffer.concat([directory([{ id: 1, run: 1, length: 10, offset: 0 }]), Buffer.alloc(3)])), 'bad-structure'],
+    'an empty directory': [columns([]), 'bad-structure'],
+    'a first entry that follows upon none': [columns([1], [1], [9], [0]), 'damaged-file'],
+    'one tile twice': [columns([5, 0], [1, 1], [9, 9], [1, 0]), 'duplicate-tile'],
+    'a run that reaches over the next tile': [columns([5, 2], [4, 1], [9, 9], [1, 0]), 'duplicate-tile'],
+    'an entry of no bytes': [columns([5, 1], [1, 1], [0, 9], [1, 1]), 'bad-structure'],
+    'an entry beyond the data': [columns([5], [1], [9], [1e12]), 'bad-structure'],
+    'a tile of a zoom that is too deep': [columns([2 ** 54], [1], [9], [1]), 'damaged-file'],
+    'a run longer than the world': [columns([5], [2 ** 53], [9], [1]), 'damaged-file'],
+    'a leaf that is not there': [columns([5], [0], [9], [1]), 'bad-structure']
+  }
+  for (const [what, [root, code]] of Object.entries(DIRECTORY_FAULTS)) {
+    it(`finds ${what}, at once`, async () => {
+      const { summary } = await check({ root, data: Buffer.alloc(LENGTH, 1), header: { addressed: 0, entries: 0, contents: 0, maxzoom: 30 } })
+      assert.ok(summary.kinds[code] > 0, JSON.stringify(summary.first))
+    })
+  }
+
+  it('walks leaves that lead to themselves or to one another no further than there are bytes', async () => {
+    const plain = bytes => bytes
+    const leaf = directory([{ id: 1, run: 0, length: 10, offset: 0 }, { id: 2, run: 0, length: 10, offset: 0 }])
+    const loop = directory([{ id: 1, run: 0, length: leaf.length, offset: 0 }, { id: 2, run: 0, length: leaf.length, offset: 0 }])
+    const started = performance.now()
+    const { summary } = await check({ pack: plain, root: loop, leaves: leaf, header: { packing: 1 } })
+    assert.ok(summary.kinds['bad-structure'] > 0)
+    // each leaf of many points to all of them
+    const many = Array.from({ length: 1000 }, (_, index) => ({ id: index + 1, run: 0, length: 4000, offset: index }))
+    await check({ pack: plain, root: directory(many), leaves: Buffer.alloc(5e6, directory(many)), header: { packing: 1 } })
+    assert.ok(performance.now() - started < 10000)
+  })
+
+  it('finds tiles that are damaged, and goes on with the others', async () => {
+    const given = { ...tiles, '2/1/1': await undecodable(1), '2/0/3': Buffer.from('<html>'), '1/0/0': await image('jpeg') }
+    assert.deepEqual((await check({ tiles: given })).said, ['mixed-formats 1/0/0', 'undecodable-tile 2/1/1', 'unknown-format 2/0/3'])
+  })
+
+  it('finds tiles that are packed otherwise than the header says', async () => {
+    const given = { '1/0/0': vectorTile(1), '1/0/1': rawVectorTile(2), '1/1/0': rawVectorTile(3) }
+    const named = async tilePacking => (await check({ tiles: given, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })).said
+    assert.deepEqual(await named(1), ['wrong-type 1/0/0'])
+    assert.deepEqual(await named(2), ['wrong-type 1/0/1', 'wrong-type 1/1/0'])
+  })
+
+  it('finds metadata that are no JSON object, or do not describe vector layers', async () => {
+    const bytes = whole()
+    const bad = async metadata => (await check({ metadata })).said
+    assert.deepEqual(await bad([1]), ['bad-metadata metadata'])
+    assert.deepEqual(await bad(null), ['bad-metadata metadata'])
+    const { said } = await check({ tiles: { '0/0/0': vectorTile() }, header: { type: 1, tilePacking: 2, center: [0, 0, 0] } })
+    assert.deepEqual(said, ['bad-metadata metadata'])
+    bytes[Number(bytes.readBigUInt64LE(24)) + 12] ^= 0xff
+    assert.deepEqual((await check(bytes)).said, ['bad-metadata metadata'])
+  })
+
+  it('finds what a file that was cut off lacks', async () => {
+    const bytes = whole()
+    for (const length of [0, 50, 126, 127, 200, bytes.length - 5000, bytes.length - 1]) {
+      const { summary } = await check(bytes.subarray(0, length))
+      assert.ok(summary.faults > 0, `${length} bytes`)
+    }
+  })
+
+  it('looks at some of it only, when asked to', async () => {
+    const given = { ...tiles, '2/3/3': Buffer.from('<html>') }
+    assert.deepEqual((await check({ tiles: given }, { zooms: { min: 1, max: 1 } })).summary.tiles, 4)
+    const { said, summary } = await check({ tiles: given }, { area: parseArea({ bbox: [-170, 10, -100, 60] }), zooms: { min: 2, max: 2 } })
+    assert.deepEqual([said, summary.tiles], [[], 1])
+  })
+
+  it('is not held up by a run of a thousand million tiles', async () => {
+    const root = gzipSync(directory([{ id: (4 ** 16 - 1) / 3 + 5e8, run: 1e9, length: tiles['2/0/0'].length, offset: 0 }]))
+    const made = { root, data: tiles['2/0/0'], header: { addressed: 0, entries: 0, contents: 0, minzoom: 16, maxzoom: 16, center: [0, 0, 16], bounds: [-180, -86, 180, 86] } }
+    assert.deepEqual((await check(made)).said, [])
+    const { summary } = await check(made, { area: parseArea({ bbox: [-170, 10, 170, 60] }) })
+    assert.ok(summary.tiles > 0)
+  })
+})
