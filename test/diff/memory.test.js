@@ -1,0 +1,90 @@
+// Millions of tiles must not need more memory than thousands. With a store that only counts, so that the test is about the
+// comparison itself.
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import path from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { asOf } from '../../core/index.js'
+import { diff } from '../../loader/diff.js'
+import { GeoJsonReport, ListReport } from '../../loader/diff/reports.js'
+import { useFolder } from '../support/folder.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc')
+
+const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const COLUMNS = 500
+
+/** Layers of which every fourth tile is another version of the same size later, half of those with the same bytes; some go. */
+function fakeStore () {
+  const version = (layer, z, x, y, time, current, gone = false) =>
+    ({ id: `${layer}:${z}:${x}:${y}${current ? '' : `@${time}`}`, layer, z, x, y, time, current, gone, size: gone ? 0 : 1000 })
+  const isChanging = (x, y) => (x + y) % 4 === 0
+  const store = {
+    peeked: 0,
+    largest: 0,
+    layer: async () => ({}),
+    async * listTiles (layer) {
+      for (let x = 1000; x < 1000 + COLUMNS; x++) {
+        for (let y = 1000; y < 1500; y++) {
+          const versions = isChanging(x, y)
+            ? [version(layer, 11, x, y, T1, false), version(layer, 11, x, y, T2, true, (x + y) % 8 === 0 && y % 16 === 0)]
+            : [version(layer, 11, x, y, T1, true)]
+          yield { z: 11, x, y, versions }
+        }
+      }
+    },
+    async * list (layer, { time }) {
+      for await (const { versions } of store.listTiles(layer)) {
+        const shown = asOf(versions, time)
+        if (!shown.gone) yield shown
+      }
+    },
+    async peek (ids) {
+      store.peeked += ids.length
+      store.largest = Math.max(store.largest, ids.length)
+      return new Map(ids.map(id => {
+        const [, , x, y, ...time] = id.split(/[:@]/)
+        const isOld = time.length > 0 || !isChanging(+x, +y)
+        return [id, { time: isOld ? T1 : T2, digest: isOld || (+x + +y) % 8 === 4 ? 'a' : 'b' }]
+      }))
+    }
+  }
+  return /** @type {any} */ (store)
+}
+
+describe('the memory of a diff', () => {
+  const folder = useFolder()
+
+  for (const [what, to] of Object.entries({ 'two times': 'map@2024', 'two layers': 'other' })) {
+    it(`does not grow with the tiles of ${what}`, async function () {
+      this.timeout(120000)
+      const store = fakeStore()
+      const list = await ListReport.open(path.join(folder.dir, 'l.jsonl'), process.stdout)
+      const polygons = await GeoJsonReport.open(path.join(folder.dir, 'g.geojson'), { name: 'x', everyZoom: true })
+      const heap = []
+      let seen = 0
+      const summary = await diff(store, 'map@2023', to, {
+        async onTile (change) {
+          await list.add(change)
+          await polygons.add(change)
+        },
+        onProgress ({ tiles }) {
+          if (tiles < seen + 25000) return
+          seen = tiles
+          collectGarbage()
+          heap.push(process.memoryUsage().heapUsed)
+        }
+      })
+      await list.finish()
+      await polygons.finish()
+      const { added, removed, changed, same } = summary.tiles
+      assert.ok(added + removed + changed + same > COLUMNS * 400, JSON.stringify(summary.tiles))
+      assert.ok(changed + removed > 10000 && store.peeked > 10000, JSON.stringify([summary.tiles, store.peeked]))
+      assert.ok(store.largest <= 1000)
+      assert.ok(statSync(path.join(folder.dir, 'g.geojson')).size > 1e6)
+      assert.ok(heap.at(-1) - heap[1] < 8e6, `${heap.map(bytes => Math.round(bytes / 1e6))} MB`)
+    })
+  }
+})
