@@ -10,7 +10,7 @@ import { withDatabase } from './connect.js'
 import { announceSource, reportLoad } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { areaIfAny, wholeNumber, zoomsOf } from './options.js'
-import { Progress } from './progress.js'
+import { Progress, ProgressLine } from './progress.js'
 import { rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
@@ -106,9 +106,19 @@ async function sourceOf ({ output }, options, [name], layer) {
   }
 }
 
+// an archive that is elsewhere, or in gzip, is read before its tiles are known
+async function openShown (output, name, opening) {
+  const progress = new ProgressLine(output)
+  try {
+    return await openSource(name, { ...opening, onReading: done => progress.drawReading(done) })
+  } finally {
+    progress.end()
+  }
+}
+
 async function loadOne (context, options, { settings, opening, name }) {
   const { output } = context
-  let source = name === undefined ? undefined : await openSource(name, opening) // what is wrong with it is said before anything is made
+  let source = name === undefined ? undefined : await openShown(output, name, opening) // what is wrong with it is said before anything is made
   try {
     return await filled(context, options, async (store, url) => {
       source ??= await openSource(url, opening)

@@ -22,12 +22,28 @@ export class ProgressLine {
    * @param {(rate: number) => string[]} parts what else is worth saying; rate: tiles a second
    */
   draw (tiles, total, parts) {
-    if (this.output.json) return
+    if (!this.#isDue()) return
+    const rate = tiles / ((performance.now() - this.#started) / 1000)
+    this.#write([...this.#begin(tiles, total), ...parts(rate), ...(total && rate ? [`ETA ${duration((total - tiles) / rate)}`] : [])].join('  '))
+  }
+
+  /**
+   * How far reading an archive has come, before its tiles are known.
+   * @param {{bytes: number, total: number}} done
+   */
+  drawReading ({ bytes: done, total }) {
+    if (this.#isDue()) this.#write(`Reading: ${bytes(done)} of ${bytes(total)}`)
+  }
+
+  #isDue () {
+    if (this.output.json) return false
     const time = performance.now()
-    if (time - this.#shown < (this.output.isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return
+    if (time - this.#shown < (this.output.isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return false
     this.#shown = time
-    const rate = tiles / ((time - this.#started) / 1000)
-    const line = [...this.#begin(tiles, total), ...parts(rate), ...(total && rate ? [`ETA ${duration((total - tiles) / rate)}`] : [])].join('  ')
+    return true
+  }
+
+  #write (line) {
     this.output.stderr.write(this.output.isTerminal ? `\r${line}\u001b[K` : line + '\n')
   }
 

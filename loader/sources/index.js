@@ -77,6 +77,7 @@ export const schemes = ['xyz', 'tms']
  * @property {string} [idTemplate] of the documents of a CouchDB that MapProxy wrote
  * @property {string} [layer] that is loaded into, for messages
  * @property {AbortSignal} [signal]
+ * @property {(done: {bytes: number, total: number}) => void} [onReading] how far opening has come, where that takes a while
  *
  * @typedef {object} FileKind
  * @property {(name: string, stats: import('node:fs').Stats, begin: Buffer) => boolean} recognises begin: the first bytes of a file

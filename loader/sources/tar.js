@@ -30,7 +30,7 @@ export async function open (name, options) {
   return reading(name, async () => {
     try {
       const listing = new Listing(name, options)
-      await unpackInto(spool, name, listing, options.signal)
+      await unpackInto(spool, name, listing, options)
       return await listing.source({ name: path.basename(path.resolve(name)), tiles: () => tiles(name, spool), total: spool.count(), close: () => spool.close() })
     } catch (error) {
       await spool.close()
@@ -39,7 +39,8 @@ export async function open (name, options) {
   })
 }
 
-async function unpackInto (spool, name, listing, signal) {
+/** @param {Spool} spool @param {string} name @param {Listing} listing @param {import('./index.js').SourceOptions} options */
+async function unpackInto (spool, name, listing, { signal, onReading }) {
   let failure
   let ended = false
   const parser = new Parser({
@@ -59,29 +60,31 @@ async function unpackInto (spool, name, listing, signal) {
   })
   parser.on('eof', () => { ended = true })
   let behind = 0
-  for await (const chunk of bytesOf(name)) {
+  const { file, unpacked, total } = openBytes(name)
+  for await (const chunk of unpacked) {
     if (!ended) parser.write(chunk)
     // the check sum of gzip comes last; but what is behind the end may be endless
     else if ((behind += chunk.length) > BEHIND) break
     if (failure) throw failure
     if (signal?.aborted) throw new TilecouchError('ABORTED')
+    onReading?.({ bytes: file.bytesRead, total })
   }
   parser.end()
   if (failure) throw failure
   if (!ended) throw new Error('it ends without an end mark: it was cut off')
 }
 
-function bytesOf (name) {
-  const packed = beginsAsGzip(name)
+function openBytes (name) {
+  const { size: total, packed } = look(name)
   const file = createReadStream(name, { highWaterMark: CHUNK })
   // errors are for who reads the last of them
-  return packed ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file
+  return { file, total, unpacked: packed ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file }
 }
 
-function beginsAsGzip (name) {
+function look (name) {
   const file = new LocalFile(name)
   try {
-    return file.size > 1 && file.readSync(0, 2).readUInt16BE() === 0x1f8b
+    return { size: file.size, packed: file.size > 1 && file.readSync(0, 2).readUInt16BE() === 0x1f8b }
   } finally {
     file.close()
   }

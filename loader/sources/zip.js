@@ -45,7 +45,7 @@ export async function open (name, options) {
 
 /** Enters the tiles of the central directory. */
 async function list (file, listing, spool, signal) {
-  const zip = await yauzl.fromRandomAccessReaderPromise(new Window(file), file.size, { autoClose: false, validateEntrySizes: true })
+  const zip = await openZip(file)
   const breathe = breather(signal)
   let packed = 0
   for await (const entry of zip.eachEntry()) {
@@ -62,6 +62,14 @@ async function list (file, listing, spool, signal) {
     if (pause) await pause
   }
   checkEnd(file, /** @type {any} */ (zip))
+}
+
+async function openZip (file) {
+  try {
+    return await yauzl.fromRandomAccessReaderPromise(new Window(file), file.size, { autoClose: false, validateEntrySizes: true })
+  } catch (error) {
+    throw /signature not found/.test(error.message) ? new Error('its directory is missing at the end: it was cut off, or is no zip', { cause: error }) : error
+  }
 }
 
 function checkEntry (entry, size) {

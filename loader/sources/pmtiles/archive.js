@@ -61,7 +61,7 @@ export class Archive {
    * @param {import('../../spool.js').Spool} spool
    * @param {import('../index.js').SourceOptions} options
    */
-  async index (spool, { area, zooms, signal }) {
+  async index (spool, { area, zooms, signal, onReading }) {
     this.#spool = spool
     const wanted = idSelection({ area, zooms })
     const blocks = this.#file instanceof RemoteFile ? new Blocks(this.#header.data.length) : undefined
@@ -82,15 +82,20 @@ export class Archive {
         }
       }
     })
-    if (this.#file instanceof RemoteFile && blocks) await this.#fetch(this.#file, blocks)
+    if (this.#file instanceof RemoteFile && blocks) await this.#fetch(this.#file, blocks, onReading)
   }
 
   // once and in its own order: that of the tiles leads to and fro in it, and the server is far
-  async #fetch (remote, blocks) {
+  async #fetch (remote, blocks, onReading) {
+    const total = blocks.bytes
     const { bavail, bsize } = await statfs(tmpdir())
-    if (blocks.bytes > bavail * bsize) throw new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${tmpdir()}` })
+    if (total > bavail * bsize) throw new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${tmpdir()}` })
     const { offset } = this.#header.data
-    await remote.fetch(blocks.ranges(), offset, (at, bytes) => this.#spool.place(at - offset, bytes))
+    let done = 0
+    await remote.fetch(blocks.ranges(), offset, (at, bytes) => {
+      this.#spool.place(at - offset, bytes)
+      onReading?.({ bytes: done += bytes.length, total })
+    })
   }
 
   /** @returns {AsyncGenerator<import('../index.js').SourceTile>} in the order of their ids */
