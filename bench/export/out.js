@@ -80,11 +80,12 @@ async function convertAll ({ dir, targetOf, signal, log }) {
     return { outside: [], missing: { 'pmtiles and mbutil': MISSING } }
   }
   const { folder, versions } = found
-  const steps = /** @type {const} */ ([
+  /** @type {[string, 'pmtiles-convert' | 'mb-util', string[]][]} */
+  const steps = [
     [`pmtiles-convert ${versions.pmtiles}, from our MBTiles`, 'pmtiles-convert', [targetOf('mbtiles'), path.join(dir, 'outside.pmtiles')]],
     [`pmtiles-convert ${versions.pmtiles}, our PMTiles to MBTiles`, 'pmtiles-convert', [targetOf('pmtiles'), path.join(dir, 'outside-pm.mbtiles')]],
     [`mb-util ${versions.mbutil}, from our folder to MBTiles`, 'mb-util', ['--silent', '--scheme=xyz', targetOf('folder'), path.join(dir, 'outside.mbtiles')]]
-  ])
+  ]
   const outside = []
   for (const [name, tool, args] of steps) {
     const made = { name, ...await convert(folder, tool, args, signal) }
