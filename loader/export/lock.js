@@ -43,6 +43,7 @@ async function take (file, own) {
     return true
   } catch (error) {
     if (error.code === 'EEXIST') return false
+    await rm(file, { force: true }) // made, but the disk is full
     throw error
   }
 }

@@ -1,6 +1,6 @@
 // What the tests of exports share: a store with a past that is known tile by tile, and readers of what was written that are
 // not the project's own.
-import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
 import { PMTiles } from 'pmtiles'
@@ -82,10 +82,15 @@ export async function fillLayer (store, layer = 'osm') {
 export const filesBelow = folder => readdirSync(folder, { recursive: true, withFileTypes: true })
   .filter(entry => entry.isFile()).map(entry => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/')).sort()
 
-/** What is in a target: z/x/y -> bytes. @returns {Promise<Map<string, Buffer>>} */
-export async function contentsOf (target, { tms = false } = {}) {
+/**
+ * What is in a target: z/x/y -> bytes.
+ * @param {string} target
+ * @param {{tms?: boolean, asked?: Iterable<string>}} [options] asked: places that PMTiles is asked for; all of `osm` unless given
+ * @returns {Promise<Map<string, Buffer>>}
+ */
+export async function contentsOf (target, { tms = false, asked } = {}) {
   if (target.endsWith('.mbtiles')) return inMbtiles(target)
-  if (target.endsWith('.pmtiles')) return inPmtiles(target)
+  if (target.endsWith('.pmtiles')) return inPmtiles(target, asked ?? Array.from(places(), ({ z, x, y }) => `${z}/${x}/${y}`))
   const files = target.endsWith('.zip') ? await inZip(target) : new Map(filesBelow(target).map(name => [name, readFileSync(path.join(target, name))]))
   return new Map([...files].flatMap(([name, bytes]) => {
     const match = /^(\d+)\/(\d+)\/(\d+)\.\w+$/.exec(name)
@@ -118,16 +123,17 @@ export async function inZip (file) {
 }
 
 /** By the official reader, asked for every place. */
-async function inPmtiles (file) {
+async function inPmtiles (file, names) {
   const bytes = readFileSync(file)
   const archive = new PMTiles(/** @type {any} */ ({
     getKey: () => file,
     getBytes: async (offset, length) => ({ data: bytes.buffer.slice(bytes.byteOffset + offset, bytes.byteOffset + offset + length) })
   }))
   const found = new Map()
-  for (const { z, x, y } of places()) {
+  for (const name of names) {
+    const [z, x, y] = name.split('/').map(Number)
     const tile = await archive.getZxy(z, x, y)
-    if (tile) found.set(`${z}/${x}/${y}`, Buffer.from(tile.data))
+    if (tile) found.set(name, Buffer.from(tile.data))
   }
   return found
 }
@@ -141,5 +147,3 @@ export function assertSame (found, wanted, message = '') {
   }
   for (const [name, bytes] of wanted) if (!bytes.equals(found.get(name))) throw new Error(`${message} ${name} has other bytes`)
 }
-
-export const seconds = file => statSync(file).mtimeMs / 1000

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { parseArea } from '../../core/index.js'
+import { exportLayer } from '../../loader/export/index.js'
+import { exportHistory, targetAt } from '../../loader/export/history.js'
+import { Store } from '../../loader/store/index.js'
+import { publish } from '../../loader/publish.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { EDITIONS, assertSame, contentsOf, expected, useLayer } from './helpers.js'
+
+const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']
+
+onEachStore('what an export holds', backend => {
+  const folder = useFolder()
+  const context = useLayer(backend)
+  const at = name => path.join(folder.dir, name)
+  const run = (target, options) => exportLayer(context.store, 'osm', at(target), options)
+
+  const areas = {
+    'a box': { bbox: '-180,0,-90,85' },
+    'a box over the antimeridian': { bbox: '100,-60,-140,60' },
+    'a polygon': { polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]] } },
+    'both': { bbox: '-180,0,-120,85', polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-60, 60], [-150, -20], [-170, 80]]] } }
+  }
+  for (const [what, given] of Object.entries(areas)) {
+    it(`is what touches ${what}, then and now`, async () => {
+      const area = parseArea(given)
+      for (const [index, time] of ['2021', undefined].entries()) {
+        for (const zooms of [undefined, { min: 2, max: 3 }]) {
+          const wanted = new Map([...expected(time)].filter(([name]) => {
+            const [z, x, y] = name.split('/').map(Number)
+            return area.has(z, x, y) && (!zooms || (z >= zooms.min && z <= zooms.max))
+          }))
+          assert.ok(wanted.size > 3 && wanted.size < expected(time).size)
+          for (const target of TARGETS) {
+            const name = `${index}${zooms ? 'zoom' : ''}${target}`
+            await run(name, { time, area, zooms })
+            assertSame(await contentsOf(at(name)), wanted, name)
+          }
+        }
+      }
+    })
+  }
+
+  it('says its own zooms and bounds', async () => {
+    const area = parseArea({ bbox: '-170,70,-160,75' })
+    const summary = await run('out.mbtiles', { time: '2021', area, zooms: { min: 2, max: 3 } })
+    assert.deepEqual([summary.minzoom, summary.maxzoom, summary.tiles], [2, 3, 2])
+    assert.deepEqual(summary.bounds.map(Math.round), [-180, 67, -135, 79])
+  })
+
+  it('is something: where there is nothing, nothing is made', async () => {
+    const nothing = [
+      { zooms: { min: 4, max: 4 } }, { zooms: { min: 20, max: 30 } }, { time: '2020' }, { time: '1999-12-31T23:59:59Z' }, { area: parseArea({ bbox: '120,-80,121,-79' }), zooms: { min: 5, max: 5 } }
+    ]
+    for (const target of TARGETS) {
+      for (const options of nothing) await assert.rejects(run(target, options), { code: 'NOTHING_TO_EXPORT' }, JSON.stringify(options))
+      await assert.rejects(exportLayer(context.store, 'nowhere', at(target)), { code: 'LAYER_NOT_FOUND' })
+      await assert.rejects(exportLayer(context.store, 'No Layer', at(target)), { code: 'BAD_LAYER' })
+      await assert.rejects(run(target, { time: 'soon' }), { code: 'BAD_TIME' })
+    }
+    assert.deepEqual(readdirSync(folder.dir), [])
+    await assert.rejects(exportHistory(context.store, 'osm', at('h.zip'), { zooms: { min: 4, max: 4 } }), { code: 'NOTHING_TO_EXPORT' })
+    assert.deepEqual(readdirSync(folder.dir), [])
+  })
+
+  it('is told as it goes, with how many there are', async () => {
+    const seen = []
+    await run('out.zip', { onProgress: progress => seen.push(progress) })
+    assert.equal(seen.length, expected().size)
+    assert.deepEqual(seen.map(({ tiles }) => tiles), seen.map((_, index) => index + 1))
+    for (const { total } of seen) assert.ok(total === undefined || total === expected().size)
+  })
+
+  it('of an edition that has nothing there is no target', async () => {
+    const { exports, empty } = await exportHistory(context.store, 'osm', at('h.zip'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
+    assert.deepEqual([exports.map(({ time }) => time), empty], [[EDITIONS[0]], EDITIONS.slice(1)])
+    assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.zip'])
+  })
+
+  it('may be of a layer that has editions, and not of one that has none', async () => {
+    const store = await Store.create(await backend.database())
+    try {
+      await store.defineLayer('bare', {})
+      await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
+      await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
+      await publish(store, {})
+      await assert.rejects(exportHistory(store, 'bare', at('h.zip')), { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
+      await exportLayer(store, 'bare', at('one.zip'))
+    } finally {
+      await store.destroy()
+    }
+  })
+
+  it('counts what is deleted while it is read, and goes on', async () => {
+    const store = await Store.create(await backend.database())
+    try {
+      await store.defineLayer('osm', { format: 'png' })
+      await store.write(Array.from({ length: 600 }, (_, y) => ({ layer: 'osm', z: 10, x: 1, y, time: EDITIONS[0], bytes: png(y % 50) })))
+      await publish(store, {})
+      const listed = []
+      for await (const tile of store.list('osm')) listed.push(tile)
+      for (const id of ['osm:10:1:98', 'osm:10:1:99']) await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } })
+      store.list = /** @type {any} */ (async function * () { yield * listed }) // as it was a moment ago
+      const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.zip'))
+      assert.deepEqual([tiles, written, missing], [598, 598, 2])
+      assert.equal((await contentsOf(at('out.zip'))).size, 598)
+    } finally {
+      await store.destroy()
+    }
+  })
+
+  it('is not of a layer whose upstream forbids it, unless with leave', async () => {
+    const forbidden = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
+    await context.store.defineLayer('osm', { upstream: forbidden })
+    try {
+      for (const action of [() => run('out.zip'), () => exportHistory(context.store, 'osm', at('out.zip'))]) {
+        await assert.rejects(action(), { code: 'EXPORT_FORBIDDEN', message: /tile\.openstreetmap\.org/ })
+      }
+      assert.ok(!existsSync(at('out.zip')))
+      await run('out.zip', { permission: true })
+      await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
+      await run('b.zip')
+      await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png', seed: false } })
+      await assert.rejects(run('c.zip'), { code: 'EXPORT_FORBIDDEN', message: /tiles\.example\.org/ })
+    } finally {
+      await context.store.defineLayer('osm', { upstream: null })
+    }
+  })
+})
+
+describe('the name of a target of a history', () => {
+  it('has the time in its place, or before the extension', () => {
+    const day = '2024-03-01T00:00:00Z'
+    const hour = '2024-03-01T12:15:00Z'
+    for (const [target, time, wanted] of [
+      ['osm.mbtiles', day, 'osm@2024-03-01.mbtiles'], ['osm.mbtiles', hour, 'osm@2024-03-01T121500Z.mbtiles'], ['osm', day, 'osm@2024-03-01'], ['a/b/osm/', day, 'a/b/osm@2024-03-01'],
+      ['a.b/osm', day, 'a.b/osm@2024-03-01'], ['v1.2', day, 'v1.2@2024-03-01'], ['{time}', day, '2024-03-01'], ['{time}/osm.zip', hour, '2024-03-01T121500Z/osm.zip'],
+      ['x-{time}/{time}.pmtiles', day, 'x-2024-03-01/2024-03-01.pmtiles']
+    ]) assert.equal(targetAt(target, time), wanted)
+  })
+})
