@@ -14,8 +14,9 @@ import { gatewayTables } from './gateway-tables.js'
 import { historyTables } from './history-tables.js'
 import { serveMemoryTables, serveTables } from './serve-tables.js'
 import { upstreamTables } from './upstream-tables.js'
+import { verifyTables } from './verify-tables.js'
 
-const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md']
+const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 
@@ -71,6 +72,7 @@ export async function withTables (text) {
     ...serveMemoryTables(await result('serve-memory'), table),
     ...clientTables(table),
     ...gatewayTables(table),
+    ...verifyTables(table),
     sizes: await sizes(),
     ...await upstreamTables(defaults),
     commands: commands(),

@@ -83,12 +83,12 @@ async function check ({ output }, options, what, settings) {
   }
 }
 
-function report (output, summary, seconds, { list }, ended) {
+function report (output, summary, seconds, { list, decode }, ended) {
   const { what, kind, tiles, bytes: size, checked, kinds, examples } = summary
   const rate = count(Math.round((checked.contents ?? tiles) / seconds))
   const lines = [
     `${what} (${kind}${ended ? `, ${ended}` : ''}): ${plural(tiles, 'tile')}${checked.documents === undefined ? '' : `, ${plural(checked.documents, 'version')}`}, ${bytes(size)} in ${duration(seconds)} (${rate}/s)`,
-    `  ${ended ? 'so far ' : ''}${[plural(summary.faults, 'fault'), plural(summary.warnings, 'warning'), ...said(checked)].join(', ')}`
+    `  ${ended ? 'so far ' : ''}${[plural(summary.faults, 'fault'), plural(summary.warnings, 'warning'), ...said(checked, decode)].join(', ')}`
   ]
   const found = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
   if (found.length) {
@@ -107,8 +107,8 @@ function report (output, summary, seconds, { list }, ended) {
 const rank = code => faults[code].level === 'fault' ? 0 : 1
 
 /** What was looked at, in words. */
-const said = ({ decoded, gone, index }) => [
-  ...(decoded === undefined ? [] : [`${count(decoded)} decoded`]),
+const said = ({ decoded, gone, index }, decode) => [
+  ...(decoded === undefined ? [] : [decode ? `${count(decoded)} decoded` : 'none decoded']),
   ...(gone ? [`${count(gone)} gone`] : []),
   ...(index === undefined ? [] : [index ? 'time index compared' : 'no time index'])
 ]

@@ -79,6 +79,7 @@ async function decodeImage (bytes, format, tileSize) {
     }).extractChannel(0).raw().toBuffer({ resolveWithObject: true })
     return { width: info.width, height: info.height, problems: [] }
   } catch (error) {
-    return { problems: [/** @type {[string, string]} */ ([/exceeds pixel limit/i.test(error.message) ? 'oversized-tile' : 'undecodable-tile', error.message])] }
+    const isLarge = /exceeds pixel limit/i.test(error.message)
+    return { problems: [/** @type {[string, string]} */ ([isLarge ? 'oversized-tile' : 'undecodable-tile', error.message.replace(/^unknown error$/i, 'the decoder does not say why')])] }
   }
 }

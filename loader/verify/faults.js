@@ -14,7 +14,7 @@ export const faults = {
   'unreadable-tile': { level: 'fault', means: 'the tile is listed, but its bytes cannot be read' },
   'wrong-type': { level: 'fault', means: 'the content type, format or extension says one thing, the bytes another' },
   'wrong-length': { level: 'fault', means: 'there are more or fewer bytes than the container says' },
-  'wrong-digest': { level: 'fault', means: 'the check sum of the bytes is not the one kept beside them', advice: 'The disk or a copy damaged them: restore the tile from a mirror or a backup.' },
+  'wrong-digest': { level: 'fault', means: 'the check sum of the bytes is not the one kept beside them', advice: 'A disk or a copy damaged them: take the tile from a mirror, a backup or another copy.' },
   'duplicate-tile': { level: 'fault', means: 'one tile is there more than once', advice: 'Which one a reader shows is chance: remove the others.' },
   'outside-pyramid': { level: 'fault', means: 'a column, row or zoom that no tile can have' },
   'outside-zooms': { level: 'warning', means: 'the tile lies outside of the zooms that the layer or file says it has', advice: 'Widen minzoom and maxzoom, or clients never ask for it.' },
