@@ -2,8 +2,8 @@
 // tile is where; they come in an order of their own, so that the list is spooled first.
 import { TilecouchError, flipY } from '../../core/index.js'
 import { Spool } from '../spool.js'
-import { Couch } from '../store/couch.js'
 import { readAhead } from './ahead.js'
+import { openDatabase } from './database.js'
 import { IdTemplate, MAPPROXY_TEMPLATE } from './id-template.js'
 
 const PAGE = 5000 // ids a request
@@ -16,12 +16,12 @@ export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
 
 /**
  * @param {string} name address of the database
- * @param {import('./index.js').SourceOptions} options
+ * @param {import('./index.js').SourceOptions & import('./database.js').Reaching} options
  * @returns {Promise<import('./index.js').Source & {readonly ignored: number}>} ignored: documents that are no tiles, counted when they are listed
  */
-export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, selected, signal }) {
+export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, selected, home, signal }) {
   const template = new IdTemplate(idTemplate)
-  const couch = new Couch(name)
+  const couch = await openDatabase(name, { home, signal })
   const list = new TileList(couch, template, { tms: scheme === 'tms', selected, signal })
   await list.begin()
   return {
@@ -55,7 +55,7 @@ class TileList {
   ignored = 0
 
   /**
-   * @param {Couch} couch @param {IdTemplate} template
+   * @param {import('../store/couch.js').Couch} couch @param {IdTemplate} template
    * @param {{tms: boolean, selected: (z: number, x: number, y: number) => boolean, signal?: AbortSignal}} options
    */
   constructor (couch, template, { tms, selected, signal }) {

@@ -1,8 +1,8 @@
 // Another tilecouch store, or the same one: a layer as it is, or as it was at a time.
 import { TilecouchError, endOf, formatReference } from '../../core/index.js'
 import { readListed } from '../store/fetch.js'
-import { Store } from '../store/index.js'
 import { readAhead } from './ahead.js'
+import { openStore } from './database.js'
 
 /** What a layer document says of the tiles themselves, and not of how this store keeps or gets them. */
 const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'format', 'tileSize']
@@ -12,12 +12,12 @@ export const recognisesUrl = (url, { idTemplate }) => idTemplate === undefined &
 
 /**
  * @param {string} name address of the database
- * @param {import('./index.js').SourceOptions} options
+ * @param {import('./index.js').SourceOptions & import('./database.js').Reaching} options
  * @returns {Promise<import('./index.js').Source>}
  */
-export async function open (name, { from, layer: into, area, zooms, signal }) {
+export async function open (name, { from, layer: into, area, zooms, home, signal }) {
   const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
-  const store = await openStore(name)
+  const store = await openStore(name, { home, signal })
   const { fields, last } = await describe(store, layer, time)
   const wanted = { time, area, zooms, signal }
 
@@ -30,16 +30,6 @@ export async function open (name, { from, layer: into, area, zooms, signal }) {
       (await readListed(store.couch, listed, { signal })).map(version => version?.bytes ?? null) // null: it is gone since it was listed
     )),
     close () {}
-  }
-}
-
-async function openStore (name) {
-  try {
-    return await Store.open(name)
-  } catch (error) {
-    if (error.code !== 'NOT_A_STORE') throw error
-    const why = `it is no store of tilecouch, and holds documents such as ${JSON.stringify(error.details.value)}; when they are tiles, say how they are called with --id-template`
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why }, { cause: error })
   }
 }
 

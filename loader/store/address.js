@@ -9,8 +9,9 @@ const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
 /**
  * Takes a database URL apart. What is shown (`url`) never holds a password.
  * @param {string} url
+ * @param {{ambient?: boolean}} [options] ambient: a URL without a name is opened with that of the environment, unless false
  */
-export function parseDatabaseUrl (url) {
+export function parseDatabaseUrl (url, { ambient = true } = {}) {
   let parsed, at, db
   try {
     parsed = new URL(url)
@@ -23,7 +24,7 @@ export function parseDatabaseUrl (url) {
   }
   if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
   const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
-  const user = parsed.username || process.env.COUCHDB_USER
+  const user = parsed.username || (ambient && process.env.COUCHDB_USER)
   const password = parsed.username ? parsed.password : encodeURIComponent(process.env.COUCHDB_PASSWORD ?? '')
   const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
   return {

@@ -33,10 +33,10 @@ export class Couch {
 
   /**
    * @param {string} url of a database, may hold a name and password
-   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void}} [options]
+   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void, ambient?: boolean}} [options] ambient: see parseDatabaseUrl
    */
   constructor (url, options = {}) {
-    const parsed = parseDatabaseUrl(url)
+    const parsed = parseDatabaseUrl(url, options)
     this.db = parsed.db
     this.url = parsed.url
     this.serverUrl = parsed.serverUrl

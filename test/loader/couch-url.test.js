@@ -33,6 +33,8 @@ describe('a database URL', () => {
     assert.equal(parseDatabaseUrl('http://h/tiles').authorised, 'http://me%40home:p%3Aw%2Fd@h')
     assert.equal(parseDatabaseUrl('http://a:b@h/tiles').authorised, 'http://a:b@h')
     assert.equal(parseDatabaseUrl('http://h/tiles').url, 'http://h/tiles')
+    assert.equal(parseDatabaseUrl('http://h/tiles', { ambient: false }).authorised, 'http://h', 'unless it is somebody else\'s')
+    assert.equal(parseDatabaseUrl('http://a:b@h/tiles', { ambient: false }).authorised, 'http://a:b@h')
   })
 
   it('is refused when it names no database, or one that CouchDB would refuse', () => {

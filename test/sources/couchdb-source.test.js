@@ -109,7 +109,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     await put(grid().slice(0, 3))
     await assert.rejects(open('{z}/{x}/{y}'), { code: 'SOURCE_UNREADABLE', message: /called like \{z\}\/\{x\}\/\{y\}: they are called "webmercator-4-0-0", "webmercator-4-0-1"/ })
     await assert.rejects(open('{z}/{x}'), { code: 'BAD_OPTION' })
-    await assert.rejects(openSource(await backend.database(), { idTemplate: TEMPLATE }), { code: 'DATABASE_NOT_FOUND' })
+    await assert.rejects(openSource(await backend.database(), { idTemplate: TEMPLATE }), { code: 'SOURCE_NOT_FOUND' })
   })
 
   it('refuses to mix two grids, and takes the one that is named', async () => {

@@ -144,7 +144,7 @@ onEachStore('another store as a source', backend => {
     await assert.rejects(openSource(url, { from: { layer: 'nothere', time: '2021' } }), { code: 'LAYER_NOT_FOUND' })
     assert.equal((await openSource(url, { from: { layer: 'other', time: '2021' } })).time, T1, 'which has no document')
     await assert.rejects(openSource(url, { from: { layer: 'osm', time: 'soon' } }), { code: 'BAD_TIME' })
-    await assert.rejects(openSource(await backend.database(), { from: { layer: 'osm' } }), { code: 'DATABASE_NOT_FOUND' })
+    await assert.rejects(openSource(await backend.database(), { from: { layer: 'osm' } }), { code: 'SOURCE_NOT_FOUND' })
     const foreign = new Couch(await backend.database())
     await foreign.request({ method: 'PUT' })
     await foreign.put({ _id: 'webmercator-3-1-2' })

@@ -1,0 +1,44 @@
+// A database that tiles are loaded from. It may be anybody's: the name and password of the environment are for the server
+// that is loaded into, and go nowhere else.
+import { TilecouchError } from '../../core/index.js'
+import { Couch } from '../store/couch.js'
+import { Store } from '../store/index.js'
+
+const FIRST = { retries: 2 } // an address that was mistyped is told at once; later on a server that is restarted is waited for
+
+/**
+ * @typedef {object} Reaching
+ * @property {string} [home] address of the database that is loaded into
+ * @property {AbortSignal} [signal]
+ */
+
+/** @param {string} name @param {Reaching} options */
+export async function openDatabase (name, options) {
+  return new Couch(name, await reach(name, options))
+}
+
+/** @param {string} name @param {Reaching} options */
+export async function openStore (name, options) {
+  const settings = await reach(name, options)
+  try {
+    return await Store.open(name, settings)
+  } catch (error) {
+    if (error.code !== 'NOT_A_STORE') throw error
+    const why = `it is no store of tilecouch, and holds documents such as ${JSON.stringify(error.details.value)}; when they are tiles, say how they are called with --id-template`
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why }, { cause: error })
+  }
+}
+
+/** @param {string} name @param {Reaching} options */
+async function reach (name, { home, signal }) {
+  const ambient = home === undefined || originOf(home) === originOf(name)
+  try {
+    await new Couch(name, { ...FIRST, ambient }).request({ path: '', signal })
+  } catch (error) {
+    if (error.code === 'DATABASE_NOT_FOUND') throw new TilecouchError('SOURCE_NOT_FOUND', { value: name }, { cause: error })
+    throw error
+  }
+  return { ambient }
+}
+
+const originOf = url => URL.canParse(url) ? new URL(url).origin : undefined
