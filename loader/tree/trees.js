@@ -96,15 +96,12 @@ export class Trees {
   /** Those periods after whose last edition nothing changed but by editions that are still being loaded. */
   async #right (periods) {
     const { layer } = this.paths
-    const rows = await this.store.couch.queries(BY_TIME, periods.map(period => ({
-      startkey: [layer, addSeconds(period.time, 1)],
-      endkey: [layer, period.end, AFTER],
-      group_level: 2,
-      limit: this.#editions.size + 1
-    })))
-    return new Map(periods.flatMap((period, at) => (
-      rows[at].every(({ key }) => this.#editions.has(key[1])) ? [[period.name, period]] : []
+    const open = periods.filter(({ time, end }) => time < end) // CouchDB refuses a range in which nothing can be
+    const rows = await this.store.couch.queries(BY_TIME, open.map(({ time, end }) => (
+      { startkey: [layer, addSeconds(time, 1)], endkey: [layer, end, AFTER], group_level: 2, limit: this.#editions.size + 1 }
     )))
+    const spoilt = new Set(open.filter((_, at) => !rows[at].every(({ key }) => this.#editions.has(key[1]))))
+    return new Map(periods.filter(period => !spoilt.has(period)).map(period => [period.name, period]))
   }
 
   /** Out of sight at once; what lies there is removed meanwhile, or when the next process starts. */

@@ -1,0 +1,107 @@
+// After any loads, in any order, every tree is what the store says: now, for each edition and for each period.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import fc from 'fast-check'
+import { Store, publish } from '../../loader/index.js'
+import { exportTree } from '../../loader/tree/index.js'
+import { until } from '../../bench/wait.js'
+import { onEachStore } from '../support/backends.js'
+import { checkTidy, checkTrees, edition, tile, treesIn } from './helpers.js'
+
+const RUNS = +(process.env.TILECOUCH_FUZZ_RUNS ?? 4)
+const SEED = +(process.env.TILECOUCH_SEED ?? 5)
+
+const times = ['1912-04-15T00:00:00Z', '2021-12-31T23:59:59Z', '2022-01-01T00:00:00Z', '2022-03-01T00:00:00Z', '2022-03-01T12:00:00Z', '2022-03-31T23:59:59Z', '2023-01-01T00:00:00Z', '2023-07-01T00:00:00Z']
+const places = fc.record({ x: fc.integer({ min: 0, max: 12 }), y: fc.constantFrom(0, 1, 2, 9, 10, 11), seed: fc.option(fc.integer({ min: 0, max: 9 }), { freq: 4 }) })
+const tiles = fc.uniqueArray(places, { minLength: 1, maxLength: 12, selector: ({ x, y }) => `${x}/${y}` })
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('edition'), time: fc.constantFrom(...times), tiles, finished: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('tiles'), time: fc.constantFrom(...times, '2022-05-05T05:05:05Z', '2024-01-01T00:00:00Z'), tiles }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete'), pick: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove edition'), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('export') }) }
+)
+
+async function perform (store, { kind, time, tiles: some, finished, pick }) {
+  const versions = some?.map(({ x, y, seed }) => tile(x, y, time, seed))
+  if (kind === 'edition') {
+    // what is taken already at this time stays: the model is what the store says in the end
+    await store.putEdition('osm', time, { started: time, finished: undefined })
+    await store.write(versions)
+    if (finished) await store.putEdition('osm', time, { finished: time })
+  }
+  if (kind === 'tiles') await store.write(versions)
+  if (kind === 'delete' || kind === 'remove edition') {
+    const prefix = kind === 'delete' ? 'osm:' : 'edition:osm@'
+    const { rows } = await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}\ufff0` } })
+    const { id, value } = rows[pick % rows.length] ?? {}
+    if (id) await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: value.rev } })
+  }
+}
+
+/** The trees that are due, and those links that no version of no edition spoils. */
+async function checkPlan (store, folder) {
+  const editions = await store.editions('osm')
+  const { trees, links } = treesIn(folder)
+  for (const { time, finished } of editions) if (finished) assert.ok(trees.includes(time), `a tree for ${time}`)
+  for (const time of trees) assert.ok(time === '' || editions.some(edition_ => edition_.time === time), `no tree for ${time}`)
+  for (const time of trees.filter(Boolean)) {
+    const spoilt = (await store.times('osm')).some(({ time: other }) => other > time && other.startsWith(time.slice(0, 4)) && !editions.some(one => one.time === other))
+    if (!spoilt) assert.ok(links.includes(time.slice(0, 4)), `a link for ${time.slice(0, 4)}`)
+  }
+}
+
+/** What a period shows is the store's answer once every edition in it is finished. */
+const finishAll = async store => {
+  for (const { time, finished } of await store.editions('osm')) if (!finished) await store.putEdition('osm', time, { finished: time })
+}
+
+onEachStore('trees after random loads', backend => {
+  for (const follow of [false, true]) {
+    it(`are what the store says, ${follow ? 'while they follow' : 'run by run'}`, async function () {
+      this.timeout(300000)
+      await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async steps => {
+        const dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-model-'))
+        const url = await backend.database()
+        const store = await Store.create(url)
+        await store.defineLayer('osm', { format: 'png' })
+        await publish(store)
+        await edition(store, [tile(0, 0, times[3], 1)])
+        const stop = new AbortController()
+        let following
+        try {
+          if (follow) {
+            const states = []
+            following = exportTree(store, 'osm', dir, { follow, signal: stop.signal, onState: ({ state }) => states.push(state), limits: { gather: 5 } })
+            following.catch(() => {})
+            await until(() => states.includes('following'))
+          }
+          for (const one of steps) {
+            if (one.kind !== 'export') await perform(store, one)
+            else if (!follow) await exportTree(store, 'osm', dir)
+          }
+          await finishAll(store)
+          if (!follow) await exportTree(store, 'osm', dir)
+          const check = async () => {
+            await checkTrees(url, dir)
+            await checkPlan(store, dir)
+          }
+          if (follow) {
+            let error
+            await until(() => check().then(() => true, met => { error = met }), { every: 100, timeout: 20000 }).catch(() => { throw error })
+            stop.abort()
+            await following
+          } else await check()
+          checkTidy(dir)
+        } finally {
+          stop.abort()
+          await following?.catch(() => {})
+          await store.destroy()
+          rmSync(dir, { recursive: true, force: true })
+        }
+      }), { numRuns: RUNS, seed: SEED, endOnFailure: follow })
+    })
+  }
+})
