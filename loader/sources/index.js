@@ -99,7 +99,7 @@ export async function openSource (name, { bbox, polygon, area, zooms, scheme, ..
   const own = { ...options, area, zooms, scheme, selected: selectorOf(area, zooms) }
   const url = urlOf(name)
   const kind = url ? urlKinds.find(candidate => candidate.recognisesUrl(url, own)) : await kindOf(name)
-  if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
+  if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name, ...(url && /\.\w+$/.test(url.pathname) && { why: 'of files only PMTiles are read where they lie; fetch others first' }) })
   return kind.open(name, own)
 }
 
