@@ -68,9 +68,9 @@ export class Keeper {
     this.onState = onState
   }
 
-  /** Whether everything was right at some moment. */
+  /** Whether everything that is shown was right at some moment; there may be more to come. */
   get isWhole () {
-    return this.#whole && !this.#scan
+    return this.#whole
   }
 
   /** @param {{follow: boolean, adopted: boolean}} options adopted: files are there, and nothing that says of which store */

@@ -1,0 +1,195 @@
+// Trees that follow the store.
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { Store, publish } from '../../loader/index.js'
+import { exportTree } from '../../loader/tree/index.js'
+import { until } from '../../bench/wait.js'
+import { startFront } from '../client/support/front.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { png, square } from '../support/tiles.js'
+import { checkTidy, checkTrees, edition, isThere, linkOf, tile, treeOf, treesIn } from './helpers.js'
+import { Watcher } from './watcher.js'
+
+const [T1, T2, T3, T4] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z', '2024-01-01T00:00:00Z']
+
+onEachStore('trees that follow', backend => {
+  const folder = useFolder()
+  let url, store, stop, states, following, through
+  const to = () => path.join(folder.dir, 'tiles')
+  const file = (name, time) => path.join(treeOf(to(), time), name)
+  const shows = (name, seed, time) => until(() => isThere(file(name, time)) && readFileSync(file(name, time)).equals(png(seed)), { what: `${name} of ${time ?? 'now'} to be ${seed}`, every: 5 })
+  const settles = async () => {
+    let error
+    const right = () => checkTrees(url, to()).then(() => true, met => { error = met })
+    await until(right, { every: 50, timeout: 20000 }).catch(() => { throw error })
+  }
+
+  async function follow (options = {}) {
+    stop = new AbortController()
+    states = []
+    following = exportTree(through ?? store, 'osm', to(), { follow: true, signal: stop.signal, onState: state => states.push(state), ...options })
+    following.catch(() => {})
+    await until(() => states.some(({ state }) => state === 'following'), { what: 'following' })
+  }
+  async function end () {
+    stop?.abort()
+    const summary = await following
+    following = undefined
+    return summary
+  }
+
+  beforeEach(async () => {
+    through = undefined
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', { format: 'png' })
+    await publish(store)
+    await edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y }))
+  })
+  afterEach(async () => {
+    stop?.abort()
+    await following?.catch(() => {})
+    await store.destroy().catch(() => {})
+  })
+
+  it('show a change within about a second, and remove what is gone', async () => {
+    await follow()
+    const started = performance.now()
+    await store.write([tile(1, 1, T2, 300), tile(2, 2, T2, null)])
+    await shows('5/1/1.png', 300)
+    assert.ok(performance.now() - started < 2000, `${performance.now() - started} ms`)
+    await until(() => !isThere(file('5/2/2.png')))
+    assert.ok(isThere(file('5/2/2.png', T1)))
+    await edition(store, [tile(9, 9, T2, 301)])
+    await until(() => treesIn(to()).trees.includes(T2))
+    await settles()
+    await store.write([tile(9, 9, T3, null)])
+    await until(() => !isThere(file('5/9')), { what: 'the empty folder to go' })
+    await end()
+    checkTidy(to())
+  })
+
+  it('have a new edition when it is finished, not before, and as a whole', async () => {
+    await follow()
+    await edition(store, square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? x * 6 + y : 100 + x }), { finished: false })
+    await shows('5/5/0.png', 105)
+    assert.deepEqual(treesIn(to()).trees, ['', T1])
+    await store.putEdition('osm', T2, { finished: T2 })
+    await until(() => isThere(treeOf(to(), T2)), { every: 1 })
+    assert.ok(square({ layer: 'osm', time: T2, side: 6, seed: () => 1 }).every(({ x, y }) => isThere(file(`5/${x}/${y}.png`, T2))), 'it appeared whole')
+    await settles()
+    assert.equal(statSync(file('5/1/1.png', T2)).ino, statSync(file('5/1/1.png', T1)).ino)
+  })
+
+  it('change in the past when something is loaded there', async () => {
+    await edition(store, [tile(1, 1, T4, 400)])
+    await follow()
+    await edition(store, [tile(1, 1, T2, 200), tile(3, 3, T2, null)])
+    await until(() => treesIn(to()).trees.includes(T2))
+    await settles()
+    await edition(store, [tile(1, 1, T3, 201), tile(3, 3, T3, 202)])
+    await until(() => treesIn(to()).trees.includes(T3))
+    await settles()
+    assert.deepEqual([linkOf(to(), '2022'), linkOf(to(), '2023'), linkOf(to(), '2024')], [`osm@${T1}`, `osm@${T3}`, `osm@${T4}`])
+    await shows('5/1/1.png', 201, T3)
+    await shows('5/1/1.png', 400)
+    const tree = statSync(file('5/2/2.png', T3)).ino
+    assert.equal(tree, statSync(file('5/2/2.png')).ino)
+  })
+
+  it('lose what is deleted from the store: a head, a past version, an edition', async () => {
+    await edition(store, [tile(1, 1, T2, 200), tile(2, 2, T2, 201)])
+    await follow()
+    const remove = async id => {
+      const { _rev: rev } = await store.couch.get(id)
+      await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev } })
+    }
+    await remove('osm:5:1:1')
+    await until(() => !isThere(file('5/1/1.png')))
+    await remove(`osm:5:2:2@${T1}`)
+    await until(() => !isThere(file('5/2/2.png', T1)))
+    await remove(`edition:osm@${T2}`)
+    await until(() => !isThere(treeOf(to(), T2)) && !treesIn(to()).links.includes('2023'))
+    await settles()
+  })
+
+  it('go on where they were, with what happened while nobody followed', async () => {
+    await follow()
+    await end()
+    await edition(store, [tile(1, 1, T2, 200)])
+    await store.write([tile(2, 2, T2, 201)])
+    await follow()
+    await shows('5/2/2.png', 201)
+    await until(() => treesIn(to()).trees.includes(T2))
+    const { tiles } = await end()
+    assert.ok(tiles <= 2 + 36, `${tiles}: changed, and once for the new tree`)
+    await checkTrees(url, to())
+  })
+
+  it('wait for a store that is away, and say so once', async () => {
+    const front = await startFront(url)
+    try {
+      const seen = new URL(front.url)
+      const { username, password } = new URL(url)
+      through = await Store.open(Object.assign(seen, { username, password }).href, { retries: 0 })
+      await follow()
+      const port = +seen.port
+      await front.stop()
+      await until(() => states.at(-1).state === 'away')
+      await edition(store, [tile(1, 1, T2, 200)])
+      await front.restart(port)
+      await shows('5/1/1.png', 200)
+      await until(() => states.at(-1).state === 'following')
+      await settles()
+      assert.deepEqual(states.map(({ state, error }) => error ?? state).filter(state => state !== 'comparing'), ['following', 'UNREACHABLE', 'following'])
+      await end()
+    } finally {
+      await front.close().catch(() => {})
+    }
+  })
+
+  it('keep what they have when the database is dropped, and become the next one when its layer is there', async () => {
+    await follow()
+    const { created } = await store.couch.get('tilecouch')
+    await store.destroy()
+    await until(() => states.at(-1).state === 'away')
+    assert.ok(isThere(file('5/1/1.png')))
+    await until(() => new Date().toISOString().slice(0, 19) + 'Z' > created, { what: 'another second' })
+    store = await Store.create(url)
+    await publish(store)
+    await until(() => states.at(-1).error === 'LAYER_NOT_FOUND', { what: 'the layer to be missed' })
+    assert.ok(isThere(file('5/1/1.png')))
+    await store.defineLayer('osm', { format: 'png' })
+    await edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x === y ? undefined : 500 + x * 6 + y }))
+    await shows('5/1/2.png', 508)
+    await settles()
+    assert.ok(!isThere(file('5/1/1.png')))
+  })
+
+  it('compare everything when there is more to remember than they may', async () => {
+    await follow({ mostChanges: 5, limits: { gather: 300 } })
+    await store.write(square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? 600 + x * 6 + y : null }))
+    await shows('5/5/5.png', 635)
+    await settles()
+    assert.ok(states.some(({ state }) => state === 'comparing'))
+  })
+
+  it('are never seen cut off, mixed or older than before, whatever is loaded meanwhile', async () => {
+    const editions = [T2, T3, T4].map((time, at) => square({ layer: 'osm', time, side: 6, seed: (x, y) => (x * y + at) % 3 ? 1000 * (at + 1) + x * 6 + y : undefined }))
+    const watcher = new Watcher(to())
+    watcher.expect(square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y }))
+    for (const tiles of editions) watcher.expect(tiles)
+    watcher.start()
+    await follow({ limits: { gather: 10 } })
+    for (const tiles of editions) {
+      for (let at = 0; at < tiles.length; at += 5) await store.write(tiles.slice(at, at + 5))
+      await edition(store, tiles)
+    }
+    await settles()
+    await watcher.stop()
+    assert.ok(watcher.reads > 100, `${watcher.reads}`)
+    assert.ok(watcher.changed.size > 0)
+  })
+})

@@ -1,0 +1,83 @@
+// Somebody who reads the files of a tree all the while, as a web server does: each is always exactly one of the versions that
+// were ever loaded of its tile, and an address never shows an older one than it did before.
+import assert from 'node:assert/strict'
+import { open, readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { setImmediate as breathe } from 'node:timers/promises'
+
+export class Watcher {
+  reads = 0
+  /** @type {Set<string>} addresses seen with more than one version */
+  changed = new Set()
+  #versions = new Map()
+  #shown = new Map()
+  #stopped = false
+  /** @type {Promise<void>} */
+  #running
+
+  /** @param {string} folder @param {string} [layer] */
+  constructor (folder, layer = 'osm') {
+    this.folder = folder
+    this.layer = layer
+  }
+
+  /** To be told before it is loaded. @param {{z: number, x: number, y: number, time: string, bytes?: Buffer}[]} versions */
+  expect (versions) {
+    for (const { z, x, y, time, bytes } of versions) {
+      if (!bytes) continue
+      const key = `${z}/${x}/${y}`
+      if (!this.#versions.has(key)) this.#versions.set(key, new Map())
+      this.#versions.get(key).set(bytes.toString('latin1'), time)
+    }
+  }
+
+  start () {
+    this.#running = this.#watch()
+    this.#running.catch(() => {})
+    return this
+  }
+
+  /** Throws what it has seen wrong. */
+  async stop () {
+    this.#stopped = true
+    await this.#running
+  }
+
+  async #watch () {
+    while (!this.#stopped) {
+      const names = (await readdir(this.folder).catch(() => [])).filter(name => name === this.layer || name.startsWith(`${this.layer}@`))
+      for (const name of names) {
+        for (const key of this.#versions.keys()) {
+          if (this.#stopped) return
+          await this.#look(name, key)
+        }
+      }
+      await breathe()
+    }
+  }
+
+  async #look (name, key) {
+    let handle
+    try {
+      handle = await open(path.join(this.folder, name, `${key}.png`))
+    } catch (error) {
+      assert.ok(['ENOENT', 'ENOTDIR'].includes(error.code), error.code)
+      return
+    }
+    try {
+      const bytes = await handle.readFile()
+      const { mtimeMs } = await handle.stat()
+      const address = `${name}/${key}`
+      const time = this.#versions.get(key).get(bytes.toString('latin1'))
+      assert.ok(time, `${address} is a version that was loaded, whole (${bytes.length} bytes)`)
+      assert.equal(mtimeMs, Date.parse(time), `${address} carries its time`)
+      const before = this.#shown.get(address)
+      assert.ok(before === undefined || before <= time, `${address} went back from ${before} to ${time}`)
+      if (before !== undefined && before !== time) this.changed.add(address)
+      this.#shown.set(address, time)
+      this.reads++
+    } finally {
+      await handle.close()
+    }
+  }
+}
