@@ -1,7 +1,7 @@
 // tilecouch export
 import { TilecouchError, checkLayer, endOf, formatReference, parseReference } from '../../core/index.js'
 import { exportLayer } from '../export/index.js'
-import { exportHistory } from '../export/history.js'
+import { exportHistory, targetAt } from '../export/history.js'
 import { formatOf } from '../export/target.js'
 import { schemes } from '../sources/index.js'
 import { retryDefaults } from '../store/couch.js'
@@ -9,6 +9,8 @@ import { withStore } from './connect.js'
 import { areaIfAny, zoomsOf } from './options.js'
 import { bytes, count, duration, plural, table } from './output.js'
 import { ProgressLine } from './progress.js'
+
+const SOME_TIME = '2000-01-01T00:00:00Z' // to see what the names of a history are
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addExportCommand (program, run) {
@@ -59,9 +61,9 @@ async function exportCommand (context, options, reference, target) {
   const { history, scheme = 'xyz', cache, force } = options
   if (history && time !== undefined) throw new TilecouchError('BAD_OPTION', { option: '--history', value: reference, why: 'name the layer without a time' })
   if (!schemes.includes(scheme)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme })
-  const format = history ? options.format : await formatOf(target, options.format)
-  if (scheme === 'tms' && format && !['folder', 'zip'].includes(format)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme, why: `${format} has rows of its own` })
-  if (cache && format && format !== 'mbtiles') throw new TilecouchError('BAD_OPTION', { option: '--cache', value: format, why: 'it is for MBTiles' })
+  const format = await formatOf(history ? targetAt(target, SOME_TIME) : target, options.format)
+  if (scheme === 'tms' && !['folder', 'zip'].includes(format)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme, why: `${format} has rows of its own` })
+  if (cache && format !== 'mbtiles') throw new TilecouchError('BAD_OPTION', { option: '--cache', value: format, why: 'it is for MBTiles' })
   const all = { ...settings, scheme, format: options.format, cache, force, permission: options.iHavePermission }
   if (history) return withPatience(context, options, store => writeHistory(context, store, checkLayer(layer), target, all))
   const when = time === undefined ? undefined : endOf(time)
@@ -96,7 +98,7 @@ function report (output, summary, title, { scheme }) {
     `${title} -> ${target}: ${plural(tiles, 'tile')}${minzoom === undefined ? '' : ` of zoom ${minzoom === maxzoom ? minzoom : `${minzoom}-${maxzoom}`}`} in ${duration(seconds)} (${count(Math.round(written / seconds))}/s)`,
     `  ${bytes(summary.bytes)} of tiles: ${count(written)} written${kept ? `, ${count(kept)} there already` : ''}`
   ]
-  if (removed) lines.push(`  ${count(removed)} files removed: their tiles are no more`)
+  if (removed) lines.push(`  ${plural(removed, 'file')} removed that ${removed === 1 ? 'is' : 'are'} no more in the layer`)
   if (missing) lines.push(`  ${count(missing)} not written: they were deleted from the store meanwhile`)
   if (size !== undefined && format !== 'folder') lines.push(`  The file has ${bytes(size)}${distinct !== undefined && distinct < tiles ? `: ${count(distinct)} different images, each in it once` : ''}`)
   if (size !== undefined && format === 'folder') lines.push(`  Rows count from the ${scheme === 'tms' ? 'south (TMS)' : 'north (XYZ)'}; the time of each file is the time of its tile`)

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { createProgram } from '../../loader/cli/program.js'
+import { memory } from '../loader/helpers.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { assertSame, contentsOf, expected, useLayer } from './helpers.js'
+
+async function run (...argv) {
+  const streams = { stdout: memory(), stderr: memory() }
+  const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
+  const code = await start(argv)
+  return { code, out: streams.stdout.text, err: streams.stderr.text }
+}
+
+onEachStore('tilecouch export', backend => {
+  const folder = useFolder()
+  const context = useLayer(backend)
+  const at = name => path.join(folder.dir, name)
+  const go = (...argv) => run('export', ...argv, '--db', context.url)
+
+  it('says in plain words what was written', async () => {
+    const { code, out, err } = await go('osm@2022', at('out.mbtiles'), '-z', '0-3')
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, /^osm@2022 -> .*out\.mbtiles: \d+ tiles of zoom \d-3 in \d+:\d\d \([\d,]+\/s\)\n {2}[\d.]+ kB of tiles: \d+ written\n {2}The file has [\d.]+ kB: \d+ different images, each in it once\n$/)
+    const folderRun = await go('osm', at('out'), '--scheme', 'tms')
+    assert.match(folderRun.out, /Rows count from the south \(TMS\)/)
+    assertSame(await contentsOf(at('out'), { tms: true }), expected())
+    assert.match((await go('osm', at('out'), '--scheme', 'tms')).out, /: 0 written, \d+ there already\n/)
+    assert.match((await go('osm@2021', at('out'), '--scheme', 'tms')).out, /files? removed/)
+  })
+
+  it('says it to programs as one object', async () => {
+    const { code, out, err } = await go('osm', at('out.zip'), '--json', '--bbox', '-180,0,0,85')
+    assert.deepEqual([code, err], [0, ''])
+    const { layer, target, format, tiles, written, kept, missing, removed, size, types, seconds, minzoom, maxzoom, bounds } = JSON.parse(out)
+    assert.deepEqual([layer, target, format, kept, missing, removed, types], ['osm', at('out.zip'), 'zip', 0, 0, 0, { 'image/png': tiles }])
+    assert.ok(written === tiles && size > 0 && seconds >= 0 && minzoom >= 0 && maxzoom === 5 && bounds.length === 4)
+  })
+
+  it('writes a history, and leaves what is there already', async () => {
+    const { code, out, err } = await go('osm', at('h-{time}.pmtiles'), '--history')
+    assert.equal(code, 0, err)
+    assert.match(err, /osm@2022-06-01T12:30:00Z -> .*h-2022-06-01T123000Z\.pmtiles \(2 of 3\)\n/)
+    assert.match(out, /^osm: 3 editions in .*\n {2}target +tiles +written +there already +size\n/)
+    assert.deepEqual(readdirSync(folder.dir), ['h-2021-05-01.pmtiles', 'h-2022-06-01T123000Z.pmtiles', 'h-2023-07-01.pmtiles'])
+    const again = await go('osm', at('h-{time}.pmtiles'), '--history', '--json')
+    assert.deepEqual([JSON.parse(again.out).exports, JSON.parse(again.out).skipped.length, again.err], [[], 3, ''])
+  })
+
+  it('does not replace a file unless it is told to', async () => {
+    await go('osm', at('out.mbtiles'))
+    const { code, err } = await go('osm@2021', at('out.mbtiles'))
+    assert.equal(code, 1)
+    assert.match(err, /is there already \[TARGET_EXISTS\]\n.*--force/)
+    assertSame(await contentsOf(at('out.mbtiles')), expected())
+    assert.equal((await go('osm@2021', at('out.mbtiles'), '--force')).code, 0)
+    assertSame(await contentsOf(at('out.mbtiles')), expected('2021'))
+  })
+
+  const bad = {
+    'osm out.png': 'TARGET_UNKNOWN',
+    'osm out.tar.gz': 'TARGET_UNKNOWN',
+    'Osm out': 'BAD_LAYER',
+    'osm@ out': 'BAD_TIME',
+    'osm@2024-13 out': 'BAD_TIME',
+    'osm out --format tar': 'BAD_OPTION',
+    'osm out --scheme wms': 'BAD_OPTION',
+    'osm out.mbtiles --scheme tms': 'BAD_OPTION',
+    'osm out.pmtiles --cache': 'BAD_OPTION',
+    'osm@2024 out.zip --history': 'BAD_OPTION',
+    'osm out --follow': 'BAD_OPTION',
+    'osm out --nginx x.conf': 'BAD_OPTION',
+    'osm out --zoom 9-1': 'BAD_ZOOM',
+    'osm out --bbox 1,2': 'BAD_BBOX',
+    'osm out --polygon nothing.geojson': 'SOURCE_NOT_FOUND',
+    'other out': 'LAYER_NOT_FOUND',
+    'osm out --zoom 4': 'NOTHING_TO_EXPORT',
+    'osm@2020 out.zip': 'NOTHING_TO_EXPORT'
+  }
+  for (const [line, wanted] of Object.entries(bad)) {
+    it(`refuses: ${line}`, async () => {
+      const [layer, target, ...more] = line.split(' ')
+      const { code, out, err } = await go(layer, at(target), ...more)
+      assert.equal(code, 1)
+      assert.match(err, new RegExp(`^tilecouch: .*\\[${wanted}\\]\\n`))
+      assert.equal(out, '')
+      assert.ok(!existsSync(at(target)))
+    })
+  }
+
+  it('asks for both a layer and a target', async () => {
+    for (const argv of [[], ['osm']]) assert.equal((await run('export', ...argv)).code, 2)
+  })
+})
