@@ -95,6 +95,7 @@ async function sourceOf ({ output }, options, [name], layer) {
     name: upstream?.url ?? name,
     layer,
     from,
+    home: await resolveDatabase(options.db) ?? '', // the embedded store has no names and passwords
     idTemplate: options.idTemplate,
     upstream,
     rate: rateOf(options.rate),
@@ -121,7 +122,7 @@ async function loadOne (context, options, { settings, opening, name }) {
   let source = name === undefined ? undefined : await openShown(output, name, opening) // what is wrong with it is said before anything is made
   try {
     return await filled(context, options, async (store, url) => {
-      source ??= await openSource(url, opening)
+      source ??= await openSource(url, { ...opening, home: url })
       await announceSource(output, store, source, settings.layer)
       const progress = new Progress(output, source)
       const started = performance.now()

@@ -8,7 +8,7 @@ const FIRST = { retries: 2 } // an address that was mistyped is told at once; la
 
 /**
  * @typedef {object} Reaching
- * @property {string} [home] address of the database that is loaded into
+ * @property {string} [home] address of the database that is loaded into; empty when it is not known yet
  * @property {AbortSignal} [signal]
  */
 

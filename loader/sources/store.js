@@ -1,5 +1,6 @@
 // Another tilecouch store, or the same one: a layer as it is, or as it was at a time.
 import { TilecouchError, endOf, formatReference } from '../../core/index.js'
+import { parseDatabaseUrl } from '../store/address.js'
 import { readListed } from '../store/fetch.js'
 import { readAhead } from './ahead.js'
 import { openStore } from './database.js'
@@ -22,7 +23,8 @@ export async function open (name, { from, layer: into, area, zooms, home, signal
   const wanted = { time, area, zooms, signal }
 
   return {
-    name: `${formatReference(layer, time)} of ${store.url}`,
+    // where an embedded store is found differs from run to run, and what was stopped is known again by its name
+    name: `${formatReference(layer, time)}${home && isSame(home, name) ? '' : ` of ${store.url}`}`,
     fields,
     ...(time !== undefined && last && { time: last }),
     ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
@@ -32,6 +34,8 @@ export async function open (name, { from, layer: into, area, zooms, home, signal
     close () {}
   }
 }
+
+const isSame = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
 
 /** What the layer says of itself, and the last time at which anything changed before the one that is asked for. */
 async function describe (store, layer, time) {

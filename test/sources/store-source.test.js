@@ -133,6 +133,7 @@ onEachStore('another store as a source', backend => {
 
   it('may be the very store that is loaded into: what was then becomes what is now', async () => {
     const source = await openSource(url, { from: { layer: 'osm', time: '2021' } })
+    assert.equal((await openSource(url, { from: { layer: 'osm', time: '2021' }, home: url })).name, 'osm@2021', 'by whatever address')
     const { advanced, unchanged, failed } = await load(origin, source, { layer: 'osm', time: '2024' })
     assert.deepEqual([advanced, unchanged, failed], [36, 108, 0])
     sameTiles(await collect(await openSource(url, { from: { layer: 'osm' } })), byId(shown(T1)))
