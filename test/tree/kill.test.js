@@ -1,0 +1,126 @@
+// Whatever is killed when: who follows, or the store. In the end the trees are what the store says, and nobody who read them
+// all the while saw anything but whole versions in their order. TILECOUCH_KILL_ROUNDS makes it a long run.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Store, publish } from '../../loader/index.js'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { random } from '../../bench/tiles.js'
+import { end, until } from '../../bench/wait.js'
+import { startEmbeddedProcess } from '../support/embedded-process.js'
+import { useFolder } from '../support/folder.js'
+import { square } from '../support/tiles.js'
+import { checkTrees, edition } from './helpers.js'
+import { Watcher } from './watcher.js'
+
+const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 4)
+const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SIDE = 12
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+const time = at => `20${String(10 + at)}-01-01T00:00:00Z`
+
+const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
+
+for (const [kind, start] of Object.entries(kinds)) {
+  const suite = start ? describe : describe.skip
+  suite(`killing who follows a ${kind} store (seed ${SEED})`, () => {
+    const folder = useFolder()
+    const next = random(SEED)
+    let server
+    before(async function () {
+      this.timeout(60000)
+      server = await start()
+    })
+    after(() => server?.close())
+
+    for (const victim of ['follower', 'store']) {
+      it(`leaves trees that are right when the ${victim} is killed again and again`, async function () {
+        this.timeout(180000)
+        const url = `${server.url}/kill_${victim}`
+        const store = await Store.create(url)
+        await store.defineLayer('osm', { format: 'png' })
+        await publish(store)
+        const to = path.join(folder.dir, 'tiles')
+        const editions = Array.from({ length: ROUNDS + 1 }, (_, at) => square({
+          layer: 'osm', time: time(at), side: SIDE, seed: (x, y) => !at ? x * SIDE + y : (x + y + at) % 4 ? undefined : (x + at) % 7 ? 1000 * at + x * SIDE + y : null
+        }))
+        const watcher = new Watcher(to)
+        for (const tiles of editions) watcher.expect(tiles)
+        watcher.start()
+        await edition(store, editions[0])
+        let follower = run(to, url)
+        try {
+          for (const tiles of editions.slice(1)) {
+            const loading = load(store, tiles)
+            loading.catch(() => {})
+            await follower.after(Math.floor(next() * 25))
+            if (victim === 'follower') {
+              await end(follower.child, 'SIGKILL')
+              follower = run(to, url)
+            } else {
+              await server.kill()
+              await server.start()
+            }
+            await loading
+          }
+          let error
+          await until(() => check(), { timeout: 60000, every: 200 }).catch(() => { throw error })
+          async function check () {
+            const { trees } = await checkTrees(url, to).catch(met => { error = met; return { trees: [] } })
+            return trees.length === editions.length + 1
+          }
+          await watcher.stop()
+          assert.ok(watcher.reads > 100 && watcher.changed.size > 10, `${watcher.reads} reads, ${watcher.changed.size} changes seen`)
+          await end(follower.child, 'SIGTERM')
+          assert.equal(follower.child.exitCode, 0, follower.errors())
+          assert.deepEqual(readdirSync(path.join(to, '.tilecouch')).sort(), ['osm', 'osm.json'])
+        } finally {
+          await watcher.stop().catch(() => {})
+          await end(follower.child, 'SIGKILL')
+          await store.destroy().catch(() => {})
+        }
+      })
+    }
+
+    /** In pieces, so that there is something to follow. */
+    async function load (store, tiles) {
+      await store.putEdition('osm', tiles[0].time, { started: tiles[0].time })
+      for (let at = 0; at < tiles.length; at += 6) await store.write(tiles.slice(at, at + 6))
+      await edition(store, tiles)
+    }
+
+    function run (to, url) {
+      const child = spawn(process.execPath, [bin, 'export', 'osm', to, '--tree', '--follow', '--json', '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] })
+      let [said, errors] = ['', '']
+      child.stdout.on('data', text => { said += text })
+      child.stderr.on('data', text => { errors += text })
+      return {
+        child,
+        errors: () => errors,
+        /** Resolves after so many changes of what is in the folder, or when the process follows. */
+        async after (changes) {
+          let seen = 0
+          let before = ''
+          await until(() => {
+            if (child.exitCode !== null) throw new Error(`the follower ended: ${errors}`)
+            const now = look(to)
+            if (now !== before) seen++
+            before = now
+            return seen > changes || (said.includes('following') && seen > 2)
+          }, { every: 5, timeout: 60000, what: `${changes} changes` })
+        }
+      }
+    }
+  })
+}
+
+/** A text that is another one when something was written. */
+function look (to) {
+  try {
+    return readdirSync(path.join(to, '.tilecouch/osm/tmp')).join() + readdirSync(to).join() + readdirSync(path.join(to, 'osm/5')).map(x => readdirSync(path.join(to, 'osm/5', x)).length).join()
+  } catch {
+    return ''
+  }
+}
