@@ -30,7 +30,7 @@ export class Report {
    */
   add (code, where, why) {
     const { level } = faults[code]
-    const finding = { code, level, where, ...(why && { why: oneLine(why) }) }
+    const finding = { code, level, where: oneLine(where), ...(why && { why: oneLine(why) }) }
     if (level === 'fault') this.faults++
     else this.warnings++
     this.kinds[code] = (this.kinds[code] ?? 0) + 1

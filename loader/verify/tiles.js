@@ -8,6 +8,8 @@ export const tilesDefaults = {
   concurrency: 4 // tiles decoded at once: as many as libuv has threads
 }
 
+const USUAL = 256 // pixels
+
 /**
  * @typedef {object} Job
  * @property {string} where
@@ -20,7 +22,7 @@ export const tilesDefaults = {
  * @typedef {object} TileOptions
  * @property {import('./report.js').Report} report
  * @property {boolean} [decode]
- * @property {number} [tileSize] pixels; nothing: that of the first image
+ * @property {number} [tileSize] pixels; nothing: as the images show
  * @property {boolean} [unpacked] vector tiles need not be gzipped
  * @property {AbortSignal} [signal]
  * @property {(done: {tiles: number, bytes: number}) => void} [onTile]
@@ -33,16 +35,13 @@ export const tilesDefaults = {
  */
 export async function examineAll (jobs, { report, decode = true, tileSize, unpacked, signal, onTile }) {
   const done = { tiles: 0, bytes: 0, decoded: 0, types: /** @type {Record<string, number>} */ ({}) }
-  let usual = tileSize
+  const sizes = new Sizes(tileSize)
   const examined = pMapIterable(jobs, job => examineJob(job, { decode, tileSize, unpacked }), { concurrency: tilesDefaults.concurrency })
   for await (const { where, missing, size, type, width, height, problems } of examined) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (missing) continue
     report.addAll(where, problems)
-    if (width) {
-      const expected = usual ??= width
-      if (width !== height || (width !== expected && width !== 2 * expected)) report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${expected} x ${expected}`)
-    }
+    if (width && !sizes.isUsual(width, height)) report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${sizes.expected} x ${sizes.expected}`)
     done.tiles++
     done.bytes += size
     if (type) done.types[type] = (done.types[type] ?? 0) + 1
@@ -50,6 +49,26 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
     onTile?.(done)
   }
   return done
+}
+
+/** Which sizes of images are usual: that of the tiles, and twice that for sharp screens. */
+class Sizes {
+  #isKnown
+
+  /** @param {number} [tileSize] nothing: as the first image that has the size of a tile */
+  constructor (tileSize) {
+    this.#isKnown = tileSize !== undefined
+    this.expected = tileSize ?? USUAL
+  }
+
+  isUsual (width, height) {
+    if (width !== height) return false
+    if (!this.#isKnown && width >= 128 && width <= 4096 && Number.isInteger(Math.log2(width))) {
+      this.#isKnown = true
+      this.expected = width
+    }
+    return width === this.expected || width === 2 * this.expected
+  }
 }
 
 const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile'])

@@ -103,6 +103,15 @@ describe('verify of files of tiles', () => {
     })
   }
 
+  it('learns from the tiles of a file how large they are', async () => {
+    const sized = async (...sides) => {
+      folder.write(Object.fromEntries(await Promise.all(sides.map(async (side, y) => [`${sides}/4/0/${y}.png`, await tile(y, side)]))))
+      return (await findings(path.join(folder.dir, `${sides}`))).said
+    }
+    assert.deepEqual(await sized(512, 512, 1024), [])
+    assert.deepEqual(await sized(100, 256, 512, 1024), ['odd-size 4/0/0.png', 'odd-size 4/0/3.png'])
+  })
+
   it('finds a tile that is in a folder as two files', async () => {
     const { said } = await findings(kinds.folder([...files, ['3/1/1.jpg', await image('jpeg')]]))
     assert.deepEqual(said, ['duplicate-tile 3/1/1.png'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { crc32, gzipSync } from 'node:zlib'
 import { examine, unpack } from '../../loader/verify/decode.js'
-import { flipped, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
+import { field, flipped, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
 
 const codes = ({ problems }) => problems.map(([code]) => code)
 
@@ -61,6 +61,7 @@ describe('decoding a tile', () => {
     assert.deepEqual(await examine(vectorTile()), { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf', problems: [] })
     assert.deepEqual(codes(await examine(rawVectorTile(), { unpacked: true })), [])
     assert.deepEqual(codes(await examine(rawVectorTile())), ['unknown-format'])
+    assert.deepEqual(codes(await examine(gzipSync(field(3, field(1, 'water'))))), ['odd-vector-tile'], 'without a version')
   })
 
   it('does not unpack or decode what is far too large', async () => {

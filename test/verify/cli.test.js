@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { publish } from '../../loader/publish.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { Store } from '../../loader/store/index.js'
+import { memory } from '../loader/helpers.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { tile, undecodable } from './helpers.js'
+
+const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+
+async function run (...argv) {
+  const streams = { stdout: memory(), stderr: memory() }
+  const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
+  const code = await start(['verify', ...argv])
+  return { code, out: streams.stdout.text, err: streams.stderr.text }
+}
+
+describe('tilecouch verify', () => {
+  const folder = useFolder()
+  const made = async (wrong = {}) => folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...wrong }) + '/tiles'
+
+  it('says how much there is and that nothing is wrong, and ends with 0', async () => {
+    const { code, out, err } = await run(await made())
+    assert.equal(code, 0)
+    assert.match(out, /tiles \(folder\): 2 tiles, [\d.]+ kB in 0:\d\d \([\d,]+\/s\)\n {2}0 faults, 0 warnings, 2 decoded\n$/)
+    assert.equal(err, '')
+  })
+
+  it('says what is wrong, how often, with an example and advice, faults first, and ends with 1', async () => {
+    const { code, out } = await run(await made({ 'tiles/2/2/0.png': await undecodable(1), 'tiles/2/2/1.png': await undecodable(2), 'tiles/2/0/0.png': await tile(1, 100) }))
+    assert.equal(code, 1)
+    assert.match(out, /\n {2}2 faults, 1 warning, 3 decoded\n\n {9}what +count {2}for example\nfault +undecodable-tile +2 {2}2\/2\/0\.png: .*\nwarning +odd-size +1 {2}2\/0\/0\.png: 100 x 100 pixels/)
+    assert.match(out, /\nundecodable-tile: Fetch or render it again\.\n\nAll of it: --list FILE\n$/)
+  })
+
+  it('ends with 0 where there are warnings alone', async () => {
+    assert.equal((await run(await made({ 'tiles/2/0/0.png': await tile(1, 100) }))).code, 0)
+  })
+
+  it('looks at frames only with --no-decode, and says so', async () => {
+    const { code, out } = await run(await made({ 'tiles/2/2/0.png': await undecodable(1) }), '--no-decode')
+    assert.equal(code, 0)
+    assert.match(out, /0 faults, 0 warnings, none decoded/)
+  })
+
+  it('prints one object with --json, and writes all of it with --list', async () => {
+    const wrong = Object.fromEntries(Array.from({ length: 4 }, (_, y) => [`tiles/2/3/${y}.png`, Buffer.from('<html>')]))
+    const list = path.join(folder.dir, 'found.jsonl')
+    const { code, out, err } = await run(await made(wrong), '--json', '--list', list)
+    assert.deepEqual([code, err], [1, ''])
+    const { what, kind, tiles, bytes, checked, faults, warnings, kinds, examples, first, seconds } = JSON.parse(out)
+    assert.deepEqual({ kind, tiles, checked, faults, warnings, kinds }, {
+      kind: 'folder', tiles: 6, checked: { decoded: 2, types: { 'image/png': 2 } }, faults: 4, warnings: 0, kinds: { 'unknown-format': 4 }
+    })
+    assert.ok(what.endsWith('/tiles') && bytes > 0 && seconds >= 0)
+    const lines = readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line))
+    assert.deepEqual(lines, first)
+    assert.deepEqual(examples['unknown-format'], { code: 'unknown-format', level: 'fault', where: '2/3/0.png', why: 'not a tile image: it starts "<html>"' })
+  })
+
+  it('takes zooms, boxes and polygons', async () => {
+    const dir = await made({ 'tiles/4/1/1.png': Buffer.from('<html>') })
+    assert.equal((await run(dir, '--zoom', '0-3')).code, 0)
+    assert.equal((await run(dir, '--bbox', '10,10,20,20')).code, 1, 'there is nothing')
+    folder.write({ 'area.geojson': JSON.stringify({ type: 'Polygon', coordinates: [[[-89, 1], [-1, 1], [-1, 60], [-89, 1]]] }) })
+    assert.match((await run(dir, '--polygon', path.join(folder.dir, 'area.geojson'))).out, /1 tile,/)
+  })
+
+  it('refuses what it cannot understand, before it begins', async () => {
+    const dir = await made()
+    for (const [argv, wanted] of /** @type {[string[], string][]} */ ([
+      [[dir, '--zoom', '9-1'], 'BAD_ZOOM'], [[dir, '--bbox', '1,2'], 'BAD_BBOX'], [[dir, '--scheme', 'zyx'], 'BAD_OPTION'], [[dir, '--list', `${dir}/no/where`], 'TARGET_UNWRITABLE'],
+      [[`${dir}/none.mbtiles`], 'SOURCE_NOT_FOUND'], [['none.pmtiles'], 'SOURCE_NOT_FOUND'], [['Osm'], 'BAD_LAYER'], [['osm@'], 'BAD_TIME']
+    ])) {
+      const { code, err, out } = await run(...argv)
+      assert.match(err, new RegExp(`\\[${wanted}\\]`), argv.join(' '))
+      assert.deepEqual([code, out], [1, ''])
+    }
+    assert.equal((await run()).code, 2)
+  })
+
+  it('shows examples that it would parse', async () => {
+    const { out } = await run('--help')
+    const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') }, streams: { stdout: memory(), stderr: memory() } })
+    const flags = program.commands.find(command => command.name() === 'verify')?.options.flatMap(({ short, long }) => [short, long])
+    for (const [flag] of out.split('Examples:')[1].matchAll(/(?<= )--?[a-z][a-z-]*/g)) assert.ok(flags?.includes(flag), flag)
+  })
+
+  it('ends with 130 on Ctrl-C, says how far it came, and leaves nothing behind', async function () {
+    this.timeout(60000)
+    const files = {}
+    const bytes = await tile(1)
+    for (let x = 0; x < 100; x++) for (let y = 0; y < 100; y++) files[`tiles/7/${x}/${y}.png`] = bytes
+    folder.write(files)
+    const child = spawn(process.execPath, [BIN, 'verify', 'tiles'], { cwd: folder.dir, env: { ...process.env, TMPDIR: folder.dir } })
+    const said = { out: '', err: '' }
+    child.stdout.on('data', chunk => { said.out += chunk })
+    child.stderr.on('data', chunk => { said.err += chunk })
+    // it listens from when it has begun; before that the signal just ends it
+    while (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGINT')
+      await sleep(50)
+      if (said.out) break
+    }
+    const [code, signal] = child.exitCode === null && child.signalCode === null ? await once(child, 'close') : [child.exitCode, child.signalCode]
+    if (signal) return // ended before it had begun
+    assert.equal(code, 130)
+    assert.match(said.out, /tiles \(file, stopped\): [\d,]+ tiles?/)
+    assert.match(said.err, /\[ABORTED\]/)
+    assert.deepEqual(readdirSync(folder.dir), ['tiles'])
+  })
+})
+
+onEachStore('tilecouch verify of a layer', backend => {
+  it('checks it where --db says, as it is and as it was', async () => {
+    const url = await backend.database()
+    const store = await Store.create(url)
+    try {
+      await store.defineLayer('osm', {})
+      for (const [time, seed] of /** @type {const} */ ([['2021-01-01T00:00:00Z', 1], ['2022-01-01T00:00:00Z', 50]])) {
+        await store.write(await Promise.all(Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 1, y, time, bytes: await tile(seed + y) }))))
+      }
+      await publish(store)
+      const { code, out } = await run('osm', '--db', url)
+      assert.equal(code, 0)
+      assert.match(out, /^osm \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 16 decoded, time index compared\n$/)
+      assert.match((await run('osm@2021', '--db', url)).out, /^osm@2021 \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 8 decoded/)
+      const { code: failed, err } = await run('relief', '--db', url)
+      assert.equal(failed, 1)
+      assert.match(err, /LAYER_NOT_FOUND/)
+    } finally {
+      await store.destroy()
+    }
+  })
+})

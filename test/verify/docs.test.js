@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { faults } from '../../loader/verify/faults.js'
+import { Report, reportDefaults } from '../../loader/verify/report.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = path.join(root, 'loader/verify')
+const sources = readdirSync(folder, { recursive: true }).map(String).filter(name => name.endsWith('.js') && name !== 'faults.js').map(name => readFileSync(path.join(folder, name), 'utf8'))
+const tests = readdirSync(path.join(root, 'test/verify')).filter(name => name.endsWith('.test.js') && name !== 'docs.test.js').map(name => readFileSync(path.join(root, 'test/verify', name), 'utf8')).join('\n')
+const page = readFileSync(path.join(root, 'docs/exports.md'), 'utf8')
+
+describe('the kinds of findings', () => {
+  for (const [code, { level, means, advice }] of Object.entries(faults)) {
+    it(`have ${code} in the source, in the documentation and in a test`, () => {
+      assert.match(code, /^[a-z]+(-[a-z]+)*$/)
+      assert.ok(sources.some(text => text.includes(`'${code}'`)), 'the source')
+      assert.ok(page.includes(`| \`${code}\` | ${level} | ${means} | ${advice ?? ''} |`), 'docs/exports.md: npm run docs')
+      assert.ok(tests.includes(code), 'a test')
+    })
+  }
+
+  it('are all in the catalogue', () => {
+    for (const text of sources) for (const [, code] of text.matchAll(/\['([a-z]+(?:-[a-z]+)+)',|(?:add|tell)\('([a-z]+(?:-[a-z]+)+)'/g)) if (code) assert.ok(faults[code], code)
+  })
+})
+
+describe('a report', () => {
+  it('counts everything, keeps the first hundred and an example of each kind, and tells all', () => {
+    const told = []
+    const report = new Report({ onFault: finding => told.push(finding) })
+    for (let index = 0; index < 250; index++) report.add(index % 2 ? 'odd-size' : 'empty-tile', `osm:3:0:${index}`)
+    assert.deepEqual([report.faults, report.warnings, report.first.length, told.length], [125, 125, reportDefaults.first, 250])
+    assert.deepEqual([report.kinds, report.examples['odd-size'].where], [{ 'empty-tile': 125, 'odd-size': 125 }, 'osm:3:0:1'])
+  })
+
+  it('has a reason in one line, however long and odd what was found is', () => {
+    const report = new Report()
+    report.add('unsafe-name', 'a', `line\none\u001b[31m${'x'.repeat(500)}`)
+    assert.equal(report.first[0].why?.length, 200)
+    assert.match(report.first[0].why ?? '', /^line one \[31mx/)
+  })
+})
