@@ -1,7 +1,7 @@
 // A list of tiles that need not fit into memory: entered in any order, read in the order of their ids, as often as wanted
 // and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they have no
 // other place. The files lose their names as soon as they are open, so that nothing is left of a process that is killed.
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -35,6 +35,7 @@ export class Spool {
   /** @type {(string | number | null)[]} */
   #rows = []
   #data
+  #index
   #buffer = Buffer.allocUnsafe(spoolDefaults.buffer)
   #written = 0
   #gathered = 0
@@ -66,6 +67,7 @@ export class Spool {
     this.#insertOne = this.#db.prepare(insertion(1))
     this.#page = this.#db.prepare(PAGE).raw()
     this.#data = openSync(path.join(folder, 'data'), 'wx+', 0o600)
+    this.#index = openSync(path.join(folder, 'index'), 'r+')
   }
 
   /**
@@ -181,6 +183,9 @@ export class Spool {
     this.#closed = true
     this.#db.close()
     closeSync(this.#data)
+    // libsql keeps a database open until its statements are collected as garbage: that may be late, and the file is large
+    ftruncateSync(this.#index)
+    closeSync(this.#index)
     await remove(this.#folder)
   }
 }

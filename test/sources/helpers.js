@@ -1,4 +1,5 @@
 // What the tests of archives share.
+import { spawn } from 'node:child_process'
 import { compareIds, parseArea, tileId } from '../../core/index.js'
 import { selectorOf } from '../../loader/sources/index.js'
 import * as pmtiles from '../../loader/sources/pmtiles.js'
@@ -49,4 +50,24 @@ export async function refuses (kind, name, code, words, options) {
   if (error?.code !== code || !words.test(error.message)) {
     throw new Error(`expected ${code} and ${words}, got ${error ? `${error.code}: ${error.stack}` : 'no error'}`)
   }
+}
+
+/**
+ * Runs a script by itself and answers what it hands to `report`, with the most memory it had: `sample()` looks, and a timer.
+ * The peak that the system keeps is no good: a child begins with that of its parent.
+ * @param {string} script
+ * @param {Record<string, string>} [env]
+ * @returns {Promise<any>}
+ */
+export async function runMeasured (script, env) {
+  const whole = `
+    let peak = 0
+    const sample = () => { peak = Math.max(peak, process.memoryUsage.rss()) }
+    const report = result => { sample(); console.log(JSON.stringify({ ...result, peak })) }
+    setInterval(sample, 10).unref()
+    ${script}`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', whole], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
+  let text = ''
+  for await (const chunk of child.stdout) text += chunk
+  return JSON.parse(text)
 }

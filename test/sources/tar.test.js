@@ -1,13 +1,13 @@
 // What only tar files have; the rest is in archives.test.js.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createWriteStream, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createGzip, gzipSync } from 'node:zlib'
 import { useFolder } from '../loader/helpers.js'
 import { skip } from '../support/tools.js'
 import { paxHeader, tarHeader, writeTar } from './archive-writers.js'
-import { contents, openAs, refuses, using } from './helpers.js'
+import { contents, openAs, refuses, runMeasured, using } from './helpers.js'
 
 const tile = (name, bytes = name) => ({ name: `${name}.png`, bytes })
 const two = [tile('0/0/0'), tile('1/0/0')]
@@ -107,15 +107,11 @@ describe('a tar', () => {
     for (let count = 0; count < 500; count++) await push(megabyte)
     gzip.end()
     await new Promise(resolve => { output.once('finish', resolve) })
-    const script = `
-      import { open } from ${JSON.stringify(new URL('../../loader/sources/tar.js', import.meta.url).href)}
+    const { total, peak } = await runMeasured(`
+      const { open } = await import(${JSON.stringify(new URL('../../loader/sources/tar.js', import.meta.url).href)})
       const source = await open(${JSON.stringify(file)}, { selected: () => true })
-      console.log(JSON.stringify({ total: source.total, peak: process.resourceUsage().maxRSS * 1024 }))
-      await source.close()`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TMPDIR: folder.dir } })
-    let text = ''
-    for await (const chunk of child.stdout) text += chunk
-    const { total, peak } = JSON.parse(text)
+      report({ total: source.total })
+      await source.close()`, { TMPDIR: folder.dir })
     assert.equal(total, 2)
     assert.ok(peak < 200e6, `${Math.round(peak / 1e6)} MB`)
     assert.deepEqual(readdirSync(folder.dir), ['bomb.tgz'])

@@ -1,0 +1,143 @@
+// tilecouch load on sources that are no files, as people run it: what it says before, during and after.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArea } from '../../core/index.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { load, publish } from '../../loader/index.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { square } from '../support/tiles.js'
+import { memory, useFolder } from '../loader/helpers.js'
+import { useSeeding } from '../seed/helpers.js'
+
+const BOX = ['--bbox', '0,0,44,40', '--zoom', '2-4']
+const part = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
+
+onEachStore('tilecouch load', backend => {
+  const map = useSeeding(backend)
+  const folder = useFolder()
+  const address = () => `${map.upstream.url}/xyz/{z}/{x}/{y}.png`
+
+  async function run (argv, { env = {}, openEmbedded = async () => { throw new Error('not here') }, db = map.url } = {}) {
+    const before = { ...process.env }
+    Object.assign(process.env, env)
+    const streams = { stdout: memory(), stderr: memory() }
+    const { run: program } = createProgram({ streams, openEmbedded })
+    const code = await program(['load', ...argv, ...(db ? ['--db', db] : [])])
+    for (const name of Object.keys(env)) if (before[name] === undefined) delete process.env[name]; else process.env[name] = before[name]
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  it('says how much it will ask a tile server for, and then what came', async () => {
+    const { code, out, err } = await run([address(), '-l', 'map', '-t', '2023', ...BOX])
+    assert.equal(code, 0, err)
+    assert.match(err, new RegExp(`^map: ${part} tiles, of unknown size: the layer has none yet\n {2}zoom +tiles +about\n +2 +1 +unknown\n`))
+    assert.match(out, new RegExp(`^map@2023-01-01T00:00:00Z: ${part} tiles in .*\n {2}${part} written`))
+    assert.equal((await run([address(), '-l', 'map', '-t', '2024', ...BOX])).err.split('\n')[0].replace(/[\d.]+ kB/, 'SIZE'), `map: ${part} tiles, about SIZE`)
+  })
+
+  it('names what failed and what is missing', async () => {
+    map.upstream.behave({ only: ({ z }) => z === 4, status: ({ x }) => x === 8 ? 404 : 403 })
+    const { code, out } = await run([address(), '-l', 'map', ...BOX])
+    assert.equal(code, 1)
+    assert.match(out, /\n {2}2 missing: the source has none\n {2}2 failed:\n {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\]\n/)
+  })
+
+  it('tells the server who asks, sends keys to their host alone, and shows them nowhere', async () => {
+    const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify({ [map.upstream.host]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }) }
+    map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 8, status: 401 })
+    const { out, err } = await run([address(), '-l', 'map', ...BOX, '--contact', 'me@example.org', '--json'], { env })
+    const [{ headers, query }] = map.upstream.asked
+    assert.match(headers['user-agent'], /^tilecouch\/.* \(me@example.org\)$/)
+    assert.deepEqual([headers['x-token'], query.get('key')], ['s3cret-token', 's3cret-key'])
+    assert.doesNotMatch(out + err + JSON.stringify(await map.store.editions('map')), /s3cret/)
+  })
+
+  it('takes a WMS from a file', async () => {
+    await map.store.defineLayer('map', { tileSize: 64 })
+    folder.write({ 'wms.json': JSON.stringify({ type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 0 }), 'bad.json': '{ "type": "wms" ' })
+    const wms = path.join(folder.dir, 'wms.json')
+    const { code, out, err } = await run(['--upstream', wms, '-l', 'map', ...BOX, '--requests', '2', '--rate', '50/s'])
+    assert.equal(code, 0, err)
+    assert.match(out, new RegExp(`${part} written`))
+    assert.equal((await run(['--upstream', path.join(folder.dir, 'bad.json'), '-l', 'map', ...BOX])).err.includes('[CONFIG_INVALID]'), true)
+    assert.equal((await map.store.layer('map')).upstream, undefined)
+  })
+
+  it('takes only what a polygon of a file touches', async () => {
+    const polygon = { type: 'Polygon', coordinates: [[[0, 0], [60, 0], [0, 60], [0, 0]]] }
+    folder.write({ 'part.geojson': JSON.stringify(polygon) })
+    const { code, out } = await run([address(), '-l', 'map', '--polygon', path.join(folder.dir, 'part.geojson'), '--bbox', '0,0,40,40', '-z', '5', '--json'])
+    assert.equal(code, 0)
+    assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
+  })
+
+  for (const [what, argv, code] of [
+    ['a server without zooms', ['URL', '-l', 'map'], 'BAD_AREA'],
+    ['the whole world by accident', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
+    ['a server whose terms forbid it', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'], 'SEED_FORBIDDEN'],
+    ['an address with a password', ['http://a:s3cret@127.0.0.1/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'], 'BAD_UPSTREAM'],
+    ['too many requests at once', ['URL', '-l', 'map', ...BOX, '--requests', '65'], 'BAD_OPTION'],
+    ['a rate that is none', ['URL', '-l', 'map', ...BOX, '--rate', 'fast'], 'BAD_OPTION'],
+    ['a file that is no PMTiles, elsewhere', ['http://127.0.0.1:1/town.mbtiles', '-l', 'map'], 'SOURCE_UNKNOWN'],
+    ['an address that is none', ['http://[/', '-l', 'map'], 'SOURCE_UNKNOWN'],
+    ['a layer that is not there', ['--from', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
+    ['an environment that is not there', ['no:where', '--from', 'map', '-l', 'map'], 'BAD_DATABASE']
+  ]) {
+    it(`refuses ${what}, and asks nobody for anything`, async () => {
+      await publish(map.store)
+      const result = await run(argv.map(value => value === 'URL' ? address() : value))
+      assert.equal(result.code, 1)
+      assert.match(result.err, new RegExp(`\\[${code}\\]`))
+      assert.doesNotMatch(result.err, /s3cret/)
+      assert.deepEqual([map.upstream.requests.length, await map.store.editions('map')], [0, []])
+    })
+  }
+
+  it('copies a layer within a store, and brings back what was', async () => {
+    const tiles = square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 4, seed: (x, y) => x * 8 + y })
+    const later = square({ layer: 'osm', time: '2022-01-01T00:00:00Z', z: 4, seed: (x, y) => x < 4 ? 100 + x * 8 + y : undefined })
+    await map.store.write([...tiles, ...later])
+    await map.store.defineLayer('osm', { attribution: 'me' })
+    await publish(map.store)
+    const copy = await run(['--from', 'osm@2021', '-l', 'copy'])
+    assert.equal(copy.code, 0, copy.err)
+    assert.match(copy.out, /^copy@2021-01-01T00:00:00Z: 64 tiles.*\n {2}The time is the source’s own/)
+    assert.equal((await map.store.layer('copy')).attribution, 'me')
+    const back = JSON.parse((await run([map.url, '--from', 'osm@2021', '-l', 'osm', '-t', '2023', '--complete', '--json'])).out)
+    assert.deepEqual([back.advanced, back.unchanged, back.gone], [32, 32, 0])
+    assert.deepEqual((await map.store.head('osm', 4, 0, 0)).bytes, tiles[0].bytes)
+    assert.deepEqual((await map.store.at('osm', 4, 0, 0, '2022')).bytes, later[0].bytes)
+    await checkInvariants(map.url)
+  })
+
+  it('knows stores by the names of .couchapprc', async () => {
+    await load(map.store, { name: 'x', fields: {}, close () {}, async * tiles () { for (const { z, x, y, bytes } of square({ layer: '', time: '', z: 4, side: 2, seed: () => 1 })) yield { z, x, y, read: () => bytes } } }, { layer: 'osm' })
+    await publish(map.store)
+    folder.write({ '.couchapprc': JSON.stringify({ env: { old: { db: map.url.replace(/\/\/[^@/]*@/, '//') } } }) })
+    const { username, password } = new URL(map.url)
+    const before = process.cwd()
+    process.chdir(folder.dir)
+    try {
+      const { code, out, err } = await run(['old', '--from', 'osm', '-l', 'copy'], { env: { COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
+      assert.equal(code, 0, err)
+      assert.match(out, /4 tiles/)
+    } finally {
+      process.chdir(before)
+    }
+  })
+})
+
+describe('the page on sources', () => {
+  it('shows commands that are there', () => {
+    const text = readFileSync(new URL('../../docs/sources.md', import.meta.url), 'utf8')
+    const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') } })
+    const commands = [...text.matchAll(/(?<=^|`)tilecouch ([a-z]+) ([^`\n]*)/gm)]
+    assert.ok(commands.length > 20)
+    for (const [line, name, rest] of commands) {
+      const flags = program.commands.find(command => command.name() === name)?.options.flatMap(({ short, long }) => [short, long])
+      for (const [flag] of rest.replace(/#.*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g)) assert.ok(flags?.includes(flag), `${line}: ${flag}`)
+    }
+  })
+})
