@@ -68,6 +68,25 @@ describe('a directory of PMTiles', () => {
     entries.close()
   })
 
+  it('has leaves as soon as it does not fit, and not before', async () => {
+    const seen = new Set()
+    for (let count = 1900; count < 2600; count += 50) {
+      const { entries, made } = make(count)
+      const { root, leaves } = await buildDirectories(entries, collect())
+      const fits = serialize(made).length <= 16384 - 127
+      assert.equal(leaves === 0, fits, `${count} entries`)
+      assert.ok(root.length <= 16384 - 127)
+      seen.add(fits)
+      entries.close()
+    }
+    assert.equal(seen.size, 2)
+  })
+
+  it('says of contents that lie behind one another only that they do', () => {
+    const entries = Array.from({ length: 50 }, (_, index) => ({ id: index, run: 1, length: 100, offset: index * 100 }))
+    assert.equal(gunzipSync(serialize(entries)).length, 1 + 4 * 50)
+  })
+
   it('has leaves when it does not fit, though there are few entries', async () => {
     const { entries, made } = make(9000)
     const written = collect()

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { random } from '../../bench/tiles.js'
+import { noiseTile, random } from '../../bench/tiles.js'
 import { end } from '../../bench/wait.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
@@ -52,6 +52,27 @@ describe('a PMTiles archive that is not whole', () => {
     assert.ok(readFileSync(file).equals(reference))
   })
 
+  it('does not take another image of the same time for the same', async () => {
+    const reloaded = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, noiseTile(index, 500)))
+    const reference = await inOneGo(reloaded)
+    await begun(tiles)
+    const { file } = await write(folder.dir, reloaded)
+    assert.ok(readFileSync(file).equals(reference))
+  })
+
+  it('is gone on with when at the very end it could not be put in its place', async () => {
+    const reference = await inOneGo(tiles)
+    const { file, finish, stop } = await begin(folder.dir, tiles)
+    mkdirSync(file)
+    await assert.rejects(finish())
+    await stop()
+    rmdirSync(file)
+    const { kept } = await write(folder.dir, tiles)
+    assert.equal(kept, tiles.length)
+    assert.ok(readFileSync(file).equals(reference))
+    assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'])
+  })
+
   it('does not hold a tile that is not there any more', async () => {
     const left = tiles.filter((_, index) => index % 4)
     const reference = await inOneGo(left)
@@ -63,7 +84,8 @@ describe('a PMTiles archive that is not whole', () => {
 
   it('of something else is begun anew', async () => {
     const reference = await inOneGo(tiles)
-    await begun(pyramid([5]), { run: 'another' })
+    // tiles of another layer may well have the same times and sizes
+    await begun(pyramid([0, 3, 4], (z, x, y) => 5000 + x * 100 + y), { run: 'another' })
     const { file, kept } = await write(folder.dir, tiles)
     assert.equal(kept, 0)
     assert.ok(readFileSync(file).equals(reference))
@@ -107,14 +129,16 @@ describe('a PMTiles archive that is not whole', () => {
   })
 
   it('takes several tiles at once', async () => {
-    const reference = await inOneGo(tiles)
-    const { file } = await write(folder.dir, tiles, { together: true })
+    // more than is gathered before it is written
+    const large = pyramid([3], (z, x, y) => x * 8 + y).map((one, index) => tile(one.z, one.x, one.y, noiseTile(index, 100000)))
+    const reference = await inOneGo(large)
+    const { file } = await write(folder.dir, large, { together: true })
     assert.ok(readFileSync(file).equals(reference))
   })
 
   /** Runs the child; `until` decides at each line it says whether it is killed, and how many milliseconds later. */
   async function start (dir, until = /** @type {(line: string) => number | undefined} */ (() => undefined)) {
-    const writer = spawn(process.execPath, [script, dir, '128', '400'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const writer = spawn(process.execPath, [script, dir, '100', '400'], { stdio: ['ignore', 'pipe', 'inherit'] })
     let last = ''
     for await (const line of createInterface({ input: writer.stdout })) {
       last = line
@@ -135,11 +159,11 @@ describe('a PMTiles archive that is not whole', () => {
     checkArchive(reference.file)
     const next = random(Date.now())
     let kept = 0
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const dir = path.join(folder.dir, `${round}`)
       mkdirSync(dir)
       for (let kill = 0; kill < 3; kill++) {
-        const at = kill < 2 ? `${1 + 1000 * Math.floor(next() * 16)}` : 'finishing'
+        const at = kill < 2 ? `${1 + 1000 * Math.floor(next() * 10)}` : 'finishing'
         const result = await start(dir, line => line === at ? Math.floor(next() * (at === 'finishing' ? 150 : 20)) : undefined)
         assert.ok(result || at === 'finishing' || !readdirSync(dir).includes('map.pmtiles'))
       }

@@ -54,10 +54,8 @@ export class Gathered {
       db.exec(`${SCHEMA} INSERT INTO facts VALUES ('format', ${FORMAT}), ('seen', 0)`)
       db.prepare("INSERT INTO facts VALUES ('run', ?)").run([run])
     }
-    const handle = await open(data, resumed ? 'r+' : 'w+')
-    const end = endOf(db)
-    await handle.truncate(end) // what came after it is in no index
-    return new Gathered(db, handle, end, resumed)
+    // bytes that no index knows, written before the process was killed, are written over
+    return new Gathered(db, await open(data, resumed ? 'r+' : 'w+'), endOf(db), resumed)
   }
 
   constructor (db, data, end, resumed) {
