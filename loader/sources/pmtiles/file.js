@@ -1,1 +1,0 @@
-export { LocalFile } from '../file.js'
