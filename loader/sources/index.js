@@ -53,6 +53,7 @@ export const schemes = ['xyz', 'tms']
  * @property {string} [time] exact
  * @property {boolean} [diff]
  * @property {number} [total]
+ * @property {number} [ignored] documents that are no tiles, counted when they are listed
  * @property {Map<number, number>} [counts] tiles by zoom, where asking for them costs somebody else
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *
@@ -76,6 +77,7 @@ export const schemes = ['xyz', 'tms']
  * @property {{layer: string, time?: string}} [from] of another store
  * @property {string} [idTemplate] of the documents of a CouchDB that MapProxy wrote
  * @property {string} [layer] that is loaded into, for messages
+ * @property {string} [home] address of the database that is loaded into; empty when it is not known yet
  * @property {AbortSignal} [signal]
  * @property {(done: {bytes: number, total: number}) => void} [onReading] how far opening has come, where that takes a while
  *
