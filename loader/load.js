@@ -54,7 +54,7 @@ export async function load (store, source, {
     await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
     const { types, failures, ...counts } = summary
     const edition = await store.putEdition(layer, when, { ...counts, finished: now() })
-    return { ...summary, layer, time: when, edition }
+    return { ...summary, ...(source.ignored && { ignored: source.ignored }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) pass.count(error.summary)
     throw error

@@ -43,7 +43,8 @@ export function countLines (result) {
   return [
     `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ${count(result.advanced)} changed, ${count(result.backfilled)} into the past, ${count(result.gone)} of them gone`,
     `  ${count(result.unchanged)} unchanged`,
-    ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : [])
+    ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : []),
+    ...(result.ignored ? [`  ${plural(result.ignored, 'document')} of the source ignored: not called as its tiles are`] : [])
   ]
 }
 

@@ -25,7 +25,7 @@ export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, sele
   const list = new TileList(couch, template, { tms: scheme === 'tms', selected, signal })
   await list.begin()
   return {
-    name: couch.url,
+    name: `${template.text} of ${couch.url}`,
     fields: {},
     get ignored () { return list.ignored },
     tiles: () => readAhead(list.tiles(), async tiles => {

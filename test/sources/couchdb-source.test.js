@@ -124,12 +124,12 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   })
 
   it('is loaded as an edition, and again without a change', async () => {
-    await put([...grid(), cached('webmercator-5-0-0'), cached('webmercator-5-0-1', Buffer.from('no image'))])
+    await put([...grid(), { _id: 'readme' }, cached('webmercator-5-0-0'), cached('webmercator-5-0-1', Buffer.from('no image'))])
     const target = await Store.create(await backend.database())
     const source = await open(TEMPLATE)
-    const { created, failed, missing, edition } = await load(target, source, { layer: 'osm', time: '2024-03-01' })
-    assert.deepEqual([created, failed, missing], [SIDE * SIDE, 1, 1])
-    assert.equal(edition.source, as(url).replace(/\/$/, ''))
+    const { created, failed, missing, ignored, edition } = await load(target, source, { layer: 'osm', time: '2024-03-01' })
+    assert.deepEqual([created, failed, missing, ignored], [SIDE * SIDE, 1, 1, 1])
+    assert.equal(edition.source, `${TEMPLATE} of ${as(url).replace(/\/$/, '')}`)
     assert.ok((await target.head('osm', 4, 3, 7)).bytes.equals(png(3 * SIDE + 7)))
     assert.equal((await load(target, source, { layer: 'osm', time: '2024-03-01' })).unchanged, SIDE * SIDE)
     await source.close()
