@@ -4,7 +4,7 @@ import { TilecouchError } from '../core/index.js'
 import { changesOf } from './diff/changes.js'
 import { ChangesTarget } from './diff/export.js'
 import { pairsOf } from './diff/pairs.js'
-import { openSide } from './diff/sides.js'
+import { openSides } from './diff/sides.js'
 import { Tally } from './diff/tally.js'
 
 /**
@@ -33,15 +33,13 @@ import { Tally } from './diff/tally.js'
 export async function diff (store, from, to, { onTile, onProgress, area, zooms, signal, target, ...options } = {}) {
   const wanted = { area, zooms, signal }
   const tally = new Tally()
-  /** @type {import('./diff/sides.js').Side[]} */
-  const sides = []
+  const sides = await openSides(store, [from, to], wanted)
   let begun = false
   /** @type {ChangesTarget | undefined} */
   let exported
   const summaryOf = () => ({ ...tally.summary(sides[0], sides[1]), ...(exported && { export: exported.summary }) })
   const changes = () => changesOf(store, pairsOf(store, sides[0], sides[1], wanted), wanted)
   try {
-    for (const text of [from, to]) sides.push(await openSide(store, text, wanted))
     if (target !== undefined) exported = await ChangesTarget.open(store, sides[0], sides[1], { target, ...wanted, ...options })
     begun = true
     const told = tell(changes(), { tally, onTile, onProgress, signal })

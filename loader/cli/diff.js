@@ -15,7 +15,7 @@ import { ProgressLine } from './progress.js'
 export function addDiffCommand (program, run) {
   program.command('diff')
     .description('compare two times of a layer, two layers, or a layer and an archive; export only what changed')
-    .argument('<from>', 'layer[@time], or a file or folder of tiles; ./osm is never a layer')
+    .argument('<from>', 'layer[@time]; a file or folder of tiles (./osm is never a layer); or the address of another store, for the same layer there')
     .argument('<to>', 'the same')
     .option('-z, --zoom <a-b>', 'only these zooms')
     .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
@@ -35,6 +35,7 @@ Examples:
   tilecouch diff osm@2023 osm --bbox 5.9,45.8,10.5,47.8 --zoom 10-14 --geojson changed.geojson
   tilecouch diff osm@2024-03-01 osm@2024-04-01 --export march.mbtiles
   tilecouch diff osm@2024 osm-2024.mbtiles --exit-code
+  tilecouch diff osm http://edge:5984/tiles --exit-code
 
 A time is taken as everywhere: osm@2024 is the end of 2024. What was exported is loaded with \`tilecouch load march.mbtiles --layer osm\`
 into a store that is as the earlier side was. The exit code is 0 also when there are differences, unless --exit-code is given.`)

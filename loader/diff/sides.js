@@ -1,4 +1,5 @@
-// The two sides of a comparison: a layer as of a time, or an archive or a folder. Each gives what it holds in the order of ids.
+// The two sides of a comparison: a layer as of a time; or an archive, a folder or another store. Each gives what it holds in
+// the order of ids.
 import { stat } from 'node:fs/promises'
 import { hash } from 'node:crypto'
 import { pMapIterable } from 'p-map'
@@ -37,17 +38,33 @@ const READ_AHEAD = 16 // tiles of an archive read and digested at once
 
 /**
  * @param {import('../store/index.js').Store} store
- * @param {string} text `osm@2023`, `osm`, or a file or folder: a layer where the store has one of that name, which `./osm` never is
+ * @param {[string, string]} texts
  * @param {Wanted} wanted
+ * @returns {Promise<[Side, Side]>} both to be closed
+ */
+export async function openSides (store, [from, to], wanted) {
+  const first = await openSide(store, from, { ...wanted, other: to })
+  try {
+    return [first, await openSide(store, to, { ...wanted, other: from })]
+  } catch (error) {
+    await first.close()
+    throw error
+  }
+}
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {string} text `osm@2023`, `osm`, or a file or folder: a layer where the store has one of that name, which `./osm` never is
+ * @param {Wanted & {other: string}} wanted other: the other side, whose layer and time an address of a store is asked for
  * @returns {Promise<Side>}
  */
-export async function openSide (store, text, wanted) {
+async function openSide (store, text, { other, ...wanted }) {
   try {
     return await openLayer(store, parseReference(text), wanted)
   } catch (error) {
     const isFile = error.code === 'BAD_LAYER' ? isNamedAsFile(text) || await isThere(text) : error.code === 'LAYER_NOT_FOUND' && await isThere(text)
     if (!isFile) throw error
-    return openFile(text, wanted)
+    return openFile(text, { ...wanted, other, home: store.url })
   }
 }
 
@@ -74,10 +91,20 @@ const isNamedAsFile = text => /[\\/.]/.test(text.replace(/@.*/s, ''))
 
 const isThere = name => stat(name).then(() => true, () => false)
 
-/** @param {string} name @param {Wanted} wanted @returns {Promise<Side>} */
-async function openFile (name, { area, zooms, signal }) {
-  const source = await openSource(name, { area, zooms, signal })
-  return { name, doc: source.fields, entries: () => digested(source, signal), close: () => source.close() }
+/** @param {string} name @param {Wanted & {other: string, home: string}} wanted @returns {Promise<Side>} */
+async function openFile (name, { area, zooms, signal, other, home }) {
+  const opening = { area, zooms, signal, from: referenceOf(other), home }
+  const source = await openSource(name, opening)
+  // an address may hold a password
+  return { name: /^https?:/i.test(name) ? source.name : name, doc: source.fields, entries: () => digested(source, signal), close: () => source.close() }
+}
+
+function referenceOf (text) {
+  try {
+    return parseReference(text)
+  } catch {
+    return undefined // it is no layer either
+  }
 }
 
 /** @returns {AsyncGenerator<Entry>} */

@@ -118,7 +118,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, 'Area', 'area'), { code: 'BAD_LAYER' })
     await assert.rejects(diff(store, 'area@soon', 'area'), { code: 'BAD_TIME' })
     await assert.rejects(diff(store, 'area@', 'area'), { code: 'BAD_TIME' })
-    await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'BAD_LAYER' })
+    await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'SOURCE_NOT_FOUND' })
   })
 
   it('stops at once when told to, and says how far it came', async () => {
@@ -167,5 +167,18 @@ onEachStore('a diff', backend => {
     await compare(counting, 'busy@2021', 'busy@2022')
     assert.ok(asked.length > 0 && asked.length <= 1 + Math.ceil(1024 / compareDefaults.batch), `${asked}`)
     assert.ok(Math.max(...asked) <= 2 * compareDefaults.batch)
+  })
+
+  it('with another store asks it for the same layer and time, and shows no password', async () => {
+    const other = await openStore(backend)
+    const steps = [{ z: 3, x: 1, y: 1, time: T1, seed: 1 }, { z: 3, x: 1, y: 10 % 8, time: T1, seed: 2 }, { z: 3, x: 1, y: 1, time: T2, seed: 3 }]
+    await remember(store, 'shared', steps)
+    await remember(other, 'shared', steps.filter(({ time }) => time === T1))
+    const { href } = new URL(other.couch.access.path, await backend.url())
+    assert.equal(sum((await compare(store, 'shared@2021', href)).summary.tiles), 0)
+    const { lines, summary } = await compare(store, href, 'shared')
+    assert.deepEqual(lines, ['3:1:1 changed'])
+    assert.equal(summary.from.name, `shared of ${other.url}`)
+    await assert.rejects(diff(store, 'shared', `${href}_not`), { code: 'SOURCE_NOT_FOUND' })
   })
 })
