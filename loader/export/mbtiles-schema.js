@@ -27,7 +27,7 @@ export const deduplicated = {
     CREATE VIEW tiles_with_hash AS
       SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row, images.tile_data AS tile_data, images.tile_id AS tile_hash
       FROM map JOIN images ON images.tile_id = map.tile_id;`,
-  distinct: 'SELECT count(*) AS contents FROM images WHERE tile_data IS NOT NULL'
+  distinct: "SELECT count(*) AS contents FROM images WHERE tile_id <> ''"
 }
 
 /** One table with when each tile was fetched and expires, as martin's caches have it. */

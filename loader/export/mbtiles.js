@@ -10,7 +10,7 @@ import { cached, deduplicated } from './mbtiles-schema.js'
 export const mbtilesDefaults = {
   tiles: 1000, // committed together at most
   bytes: 16e6, // of tiles committed together at most
-  memory: 64000 // kilobytes of pages that SQLite keeps
+  memory: 32000 // kilobytes of pages that SQLite keeps
 }
 
 const APPLICATION_ID = 0x4d504258 // "MPBX", says the specification
