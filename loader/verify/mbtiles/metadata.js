@@ -23,12 +23,14 @@ export function readMetadata (db, report) {
     return { values, isDiff: false, claims: {} }
   }
   for (const name of MUST) if (values[name] === undefined || values[name] === '') bad(`${name} is missing`)
+  const isDiff = DIFF_KEYS.some(key => Object.hasOwn(values, key))
   const missing = SHOULD.filter(name => values[name] === undefined || values[name] === '')
-  if (missing.length) report.add('sparse-metadata', 'metadata', `${missing.join(', ')} missing`)
+  // a diff says nothing of the whole
+  if (missing.length && !isDiff) report.add('sparse-metadata', 'metadata', `${missing.join(', ')} missing`)
   const claims = claimsOf(values, bad)
   checkCenter(values.center, bad)
   checkJson(values, claims.format, bad)
-  return { values, isDiff: DIFF_KEYS.some(key => Object.hasOwn(values, key)), claims }
+  return { values, isDiff, claims }
 }
 
 function checkCenter (center, bad) {
