@@ -30,6 +30,7 @@ export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLAT
  * @property {import('../upstream/secrets.js').SecretsByHost} [secrets] by host
  * @property {Partial<typeof import('../seed/fetcher.js').fetchDefaults>} [patience]
  * @property {(error: TilecouchError) => void} [onTrouble] it does not answer, and is waited for
+ * @property {typeof openUpstream} [connect]
  */
 
 /**
@@ -135,9 +136,9 @@ class TileServer {
    */
   #open ({ tileSize, format }) {
     if (this.#upstream) return
-    const { layer = 'upstream', userAgent, secrets, patience, signal, onTrouble } = this.#options
+    const { layer = 'upstream', userAgent, secrets, patience, signal, onTrouble, connect = openUpstream } = this.#options
     const doc = { layer, tileSize, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
-    this.#upstream = openUpstream(doc, { userAgent, secrets, limits: { failures: Infinity } })
+    this.#upstream = connect(doc, { userAgent, secrets, limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...patience })
   }
 
