@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -32,6 +32,7 @@ onEachStore('nginx with files of an exported tree', backend => {
     put('osm/4/0/5.png', png(20))
     put('osm@2023-01-01T00:00:00Z/4/0/5.png', png(10))
     put('roads/4/0/5.pbf', mvt)
+    utimesSync(path.join(tree(), `osm@${T1}/4/0/5.png`), new Date(T1), new Date(T1)) // as the export does
     await stage.start({ file: 'files.conf', gateways: [port], changes: [['/srv/tiles', tree()]] })
   }
   const from = ({ headers }) => headers.get('x-tilecouch-cache')
@@ -52,7 +53,7 @@ onEachStore('nginx with files of an exported tree', backend => {
 
   it('gives files the headers that the gateway gives', async () => {
     await start()
-    for (const [file, other] of [['/osm/4/0/5.png', '/osm/4/1/5.png'], ['/roads/4/0/5.pbf', '/roads/4/1/5.pbf']]) {
+    for (const [file, other] of [['/osm/4/0/5.png', '/osm/4/1/5.png'], [`/osm@${T1}/4/0/5.png`, `/osm@${T1}/4/1/5.png`], ['/roads/4/0/5.pbf', '/roads/4/1/5.pbf']]) {
       const [one, two] = [await get(file), await get(other)]
       assert.equal(from(one), 'file')
       assert.match(from(two), GATEWAY)

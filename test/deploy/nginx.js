@@ -22,16 +22,17 @@ function adapt (text, changes) {
 /**
  * @param {object} options
  * @param {string} options.dir a folder that is there
- * @param {string} options.file of deploy/nginx
- * @param {number[]} options.gateways ports
+ * @param {string} [options.file] of deploy/nginx
+ * @param {string} [options.text] a configuration, when it is none of these
+ * @param {number[]} [options.gateways] ports
  * @param {[string | RegExp, string][]} [options.changes] what else an operator would adapt
  */
-export async function startNginx ({ dir, file, gateways, changes = [] }) {
+export async function startNginx ({ dir, file, text, gateways, changes = [] }) {
   const port = await freePort()
   const at = name => path.join(dir, name)
   for (const name of ['temp', 'cache']) mkdirSync(at(name), { recursive: true })
-  writeFileSync(at('tilecouch.conf'), adapt(nginxFile(file), [
-    ['server 127.0.0.1:8080;', gateways.map(gateway => `server 127.0.0.1:${gateway};`).join(' ')],
+  writeFileSync(at('tilecouch.conf'), adapt(text ?? nginxFile(file), [
+    ...(gateways ? [/** @type {[string, string]} */ (['server 127.0.0.1:8080;', gateways.map(gateway => `server 127.0.0.1:${gateway};`).join(' ')])] : []),
     ['listen 80;', `listen 127.0.0.1:${port};`],
     ...changes
   ]))
