@@ -38,7 +38,6 @@ export async function open (folder, { layer, scheme = 'xyz', force, diff, ...opt
   await rm(path.join(folder, WORK), { recursive: true, force: true })
   await mkdir(path.join(folder, WORK))
   if (found === undefined) await writeFile(path.join(folder, MARK), mark)
-  else await rm(path.join(folder, GONE), { force: true })
   return new FolderTarget(folder, { ...options, layer, scheme, diff }, !isEmpty)
 }
 

@@ -10,6 +10,8 @@ const NUMBER = /^(0|[1-9]\d{0,9})$/
 // other files lie about in tile folders too: .kml, .xml, .json, thumbnails
 const TILE_FILE = /^(0|[1-9]\d{0,9})\.(png|jpg|jpeg|webp|avif|pbf|mvt)$/i
 
+const MARK = '.tilecouch.json' // of our own exports
+
 export const recognises = (name, stats) => stats.isDirectory()
 
 /**
@@ -45,6 +47,7 @@ export async function open (folder, { selected, zooms, scheme }) {
   const metadata = await readMetadata(folder)
   const list = path.join(folder, GONE_LIST)
   const gone = await reading(list, async () => await isThere(list) ? readGone(createReadStream(list), { file: list, tms }) : undefined)
+  if (!gone && await isDiff(folder)) throw new TilecouchError('ARCHIVE_INVALID', { file: folder, why: 'the diff in it was stopped before it was whole: run the export again' })
   return {
     name: path.basename(path.resolve(folder)),
     fields: layerFieldsOf(metadata),
@@ -56,6 +59,15 @@ export async function open (folder, { selected, zooms, scheme }) {
 }
 
 const isThere = file => stat(file).then(() => true, () => false)
+
+/** Whether an export says that it is one: its list of what is gone comes last. */
+async function isDiff (folder) {
+  try {
+    return JSON.parse(await readFile(path.join(folder, MARK), 'utf8')).diff !== undefined
+  } catch {
+    return false
+  }
+}
 
 /** Folders whose names are numbers, in order. */
 async function numbers (directory, compare) {
