@@ -31,6 +31,7 @@ export function metadataOf (doc, facts, { layer, time, area, scheme, metadata })
     version: doc.version,
     legend: doc.legend,
     json: format === 'pbf' ? JSON.stringify({ vector_layers: doc.vector_layers ?? [] }) : undefined,
+    tileSize: doc.tileSize,
     [TIME_KEY]: time ?? facts.last,
     scheme: scheme === 'tms' ? scheme : undefined, // rows from the north go without saying
     ...metadata

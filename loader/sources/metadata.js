@@ -9,7 +9,7 @@ const extensions = { jpeg: 'jpg', mvt: 'pbf' }
  * @returns {Record<string, any>}
  */
 export function layerFieldsOf (metadata) {
-  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center, json } = metadata
+  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center, json, tileSize } = metadata
   const candidates = {
     name,
     description,
@@ -21,6 +21,7 @@ export function layerFieldsOf (metadata) {
     maxzoom: number(maxzoom),
     bounds: attempt(() => parseBbox(bounds)),
     center: typeof center === 'string' ? center.split(',').map(Number) : center,
+    tileSize: number(tileSize), // nobody else's, but our own exports say it
     vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(json).vector_layers)
   }
   return Object.fromEntries(Object.entries(candidates).filter(([field, value]) => value !== undefined && value !== null && layerFields[field](value)))

@@ -68,7 +68,7 @@ export function useLayer (backend) {
 }
 
 export async function fillLayer (store, layer = 'osm') {
-  await store.defineLayer(layer, { name: 'Streets', attribution: '© nobody', format: 'png' })
+  await store.defineLayer(layer, { name: 'Streets', attribution: '© nobody', format: 'png', tileSize: 512 })
   for (const [edition, time] of EDITIONS.entries()) {
     const versions = [...places()].map(({ z, x, y }) => ({ layer, z, x, y, time, seed: change(edition, z, x, y) })).filter(({ seed }) => seed !== undefined)
       .map(({ seed, ...version }) => ({ ...version, ...(seed === null ? { gone: true } : { bytes: png(seed) }) }))
