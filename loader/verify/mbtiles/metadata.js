@@ -1,24 +1,29 @@
 // The metadata table of MBTiles: what the specification wants to be there, and whether it is what it should be.
+import { isUtf8 } from 'node:buffer'
 import { DIFF_KEYS } from '../../sources/gone.js'
 import { claimsOf } from '../metadata.js'
+import { textOf } from './schema.js'
 
 const MUST = ['name', 'format']
 const SHOULD = ['bounds', 'center', 'minzoom', 'maxzoom']
 
 /**
- * @param {import('libsql').Database} db
+ * @param {import('./remote.js').Remote} db
  * @param {import('../report.js').Report} report
  */
-export function readMetadata (db, report) {
+export async function readMetadata (db, report) {
   /** @type {Record<string, any>} */
   const values = {}
   const bad = why => report.add('bad-metadata', 'metadata', why)
   try {
-    for (const [name, value] of /** @type {Iterable<any[]>} */ (db.prepare('SELECT name, value FROM metadata').raw().iterate())) {
+    for await (const cells of db.rows('SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM metadata')) {
+      if (cells.some(cell => cell && !isUtf8(cell))) bad('a text that is no UTF-8')
+      const [name, value] = cells.map(textOf)
       if (Object.hasOwn(values, name)) bad(`${name} is there more than once`)
       values[name] ??= value
     }
   } catch (error) {
+    if (error.code === 'ABORTED') throw error
     bad(error.message)
     return { values, isDiff: false, claims: {} }
   }
