@@ -83,7 +83,7 @@ async function writeOne ({ output }, store, layer, target, settings, reference) 
     if (summary) report(output, { ...summary, seconds: secondsSince(started) }, `${reference}${how && ` (${how})`}`, settings)
   }
   try {
-    ended(await exportLayer(store, layer, target, { ...settings, onProgress: summary => progress.show(summary) }))
+    ended(await exportLayer(store, layer, target, { ...settings, onProgress: progress.shower }))
   } catch (error) {
     ended(error.summary, error.code === 'ABORTED' ? 'stopped' : 'given up')
     throw error
@@ -120,7 +120,7 @@ async function writeHistory ({ output }, store, layer, target, settings) {
         output.note(`${formatReference(layer, time)} -> ${name} (${index + 1} of ${editions})`)
         progress = new ExportProgress(output)
       },
-      onProgress: summary => progress.show(summary)
+      onProgress: progress.shower && (summary => progress.show(summary))
     }))
   } catch (error) {
     ended(error.summary, error.code === 'ABORTED' ? 'stopped' : 'given up')
@@ -139,6 +139,11 @@ function reportHistory (output, summary, title) {
 }
 
 class ExportProgress extends ProgressLine {
+  /** Nothing where nobody looks: tiles are not counted then. */
+  get shower () {
+    return this.output.json ? undefined : summary => this.show(summary)
+  }
+
   /** @param {import('../export/index.js').ExportSummary & {total?: number}} progress */
   show ({ tiles, total, bytes: size, kept, missing }) {
     this.draw(tiles, total, rate => [
