@@ -35,7 +35,8 @@ export async function treeCommand (context, store, options, { layer, time, folde
       permission: Boolean(options.iHavePermission),
       signal,
       onProgress: tally => { said.tally = tally; progress.show(tally) },
-      onState: state => said.state(state)
+      onState: state => said.state(state),
+      onTree: (name, there) => { if (follow) said.tree(name, there) }
     })
     progress.end()
     report(output, summary, started, follow ? { event: 'stopped' } : undefined)
@@ -102,7 +103,7 @@ const few = names => names.length > 6 ? `${names.slice(0, 3).join(', ')} … ${n
 
 function describe ({ written, bytes: size, linked, copied, kept, removed, failed, failures = [] }) {
   return [
-    `  ${plural(written, 'file')} written (${bytes(size)}), ${count(linked)} more names for files that are there, ${count(kept)} right already, ${count(removed)} removed`,
+    `  ${plural(written, 'file')} written (${bytes(size)}), ${plural(linked, 'hard link')}, ${count(kept)} right already, ${count(removed)} removed`,
     ...(copied ? [`  ${count(copied)} copied: the file system takes no hard links there`] : []),
     ...(failed ? [`  ${count(failed)} left out:`, ...failures.slice(0, SHOWN_FAILURES).map(({ id, time, reason }) => `    ${id}${time ? `@${time}` : ''}  ${reason}`)] : []),
     ...(failed > SHOWN_FAILURES ? [`    … and ${count(failed - SHOWN_FAILURES)} more`] : [])
@@ -115,13 +116,19 @@ class Said {
   tally
   #before = ''
 
+  /** @param {import('./output.js').Output} output @param {{layer: string, folder: string, started: number, progress: TreeProgress}} what */
   constructor (output, { layer, folder, started, progress }) {
-    Object.assign(this, { output, layer, folder, started, progress })
+    this.output = output
+    this.layer = layer
+    this.folder = folder
+    this.started = started
+    this.progress = progress
   }
 
   /** @param {{state: string, error?: string, reason?: string}} said */
   state ({ state, error, reason }) {
-    const { output, progress, layer } = /** @type {any} */ (this)
+    this.progress.quiet = state !== 'comparing'
+    const { output, progress, layer } = this
     progress.end()
     const before = this.#before
     this.#before = state
@@ -134,8 +141,16 @@ class Said {
     else if (before) output.note(`${before === 'away' ? 'The store is back. ' : ''}Comparing all files of ${layer} …`)
   }
 
+  tree (name, there) {
+    if (this.output.json) this.output.stdout.write(JSON.stringify({ event: there ? 'tree' : 'tree removed', tree: name, time: new Date().toISOString() }) + '\n')
+    else {
+      this.progress.end()
+      this.output.note(there ? `${name} is whole, and served from now on` : `${name} is removed: there is no such edition any more`)
+    }
+  }
+
   #following (before) {
-    const { output, layer, folder, started } = /** @type {any} */ (this)
+    const { output, layer, folder, started } = this
     if (before === 'away') return output.note(`The store is back: following the changes of ${layer}.`)
     const seconds = (performance.now() - started) / 1000
     output.note([`${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`, ...(this.tally && !before.includes('following') ? describe(this.tally) : [])].join('\n'))
@@ -143,6 +158,8 @@ class Said {
 }
 
 class TreeProgress extends ProgressLine {
+  quiet = false // single changes are not worth a line
+
   /** @param {import('./output.js').Output} output @param {number} [total] */
   constructor (output, total) {
     super(output)
@@ -151,6 +168,7 @@ class TreeProgress extends ProgressLine {
 
   /** @param {import('../tree/settle.js').Tally} tally */
   show ({ tiles, written, linked, kept, bytes: size }) {
+    if (this.quiet) return
     this.draw(tiles, this.total && tiles <= this.total ? this.total : undefined, rate => [
       `${count(Math.round(rate))}/s`, `${count(written)} written (${bytes(size)})`, `${count(linked)} linked`, ...(kept ? [`${count(kept)} right already`] : [])
     ])

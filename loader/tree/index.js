@@ -26,6 +26,7 @@ export { nginxConfig } from './nginx.js'
  * @property {AbortSignal} [signal]
  * @property {(tally: import('./settle.js').Tally) => void} [onProgress]
  * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState] when following
+ * @property {(name: string, there: boolean) => void} [onTree] told of trees of editions that come and go
  * @property {number} [mostChanges] tiles kept in mind that have changed; beyond that everything is compared
  * @property {Partial<import('./keeper.js').keeperDefaults>} [limits]
  *
@@ -40,7 +41,7 @@ export { nginxConfig } from './nginx.js'
  * @param {TreeOptions} [options]
  * @returns {Promise<TreeSummary>}
  */
-export async function exportTree (store, layer, folder, { area, zooms, editions = true, follow = false, force = false, permission = false, signal, onProgress, onState, mostChanges, limits } = {}) {
+export async function exportTree (store, layer, folder, { area, zooms, editions = true, follow = false, force = false, permission = false, signal, onProgress, onState, onTree, mostChanges, limits } = {}) {
   checkTerms(await store.layer(checkLayer(layer)), permission)
   const paths = new Paths(folder, layer)
   const selected = (z, x, y) => (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))
@@ -62,7 +63,7 @@ export async function exportTree (store, layer, folder, { area, zooms, editions 
     settler = new Settler(store, files, { signal })
     const keeper = new Keeper({
       store, paths, settler, signal, onProgress, onState, limits,
-      trees: new Trees(store, paths, files, { editions }),
+      trees: new Trees(store, paths, files, { editions, onTree }),
       changes: new Changes(layer, { selected, most: mostChanges }),
       selection: selectionOf({ area, zooms, editions }),
       listing: { area, zooms }

@@ -21,13 +21,14 @@ export class Trees {
    * @param {import('../store/index.js').Store} store
    * @param {import('./paths.js').Paths} paths
    * @param {import('./files.js').Files} files
-   * @param {{editions: boolean}} options editions: the past as well
+   * @param {{editions: boolean, onTree?: (name: string, there: boolean) => void}} options editions: the past as well; onTree: told of trees that come and go
    */
-  constructor (store, paths, files, { editions }) {
+  constructor (store, paths, files, { editions, onTree }) {
     this.store = store
     this.paths = paths
     this.files = files
     this.past = editions
+    this.onTree = onTree
   }
 
   /** The trees that are not where they are looked for. */
@@ -45,7 +46,11 @@ export class Trees {
     // links first: none of them ever leads nowhere
     const periods = periodsOf(times.filter(time => standing.includes(time)))
     await this.#link(periods)
-    for (const time of standing) if (!times.includes(time)) await this.#discard(paths.tree(time))
+    for (const time of standing) {
+      if (times.includes(time)) continue
+      await this.#discard(paths.tree(time))
+      this.onTree?.(formatReference(paths.layer, time), false)
+    }
     for (const name of await names(paths.unfinished)) if (!times.some(time => name === path.basename(paths.tree(time)))) await this.#discard(path.join(paths.unfinished, name))
     await mkdir(paths.tree(), { recursive: true })
     this.list = [{ root: paths.tree(), whole: true }, ...times.map(time => standing.includes(time)
@@ -60,6 +65,7 @@ export class Trees {
       await mkdir(tree.root, { recursive: true }) // of an edition that shows nothing
       await rename(tree.root, target)
       Object.assign(tree, { root: target, whole: true })
+      this.onTree?.(path.basename(target), true)
     }
     await this.#link(periodsOf(this.list.flatMap(({ time }) => time ?? [])))
   }
