@@ -32,6 +32,7 @@ export class Spool {
   #insert
   #insertOne
   #page
+  #one
   /** @type {(string | number | null)[]} */
   #rows = []
   #data
@@ -66,6 +67,7 @@ export class Spool {
     this.#insert = this.#db.prepare(insertion(GROUP))
     this.#insertOne = this.#db.prepare(insertion(1))
     this.#page = this.#db.prepare(PAGE).raw()
+    this.#one = this.#db.prepare('SELECT * FROM tiles WHERE id = ?').raw()
     this.#data = openSync(path.join(folder, 'data'), 'wx+', 0o600)
     this.#index = openSync(path.join(folder, 'index'), 'r+')
   }
@@ -104,6 +106,16 @@ export class Spool {
     }
   }
 
+  /**
+   * The fields of one tile, if it is there.
+   * @param {number} z @param {number} x @param {number} y
+   * @returns {any[] | undefined}
+   */
+  get (z, x, y) {
+    this.#flush()
+    return this.#work(() => this.#one.get(`${z}:${x}:${y}`))?.slice(1, -1)
+  }
+
   /** How many tiles there are. */
   count () {
     this.#flush()
@@ -111,6 +123,7 @@ export class Spool {
   }
 
   #flush () {
+    if (!this.#rows.length) return
     const rows = this.#rows
     this.#rows = []
     this.#work(() => {

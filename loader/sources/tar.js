@@ -13,10 +13,10 @@ import { recogniser } from './magic.js'
 import { invalid, reading } from './reading.js'
 
 const CHUNK = 256 * 1024 // bytes read from the file at once
-const FILES = new Set(['File', 'OldFile', 'ContiguousFile']) // links, devices, folders and sparse files are none
+const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
+const NOWHERE = -1 // the place of a tile that is not kept; why is said beside it
 const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) // warnings of the parser
 const BEHIND = 64e6 // bytes behind the end that are read
-const TOO_LARGE = -1 // instead of the place of a tile that is not kept
 
 export const recognises = recogniser('tar', /\.(?:tar|tgz|tar\.gz)$/i)
 
@@ -44,7 +44,6 @@ async function unpackInto (spool, name, listing, { signal, onReading }) {
   let failure
   let ended = false
   const parser = new Parser({
-    filter: (_, entry) => FILES.has(/** @type {any} */ (entry).type),
     onwarn (code, message) {
       // others are remarks, such as of a time before 1970
       if (SERIOUS.has(code)) failure ??= new Error(String(message))
@@ -58,6 +57,8 @@ async function unpackInto (spool, name, listing, { signal, onReading }) {
       }
     }
   })
+  // of kinds that the parser does not know, such as files with holes
+  parser.on('ignoredEntry', entry => refuse(entry, spool, listing))
   parser.on('eof', () => { ended = true })
   let behind = 0
   const { file, unpacked, total } = openBytes(name)
@@ -91,6 +92,10 @@ function look (name) {
 }
 
 function keep (entry, spool, listing) {
+  if (!FILES.has(entry.type)) {
+    link(entry, spool, listing)
+    return entry.resume()
+  }
   const tile = listing.tile(entry.path)
   if (!tile) {
     let kept = false
@@ -100,9 +105,24 @@ function keep (entry, spool, listing) {
     })
     if (!kept) entry.resume()
   } else if (entry.size > listingDefaults.tile) {
-    spool.add(tile.z, tile.x, tile.y, TOO_LARGE, entry.size)
+    spool.add(tile.z, tile.x, tile.y, NOWHERE, 0, `has ${entry.size} bytes`)
     entry.resume()
   } else append(entry, spool, offset => spool.add(tile.z, tile.x, tile.y, offset, entry.size))
+}
+
+// folders of tiles whose equal files are one file have links to it in a tar
+function link (entry, spool, listing) {
+  const tile = listing.tile(entry.path)
+  const to = tile && entry.type === 'Link' && listing.tile(entry.linkpath)
+  const fields = to && spool.get(to.z, to.x, to.y)
+  if (fields) spool.add(tile.z, tile.x, tile.y, ...fields)
+  else refuse(entry, spool, listing)
+}
+
+// what is called as a tile is not passed over in silence
+function refuse (entry, spool, listing) {
+  const tile = listing.tile(entry.path)
+  if (tile) spool.add(tile.z, tile.x, tile.y, NOWHERE, 0, `is no file in it, but a ${entry.type}: unpack it, and load the folder`)
 }
 
 function append (entry, spool, then) {
@@ -130,9 +150,9 @@ function beside (entry, spool) {
 /** @returns {AsyncGenerator<import('./index.js').SourceTile>} in the order of their ids */
 async function * tiles (name, spool) {
   // of a tile that is there several times, the last counts: so tar brings files up to date
-  for await (const { z, x, y, fields: [offset, length] } of spool.tiles()) {
+  for await (const { z, x, y, fields: [offset, length, trouble] } of spool.tiles()) {
     const read = () => {
-      if (offset === TOO_LARGE) throw invalid(name, `${z}/${x}/${y} has ${length} bytes`)
+      if (offset === NOWHERE) throw invalid(name, `${z}/${x}/${y} ${trouble}`)
       return spool.slice(offset, length)
     }
     yield { z, x, y, read }

@@ -99,6 +99,25 @@ describe('PMTiles on a web server', () => {
     assert.ok(server.requests.length > 20)
   })
 
+  it('are read on where a server fell silent', async () => {
+    const { timeout } = remoteDefaults
+    remoteDefaults.timeout = 200
+    let silent = 0
+    server.answer = (request, response, { from, to }) => {
+      if (from === 0 || silent++) return false
+      const end = Math.min(to, archive.length)
+      response.writeHead(206, { etag: '"1"', 'content-range': `bytes ${from}-${end - 1}/${archive.length}`, 'content-length': end - from })
+      response.write(archive.subarray(from, from + 100)) // and no more
+      return true
+    }
+    try {
+      await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), tiles))
+      assert.ok(silent > 1)
+    } finally {
+      remoteDefaults.timeout = timeout
+    }
+  })
+
   it('are given up when nothing comes any more', async () => {
     server.answer = (request, response) => { response.writeHead(500).end(); return true }
     await refused(/the server answered 500/)

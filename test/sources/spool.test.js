@@ -65,6 +65,14 @@ describe('a spool', () => {
     assert.equal(spool.count(), 2001)
   })
 
+  it('finds one tile', async () => {
+    const spool = await open()
+    for (let y = 0; y < 250; y++) spool.add(12, 0, y, y, 'b')
+    for (const y of [0, 99, 100, 249]) assert.deepEqual(spool.get(12, 0, y), [y, 'b', null, null])
+    assert.equal(spool.get(12, 0, 250), undefined)
+    assert.equal(spool.count(), 250)
+  })
+
   it('is read by several at once, each in its own place, and goes on taking tiles', async () => {
     const spool = await open()
     for (let y = 0; y < 3 * spoolDefaults.page; y++) spool.add(12, 5, y)

@@ -21,6 +21,15 @@ describe('a tar', () => {
     return file
   }
   const read = bytes => using('tar', make(bytes), {}, contents)
+
+  /** What each tile of a file gives: its bytes, or what it is refused with. */
+  async function outcomes (bytes) {
+    const source = await openAs('tar', make(bytes))
+    const found = {}
+    for await (const { z, x, y, read: readTile } of source.tiles()) found[`${z}/${x}/${y}`] = await Promise.resolve().then(readTile).then(String, error => `${error.code}: ${error.message}`)
+    await source.close()
+    return found
+  }
   const refused = (bytes, words) => refuses('tar', make(bytes), 'ARCHIVE_INVALID', words)
 
   it('of the program tar is read', async function () {
@@ -41,10 +50,25 @@ describe('a tar', () => {
     }
   })
 
-  it('has only files for tiles: no links, devices, folders, and none with holes', async () => {
-    const others = ['1', '2', '3', '4', '5', '6', 'S', 'D', 'V', 'M'].map((type, index) => ({ name: `2/0/${index % 4}.png`, type, link: '12'.includes(type) ? '/etc/passwd' : '' }))
-    assert.deepEqual(await read(writeTar([...two, ...others])), both)
-    assert.deepEqual(await read(writeTar([...two, { name: '1/0/GNUSparseFile.0/1.png', bytes: 'x' }])), both)
+  it('follows links to a tile in it, and to nothing else', async () => {
+    const links = [
+      { name: '1/0/1.png', type: '1', link: '1/0/0.png' }, { name: '1/1/1.png', type: '1', link: '1/0/1.png' },
+      { name: '2/0/0.png', type: '1', link: '/etc/passwd' }, { name: '2/0/1.png', type: '1', link: '2/3/3.png' }, { name: '2/0/2.png', type: '2', link: '../../1/0/0.png' }, { name: 'readme', type: '2', link: '/etc/passwd' }
+    ]
+    await refused(writeTar([...two, ...links]), /"\/etc\/passwd", a name that leads out/)
+    const found = await outcomes(writeTar([...two, ...links.slice(0, 2), ...links.slice(3)]))
+    assert.deepEqual([found['1/0/1'], found['1/1/1']], ['1/0/0', '1/0/0'])
+    assert.match(found['2/0/1'], /^ARCHIVE_INVALID.*2\/0\/1 is no file in it, but a Link: unpack it, and load the folder/)
+    assert.match(found['2/0/2'], /^ARCHIVE_INVALID.*a SymbolicLink/)
+    assert.equal(Object.keys(found).length, 6)
+  })
+
+  it('has only files for tiles: no device is read, and what is called as a tile is not passed over', async () => {
+    const others = ['3', '4', '5', '6', 'S', 'D', 'V', 'M'].map((type, index) => ({ name: `3/0/${index}.png`, type }))
+    const found = await outcomes(writeTar([...two, ...others]))
+    assert.deepEqual(Object.keys(found).length, 2 + others.length)
+    for (const [name, outcome] of Object.entries(found)) assert.match(outcome, name.startsWith('3') ? /^ARCHIVE_INVALID.*is no file in it, but a \w+/ : /^\d/, name)
+    assert.deepEqual(await read(writeTar([...two, { name: '1/0/GNUSparseFile.0/1.png', bytes: 'x' }, { name: '1/0', type: '5' }, { name: 'fifo', type: '6' }])), both)
   })
 
   it('may have long names of pax and of GNU', async () => {
@@ -86,12 +110,9 @@ describe('a tar', () => {
   })
 
   it('refuses a tile that is too large, and gives the others', async () => {
-    const source = await openAs('tar', make(gzipSync(writeTar([tile('0/0/0', Buffer.alloc(65e6)), tile('1/0/0')]), { level: 1 })))
-    const found = []
-    for await (const tileFound of source.tiles()) found.push(await Promise.resolve().then(() => tileFound.read()).then(String, error => error.message))
-    assert.match(found[0], /0\/0\/0 has 65000000 bytes/)
-    assert.equal(found[1], '1/0/0')
-    await source.close()
+    const found = await outcomes(gzipSync(writeTar([tile('0/0/0', Buffer.alloc(65e6)), tile('1/0/0')]), { level: 1 }))
+    assert.match(found['0/0/0'], /0\/0\/0 has 65000000 bytes/)
+    assert.equal(found['1/0/0'], '1/0/0')
   })
 
   it('is no bomb: neither what is no tile nor what follows the end takes memory, and the end is the end', async function () {
