@@ -38,7 +38,7 @@ export const versions = { view: BY_TILE, count: count => count, bytes: () => 0 }
 export async function zoomsIn (couch, index, layer, { zooms = { min: 0, max: 30 }, signal }) {
   const rows = await couch.view(index.view, { startkey: [layer, zooms.min], endkey: [layer, zooms.max, {}], group_level: 2 }, signal)
   return rows.map(({ key, value }) => ({ z: key[1], count: index.count(value), bytes: index.bytes(value) }))
-    .sort((a, b) => compareInner(a.z, b.z))
+    .filter(({ z }) => Number.isInteger(z)).sort((a, b) => compareInner(a.z, b.z))
 }
 
 /** The columns of one zoom that hold anything and that the area touches. */
@@ -76,7 +76,7 @@ export class Columns {
       const full = answers.findIndex(rows => rows.length === PAGE)
       const whole = full < 0 ? answers : answers.slice(0, full + 1)
       for (const rows of whole) {
-        for (const { key, value } of rows) this.#add(key[2], value)
+        for (const { key, value } of rows) if (Number.isInteger(key[2])) this.#add(key[2], value)
         this.#sum += UNKNOWN
       }
       // what follows a full page comes after the rest of it

@@ -37,11 +37,21 @@ import { walk } from './walk.js'
 export async function * listTiles (couch, layer, options = {}) {
   for await (const { z, x, y, rows } of walk(couch, versions, layer, options)) {
     const id = tileId(layer, z, x, y)
-    const all = timeline(rows.map(row => describeVersion(layer, row)))
+    const all = timeline(rows.filter(isOwn).map(row => describeVersion(layer, row)))
     // a head that went to the past between two answers stands there as well
     for (const version of all.slice(0, -1)) if (version.current) Object.assign(version, { current: false, id: versionId(layer, z, x, y, version.time) })
-    yield { id, z, x, y, versions: all }
+    if (all.length) yield { id, z, x, y, versions: all }
   }
+}
+
+/**
+ * Whether a document is called as its fields say. Where nobody validates, anything may say that it is a tile.
+ * @param {import('./ranges.js').Row} row
+ */
+function isOwn ({ id, key }) {
+  const [layer, z, x, y, time] = key
+  const head = tileId(layer, z, x, y)
+  return id === head || id === `${head}@${time}`
 }
 
 /**
@@ -53,8 +63,9 @@ export async function * listTiles (couch, layer, options = {}) {
  */
 export async function * list (couch, layer, { time, ...options } = {}) {
   if (time === undefined) {
-    for await (const { z, x, y, rows: [{ id, value }] } of walk(couch, heads, layer, options)) {
-      yield { id, layer, z, x, y, current: true, gone: false, size: value }
+    for await (const { z, x, y, rows } of walk(couch, heads, layer, options)) {
+      const head = rows.find(isOwn)
+      if (head) yield { id: head.id, layer, z, x, y, current: true, gone: false, size: head.value }
     }
     return
   }

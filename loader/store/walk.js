@@ -13,8 +13,8 @@ const RANGES = 200 // ranges a request
 const DEPTH = 4 // versions a tile may have, for a guess at a part of a column
 const SLACK = 50 // rows a range may have got since it was counted, before its rest must be asked for
 
-/** @type {import('../../core/sweep.js').Run[]} */
-const ALL = [[0, 2 ** 30]]
+/** Every row of a zoom. @returns {import('../../core/sweep.js').Run[]} */
+const all = z => [[0, 2 ** z - 1]]
 const NONE = /** @type {TileRows[]} */ ([])
 
 /**
@@ -82,7 +82,7 @@ async function * readColumns (reader, prefix, columns) {
   let next
   for (const { tall, ranges } of requests(columns, prefix)) {
     const before = /** @type {Promise<ColumnTiles[]> | undefined} */ (next)
-    next = tall ? Promise.resolve([tallColumn(reader, tall, prefix)]) : reader.read(ranges).then(rows => wantedOf(ranges, rows))
+    next = tall ? Promise.resolve([tallColumn(reader, tall, prefix)]) : reader.read(ranges).then(rows => wantedOf(ranges, rows, prefix[1]))
     next.catch(() => {}) // it is awaited after those before it, if anybody still wants it
     if (before) yield * await before
   }
@@ -100,7 +100,7 @@ function * requests (columns, prefix) {
   let rows = 0
   for (const column of columns) {
     const whole = !column.runs || column.count <= SPARSE
-    const parts = (!whole && column.runs) || [[0, 2 ** prefix[1] - 1]]
+    const parts = (!whole && column.runs) || all(prefix[1])
     const counts = parts.map(([y0, y1]) => Math.min(column.count, DEPTH * (y1 - y0 + 1)))
     const count = counts.reduce((sum, part) => sum + part, 0)
     if (ranges.length && (rows + count > PAGE || ranges.length >= RANGES)) {
@@ -141,14 +141,15 @@ function extend (range, column, prefix) {
  * What is wanted of the rows of ranges, in columns.
  * @param {ColumnRange[]} ranges
  * @param {Row[][]} answers
+ * @param {number} z
  */
-function wantedOf (ranges, answers) {
+function wantedOf (ranges, answers, z) {
   /** @type {{x: number, tiles: TileRows[]}[]} */
   const found = []
   for (const [at, { columns }] of ranges.entries()) {
-    const runs = new Map(columns.map(column => [column.x, column.runs ?? ALL]))
+    const runs = new Map(columns.map(column => [column.x, column.runs ?? all(z)]))
     for (const tile of tilesIn(answers[at])) {
-      if (!runs.get(tile.x)?.some(([y0, y1]) => tile.y >= y0 && tile.y <= y1)) continue
+      if (!Number.isInteger(tile.y) || !runs.get(tile.x)?.some(([y0, y1]) => tile.y >= y0 && tile.y <= y1)) continue
       if (found.at(-1)?.x !== tile.x) found.push({ x: tile.x, tiles: [] })
       found[found.length - 1].tiles.push(tile)
     }
@@ -157,10 +158,14 @@ function wantedOf (ranges, answers) {
   return found
 }
 
-/** A column with more rows than a request should answer: the same again with its rows. @returns {ColumnTiles} */
-function tallColumn (reader, { x, runs = ALL }, prefix) {
+/**
+ * A column with more rows than a request should answer: the same again with its rows.
+ * @param {RangeReader} reader @param {Column} column @param {any[]} prefix layer and zoom
+ * @returns {ColumnTiles}
+ */
+function tallColumn (reader, { x, runs }, prefix) {
   const series = seriesTo(2 ** prefix[1] - 1).map(({ first, last, scale }) => {
-    const within = runs.filter(([y0, y1]) => y0 <= last && y1 >= first).map(([y0, y1]) => [Math.max(y0, first), Math.min(y1, last)])
+    const within = (runs ?? all(prefix[1])).filter(([y0, y1]) => y0 <= last && y1 >= first).map(([y0, y1]) => [Math.max(y0, first), Math.min(y1, last)])
     return { items: tilesOfRuns(reader, [...prefix, x], within), key: ({ y }) => y * scale } // before all that begin with it
   })
   return { x, tiles: merge(series) }

@@ -220,6 +220,21 @@ onEachStore('listing', backend => {
     await assert.rejects(listing('Bad:name'), { code: 'BAD_LAYER' })
   })
 
+  it('leaves out what is no tile, although it says so: where nobody validates, anybody may write anything', async () => {
+    const open = await Store.create(await backend.database())
+    await open.defineLayer('osm')
+    await open.write(column(4, 3, 3).map(address => ({ layer: 'osm', ...address, time: T1, bytes: png(1) })))
+    const tile = { type: 'tile', layer: 'osm', z: 4, x: 3, y: 1, current: true, time: T1, _attachments: { tile: { content_type: 'image/png', data: png(2).toString('base64') } } }
+    const strange = [{}, { y: 1.5 }, { x: 3.5 }, { y: 99 }, { x: 16 }, { z: '4' }, { z: 99 }, { z: 4.5 }, { y: -1 }, { x: -1 }, { layer: 'osm2' }, { time: T2 }, { current: false }]
+    await open.couch.bulk(JSON.stringify({ docs: strange.map((fields, at) => ({ ...tile, ...fields, _id: `0strange${at}` })) }))
+    await publish(open)
+    const expected = ['osm:4:3:0', 'osm:4:3:1', 'osm:4:3:2']
+    assert.deepEqual(idsOf(await collect(open.list('osm'))), expected)
+    assert.deepEqual(idsOf(await collect(open.list('osm', { time: '2021' }))), expected)
+    assert.deepEqual((await collect(open.listTiles('osm'))).map(({ id, versions }) => [id, idsOf(versions)]), expected.map(id => [id, [id]]))
+    await open.destroy()
+  })
+
   it('says what is missing where nobody deployed the views', async () => {
     const bare = await Store.create(await backend.database())
     await bare.defineLayer('osm')
