@@ -24,12 +24,12 @@ export async function open (file, { selected, zooms, scheme }) {
   try {
     // libsql ignores its readonly option; SQLite itself does not
     db = new Database(`file:${pathToFileURL(path.resolve(file)).pathname}?mode=ro`)
-    zoomLevels = db.prepare('SELECT DISTINCT zoom_level AS z FROM tiles')
-    columnsOf = db.prepare('SELECT DISTINCT tile_column AS x FROM tiles WHERE zoom_level = ?')
+    zoomLevels = db.prepare(`SELECT ${safe('z')} FROM (SELECT DISTINCT zoom_level AS z FROM tiles)`).raw()
+    columnsOf = db.prepare(`SELECT ${safe('x')} FROM (SELECT DISTINCT tile_column AS x FROM tiles WHERE zoom_level = ?)`).raw()
     metadata = readMetadata(db)
     diff = DIFF_KEYS.some(key => Object.hasOwn(metadata, key))
-    rowsOf = db.prepare(`SELECT tile_row AS y${diff ? ', tile_data IS NULL AS gone' : ''} FROM tiles WHERE zoom_level = ? AND tile_column = ?`)
-    tileAt = db.prepare('SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?').raw()
+    rowsOf = db.prepare(`SELECT ${safe('tile_row')}, ${diff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE zoom_level = ? AND tile_column = ?`).raw()
+    tileAt = db.prepare('SELECT CAST(tile_data AS BLOB) FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?').raw()
   } catch (error) {
     db?.close()
     throw unreadable(error)
@@ -41,10 +41,10 @@ export async function open (file, { selected, zooms, scheme }) {
   }
 
   async function * tiles () {
-    for (const z of numbers(zoomLevels, [], 'z', compareInner)) {
+    for (const z of numbers(zoomLevels, [], compareInner)) {
       if (zooms && (z < zooms.min || z > zooms.max)) continue
-      for (const x of numbers(columnsOf, [z], 'x', compareInner)) {
-        const rows = all(rowsOf, [z, x]).map(({ y: row, gone }) => ({ row, y: flipped ? flipY(z, row) : row, gone }))
+      for (const x of numbers(columnsOf, [z], compareInner)) {
+        const rows = all(rowsOf, [z, x]).map(([row, gone]) => ({ row, y: flipped ? flipY(z, row) : row, gone }))
         rows.sort((a, b) => compareRows(a.y, b.y))
         for (const { row, y, gone } of rows) {
           if (selected(z, x, y)) yield gone ? { z, x, y, gone: true } : { z, x, y, read: () => bytesAt(z, x, row) }
@@ -56,11 +56,11 @@ export async function open (file, { selected, zooms, scheme }) {
   // a row without bytes is a damaged tile: only in a diff does it mean anything
   const bytesAt = (z, x, row) => tileAt.get(z, x, row)?.[0] ?? Buffer.alloc(0)
 
-  const numbers = (statement, parameters, column, compare) => all(statement, parameters).map(row => row[column]).sort(compare)
+  const numbers = (statement, parameters, compare) => all(statement, parameters).map(([number]) => number).sort(compare)
 
   function all (statement, parameters) {
     try {
-      return statement.all(...parameters)
+      return statement.all(parameters).map(row => row.map(textOf))
     } catch (error) {
       throw unreadable(error)
     }
@@ -76,11 +76,15 @@ export async function open (file, { selected, zooms, scheme }) {
   }
 }
 
-const tablesOf = db => db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all().map(({ name }) => name)
+// the binding ends the process where a text is no UTF-8, so that every text is read as bytes
+const safe = column => `CASE typeof(${column}) WHEN 'text' THEN CAST(${column} AS BLOB) ELSE ${column} END`
+const textOf = cell => Buffer.isBuffer(cell) ? cell.toString() : cell
+
+const tablesOf = db => db.prepare(`SELECT ${safe('name')} FROM sqlite_schema WHERE type = 'table'`).raw().all().map(([name]) => textOf(name))
 
 function readMetadata (db) {
   try {
-    return Object.fromEntries(db.prepare('SELECT name, value FROM metadata').all().map(({ name, value }) => [name, value]))
+    return Object.fromEntries(db.prepare(`SELECT ${safe('name')}, ${safe('value')} FROM metadata`).raw().all().map(row => row.map(textOf)))
   } catch {
     return {} // some writers leave the table out
   }

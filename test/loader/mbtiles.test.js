@@ -145,4 +145,21 @@ describe('an MBTiles file', () => {
       })
     }
   })
+
+  it('may hold anything in any place: what is no tile is no end of the process', async () => {
+    // SQLite keeps texts that are no UTF-8, at which the binding would abort
+    const junk = "CAST(x'ff80' AS TEXT)"
+    const file = path.join(folder.dir, 'junk.mbtiles')
+    const db = new Database(file)
+    db.exec(`CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data); CREATE TABLE metadata (name, value); INSERT INTO metadata VALUES ('name', 'Town'), (${junk}, 'x'), ('attribution', ${junk}), ('description', NULL), (NULL, 1.5);
+      INSERT INTO tiles VALUES (1, 0, 1, x'0102'), (${junk}, 0, 0, x'00'), (2, ${junk}, 0, x'00'), (2, 1, ${junk}, x'00'), (3, 0, 0, ${junk}), (NULL, NULL, NULL, NULL), ('4', '5', '6', x'03'), (1.5, 0, 0, x'04')`)
+    db.close()
+    const source = await openSource(file)
+    assert.equal(source.fields.name, 'Town')
+    const found = {}
+    for await (const { z, x, y, read } of source.tiles()) found[`${z}/${x}/${y}`] = [...await read()]
+    assert.deepEqual(found['1/0/0'], [1, 2])
+    assert.deepEqual(found['3/0/7'], [0xff, 0x80])
+    source.close()
+  })
 })
