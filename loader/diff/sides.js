@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises'
 import { hash } from 'node:crypto'
 import { pMapIterable } from 'p-map'
-import { TilecouchError, endOf, formatReference, parseReference } from '../../core/index.js'
+import { MAX_ZOOM, TilecouchError, endOf, formatReference, parseReference } from '../../core/index.js'
 import { openSource } from '../sources/index.js'
 
 const NEWEST = '9999-12-31T23:59:59Z' // what is new whenever: so listed, a version knows its time and is found when it moves to the past
@@ -120,7 +120,10 @@ async function * digested (source, signal) {
   }
 }
 
+// what lies outside of the pyramid is no tile, and none of a store is like it
+const isTile = ({ z, x, y }) => z <= MAX_ZOOM && x < 2 ** z && y >= 0 && y < 2 ** z
+
 async function digest ({ z, x, y, gone, read }) {
-  const bytes = gone ? null : await read()
+  const bytes = gone || !isTile({ z, x, y }) ? null : await read()
   return bytes ? { z, x, y, size: bytes.length, digest: `md5-${hash('md5', bytes, 'base64')}` } : null
 }

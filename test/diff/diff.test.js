@@ -4,6 +4,7 @@ import { parseArea } from '../../core/index.js'
 import { diff } from '../../loader/diff.js'
 import { compareDefaults } from '../../loader/diff/changes.js'
 import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { TIMES, histories, lineOf, modelDiff, openStore, remember, shownAt } from './helpers.js'
 
@@ -18,6 +19,7 @@ async function compare (store, from, to, options = {}) {
 }
 
 onEachStore('a diff', backend => {
+  const folder = useFolder()
   let store
   before(async () => { store = await openStore(backend) })
 
@@ -180,5 +182,13 @@ onEachStore('a diff', backend => {
     assert.deepEqual(lines, ['3:1:1 changed'])
     assert.equal(summary.from.name, `shared of ${other.url}`)
     await assert.rejects(diff(store, 'shared', `${href}_not`), { code: 'SOURCE_NOT_FOUND' })
+  })
+
+  it('with a folder takes the first of two images of one place, as a load does, and what is no tile or gone for nothing', async () => {
+    const dir = folder.write({ '3/1/1.png': png(2), '3/1/1.jpg': png(1), '3/1/5.png': png(5), '3/1/10.png': png(5), '3/1/2.png': png(3), 'gone.txt': '3/1/3\n' })
+    await remember(store, 'twice', [{ z: 3, x: 1, y: 1, time: T1, seed: 1 }, { z: 3, x: 1, y: 2, time: T1, seed: 4 }, { z: 3, x: 1, y: 3, time: T1, seed: 4 }])
+    const { lines, summary } = await compare(store, 'twice', dir, { zooms: { min: 0, max: 3 } })
+    assert.deepEqual(lines, ['3:1:2 changed', '3:1:3 removed', '3:1:5 added'])
+    assert.equal(summary.tiles.same, 1)
   })
 })

@@ -65,3 +65,10 @@ export function modelDiff (before, after, select = id => Boolean(id)) {
 }
 
 export const lineOf = ({ z, x, y, change }) => `${z}:${x}:${y} ${change}`
+
+/** Everything a layer shows as of a time, with the bytes. @param {Store} store @param {string} layer @param {string} [time] */
+export async function contents (store, layer, time) {
+  const shown = new Map()
+  for await (const { z, x, y, bytes } of store.fetch(store.list(layer, { time }))) shown.set(`${z}/${x}/${y}`, bytes.toString('base64'))
+  return shown
+}

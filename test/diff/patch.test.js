@@ -12,16 +12,9 @@ import { openSource } from '../../loader/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { mbtilesTool, skip } from '../support/tools.js'
-import { TIMES, histories, openStore, remember } from './helpers.js'
+import { TIMES, contents, histories, openStore, remember } from './helpers.js'
 
 const [T1, T2, T3, T4] = TIMES
-
-/** Everything a layer shows as of a time, with the bytes. */
-async function contents (store, layer, time) {
-  const shown = new Map()
-  for await (const { z, x, y, bytes } of store.fetch(store.list(layer, { time }))) shown.set(`${z}/${x}/${y}`, bytes.toString('base64'))
-  return shown
-}
 
 async function loadFrom (store, name, options, opening) {
   const source = await openSource(name, opening)
