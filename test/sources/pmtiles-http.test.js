@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { gzipSync } from 'node:zlib'
 import { remoteDefaults } from '../../loader/sources/pmtiles/remote.js'
 import { tilesOf } from '../loader/helpers.js'
 import { contents, inOrder, openAs, refuses, using } from './helpers.js'
-import { writeArchive } from './pmtiles-writer.js'
+import { directory, writeArchive } from './pmtiles-writer.js'
 import { useRangeServer } from './range-server.js'
 
 const SIDE = 32 // tiles across
@@ -173,6 +174,32 @@ describe('PMTiles on a web server', () => {
     await refused(/cut off/, 'ARCHIVE_INVALID')
     server.file = Buffer.alloc(0)
     await refused(/answered 416/)
+  })
+
+  /** A server that says its file goes on for longer than it does: with zeros. */
+  const pretending = (file, longer) => (request, response, { from, to }) => {
+    const part = Buffer.alloc(to - from)
+    file.subarray(from, to).copy(part)
+    response.writeHead(206, { 'content-range': `bytes ${from}-${to - 1}/${file.length + longer}` }).end(part)
+    return true
+  }
+
+  it('are not begun to be fetched when there is no room for them', async () => {
+    const count = 100000
+    const length = 60e6
+    const header = { dataLength: count * length, entries: 0, addressed: 0, packing: 2 }
+    const leaves = gzipSync(directory(Array.from({ length: count }, (_, index) => ({ id: 1e6 + index, run: 1, offset: index * length, length }))))
+    const file = writeArchive({ root: gzipSync(directory([{ id: 0, run: 0, offset: 0, length: leaves.length }])), leaves, header })
+    server.answer = pretending(file, count * length)
+    await refused(/no space left/, 'DISK_FULL')
+    assert.ok(server.requests.length < 5)
+  })
+
+  it('are not fetched for a tile that is too long to be one', async () => {
+    const file = writeArchive({ root: gzipSync(directory([{ id: 5, run: 1, offset: 0, length: 2 ** 45 }])), header: { dataLength: 2 ** 45, entries: 0, addressed: 0 } })
+    server.answer = pretending(file, 2 ** 45)
+    await refused(/2\/0\/0 has 35184372088832 bytes/, 'ARCHIVE_INVALID')
+    assert.ok(server.requests.length < 3)
   })
 
   it('stop at once when they are told to, and leave no temporary file', async () => {

@@ -78,7 +78,7 @@ export class Archive {
             const pause = breathe()
             if (pause) await pause
           }
-          if (any) blocks?.add(offset, length)
+          if (any && length <= archiveDefaults.tile) blocks?.add(offset, length) // what is longer is refused when it is read
         }
       }
     })

@@ -2,7 +2,7 @@
 
 export const blockDefaults = {
   size: 65536, // bytes: a part is wanted whole or not at all
-  most: 2 ** 27, // parts that are told apart; those of longer files are larger
+  most: 2 ** 23, // parts that are told apart; those of longer files are larger
   gap: 4, // parts that are fetched although they are not wanted, rather than asking twice
   run: 8e6 // bytes asked for at once
 }
