@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { zxyToTileId } from 'pmtiles'
 import { TilecouchError } from '../../core/index.js'
-import { assemble } from './pmtiles/assemble.js'
+import { assemble, removeAssembled } from './pmtiles/assemble.js'
 import { Gathered, removeGathered } from './pmtiles/gathered.js'
 import { VECTOR, tileTypes } from './pmtiles/header.js'
 
@@ -21,7 +21,9 @@ export async function open (file, options) {
   const { doc, zooms, run } = options
   const deepest = Math.min(zooms?.max ?? Infinity, doc.maxzoom ?? 0)
   if (deepest > MAX_ZOOM) throw tooDeep(file, deepest)
-  return new PmtilesTarget(file, options, await Gathered.open(`${file}.part`, run))
+  const part = `${file}.part`
+  await removeAssembled(part)
+  return new PmtilesTarget(file, options, await Gathered.open(part, run))
 }
 
 /** @implements {Target} */

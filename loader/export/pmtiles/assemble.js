@@ -10,6 +10,13 @@ import { describe, headerBytes } from './header.js'
 
 const LONGEST_RUN = 2 ** 32 - 1
 
+const waitingFiles = part => ({ entries: `${part}-entries`, leaves: `${part}-leaves` })
+
+/** Removes what a run left that was killed while it assembled. @param {string} part */
+export async function removeAssembled (part) {
+  for (const file of [part, ...Object.values(waitingFiles(part))]) await rm(file, { force: true })
+}
+
 /**
  * @param {string} part the file to write; what waits lies in files whose names begin with this one
  * @param {import('./gathered.js').Gathered} gathered
@@ -19,8 +26,9 @@ const LONGEST_RUN = 2 ** 32 - 1
  * @returns {Promise<{size: number, distinct: number}>}
  */
 export async function assemble (part, gathered, options, facts, check) {
-  const entries = new Entries(`${part}-entries`)
-  const waiting = await open(`${part}-leaves`, 'w+')
+  const files = waitingFiles(part)
+  const entries = new Entries(files.entries)
+  const waiting = await open(files.leaves, 'w+')
   const target = await open(part, 'w')
   try {
     const { counts, types, length, zooms } = await lay(gathered, entries)
@@ -44,7 +52,7 @@ export async function assemble (part, gathered, options, facts, check) {
   } finally {
     entries.close()
     await Promise.all([target.close(), waiting.close()])
-    await rm(`${part}-leaves`, { force: true })
+    await rm(files.leaves, { force: true })
   }
 }
 

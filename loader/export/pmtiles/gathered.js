@@ -48,14 +48,19 @@ export class Gathered {
     const { data, index } = files(base)
     let db = await reopen(base, run)
     const resumed = Boolean(db)
-    if (!db) {
-      await removeGathered(base)
-      db = database(index)
-      db.exec(`${SCHEMA} INSERT INTO facts VALUES ('format', ${FORMAT}), ('seen', 0)`)
-      db.prepare("INSERT INTO facts VALUES ('run', ?)").run([run])
+    try {
+      if (!db) {
+        await removeGathered(base)
+        db = database(index)
+        db.exec(`${SCHEMA} INSERT INTO facts VALUES ('format', ${FORMAT}), ('seen', 0)`)
+        db.prepare("INSERT INTO facts VALUES ('run', ?)").run([run])
+      }
+      // bytes that no index knows, written before the process was killed, are written over
+      return new Gathered(db, await open(data, resumed ? 'r+' : 'w+'), endOf(db), resumed)
+    } catch (error) {
+      db?.close()
+      throw error
     }
-    // bytes that no index knows, written before the process was killed, are written over
-    return new Gathered(db, await open(data, resumed ? 'r+' : 'w+'), endOf(db), resumed)
   }
 
   constructor (db, data, end, resumed) {
