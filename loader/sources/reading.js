@@ -4,8 +4,14 @@ import { TilecouchError } from '../../core/index.js'
 
 const BREATH = 10000 // tiles or files listed before others may go on
 
-/** @param {string} file @param {string} why @param {Error} [cause] */
-export const invalid = (file, why, cause) => new TilecouchError('ARCHIVE_INVALID', { file, why }, { cause })
+const LONGEST = 300 // letters of what is wrong
+
+/**
+ * What is wrong may quote names of the archive, which are as long as they like and could write anywhere on a terminal.
+ * @param {string} file @param {string} why @param {Error} [cause]
+ */
+export const invalid = (file, why, cause) =>
+  new TilecouchError('ARCHIVE_INVALID', { file, why: why.slice(0, LONGEST).replace(/\p{Cc}/gu, '\ufffd') }, { cause })
 
 /**
  * @template T

@@ -127,6 +127,11 @@ for (const { title, kind, module, ending, pack } of formats) {
       }
     })
 
+    it('writes nothing of its names on a terminal but letters', async () => {
+      const name = `../\u001b[2J\u0007${'a'.repeat(60)}\u009b31m.png`
+      await refuses(kind, make([{ name, bytes: 'x' }]), 'ARCHIVE_INVALID', /^[^\p{Cc}]{50,500}$/u)
+    })
+
     it('is refused wherever it was cut off', async () => {
       const whole = pack(entriesOf(files()))
       // the end mark of a tar is two blocks, and gzip has its check sum behind it

@@ -1,16 +1,20 @@
 // tilecouch load on sources that are no files, as people run it: what it says before, during and after.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArea } from '../../core/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { load, publish } from '../../loader/index.js'
+import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
 import { memory, useFolder } from '../loader/helpers.js'
 import { useSeeding } from '../seed/helpers.js'
 
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const BOX = ['--bbox', '0,0,44,40', '--zoom', '2-4']
 const part = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
 
@@ -71,6 +75,26 @@ onEachStore('tilecouch load', backend => {
     const { code, out } = await run([address(), '-l', 'map', '--polygon', path.join(folder.dir, 'part.geojson'), '--bbox', '0,0,40,40', '-z', '5', '--json'])
     assert.equal(code, 0)
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
+  })
+
+  it('goes on where it was killed, and asks only for what it has not', async function () {
+    this.timeout(60000)
+    const argv = [address(), '-l', 'map', '-t', '2023', '--bbox', '-180,-85,180,85', '--zoom', '0-4', '--json']
+    map.upstream.behave({ never: () => map.upstream.asked.length > 280, wait: 8 })
+    const child = spawn(process.execPath, [bin, 'load', ...argv, '--db', map.url], { stdio: 'ignore' })
+    const ended = new Promise(resolve => { child.once('close', resolve) })
+    await until(async () => map.upstream.asked.length > 280 && map.upstream.inFlight === 4 && (await map.tiles()).length > 100, { timeout: 30000, what: 'some tiles' })
+    child.kill('SIGKILL')
+    await ended
+    await checkInvariants(map.url, { settled: false })
+    const stored = (await map.tiles()).length
+    map.upstream.behave()
+    map.forget()
+    const { code, out } = await run(argv)
+    assert.equal(code, 0)
+    const { tiles, created, unchanged } = JSON.parse(out)
+    assert.deepEqual([tiles, created, unchanged, map.upstream.asked.length], [341, 341 - stored, stored, 341 - stored])
+    assert.equal((await checkInvariants(map.url)).size, 341)
   })
 
   for (const [what, argv, code] of [

@@ -158,6 +158,20 @@ onEachStore('a load of a dated set', backend => {
     assert.match(second.out, /town-2022-07: 56 tiles .* 1 failed/)
   })
 
+  it('takes diffs among the others, and none as complete, which is said before anything is loaded', async function () {
+    this.timeout(60000)
+    writeSet()
+    folder.write({ 'set/town-2022-09-diff/gone.txt': '5/1/1\n5/1/2\n', 'set/town-2022-09-diff/5/2/2.png': png(9999) })
+    const refused = await run(at('set'), '--dated', '--complete')
+    assert.deepEqual([refused.code, refused.out], [1, ''])
+    assert.match(refused.err, /town-2022-09-diff" for --complete: it is a diff.* \[BAD_OPTION\]/)
+    const { gone, editions: made } = JSON.parse((await run(at('set'), '--dated', '--json')).out)
+    assert.deepEqual([gone, made.length], [2, 4])
+    const store = await Store.open(url)
+    await assert.rejects(store.at('town', 5, 1, 1, '2022'), { code: 'TILE_NOT_FOUND' })
+    assert.deepEqual((await store.at('town', 5, 2, 2, '2022')).bytes, png(9999))
+  })
+
   it('refuses what cannot be meant', async () => {
     writeSet()
     const set = at('set')
