@@ -113,7 +113,7 @@ describe('a PMTiles archive', () => {
     const doc = { name: 'City', description: 'Streets', attribution: '© us', version: '3', legend: 'red: roads', center: [8.5, 47.4, 2], bounds: [5.9, 45.8, 10.5, 47.8], tileSize: 512, upstream: { url: 'https://secret.example/{z}/{x}/{y}' } }
     const { file } = await write(folder.dir, pyramid([1, 2, 3]), { doc, time: '2024-03-01T00:00:00Z' })
     const { header, metadata } = checkArchive(file)
-    assert.deepEqual(metadata, { name: 'City', description: 'Streets', attribution: '© us', version: '3', legend: 'red: roads', type: 'baselayer', format: 'png', tileSize: 512, 'tilecouch:time': TIME })
+    assert.deepEqual(metadata, { name: 'City', description: 'Streets', attribution: '© us', version: '3', legend: 'red: roads', type: 'baselayer', format: 'png', tileSize: '512', 'tilecouch:time': TIME })
     assert.deepEqual([header.minLon, header.minLat, header.maxLon, header.maxLat], doc.bounds)
     assert.deepEqual([header.centerLon, header.centerLat, header.centerZoom], doc.center)
     assert.deepEqual([header.tileType, header.tileCompression], [2, 1])

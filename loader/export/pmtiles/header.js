@@ -43,7 +43,6 @@ export function describe ({ layer, doc, time, area, metadata }, facts, types) {
       ...said,
       format: extensions[type],
       ...(mixed && { formats: Object.keys(types).map(number => extensions[number]).join(',') }),
-      ...(doc.tileSize && { tileSize: doc.tileSize }),
       ...(type === VECTOR && { vector_layers: doc.vector_layers ?? [] })
     },
     bounds: bounds ? numbers(bounds) : WORLD,
