@@ -69,13 +69,13 @@ async function * batches (listed) {
   let batch = []
   let bytes = 0
   for await (const one of listed) {
-    if (batch.length && (batch.length >= fetchDefaults.batch || bytes + one.size > fetchDefaults.batchBytes)) {
+    if (batch.length && (batch.length >= fetchDefaults.batch || bytes + (one.size ?? 0) > fetchDefaults.batchBytes)) {
       yield batch
       batch = []
       bytes = 0
     }
     batch.push(one)
-    bytes += one.size
+    bytes += one.size ?? 0
   }
   if (batch.length) yield batch
 }
