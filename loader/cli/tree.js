@@ -115,6 +115,7 @@ class Said {
   /** @type {any} */
   tally
   #before = ''
+  #begun = false
 
   /** @param {import('./output.js').Output} output @param {{layer: string, folder: string, started: number, progress: TreeProgress}} what */
   constructor (output, { layer, folder, started, progress }) {
@@ -137,23 +138,24 @@ class Said {
       return
     }
     if (state === 'away') output.note(`The store is away${reason ? `: ${reason}` : ''} [${error}]. What is there is served on.`)
-    else if (state === 'following') this.#following(before)
-    else if (before) output.note(`${before === 'away' ? 'The store is back. ' : ''}Comparing all files of ${layer} …`)
+    else if (state === 'following' && this.#begun) output.note(`${before === 'away' ? 'The store is back: following' : 'Up to date again, following'} the changes of ${layer}.`)
+    else if (state === 'following') this.#following()
+    else if (before) output.note(`${before === 'away' ? 'The store is back. ' : ''}Comparing the files of ${layer} with the store …`)
   }
 
   tree (name, there) {
     if (this.output.json) this.output.stdout.write(JSON.stringify({ event: there ? 'tree' : 'tree removed', tree: name, time: new Date().toISOString() }) + '\n')
-    else {
+    else if (this.#begun) { // the first are told together
       this.progress.end()
       this.output.note(there ? `${name} is whole, and served from now on` : `${name} is removed: there is no such edition any more`)
     }
   }
 
-  #following (before) {
+  #following () {
     const { output, layer, folder, started } = this
-    if (before === 'away') return output.note(`The store is back: following the changes of ${layer}.`)
+    this.#begun = true
     const seconds = (performance.now() - started) / 1000
-    output.note([`${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`, ...(this.tally && !before.includes('following') ? describe(this.tally) : [])].join('\n'))
+    output.note([`${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`, ...(this.tally ? describe(this.tally) : [])].join('\n'))
   }
 }
 

@@ -19,7 +19,7 @@ const COLUMNS_AT = 14 // zoom at which areas are told apart
 export async function readKept (file) {
   try {
     const kept = JSON.parse(await readFile(file, 'utf8'))
-    const { since, identity } = kept.place ?? {}
+    const { since, identity } = kept?.place ?? {}
     return since !== undefined && typeof identity === 'string' && typeof kept.selection === 'string' ? kept : undefined
   } catch (error) {
     if (error.code === 'ENOENT' || error instanceof SyntaxError) return undefined

@@ -1,0 +1,154 @@
+// What is done to files, and which trees and links there are to be.
+import assert from 'node:assert/strict'
+import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Changes } from '../../loader/tree/changes.js'
+import { Files, prune } from '../../loader/tree/files.js'
+import { Paths, parseTileFile } from '../../loader/tree/paths.js'
+import { periodsOf, spoils, treeTimes } from '../../loader/tree/plan.js'
+import { keep, readKept, selectionOf } from '../../loader/tree/place.js'
+import { parseArea } from '../../core/index.js'
+import { useFolder } from '../support/folder.js'
+
+describe('files of trees', () => {
+  const folder = useFolder()
+  const at = name => path.join(folder.dir, name)
+  let files
+  beforeEach(() => {
+    mkdirSync(at('tmp'))
+    files = new Files(at('tmp'))
+  })
+  const nothingLeft = () => assert.deepEqual(readdirSync(at('tmp')), [])
+
+  it('are written beside their place and moved there, with their time', async () => {
+    for (const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2099-01-01T00:00:00Z']) {
+      const file = await files.write(Buffer.from(time), time)
+      assert.equal(path.dirname(file), at('tmp'))
+      await files.move(file, at('a/5/1/1.png'))
+      assert.equal(readFileSync(at('a/5/1/1.png'), 'utf8'), time)
+      assert.equal(statSync(at('a/5/1/1.png')).mtimeMs, Date.parse(time))
+      assert.equal(statSync(at('a/5/1/1.png')).mode & 0o777, 0o644 & ~process.umask())
+    }
+    nothingLeft()
+  })
+
+  it('are linked where nothing is, in place of another file, and where they are already', async () => {
+    folder.write({ 'a/1.png': 'one', 'b/1.png': 'two' })
+    for (const target of ['c/5/1/1.png', 'b/1.png', 'b/1.png', 'a/1.png']) {
+      assert.equal(await files.link(at('a/1.png'), at(target)), true)
+      assert.equal(statSync(at(target)).ino, statSync(at('a/1.png')).ino)
+    }
+    nothingLeft()
+  })
+
+  it('are copied, with their time, where no link can be', async function () {
+    this.timeout(60000)
+    folder.write({ 'a/1.png': 'one' })
+    utimesSync(at('a/1.png'), new Date('2024-03-01T00:00:00Z'), new Date('2024-03-01T00:00:00Z'))
+    mkdirSync(at('many'))
+    let links = 1
+    try {
+      for (; links < 70000; links++) linkSync(at('a/1.png'), at(`many/${links}`))
+    } catch (error) {
+      assert.equal(error.code, 'EMLINK')
+    }
+    if (links === 70000) return // a file system that has no such limit
+    assert.equal(await files.link(at('a/1.png'), at('b/1.png')), false)
+    assert.equal(readFileSync(at('b/1.png'), 'utf8'), 'one')
+    assert.equal(statSync(at('b/1.png')).mtimeMs, Date.parse('2024-03-01T00:00:00Z'))
+    nothingLeft()
+  })
+
+  it('replace a link at once', async () => {
+    for (const to of ['one', 'two', 'two']) {
+      await files.symlink(to, at('link'))
+      assert.equal(readlinkSync(at('link')), to)
+    }
+    nothingLeft()
+  })
+
+  it('take empty folders with them, and no others', async () => {
+    folder.write({ 'a/5/1/1.png': '', 'a/5/2/1.png': '', 'a/5/2/note': '' })
+    await files.remove(at('a/5/1/1.png'), at('a'))
+    await files.remove(at('a/5/2/1.png'), at('a'))
+    await files.remove(at('a/5/2/1.png'), at('a'))
+    assert.deepEqual(readdirSync(at('a/5')), ['2'])
+    await files.remove(at('a/5/2/note'), at('a'))
+    assert.deepEqual(readdirSync(at('a')), [])
+    await prune(at('a'), at('a'))
+    assert.deepEqual(readdirSync(at('a')), [])
+  })
+
+  it('survive that folders are emptied and filled at once', async () => {
+    for (let round = 0; round < 50; round++) {
+      const file = await files.write(Buffer.from('x'), '2024-03-01T00:00:00Z')
+      folder.write({ 'a/5/1/0.png': '' })
+      await Promise.all([files.move(file, at('a/5/1/1.png')), files.remove(at('a/5/1/0.png'), at('a'))])
+      assert.deepEqual(readdirSync(at('a/5/1')), ['1.png'])
+      await files.remove(at('a/5/1/1.png'), at('a'))
+    }
+  })
+})
+
+describe('the plan of trees', () => {
+  const [A, B, C] = ['2023-03-01T00:00:00Z', '2023-03-01T12:00:00Z', '2024-01-01T00:00:00Z']
+
+  it('has a tree for each finished edition, and keeps those that are there', () => {
+    const editions = [{ time: C, finished: C }, { time: A }, { time: B, finished: B }]
+    assert.deepEqual(treeTimes(editions, []), [B, C])
+    assert.deepEqual(treeTimes(editions, [A, '2000-01-01T00:00:00Z']), [A, B, C])
+  })
+
+  it('leads each period to its last edition', () => {
+    assert.deepEqual(Object.fromEntries(periodsOf([A, B, C]).map(({ name, time }) => [name, time])), {
+      2023: B, '2023-03': B, '2023-03-01': B, 2024: C, '2024-01': C, '2024-01-01': C
+    })
+  })
+
+  it('knows what makes a period\'s tree wrong', () => {
+    const [period] = periodsOf([A])
+    assert.deepEqual([A, '2023-03-01T00:00:01Z', '2023-12-31T23:59:59Z', '2024-01-01T00:00:00Z', '2022-12-31T00:00:00Z'].map(time => spoils(time, period)), [false, true, true, false, false])
+  })
+})
+
+describe('what is remembered of trees', () => {
+  const folder = useFolder()
+
+  it('is read as it was kept, and not at all when it is damaged', async () => {
+    const file = path.join(folder.dir, 'osm.json')
+    const kept = { place: { since: '5-x', identity: '1' }, whole: true, selection: 'all', store: '', boot: 'b' }
+    assert.equal(await readKept(file), undefined)
+    await keep(file, kept, folder.dir)
+    assert.deepEqual(await readKept(file), kept)
+    for (const text of ['', '{', 'null', '{}', '{"place":null}', '[]', '{"place":{"since":"1"}}']) {
+      writeFileSync(file, text)
+      assert.equal(await readKept(file), undefined, text)
+    }
+  })
+
+  it('tells areas apart', () => {
+    const triangle = east => parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 0], [east, 0], [0, 10], [0, 0]]] } })
+    const texts = [{}, { zooms: { min: 0, max: 5 } }, { area: triangle(10) }, { area: triangle(11) }, { area: parseArea({ bbox: '0,0,10,10' }) }].map(what => selectionOf({ ...what, editions: true }))
+    assert.equal(new Set(texts).size, texts.length)
+    assert.equal(selectionOf({ area: triangle(10), editions: true }), texts[2])
+  })
+
+  it('is of its layer alone', async () => {
+    folder.write({ 'osm/5/1/1.png': '', 'osm@2024-01-01T00:00:00Z/x': '', 'osm-x/5': '', 'osm@backup/x': '', 'osmose@2024-01-01T00:00:00Z/x': '' })
+    assert.deepEqual(await new Paths(folder.dir, 'osm').look(), { present: true, trees: ['2024-01-01T00:00:00Z'], links: [] })
+    assert.deepEqual(['1.png', '01.png', '1.PNG', '1.png.bak', '.png', '1.txt', '12.pbf'].map(name => parseTileFile(name)?.y), [1, undefined, undefined, undefined, undefined, undefined, 12])
+  })
+
+  it('is bounded, however much changes', () => {
+    const changes = new Changes('osm', { selected: z => z === 5, most: 3 })
+    for (const id of ['osm:5:1:1', 'osm:5:1:1@2024-01-01T00:00:00Z', 'osm:6:1:1', 'other:5:1:1', 'osm:5:1:x', 'layer:osm', 'edition:other@2024-01-01T00:00:00Z']) changes.add(id)
+    assert.deepEqual([...changes.tiles], [['osm:5:1:1', { times: ['2024-01-01T00:00:00Z'], deleted: false }]])
+    assert.ok(!changes.editions && !changes.overflow)
+    changes.add('osm:5:1:1', true)
+    for (const id of ['osm:5:1:2', 'osm:5:1:3', 'osm:5:1:4', 'edition:osm@2024-01-01T00:00:00Z']) changes.add(id)
+    const taken = changes.take()
+    assert.deepEqual([taken.tiles.size, taken.overflow, taken.editions, taken.tiles.get('osm:5:1:1').deleted, changes.any], [3, true, true, true, false])
+    changes.restore(taken)
+    assert.ok(changes.any && changes.overflow && changes.editions)
+  })
+})
