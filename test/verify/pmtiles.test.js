@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { parseArea } from '../../core/index.js'
+import { contentsDefaults } from '../../loader/verify/pmtiles/contents.js'
 import { useFolder } from '../support/folder.js'
 import { directory, layOut, varint, writeArchive } from '../sources/pmtiles-writer.js'
 import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
@@ -174,6 +175,20 @@ describe('verify of a PMTiles archive', () => {
     assert.deepEqual((await check({ tiles: given }, { zooms: { min: 1, max: 1 } })).summary.tiles, 4)
     const { said, summary } = await check({ tiles: given }, { area: parseArea({ bbox: [-170, 10, -100, 60] }), zooms: { min: 2, max: 2 } })
     assert.deepEqual([said, summary.tiles], [[], 1])
+  })
+
+  it('goes on where there are more contents than it tells apart, without counting them', async () => {
+    const { most } = contentsDefaults
+    contentsDefaults.most = 5
+    try {
+      for (const clustered of [0, 1]) {
+        const { said, summary } = await check({ header: { clustered, contents: 99 } })
+        assert.deepEqual([said, summary.tiles], [[], 20])
+        assert.ok(summary.checked.contents >= 17)
+      }
+    } finally {
+      contentsDefaults.most = most
+    }
   })
 
   it('is not held up by a run of a thousand million tiles', async () => {

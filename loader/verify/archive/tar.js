@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Parser } from 'tar'
+import { TilecouchError } from '../../../core/index.js'
 import { LocalFile } from '../../sources/file.js'
 import { recogniser } from '../../sources/magic.js'
 import { Spool } from '../../spool.js'
@@ -63,6 +64,7 @@ async function * jobs (name, listing, report) {
     }
     parser.end()
   } catch (error) {
+    if (error instanceof TilecouchError) throw error // of the temporary files
     report.add('damaged-file', name, error.message)
     return
   }

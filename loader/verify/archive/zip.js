@@ -1,6 +1,7 @@
 // A zip of tile files: its directory, and every file in it against its check sum.
 import { crc32, createInflateRaw } from 'node:zlib'
 import yauzl from 'yauzl'
+import { TilecouchError } from '../../../core/index.js'
 import { LocalFile } from '../../sources/file.js'
 import { recogniser } from '../../sources/magic.js'
 import { unpack } from '../../sources/unpack.js'
@@ -31,7 +32,7 @@ export async function verifyZip (name, options) {
     try {
       await list(name, file, listing, options)
     } catch (error) {
-      if (error.code === 'ABORTED' || error.code === 'DISK_FULL') throw error
+      if (error instanceof TilecouchError) throw error // of the temporary files, or Ctrl-C
       report.add('damaged-file', name, error.message)
     }
     const gone = await listing.end((times, where) => report.add('duplicate-tile', where, `${times} times`))

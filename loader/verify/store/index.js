@@ -92,6 +92,9 @@ class LayerWalk {
   async * wanted () {
     for await (const page of walkDocuments(this.#couch, this.#layer, this.#part)) {
       const tiles = page.map(doc => ({ doc, ...checkDocument(doc) })).filter(({ address }) => !address || !this.#part.area || this.#part.area.has(address.z, address.x, address.y))
+      // the index is asked while the bytes are read
+      const compared = this.index.compare(tiles.map(({ doc }) => doc), (id, why) => this.#report.add('not-in-index', id, why))
+      compared.catch(() => {}) // met when it is waited for
       for (const { doc, address, problems } of tiles) {
         this.documents++
         this.#report.addAll(doc._id, problems)
@@ -99,7 +102,7 @@ class LayerWalk {
         for (const tile of this.#timelines.add(address, doc)) yield * this.#whole(tile)
         if (this.#asOfTime === undefined && doc._attachments?.tile) yield doc
       }
-      await this.index.compare(tiles.map(({ doc }) => doc), (id, why) => this.#report.add('not-in-index', id, why))
+      await compared
     }
     for (const tile of this.#timelines.end()) yield * this.#whole(tile)
   }
