@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { open as openFile, rename, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
 import { TilecouchError, expiryOf, flipY, toSeconds } from '../../core/index.js'
+import { hashOfTiles } from './mbtiles-hash.js'
 import { metadataOf } from './metadata.js'
 import { cached, deduplicated } from './mbtiles-schema.js'
 
@@ -122,7 +123,8 @@ class MbtilesTarget {
     if (this.resumed) this.#forget()
     this.#db.exec(`DELETE FROM metadata; ${this.#schema.finish} DROP TABLE part;`)
     const insert = this.#db.prepare('INSERT INTO metadata VALUES (?, ?)')
-    for (const [name, value] of Object.entries(metadataOf(doc, facts, { ...options, scheme: undefined }))) insert.run(name, value)
+    const metadata = { ...(!options.diff && { agg_tiles_hash: await hashOfTiles(this.#db) }), ...metadataOf(doc, facts, { ...options, scheme: undefined }) }
+    for (const [name, value] of Object.entries(metadata)) insert.run(name, value)
     const distinct = this.#schema.distinct && this.#db.prepare(this.#schema.distinct).get().contents
     this.#db.exec(`PRAGMA application_id = ${APPLICATION_ID}; COMMIT`)
     this.#db.exec('PRAGMA journal_mode = DELETE')

@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, writeFi
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import Database from 'libsql'
+import { flipY } from '../../core/index.js'
 import { openTarget } from '../../loader/export/target.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { useFolder } from '../support/folder.js'
@@ -68,7 +69,8 @@ describe('an MBTiles file that is written', () => {
   it('says what it holds', async () => {
     await write([tile(0, 0, 0, png(1)), tile(2, 0, 1, png(2)), tile(2, 1, 1, png(3), { time: T2 })])
     const said = () => Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
-    const { bounds, center, ...rest } = said()
+    const { bounds, center, agg_tiles_hash: hash, ...rest } = said()
+    assert.match(hash, /^[0-9A-F]{32}$/)
     assert.deepEqual(rest, {
       name: 'Streets', format: 'png', type: 'baselayer', minzoom: '0', maxzoom: '2', attribution: '© nobody', description: 'd', version: '7', 'tilecouch:time': T2
     })
@@ -76,6 +78,23 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(center.split(',').map(value => +(+value).toFixed(4)), [-90, 33.2566, 2])
     await write([tile(0, 0, 0, png(1))], { force: true, doc: { ...doc, bounds: [1, 2, 3, 4], center: [2, 3, 0] }, time: T2, metadata: { mine: 'x' } })
     assert.deepEqual([said().bounds, said().center, said()['tilecouch:time'], said().mine], ['1,2,3,4', '2,3,0', T2, 'x'])
+  })
+
+  it('has the hash that martin has of the same tiles', async () => {
+    // a file of its tests, and what its tool makes of it
+    const texts = ['3/6/7 root', '5/0/0 same', '5/0/1 ', '5/1/1 edit-v1', '5/1/2 ', '5/1/3 non-empty', '5/2/2 remove', '5/2/3 ', '6/0/3 same', '6/0/5 1-keep-1-rm', '6/1/4 edit-v1', '6/2/6 1-keep-1-rm']
+    const tiles = texts.map(text => {
+      const [, z, x, row, data] = /** @type {string[]} */ (/** @type {unknown} */ (/^(\d+)\/(\d+)\/(\d+) (.*)$/.exec(text)))
+      return tile(+z, +x, flipY(+z, +row), Buffer.from(data))
+    })
+    for (const cache of [false, true]) {
+      await write(tiles, { cache, force: true })
+      assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value, '9ED9178D7025276336C783C2B54D6258')
+    }
+    await write(Array.from({ length: 250 }, (_, y) => tile(8, 0, y, png(y))), { force: true })
+    const whole = createHash('md5')
+    for (let row = 6; row < 256; row++) whole.update(`80${row}`).update(png(255 - row))
+    assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value, whole.digest('hex').toUpperCase(), 'over several pages')
   })
 
   it('keeps vector tiles gzipped, and says what layers they have', async () => {
