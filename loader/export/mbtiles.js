@@ -123,7 +123,7 @@ class MbtilesTarget {
     if (this.resumed) this.#forget()
     this.#db.exec(`DELETE FROM metadata; ${this.#schema.finish} DROP TABLE part;`)
     const insert = this.#db.prepare('INSERT INTO metadata VALUES (?, ?)')
-    const metadata = { ...(!options.diff && { agg_tiles_hash: await hashOfTiles(this.#db) }), ...metadataOf(doc, facts, { ...options, scheme: undefined }) }
+    const metadata = { agg_tiles_hash: await hashOfTiles(this.#db), ...metadataOf(doc, facts, { ...options, scheme: undefined }) }
     for (const [name, value] of Object.entries(metadata)) insert.run(name, value)
     const distinct = this.#schema.distinct && this.#db.prepare(this.#schema.distinct).get().contents
     this.#db.exec(`PRAGMA application_id = ${APPLICATION_ID}; COMMIT`)
