@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
@@ -140,6 +140,13 @@ describe('the official Python reader', () => {
   })
 })
 
+// as Esri writes it
+const WEB_MERCATOR = 'PROJCS["WGS_1984_Web_Mercator_Auxiliary_Sphere",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],' +
+  'PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Mercator_Auxiliary_Sphere"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],' +
+  'PARAMETER["Central_Meridian",0.0],PARAMETER["Standard_Parallel_1",0.0],PARAMETER["Auxiliary_Sphere_Type",0.0],UNIT["Meter",1.0],AUTHORITY["EPSG",3857]]'
+
+const noise = side => sharp({ create: { width: side, height: side, channels: 3, background: 'black', noise: { type: 'gaussian', mean: 128, sigma: 40 } } }).removeAlpha()
+
 describe('GDAL', () => {
   before(function () { if (!gdal()) skip(this, 'there is no gdal_translate') })
   const folder = useFolder()
@@ -148,7 +155,7 @@ describe('GDAL', () => {
     const file = path.join(folder.dir, 'map.mbtiles')
     const facts = new Facts()
     const target = await openMbtiles(file, { layer: 'map', doc: {}, run: 'run' })
-    const pixels = await sharp({ create: { width: 512, height: 512, channels: 3, background: 'black', noise: { type: 'gaussian', mean: 128, sigma: 40 } } }).removeAlpha().raw().toBuffer()
+    const pixels = await noise(512).raw().toBuffer()
     const whole = sharp(pixels, { raw: { width: 512, height: 512, channels: 3 } })
     for (const [x, y] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
       const one = tile(1, x, y, await whole.clone().extract({ left: 256 * x, top: 256 * y, width: 256, height: 256 }).png().toBuffer())
@@ -161,5 +168,49 @@ describe('GDAL', () => {
     const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true })
     assert.deepEqual([info.width, info.height], [512, 512])
     assert.ok(data.equals(pixels))
+  })
+
+  /** An Esri compact cache of version 2 with one bundle a level, as its description says. */
+  function writeEsriCache (dir, levels) {
+    const lods = levels.map((_, z) => `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale><Resolution>${156543.033928 / 2 ** z}</Resolution></LODInfo>`)
+    mkdirSync(dir)
+    writeFileSync(path.join(dir, 'conf.xml'), `<?xml version="1.0" encoding="utf-8"?>
+<CacheInfo><TileCacheInfo><SpatialReference><WKT>${WEB_MERCATOR}</WKT><WKID>3857</WKID></SpatialReference><TileOrigin><X>-20037508.342787</X><Y>20037508.342787</Y></TileOrigin>
+<TileCols>256</TileCols><TileRows>256</TileRows><DPI>96</DPI><LODInfos>${lods.join('')}</LODInfos></TileCacheInfo>
+<TileImageInfo><CacheTileFormat>PNG</CacheTileFormat></TileImageInfo>
+<CacheStorageInfo><StorageFormat>esriMapCacheStorageModeCompactV2</StorageFormat><PacketSize>128</PacketSize></CacheStorageInfo></CacheInfo>`)
+    for (const [z, tiles] of levels.entries()) {
+      const front = Buffer.alloc(64 + 128 * 128 * 8)
+      for (const [at, value] of [[0, 3], [4, 16384], [8, 100000], [12, 5], [32, 40], [40, 20 + 131072], [44, 3], [48, 16], [52, 16384], [56, 5], [60, 131072]]) front.writeUInt32LE(value, at)
+      let end = front.length
+      for (const { x, y, bytes } of tiles) {
+        front.writeBigUInt64LE(BigInt(end + 4) | BigInt(bytes.length) << 40n, 64 + 8 * (128 * y + x))
+        end += 4 + bytes.length
+      }
+      const folderOf = path.join(dir, '_alllayers', `L${String(z).padStart(2, '0')}`)
+      mkdirSync(folderOf, { recursive: true })
+      const parts = tiles.flatMap(({ bytes }) => [Buffer.from(Uint32Array.of(bytes.length).buffer), bytes])
+      front.writeBigUInt64LE(BigInt(end), 24)
+      writeFileSync(path.join(folderOf, 'R0000C0000.bundle'), Buffer.concat([front, ...parts]))
+    }
+  }
+
+  it('makes MBTiles of an Esri compact cache, to the pixel, as docs/sources.md says', async function () {
+    if (!/ESRIC/.test((await run(gdal(), ['--formats'])).stdout)) skip(this, 'this GDAL has no driver for Esri caches')
+    const cache = path.join(folder.dir, 'Layers')
+    const made = await Promise.all([0, 1, 2].map(async z => Promise.all(Array.from({ length: 4 ** z }, async (_, index) => (
+      { x: index % 2 ** z, y: Math.floor(index / 2 ** z), bytes: await noise(256).png().toBuffer() })))))
+    writeEsriCache(cache, made)
+    const file = path.join(folder.dir, 'cache.mbtiles')
+    await run(gdal(), ['-q', '-of', 'MBTiles', '-co', 'TILE_FORMAT=PNG', '-outsize', `${256 << 2}`, `${256 << 2}`, path.join(cache, 'conf.xml'), file])
+    const source = await openSource(file)
+    let count = 0
+    for await (const { z, x, y, read } of source.tiles()) {
+      const [found, wanted] = await Promise.all([await read(), made[2].find(one => one.x === x && one.y === y).bytes].map(bytes => sharp(bytes).removeAlpha().raw().toBuffer()))
+      assert.ok(z === 2 && found.equals(wanted), `${z}/${x}/${y}`)
+      count++
+    }
+    await source.close()
+    assert.equal(count, 16)
   })
 })
