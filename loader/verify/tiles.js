@@ -48,6 +48,7 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
     if (decode && type && !problems.some(([code]) => UNDECODED.has(code))) done.decoded++
     onTile?.(done)
   }
+  if (signal?.aborted) throw new TilecouchError('ABORTED')
   return done
 }
 

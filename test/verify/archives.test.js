@@ -217,6 +217,16 @@ describe('verify of files of tiles', () => {
     }
   })
 
+  it('is stopped where there is nothing to decode for long', async () => {
+    const made = [kinds.folder([['0/0/0.txt', Buffer.alloc(1)]]), await kinds.zip([['big.txt', Buffer.alloc(30e6)]]), kinds.tar([['big.txt', Buffer.alloc(30e6)]])]
+    for (const file of made) {
+      const stop = new AbortController()
+      const stopped = findings(file, { signal: stop.signal })
+      stop.abort()
+      await assert.rejects(stopped, { code: 'ABORTED' }, file)
+    }
+  })
+
   it('says once that a header of a tar is damaged, and goes on behind it', async () => {
     const tar = tarOf(files)
     const second = 512 + Math.ceil(files[0][1].length / 512) * 512

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { diff } from '../../loader/diff.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { publish } from '../../loader/publish.js'
+import { exportTree } from '../../loader/tree/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
@@ -73,6 +74,12 @@ onEachStore('verify of what was exported', backend => {
       const { said, summary } = await findings(target)
       assert.deepEqual([said, summary.checked.gone, summary.tiles], [[], 1, tiles.changed], name)
     }
+  })
+
+  it('finds nothing in the trees that a web server serves', async () => {
+    const { trees, links } = await exportTree(store, 'osm', folder.dir)
+    assert.ok(trees.length > 0)
+    for (const name of [...trees, ...links]) assert.deepEqual((await findings(path.join(folder.dir, name))).said, [], name)
   })
 
   it('finds nothing in what the Python packages make of it', async function () {

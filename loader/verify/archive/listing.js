@@ -1,5 +1,5 @@
 // The names in a zip or tar, and what they say: tiles below one folder, metadata and a list of what is gone beside them.
-import { MAX_ZOOM, compareIds, flipY } from '../../../core/index.js'
+import { MAX_ZOOM, TilecouchError, compareIds, flipY } from '../../../core/index.js'
 import { GONE_LIST, readGone } from '../../sources/gone.js'
 import { Claims, claimsOf } from '../metadata.js'
 import { isUnsafe, readName } from '../names.js'
@@ -82,7 +82,7 @@ export class Listing {
       let next = (await list?.next())?.value
       let seen = 0
       for await (const { z, x, y, times } of this.spool.tiles()) {
-        if (++seen % BREATH === 0) await new Promise(resolve => { setImmediate(resolve) })
+        if (++seen % BREATH === 0) await breathe(this.#options.signal)
         const where = `${z}/${x}/${y}`
         claims.see(where, z, x, y)
         if (times > 1) tellTwice(times, where)
@@ -118,6 +118,11 @@ export class Listing {
       this.#report.add('bad-structure', GONE_LIST, error.details?.why ?? error.message)
     }
   }
+}
+
+async function breathe (signal) {
+  await new Promise(resolve => { setImmediate(resolve) })
+  if (signal?.aborted) throw new TilecouchError('ABORTED')
 }
 
 const idOf = ({ z, x, y }) => `${z}:${x}:${y}`

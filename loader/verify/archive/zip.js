@@ -54,7 +54,7 @@ async function list (name, file, listing, { report, signal }) {
     let seen = 0
     for await (const entry of zip.eachEntry()) {
       if (++seen % BREATH === 0) await new Promise(resolve => { setImmediate(resolve) })
-      if (signal?.aborted) return
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
       const path = Buffer.from(/** @type {any} */ (entry.fileName)).toString()
       packed += LOCAL_HEADER + entry.fileNameLength + entry.compressedSize
       if (packed > file.size) return void report.add('bad-structure', path, 'files overlap: what is behind this one was not looked at')
@@ -62,7 +62,7 @@ async function list (name, file, listing, { report, signal }) {
       const tile = listing.tile(path)
       if (entry.isEncrypted()) report.add('unreadable-tile', path, 'it is encrypted')
       else if (tile) listing.spool.add(tile.z, tile.x, tile.y, place.offset, place.packed, place.size, (place.sum * 256 + place.method) * 16 + EXTENSIONS.indexOf(tile.ext))
-      else if (!path.endsWith('/')) await checkOther(file, path, place, listing, report)
+      else if (!path.endsWith('/')) await checkOther(file, path, place, listing, { report, signal })
     }
     const end = /** @type {any} */ (zip).readEntryCursor
     if (end + 4 <= file.size && file.readSync(end, 4).readUInt32LE() === CENTRAL_SIGNATURE) report.add('bad-structure', name, 'its directory goes on after the last file that it says it has')
@@ -72,7 +72,7 @@ async function list (name, file, listing, { report, signal }) {
 }
 
 /** A file beside the tiles: kept when it says something of them, unpacked for its check sum alone otherwise. */
-async function checkOther (file, path, place, listing, report) {
+async function checkOther (file, path, place, listing, { report, signal }) {
   try {
     const content = packedBytes(file, place)
     if (listing.wants(path, place.size)) {
@@ -81,15 +81,16 @@ async function checkOther (file, path, place, listing, report) {
       else listing.keep(path, bytes)
       return
     }
-    const { sum, size } = await sumOf(content, place)
+    const { sum, size } = await sumOf(content, place, signal)
     if (size !== place.size) report.add('wrong-length', path, `${size} bytes, the directory says ${place.size}`)
     else if (sum !== place.sum) report.add('wrong-digest', path, 'its CRC-32 is another')
   } catch (error) {
+    if (error instanceof TilecouchError) throw error
     report.add('unreadable-tile', path, error.message)
   }
 }
 
-async function sumOf (content, { method, size: most }) {
+async function sumOf (content, { method, size: most }, signal) {
   if (method === STORED) return { sum: crc32(content), size: content.length }
   let [sum, size] = [0, 0]
   const inflate = createInflateRaw()
@@ -97,6 +98,7 @@ async function sumOf (content, { method, size: most }) {
   for await (const chunk of inflate) {
     sum = crc32(chunk, sum)
     size += chunk.length
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (size > most) break
   }
   return { sum, size }
