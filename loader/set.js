@@ -17,6 +17,7 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
  * @property {string} path or address
  * @property {string} name without the folders before it, and without an archive's ending
  * @property {string} time exact
+ * @property {boolean} [diff] it holds only what has changed
  *
  * @typedef {object} DatedSet
  * @property {Dated[]} members oldest first
@@ -56,6 +57,7 @@ async function lookInto (member, options) {
   try {
     member.time ||= source.time ?? '' // an export of ours says it itself
     if (!member.time) throw new TilecouchError('NO_TIME_IN_NAME', { value: baseOf(member.path) })
+    member.diff = Boolean(source.diff)
     if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: member.path })
   } finally {
     await source.close()
@@ -88,6 +90,8 @@ function refuseTwins (members) {
 export async function loadSet (store, { members, options: opening }, { layer, title = '{name}', onBegin, onEdition, ...options }) {
   checkLayer(layer)
   const { area, zooms } = opening
+  const diff = options.complete && members.find(member => member.diff)
+  if (diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: diff.path, why: 'it is a diff: what it lacks has not changed' })
   const total = { layer, editions: /** @type {SetEdition[]} */ ([]), ...Object.fromEntries(COUNTS.map(field => [field, 0])) }
   const add = summary => { for (const field of COUNTS) total[field] += summary[field] }
   try {

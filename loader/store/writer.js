@@ -89,38 +89,42 @@ export async function writeVersions (couch, versions, {
     inFlight.add(done)
   }
 
+  let tiles = []
+  let bytes = 0
+  let since = 0 // when the first of them was read
+  const flush = () => {
+    if (tiles.length) send(tiles, bytes)
+    tiles = []
+    bytes = 0
+  }
+  const mayStart = () => tuner.mayStart(bytes, inFlight.size, bytesInFlight)
+  const whenRoom = async () => {
+    while (!mayStart()) await Promise.race(inFlight)
+    flush()
+  }
+
   const slowDown = () => tuner.trouble()
   couch.retryListeners.add(slowDown)
+  const timer = setInterval(() => { if (performance.now() - since > writeDefaults.wait && mayStart()) flush() }, writeDefaults.wait / 2)
   try {
-    let tiles = []
-    let bytes = 0
-    let since = 0
-    const gathered = async () => {
-      while (!tuner.mayStart(bytes, inFlight.size, bytesInFlight)) await Promise.race(inFlight)
-      send(tiles, bytes)
-      tiles = []
-      bytes = 0
+    for await (const { tile, error } of prepared(untilAborted(versions, signal))) {
+      if (fatal) break
+      if (error && signal?.aborted) continue
+      if (error) { report(tile, error); continue }
+      if (!tile) { summary.missing++; continue }
+      if (!tiles.length) since = performance.now()
+      tiles.push(tile)
+      bytes += tile.bytes?.length ?? 100
+      if (tiles.length === 50) tuner.seed(bytes / 50)
+      if (tuner.isFull(tiles.length, bytes)) await whenRoom()
     }
-    try {
-      for await (const { tile, error } of prepared(untilAborted(versions, signal))) {
-        if (fatal) break
-        if (error && signal?.aborted) continue
-        if (error) { report(tile, error); continue }
-        if (!tile) { summary.missing++; continue }
-        if (!tiles.length) since = performance.now()
-        tiles.push(tile)
-        bytes += tile.bytes?.length ?? 100
-        if (tiles.length === 50) tuner.seed(bytes / 50)
-        if (tuner.isFull(tiles.length, bytes) || performance.now() - since > writeDefaults.wait) await gathered()
-      }
-    } catch (error) {
-      broken = error
-    }
-    if (tiles.length && !fatal) await gathered() // what was read is kept, however the reading ended
-  } finally {
-    await Promise.all(inFlight)
-    couch.retryListeners.delete(slowDown)
+  } catch (error) {
+    broken = error
   }
+  clearInterval(timer)
+  if (!fatal) await whenRoom() // what was read is kept, however the reading ended
+  await Promise.all(inFlight)
+  couch.retryListeners.delete(slowDown)
   const ended = fatal ?? broken ?? (signal?.aborted && new TilecouchError('ABORTED'))
   if (ended) throw Object.assign(ended, { summary })
   return summary
