@@ -99,6 +99,19 @@ onEachStore('trees that follow', backend => {
     assert.equal(tree, statSync(file('5/2/2.png')).ino)
   })
 
+  it('have no link for a period in which a tile of no edition came later, and have it again after the next edition', async () => {
+    await edition(store, [tile(1, 1, T2, 200)])
+    await follow()
+    assert.deepEqual(treesIn(to()).links, ['2022', '2022-03', '2022-03-01', '2023', '2023-06', '2023-06-01'])
+    await store.write([tile(1, 2, '2023-06-15T00:00:00Z', 300)])
+    await shows('5/1/2.png', 300)
+    assert.deepEqual(treesIn(to()).links, ['2022', '2022-03', '2022-03-01', '2023-06-01'])
+    await edition(store, [tile(1, 1, T3, 201)])
+    await until(() => treesIn(to()).links.includes('2023'))
+    assert.equal(linkOf(to(), '2023'), `osm@${T3}`)
+    await settles()
+  })
+
   it('lose what is deleted from the store: a head, a past version, an edition', async () => {
     await edition(store, [tile(1, 1, T2, 200), tile(2, 2, T2, 201)])
     await follow()
