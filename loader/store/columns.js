@@ -1,14 +1,11 @@
 // Which columns of a zoom hold anything, and how much: from the reduce of a view, so that the cost is that of the columns
 // and not of the tiles. An area and a layer are both asked for what they have, and the smaller of the two decides.
 import { compareInner, tileRanges } from '../../core/index.js'
+import { listDefaults } from './list-defaults.js'
 import { BY_TILE } from './reader.js'
 
 export const BY_AREA = '_design/sizes/_view/by_area'
 
-const PAGE = 5000 // columns a request
-const FEW = 4096 // columns of an area that are named one by one; a wider one is asked for as a whole
-const NEAR = 32 // columns between two that are cheaper asked for than left out
-const SPANS = 50 // spans a request
 const UNKNOWN = 1e9 // rows there may be between two spans
 
 /**
@@ -69,18 +66,19 @@ export class Columns {
    */
   async read (couch, signal) {
     const { index, layer, z, area } = this
-    const queryOf = (/** @type {number[]} */ [x0, x1]) => ({ startkey: [layer, z, x0], endkey: [layer, z, x1, {}], group_level: 3, limit: PAGE })
+    const { columns: limit, spans: most } = listDefaults
+    const queryOf = (/** @type {number[]} */ [x0, x1]) => ({ startkey: [layer, z, x0], endkey: [layer, z, x1, {}], group_level: 3, limit })
     let spans = area ? spansOf(area, z) : [[0, 2 ** z - 1]]
     while (spans.length) {
-      const answers = await couch.queries(index.view, spans.slice(0, SPANS).map(queryOf), signal)
-      const full = answers.findIndex(rows => rows.length === PAGE)
+      const answers = await couch.queries(index.view, spans.slice(0, most).map(queryOf), signal)
+      const full = answers.findIndex(rows => rows.length === limit)
       const whole = full < 0 ? answers : answers.slice(0, full + 1)
       for (const rows of whole) {
         for (const { key, value } of rows) if (Number.isInteger(key[2])) this.#add(key[2], value)
         this.#sum += UNKNOWN
       }
       // what follows a full page comes after the rest of it
-      const rest = full < 0 ? [] : [[whole[full][PAGE - 1].key[2] + 1, spans[full][1]]]
+      const rest = full < 0 ? [] : [[whole[full][limit - 1].key[2] + 1, spans[full][1]]]
       spans = [...rest.filter(([x0, x1]) => x0 <= x1), ...spans.slice(whole.length)]
     }
     return this
@@ -121,8 +119,8 @@ function spansOf (area, z) {
   for (const { x } of area.columns(z)) {
     const last = spans.at(-1)
     if (last && x === last[1]) continue // touched in several places
-    if (++columns > FEW) return tileRanges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
-    if (last && x <= last[1] + NEAR) last[1] = x
+    if (++columns > listDefaults.few) return tileRanges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
+    if (last && x <= last[1] + listDefaults.near) last[1] = x
     else spans.push([x, x])
   }
   return spans

@@ -2,10 +2,9 @@
 // what the columns of the area cost, and not its tiles; what was then has to be listed.
 import { heads } from './columns.js'
 import { linked } from './linked.js'
+import { listDefaults } from './list-defaults.js'
 import { list } from './list.js'
-import { SPARSE, openLayer, walkZoom } from './walk.js'
-
-const QUERIES = 200 // ranges a request
+import { openLayer, walkZoom } from './walk.js'
 
 /**
  * @param {import('./couch.js').Couch} couch
@@ -44,13 +43,13 @@ async function addArea (reader, columns, add) {
     rows += count
     for (const [y0, y1] of runs) ranges.push([x, y0, y1])
   }
-  if (rows < SPARSE * ranges.length) {
+  if (rows < listDefaults.sparse * ranges.length) {
     for await (const tile of walkZoom(reader, columns)) add(1, tile.rows[0].value)
     return
   }
   const { layer, z } = columns
-  for (let at = 0; at < ranges.length; at += QUERIES) {
-    const queries = ranges.slice(at, at + QUERIES).map(([x, y0, y1]) => ({ startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], reduce: true }))
+  for (let at = 0; at < ranges.length; at += listDefaults.ranges) {
+    const queries = ranges.slice(at, at + listDefaults.ranges).map(([x, y0, y1]) => ({ startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], reduce: true }))
     for (const [row] of await reader.couch.queries(reader.view, queries, reader.signal)) if (row) add(row.value.count, row.value.sum)
   }
 }

@@ -1,7 +1,6 @@
 // Rows of a view in ranges of keys, several ranges a request, each to its end however long it is.
 import { TilecouchError } from '../../core/index.js'
-
-export const PAGE = 2000 // rows a request, about
+import { listDefaults } from './list-defaults.js'
 
 /** @typedef {{startkey: any[], endkey: any[], startkey_docid?: string, limit: number}} Range limit: rows of an answer; what is beyond is asked for */
 /** @typedef {{id: string, key: any[], value: any}} Row */
@@ -80,7 +79,7 @@ export class RangeReader {
       if (!ends.length) return { rows }
       const [end] = ends
       // no id of a tile has a space, which sorts before everything an id may go on with
-      const rest = { ...range, startkey: end.key, startkey_docid: `${end.id} `, limit: PAGE }
+      const rest = { ...range, startkey: end.key, startkey_docid: `${end.id} `, limit: listDefaults.page }
       return { rows: changed ? rows.filter(row => compareKeys(row, end) <= 0) : rows, rest }
     })
   }

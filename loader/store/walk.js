@@ -2,16 +2,10 @@
 // ranges of columns whose numbers have equally many digits, and those series are merged.
 import { TilecouchError, checkLayer, compareRows, layerId } from '../../core/index.js'
 import { Columns, versions, zoomsIn } from './columns.js'
+import { listDefaults } from './list-defaults.js'
 import { linked } from './linked.js'
 import { merge, seriesTo } from './merge.js'
-import { PAGE, RangeReader } from './ranges.js'
-
-// A range costs CouchDB as much as some dozens of rows
-export const SPARSE = 50 // rows of a column that are rather read whole than in parts
-const WASTE = 50 // rows between two columns that are read as well, so that both are in one range
-const RANGES = 200 // ranges a request
-const DEPTH = 4 // versions a tile may have, for a guess at a part of a column
-const SLACK = 50 // rows a range may have got since it was counted, before its rest must be asked for
+import { RangeReader } from './ranges.js'
 
 /** Every row of a zoom. @returns {import('../../core/sweep.js').Run[]} */
 const all = z => [[0, 2 ** z - 1]]
@@ -99,22 +93,22 @@ function * requests (columns, prefix) {
   let ranges = []
   let rows = 0
   for (const column of columns) {
-    const whole = !column.runs || column.count <= SPARSE
+    const whole = !column.runs || column.count <= listDefaults.sparse
     const parts = (!whole && column.runs) || all(prefix[1])
-    const counts = parts.map(([y0, y1]) => Math.min(column.count, DEPTH * (y1 - y0 + 1)))
+    const counts = parts.map(([y0, y1]) => Math.min(column.count, listDefaults.depth * (y1 - y0 + 1)))
     const count = counts.reduce((sum, part) => sum + part, 0)
-    if (ranges.length && (rows + count > PAGE || ranges.length >= RANGES)) {
+    if (ranges.length && (rows + count > listDefaults.page || ranges.length >= listDefaults.ranges)) {
       yield { ranges }
       ranges = []
       rows = 0
     }
-    if (count > PAGE) {
+    if (count > listDefaults.page) {
       yield { tall: column, ranges }
       continue
     }
     rows += count
     const last = ranges.at(-1)
-    if (whole && last?.whole && column.before - rowsTo(last) <= WASTE) extend(last, column, prefix)
+    if (whole && last?.whole && column.before - rowsTo(last) <= listDefaults.waste) extend(last, column, prefix)
     else for (const [at, part] of parts.entries()) ranges.push(rangeOf(prefix, column, part, counts[at], whole))
   }
   if (ranges.length) yield { ranges }
@@ -122,7 +116,7 @@ function * requests (columns, prefix) {
 
 /** @returns {ColumnRange} */
 const rangeOf = (prefix, column, [y0, y1], count, whole) => (
-  { startkey: [...prefix, column.x, y0], endkey: [...prefix, column.x, y1, {}], limit: count + SLACK, columns: [column], whole }
+  { startkey: [...prefix, column.x, y0], endkey: [...prefix, column.x, y1, {}], limit: count + listDefaults.slack, columns: [column], whole }
 )
 
 /** Rows of the zoom up to the end of a range. */
@@ -174,7 +168,7 @@ function tallColumn (reader, { x, runs }, prefix) {
 async function * tilesOfRuns (reader, prefix, runs) {
   for (const [y0, y1] of runs) {
     const gather = new Gathering()
-    for await (const row of reader.rows({ startkey: [...prefix, y0], endkey: [...prefix, y1, {}], limit: PAGE })) yield * gather.add(row)
+    for await (const row of reader.rows({ startkey: [...prefix, y0], endkey: [...prefix, y1, {}], limit: listDefaults.page })) yield * gather.add(row)
     yield * gather.end()
   }
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { asOf, endOf, parseArea, tileId } from '../../core/index.js'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
+import { listDefaults } from '../../loader/store/list-defaults.js'
 import { bulkBody, tileDocument } from '../../loader/store/tile.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -38,6 +39,11 @@ const selection = fc.record({
   zooms: fc.option(fc.tuple(fc.nat(10), fc.nat(10)).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) })), { nil: undefined })
 })
 
+// so small that a handful of tiles is more than a request answers, in every way there is
+const usual = { ...listDefaults }
+const atLeast = { page: 1, ranges: 1, columns: 1, spans: 1 }
+const limits = fc.record(Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, fc.oneof(fc.constant(value), fc.integer({ min: atLeast[name] ?? 0, max: 4 }))])))
+
 onEachStore('listing', backend => {
   /** @type {Store} */
   let store
@@ -49,6 +55,7 @@ onEachStore('listing', backend => {
     await publish(store)
   })
   after(() => store.destroy())
+  afterEach(() => { Object.assign(listDefaults, usual) })
 
   /** Versions at one place over and over, oldest first unless told otherwise. */
   const write = async (layer, places, time, seed = 1) => {
@@ -58,10 +65,11 @@ onEachStore('listing', backend => {
   const column = (z, x, count) => Array.from({ length: count }, (_, y) => ({ z, x, y }))
   const listing = async (layer, options) => collect(store.list(layer, options))
 
-  it('gives what each tile shows, then and now, in the order of ids, whatever the history and the area', async function () {
+  it('gives what each tile shows, then and now, in the order of ids, whatever the history, the area and the limits', async function () {
     this.timeout(300000)
     let layers = 0
-    await fc.assert(fc.asyncProperty(history, selection, fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025'), async (tiles, wanted, time) => {
+    await fc.assert(fc.asyncProperty(history, selection, fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025'), limits, async (tiles, wanted, time, how) => {
+      Object.assign(listDefaults, how)
       const layer = `random${layers++}`
       await store.defineLayer(layer)
       const versions = tiles.flatMap(([address, events]) => events.map(([at, seed]) => ({ layer, ...address, time: TIMES[at], ...(seed === null ? { gone: true } : { bytes: png(seed) }) })))
