@@ -74,6 +74,15 @@ describe('a PMTiles file', () => {
     }
   })
 
+  it('reads only the directories of what is wanted', async () => {
+    const square = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, `${index}`]))
+    let count = 0
+    const pack = bytes => count++ === 9 ? Buffer.alloc(20, 0xff) : bytes // the tenth of sixteen leaves, in the southeast
+    const file = make({ tiles: square, leaf: 16, pack })
+    await refuses('pmtiles', file, 'ARCHIVE_INVALID', /directory/)
+    await using('pmtiles', file, { bbox: [-170, 1, -1, 85] }, async source => assert.equal(source.total, 8 * 8))
+  })
+
   it('finds a small area in a run that covers a deep zoom at once', async () => {
     const first = zxyToTileId(15, 0, 0)
     const root = gzipSync(directory([{ id: first, run: 4 ** 15, offset: 0, length: 3 }]))
