@@ -1,5 +1,6 @@
 // A layer of a store: its documents in one walk over the primary index, their bytes behind it, the time index beside it.
-import { TilecouchError, checkLayer, endOf, selector } from '../../../core/index.js'
+import { TilecouchError, checkLayer, endOf, pastRange, selector } from '../../../core/index.js'
+import { BY_ZOOM } from '../../store/stats.js'
 import { examineAll } from '../tiles.js'
 import { readBytes } from './bytes.js'
 import { ByTile } from './by-tile.js'
@@ -25,7 +26,7 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
   const asOfTime = time === undefined ? undefined : endOf(time)
   const doc = await checkLayerDocument(couch, layer, report)
   const editions = await checkEditions(couch, layer, report)
-  const total = area || asOfTime ? undefined : await totalOf(store, layer, zooms)
+  const total = area || asOfTime ? undefined : await totalOf(couch, layer, zooms, signal)
   const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report })
   const content = await examineAll(readBytes(couch, walk.wanted(), signal), {
     report, decode, tileSize: doc?.tileSize ?? TILE_SIZE, signal, onTile: done => onProgress?.({ ...done, total })
@@ -47,15 +48,14 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
   }
 }
 
-/** For the progress; a store without views has none. */
-async function totalOf (store, layer, zooms) {
+/** How many versions have bytes, for the progress; a store without views does not say. */
+async function totalOf (couch, layer, zooms, signal) {
   try {
-    const stats = await store.stats(layer)
-    const levels = stats.zooms.filter(({ z }) => !zooms || (z >= zooms.min && z <= zooms.max))
-    return levels.reduce((sum, { versions }) => sum + versions, 0)
+    const rows = await couch.view(BY_ZOOM, { startkey: [layer], endkey: [layer, {}], group_level: 3 }, signal)
+    return rows.filter(({ key: [, z, kind] }) => kind !== 'gone' && (!zooms || (z >= zooms.min && z <= zooms.max)))
+      .reduce((sum, { value: [{ count }] }) => sum + count, 0)
   } catch (error) {
-    if (error.code === 'INDEX_MISSING' || error.code === 'LAYER_NOT_FOUND') return undefined
-    throw error
+    if (error.code !== 'INDEX_MISSING') throw error
   }
 }
 
@@ -125,11 +125,12 @@ class LayerWalk {
     if (shown && shown.digest !== null) yield shown.doc
   }
 
-  // a load that goes on meanwhile moves heads to the past between two pages: what is wrong must be so at one moment
+  // A load that goes on meanwhile moves heads to the past between two pages: what is wrong must be so at one moment. The
+  // past is read before the head, which only ever becomes newer.
   async #confirm ({ id }) {
-    const [[head], past] = await this.#couch.queries('_all_docs', [
-      { keys: [id], include_docs: true },
-      { startkey: `${id}@`, endkey: `${id}@~`, include_docs: true }
+    const [past, [head]] = await this.#couch.queries('_all_docs', [
+      { ...pastRange(id), include_docs: true },
+      { keys: [id], include_docs: true }
     ], this.#signal)
     const versions = past.filter(row => row.doc).map(({ doc }) => versionOf(doc, doc._id.slice(id.length + 1)))
     return checkTimeline({ versions: head?.doc ? [versionOf(head.doc), ...versions] : versions })
