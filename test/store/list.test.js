@@ -198,6 +198,19 @@ onEachStore('listing', backend => {
     rows.end()
   })
 
+  it('has the order of ids where numbers have the order of numbers', async () => {
+    await store.defineLayer('digits')
+    const numbers = [0, 1, 2, 9, 10, 11, 19, 20, 99, 100, 109, 190, 199, 200, 999]
+    const places = numbers.flatMap(x => numbers.map(y => ({ z: 10, x, y })))
+    await write('digits', [...places, { z: 1, x: 1, y: 1 }, { z: 2, x: 1, y: 1 }], T1)
+    const expected = [...places.map(({ x, y }) => `digits:10:${x}:${y}`), 'digits:1:1:1', 'digits:2:1:1'].sort()
+    for (const page of [usual.page, 3]) {
+      listDefaults.page = page
+      assert.deepEqual(idsOf(await listing('digits')), expected)
+      assert.deepEqual(idsOf(await listing('digits', { time: '2021' })), expected)
+    }
+  })
+
   it('shows once what a killed load left in two places', async () => {
     await store.defineLayer('killed')
     await write('killed', column(3, 1, 2), T1)
