@@ -119,14 +119,14 @@ onEachStore('verify walks a layer', backend => {
     let pages = 0
     store.couch.request = async request => {
       const answer = await Couch.prototype.request.call(store.couch, request)
-      // the heads of the first page move to the past, which is in a later one
+      // a head of the first page moves to the past, which is in a later one
       if (request.qs?.limit === walkDefaults.page && ++pages === 1) {
-        for (const time of [T2, T3]) await store.write(await Promise.all([1, 10, 11].map(async y => ({ layer: 'osm', z: 8, x: 1, y, time, bytes: await tile(y + time.charCodeAt(3)) }))))
+        for (const time of [T2, T3]) await store.write(await Promise.all([1].map(async y => ({ layer: 'osm', z: 8, x: 1, y, time, bytes: await tile(y + time.charCodeAt(3)) }))))
       }
       return answer
     }
     const { said, summary } = await check()
-    assert.deepEqual([said, summary.tiles, summary.checked.documents], [[], 24, 30], 'old heads and their copies were both seen')
+    assert.deepEqual([said, summary.tiles, summary.checked.documents], [[], 24, 26], 'an old head and two newer versions in its past were seen')
   })
 
   it('and compares the time index with it', async () => {
