@@ -1,0 +1,66 @@
+// Following from a place that was kept.
+import assert from 'node:assert/strict'
+import { Store } from '../../loader/index.js'
+import { Follower, isGood, placeOf } from '../../loader/store/follow.js'
+import { readChanges } from '../../loader/tree/changes.js'
+import { until } from '../../bench/wait.js'
+import { onEachStore } from '../support/backends.js'
+import { tile } from './helpers.js'
+
+const T = '2022-03-01T00:00:00Z'
+
+onEachStore('a place in the changes', backend => {
+  let store, follower, told
+  const follow = async place => {
+    told = { ids: /** @type {string[]} */ ([]), resets: /** @type {boolean[]} */ ([]) }
+    follower = new Follower(store, { place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored) })
+    await follower.start()
+    await until(() => follower.state.up)
+  }
+  const hears = id => until(() => told.ids.includes(id))
+  const now = async () => placeOf(await store.info())
+
+  beforeEach(async () => {
+    store = await Store.create(await backend.database())
+    await store.write([tile(1, 1, T, 1)])
+  })
+  afterEach(async () => {
+    await follower?.close()
+    await store.destroy()
+  })
+
+  it('is gone on from, with all that came since and nothing from before, and nothing is reset', async () => {
+    const place = await now()
+    await store.write([tile(2, 2, T, 2)])
+    await follow(place)
+    await hears('osm:5:2:2')
+    assert.deepEqual([told.ids, told.resets], [['osm:5:2:2'], []])
+    const later = follower.place
+    assert.ok(isGood(place, later) && !isGood(later, place))
+    await follower.close()
+    await store.write([tile(3, 3, T, 3)])
+    await follow(later)
+    await hears('osm:5:3:3')
+    assert.deepEqual(told.ids, ['osm:5:3:3'])
+  })
+
+  it('is given up when it is of another database, or of one that has gone back', async () => {
+    const place = await now()
+    for (const bad of [{ ...place, identity: 'another' }, { ...place, since: '999999999-x' }]) {
+      await follow(bad)
+      assert.deepEqual(told.resets, [false, true])
+      assert.equal(follower.place.identity, place.identity)
+      await follower.close()
+    }
+  })
+
+  it('can be caught up from without following', async () => {
+    const place = await now()
+    await store.write([tile(2, 2, T, 2), tile(3, 3, T, 3)])
+    const ids = /** @type {string[]} */ ([])
+    const since = await readChanges(store.couch, place.since, { onChange: id => ids.push(id) })
+    assert.deepEqual(ids.sort(), ['osm:5:2:2', 'osm:5:3:3'])
+    await readChanges(store.couch, since, { onChange: id => ids.push(id) })
+    assert.equal(ids.length, 2)
+  })
+})
