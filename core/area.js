@@ -23,26 +23,33 @@ export function parseArea ({ bbox, polygon }) {
     const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
     throw new TilecouchError('BAD_AREA', { why: beyond ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles` : 'nothing lies inside: its edges cancel each other out' })
   }
-  return new Area({ bbox: around(polygons), boxes, sweep })
+  return new Area({ bbox: around(polygons), boxes, sweep, shape: digestOf(JSON.stringify(polygons)) })
 }
 
 export class Area {
   #boxes
   #sweep
+  #shape
   /** @type {Map<string, import('./sweep.js').Run[]>} */
   #kept = new Map()
 
-  /** @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep}} parts */
-  constructor ({ bbox, boxes, sweep }) {
+  /** @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep, shape?: string}} parts */
+  constructor ({ bbox, boxes, sweep, shape = '' }) {
     /** The smallest box around the area as it was given; west > east when it crosses the antimeridian. */
     this.bbox = bbox
     this.#boxes = boxes
     this.#sweep = sweep
+    this.#shape = shape
+  }
+
+  /** Tells areas apart: those of the same boxes and polygons have the same key. */
+  get key () {
+    return `${this.#boxes.map(box => box.join(',')).join(' ')}${this.#shape && ` ${this.#shape}`}`
   }
 
   /** What of the area touches a box as well. @param {import('./grid.js').Bbox} bbox */
   within (bbox) {
-    return new Area({ bbox: this.bbox, boxes: [...this.#boxes, bbox], sweep: this.#sweep })
+    return new Area({ bbox: this.bbox, boxes: [...this.#boxes, bbox], sweep: this.#sweep, shape: this.#shape })
   }
 
   /**
@@ -155,4 +162,15 @@ function around (polygons) {
     reach = Math.max(reach, east)
   }
   return gap.width ? [gap.to, south, gap.from > 180 ? gap.from - 360 : gap.from, north] : [-180, south, 180, north]
+}
+
+/** 64 bits of a text, in two halves that are mixed apart (FNV-1a): it tells polygons apart, and keeps no secrets. */
+function digestOf (text) {
+  let [a, b] = [0x811c9dc5, 0xcbf29ce4]
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    a = Math.imul(a ^ code, 0x01000193)
+    b = Math.imul(b ^ code ^ at, 0x01000193)
+  }
+  return [a, b].map(half => (half >>> 0).toString(16).padStart(8, '0')).join('')
 }

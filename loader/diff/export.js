@@ -51,7 +51,7 @@ export class ChangesTarget {
     checkTerms(to.doc, permission)
     const diff = [from, to].map(exactName).join('..')
     const metadata = aboutOf(to.doc, kind, Boolean(area || zooms))
-    const run = JSON.stringify({ store: store.url, diff, bbox: area?.bbox, zooms, scheme })
+    const run = JSON.stringify({ store: await store.identity(), diff, area: area?.key, zooms, scheme })
     const opened = await openTarget(target, { format: kind, layer: to.layer, doc: to.doc, run, diff, area, zooms, scheme, force, metadata })
     return new ChangesTarget(store, from, to, opened, metadata)
   }

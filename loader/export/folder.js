@@ -4,7 +4,7 @@ import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFi
 import path from 'node:path'
 import { TilecouchError, flipY, toSeconds } from '../../core/index.js'
 import { extensionOf } from './facts.js'
-import { metadataOf } from './metadata.js'
+import { metadataJson } from './metadata.js'
 
 export const folderDefaults = {
   concurrency: 16, // files written at once
@@ -165,7 +165,7 @@ class FolderTarget {
     await this.#settle()
     const { doc, diff, ...options } = this.#options
     const work = path.join(this.#folder, WORK)
-    await writeFile(path.join(work, METADATA), JSON.stringify(metadataOf(doc, facts, options), null, 2) + '\n')
+    await writeFile(path.join(work, METADATA), metadataJson(doc, facts, options))
     await rename(path.join(work, METADATA), path.join(this.#folder, METADATA))
     if (diff && !this.#hasGone) await writeFile(path.join(work, GONE), '')
     if (diff || this.#hasGone) await rename(path.join(work, GONE), path.join(this.#folder, GONE))

@@ -39,6 +39,15 @@ export function metadataOf (doc, facts, { layer, time, area, scheme, metadata })
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => [name, value === null ? null : String(value)]))
 }
 
+/**
+ * The same as a metadata.json. Zooms are numbers there: the Python package of PMTiles compares them.
+ * @param {Parameters<typeof metadataOf>} about
+ */
+export function metadataJson (...about) {
+  const { minzoom, maxzoom, ...texts } = metadataOf(...about)
+  return JSON.stringify({ ...texts, ...(minzoom && { minzoom: +minzoom }), ...(maxzoom && { maxzoom: +maxzoom }) }, null, 2) + '\n'
+}
+
 function centerOf (center, [west, south, east, north], { minzoom = 0, maxzoom = 0 }) {
   if (center && center[2] >= minzoom && center[2] <= maxzoom && center[0] >= west && center[0] <= east && center[1] >= south && center[1] <= north) return center
   const fits = Math.floor(Math.log2(360 / Math.max(east - west, 1e-6)))

@@ -4,7 +4,7 @@ import { open as openFile, rename, rm } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { flipY } from '../../core/index.js'
 import { extensionOf } from './facts.js'
-import { metadataOf } from './metadata.js'
+import { metadataJson } from './metadata.js'
 import { directoryRecord, endRecords, localHeader } from './zip-records.js'
 
 export const zipDefaults = {
@@ -73,7 +73,7 @@ class ZipTarget {
     const { doc, diff, ...options } = this.#options
     const time = options.time ?? facts.last ?? '1980-01-01T00:00:00Z'
     if (diff || this.#gone.length) await this.#addFile('gone.txt', Buffer.from(this.#gone.join('')), time)
-    await this.#addFile('metadata.json', Buffer.from(JSON.stringify(metadataOf(doc, facts, options), null, 2) + '\n'), time)
+    await this.#addFile('metadata.json', Buffer.from(metadataJson(doc, facts, options)), time)
     const directory = { entries: this.#entries, offset: this.#archive.size, size: this.#directory.size }
     for await (const chunk of this.#directory.read()) await this.#archive.append(chunk)
     await this.#archive.append(endRecords(directory))

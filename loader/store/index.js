@@ -1,4 +1,5 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
+import { randomUUID } from 'node:crypto'
 import { STORE_ID, TilecouchError, isTileId, now } from '../../core/index.js'
 import { Couch } from './couch.js'
 import { countListed } from './count.js'
@@ -52,7 +53,7 @@ export class Store {
     // looked for first: a writer who is no admin may not even try to make a database
     if (!await store.#exists()) await store.#make({ q, n }, open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
     if (!store.isNew) await store.#recognise()
-    await store.couch.update(STORE_ID, doc => doc ? undefined : { type: 'store', schema: SCHEMA, created: now() })
+    await store.couch.update(STORE_ID, doc => doc ? undefined : { type: 'store', schema: SCHEMA, created: now(), uuid: randomUUID() })
     return store
   }
 
@@ -94,6 +95,11 @@ export class Store {
   /** URL of the database, without any password. */
   get url () {
     return this.couch.url
+  }
+
+  /** What tells this store and its mirrors from others, wherever it is: the embedded one has another port each time. */
+  async identity () {
+    return (await this.couch.get(STORE_ID))?.uuid ?? this.url
   }
 
   /** What CouchDB says of the database: documents, sizes, shards. */

@@ -264,4 +264,14 @@ describe('areas of any kind', () => {
     assert.deepEqual(tilesOf(parseArea({ bbox: '170,-10,-170,10' }), 3), ['0/3', '0/4', '7/3', '7/4'])
     assert.deepEqual(parseArea({ bbox: '170,-10,-170,10' }).bbox, [170, -10, -170, 10])
   })
+
+  it('are told apart by a key', () => {
+    const corner = size => ({ type: 'Polygon', coordinates: [[[0, 0], [size, 0], [size, 10], [0, 10], [0, 0]]] })
+    const notched = { type: 'Polygon', coordinates: [[[0, 0], [10, 0], [5, 5], [10, 10], [0, 10], [0, 0]]] }
+    const keys = [{ bbox: '0,0,10,10' }, { bbox: '0,0,10,11' }, { polygon: corner(10) }, { polygon: notched }, { polygon: corner(10), bbox: '0,0,5,5' }].map(what => parseArea(what).key)
+    assert.equal(new Set(keys).size, keys.length)
+    assert.deepEqual(parseArea({ polygon: notched }).bbox, parseArea({ polygon: corner(10) }).bbox)
+    assert.equal(parseArea({ polygon: notched }).key, parseArea({ polygon: structuredClone(notched) }).key)
+    assert.equal(parseArea({ polygon: notched }).within([0, 0, 5, 5]).key, parseArea({ polygon: notched, bbox: '0,0,5,5' }).key)
+  })
 })

@@ -26,7 +26,8 @@ const golden = {
   'sizes/by_zoom': [
     [head, { key: ['osm', 10, 'current'], value: [1234, Date.parse(T) / 1000, 300, 412] }],
     [past, { key: ['osm', 10, 'past'], value: [1234, Date.parse(T) / 1000, 300, 412] }],
-    [gone, { key: ['osm', 10, 'gone'], value: [0, Date.parse(T) / 1000, 300, 412] }]
+    [gone, { key: ['osm', 10, 'gone'], value: [0, Date.parse(T) / 1000, 300, 412] }],
+    [{ ...head, time: 'yesterday' }], [{ ...head, time: undefined }], [{ ...head, x: '300' }]
   ],
   'lifecycle/expiring': [
     [{ ...head, expires: T }, { key: [T, 'osm'], value: null }],

@@ -106,6 +106,12 @@ onEachStore('the official Python tools', backend => {
     assertSame((await readWithPython(at('theirs.pmtiles'))).tiles, hashes(expected()))
   })
 
+  it('make PMTiles of our folder', async () => {
+    await exportLayer(layer.store, 'osm', at('ours'), {})
+    await command('pmtiles-convert', '--format=png', at('ours'), at('theirs.pmtiles'))
+    assertSame(await readSource(at('theirs.pmtiles')), hashes(expected()))
+  })
+
   for (const scheme of /** @type {const} */ (['xyz', 'tms'])) {
     it(`take MBTiles apart into a folder, and make some of our folder (${scheme})`, async () => {
       await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})

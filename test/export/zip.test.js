@@ -41,7 +41,7 @@ describe('a zip that is written', () => {
     const files = await inZip(file())
     assert.deepEqual([...files.keys()], ['1/0/0.png', '1/0/1.webp', 'metadata.json'])
     assert.deepEqual([files.get('1/0/0.png'), files.get('1/0/1.webp')], [png(1), png(2)])
-    assert.equal(JSON.parse(`${files.get('metadata.json')}`).maxzoom, '1')
+    assert.equal(JSON.parse(`${files.get('metadata.json')}`).maxzoom, 1)
     const archive = await yauzl.openPromise(file(), { lazyEntries: true })
     const times = []
     for await (const entry of archive.eachEntry()) times.push(entry.getLastModDate().toISOString())

@@ -28,6 +28,18 @@ onEachStore('reading', backend => {
   })
   after(() => store.destroy())
 
+  it('knows which store it is, by whatever name it is reached', async () => {
+    const other = new URL(store.couch.access.origin + store.couch.access.path)
+    other.hostname = 'localhost'
+    const again = new Store(new Couch(other.href, {}))
+    again.couch.get = id => store.couch.get(id)
+    assert.notEqual(again.url, store.url)
+    assert.equal(await again.identity(), await store.identity())
+    const another = await Store.create(await backend.database())
+    assert.notEqual(await another.identity(), await store.identity())
+    await another.destroy()
+  })
+
   it('gives the version of a tile as of any time', async () => {
     const at = async time => (await store.at('osm', 3, 1, 0, time)).bytes
     assert.deepEqual(await at('2021-06-01'), png(8))
