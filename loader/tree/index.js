@@ -28,7 +28,7 @@ export { nginxConfig } from './nginx.js'
  * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState] when following
  * @property {(name: string, there: boolean) => void} [onTree] told of trees of editions that come and go
  * @property {number} [mostChanges] tiles kept in mind that have changed; beyond that everything is compared
- * @property {Partial<import('./keeper.js').keeperDefaults>} [limits]
+ * @property {Partial<import('./limits.js').keeperDefaults>} [limits]
  *
  * @typedef {import('./settle.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures: any[]}} TreeSummary
  *   trees: names of folders; links: names of links to them

@@ -5,22 +5,9 @@ import pMap from 'p-map'
 import { STORE_ID, TilecouchError, compareIds } from '../../core/index.js'
 import { Follower, isGood, placeOf } from '../store/follow.js'
 import { readChanges, readHeads, readPast } from './changes.js'
+import { PASSING, keeperDefaults } from './limits.js'
 import { bootOf, keep, readKept } from './place.js'
 import { Scan } from './scan.js'
-
-export const keeperDefaults = {
-  gather: 150, // milliseconds for which changes are gathered: those of one load come together
-  round: 500, // tiles read and settled at once
-  looks: 16, // tiles whose files are looked at, at once
-  look: 1000, // milliseconds between two looks at how it goes, when nothing happens
-  keepEvery: 10000, // milliseconds after which the place is kept although nothing of the layer has changed
-  longestWait: 5000, // milliseconds between two tries while the store is away
-  mostTouched: 500000, // tiles that may change during a comparison; then changes wait for its end
-  mostMissing: 5 // rounds in which a version that is listed may be nowhere, before it is left out
-}
-
-/** What passes: the store is waited for. A layer that is not there may come back, and its trees may be the last copy. */
-const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'LAYER_NOT_FOUND'])
 
 export class Keeper {
   /** @type {Scan | undefined} */
@@ -88,6 +75,7 @@ export class Keeper {
           if (!follow || !PASSING.has(error.code)) throw error
           this.#trouble = error
           this.#tell()
+          await this.#drop()
           await this.#pause(Math.min(250 * 2 ** tries++, this.limits.longestWait))
         }
       }
@@ -201,8 +189,16 @@ export class Keeper {
     })
   }
 
+  /** Whether everything that is not known to be right is being compared. */
   #isCovered () {
-    return this.trees.unfinished.every(({ time }) => this.#scan && this.#covered.has(time))
+    const { unfinished } = this.trees
+    return this.#scan ? unfinished.every(({ time }) => this.#covered.has(time)) : this.#whole && !unfinished.length
+  }
+
+  /** A comparison that broke off has lost what it had read, and the rest of the list: it begins anew. */
+  async #drop () {
+    await this.#scan?.close().catch(() => {})
+    this.#scan = undefined
   }
 
   async #step () {

@@ -66,13 +66,17 @@ for (const [kind, start] of Object.entries(kinds)) {
             await loading
           }
           let error
-          await until(() => check(), { timeout: 60000, every: 200 }).catch(() => { throw error })
+          await until(() => {
+            assert.equal(follower.child.exitCode, null, `the follower goes on: ${follower.errors()}`)
+            return check()
+          }, { timeout: 60000, every: 200 }).catch(waited => { throw waited.code === 'ERR_ASSERTION' ? waited : error })
           async function check () {
             const { trees } = await checkTrees(url, to).catch(met => { error = met; return { trees: [] } })
             return trees.length === editions.length + 1
           }
           await watcher.stop()
           assert.ok(watcher.reads > 100 && watcher.changed.size > 10, `${watcher.reads} reads, ${watcher.changed.size} changes seen`)
+          await until(() => follower.state() === 'following', { timeout: 60000, what: 'nothing more to do' })
           await end(follower.child, 'SIGTERM')
           assert.equal(follower.child.exitCode, 0, follower.errors())
           assert.deepEqual(readdirSync(path.join(to, '.tilecouch')).sort(), ['osm', 'osm.json'])
@@ -99,6 +103,8 @@ for (const [kind, start] of Object.entries(kinds)) {
       return {
         child,
         errors: () => errors,
+        /** How it goes, as it said last. */
+        state: () => said.slice(0, said.lastIndexOf('\n') + 1).split('\n').filter(Boolean).map(line => JSON.parse(line).event).findLast(event => !event.startsWith('tree')),
         /** Resolves after so many changes of what is in the folder, or when the process follows. */
         async after (changes) {
           let seen = 0
