@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { TilecouchError } from '../../core/index.js'
 import { Store, publish } from '../../loader/index.js'
 import { exportTree } from '../../loader/tree/index.js'
 import { until } from '../../bench/wait.js'
@@ -161,6 +162,25 @@ onEachStore('trees that follow', backend => {
     } finally {
       await front.close().catch(() => {})
     }
+  })
+
+  it('begin a comparison anew that broke off because the store went away', async () => {
+    await exportTree(store, 'osm', to())
+    await edition(store, [tile(1, 1, T2, 200)])
+    let breaks = 2
+    through = Object.assign(Object.create(store), {
+      async * listTiles (...args) {
+        let left = breaks-- > 0 ? 10 : Infinity
+        for await (const one of store.listTiles(...args)) {
+          if (left-- === 0) throw new TilecouchError('UNREACHABLE', { url: 'x', why: 'it was killed' })
+          yield one
+        }
+      }
+    })
+    await follow({ zooms: { min: 0, max: 9 } }) // another selection: everything is compared
+    await until(() => treesIn(to()).trees.includes(T2))
+    await settles()
+    assert.ok(breaks < 0)
   })
 
   it('keep what they have when the database is dropped, and become the next one when its layer is there', async () => {
