@@ -10,6 +10,7 @@ import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
+import { exportTables } from './export-tables.js'
 import { gatewayTables } from './gateway-tables.js'
 import { historyTables } from './history-tables.js'
 import { serveMemoryTables, serveTables } from './serve-tables.js'
@@ -69,6 +70,7 @@ export async function withTables (text) {
     ...await benchmarks(),
     ...historyTables(await result('history'), table),
     ...serveTables(await result('serve'), table),
+    ...exportTables(await result('export'), table),
     ...serveMemoryTables(await result('serve-memory'), table),
     ...clientTables(table),
     ...gatewayTables(table),

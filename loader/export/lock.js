@@ -2,14 +2,18 @@
 // killed is told from that of one at work.
 import { randomUUID } from 'node:crypto'
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 
 export const lockDefaults = {
   pause: 20, // milliseconds before looking again, while another one removes a stale lock
-  clearing: 10000 // milliseconds after which whoever was removing it, or writing his name, was killed
+  clearing: 10000, // milliseconds after which whoever was removing it, or writing his name, was killed
+  boot: 60000 // milliseconds by which the clock may have been wrong when the system started
 }
+
+/** Locks of this process. After the restart of a container the lock of the one before may have the very number of this one. */
+const held = new Set()
 
 /**
  * @param {string} file of the lock
@@ -17,23 +21,35 @@ export const lockDefaults = {
  * @returns {Promise<() => Promise<void>>} gives it back
  */
 export async function lock (file, target) {
-  const own = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() })
+  const id = randomUUID()
+  const own = JSON.stringify({ pid: process.pid, host: hostname(), id })
+  held.add(id)
+  try {
+    await acquire(file, own, target)
+  } catch (error) {
+    held.delete(id)
+    throw error
+  }
+  return async () => {
+    held.delete(id)
+    if (await read(file) === own) await rm(file, { force: true })
+  }
+}
+
+async function acquire (file, own, target) {
   while (!await take(file, own)) {
-    const held = await read(file)
-    if (held === undefined) continue // given back since
-    const holder = parse(held)
+    const found = await read(file)
+    if (found === undefined) continue // given back since
+    const holder = parse(found)
     if (!holder && await age(file) < lockDefaults.clearing) {
       await sleep(lockDefaults.pause) // it is just being written
       continue
     }
-    if (holder && await isAlive(holder)) {
+    if (holder && await isAlive(holder, file)) {
       const where = holder.host === hostname() ? '' : ` on ${holder.host}`
       throw new TilecouchError('TARGET_UNWRITABLE', { value: target, why: `process ${holder.pid}${where} writes it already; if it does not, remove ${file}` })
     }
-    await clear(file, held)
-  }
-  return async () => {
-    if (await read(file) === own) await rm(file, { force: true })
+    await clear(file, found)
   }
 }
 
@@ -65,15 +81,17 @@ async function age (file) {
 
 function parse (text) {
   try {
-    const { pid, host } = JSON.parse(text)
-    return Number.isInteger(pid) && pid > 0 ? { pid, host } : undefined
+    const { pid, host, id } = JSON.parse(text)
+    return Number.isInteger(pid) && pid > 0 ? { pid, host, id } : undefined
   } catch {
     return undefined // killed while it wrote its name
   }
 }
 
-async function isAlive ({ pid, host }) {
+async function isAlive ({ pid, host, id }, file) {
   if (host !== hostname()) return true // nobody here can tell
+  if (pid === process.pid) return held.has(id)
+  if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false // from before the system started: the number is another's now
   try {
     process.kill(pid, 0)
     return true

@@ -42,9 +42,18 @@ ${passed ? `upstream tilecouch {
 
 ` : ''}# How long clients may keep a tile: the same values as the gateway's --max-age, --stale-while-revalidate, --stale-if-error. One that
 # carries the very time its address names never changes: nothing that is loaded later can be the answer instead.
-map "$uri|$sent_http_last_modified" $tile_cache {
+map $uri $tile_month {
+    default "";
+    "~@(?<tile_year>\\d{4})-(?<tile_mm>\\d\\d)-(?<tile_day>\\d\\d)T(?<tile_clock>\\d\\d:\\d\\d:\\d\\d)Z/" $tile_mm;
+}
+map $tile_month $tile_month_name {
+    default "";
+${MONTHS.map((name, month) => `    ${String(month + 1).padStart(2, '0')} ${name};`).join('\n')}
+}
+# the name of the month comes first: it is what makes the others
+map "$uri|$tile_month_name $tile_day $tile_year $tile_clock|$sent_http_last_modified" $tile_cache {
     default "${steady(options, options.maxAge)}";
-${shortLived(layers, options).map(({ layer, age }) => `    "~^/${layer}/" "${steady(options, age)}"; # its tiles expire\n`).join('')}${MONTHS.map((name, month) => `    "~@(\\d{4})-${String(month + 1).padStart(2, '0')}-(\\d\\d)T(\\d\\d:\\d\\d:\\d\\d)Z/\\S+\\|\\w{3}, \\2 ${name} \\1 \\3 GMT$" "${IMMUTABLE}";`).join('\n')}
+${shortLived(layers, options).map(({ layer, age }) => `    "~^/${layer}/" "${steady(options, age)}"; # its tiles expire\n`).join('')}    "~\\|(\\w+) (\\d+) (\\d+ [\\d:]+)\\|\\w+, \\2 \\1 \\3 GMT$" "${IMMUTABLE}";
 }
 
 server {

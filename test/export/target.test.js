@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import path from 'node:path'
 import { lock } from '../../loader/export/lock.js'
 import { formatOf, openTarget } from '../../loader/export/target.js'
@@ -107,8 +107,24 @@ describe('a lock', () => {
   it('that is just being written is waited for', async () => {
     writeFileSync(file(), '')
     const taken = take()
-    writeFileSync(file(), JSON.stringify({ pid: process.pid, host: hostname(), id: 'x' }))
+    writeFileSync(file(), JSON.stringify({ pid: process.ppid, host: hostname(), id: 'x' }))
     await assert.rejects(taken, { code: 'TARGET_UNWRITABLE' })
+  })
+
+  it('of a process that had the number of this one is taken over, and one of this one is not', async () => {
+    writeFileSync(file(), JSON.stringify({ pid: process.pid, host: hostname(), id: 'of the process 1 of a container that was restarted' }))
+    const unlock = await take()
+    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
+    await unlock()
+    await (await take())()
+  })
+
+  it('from before the system started is taken over, whoever has its number now', async () => {
+    writeFileSync(file(), JSON.stringify({ pid: process.ppid, host: hostname(), id: 'x' }))
+    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
+    const long = new Date(Date.now() - (uptime() + 3600) * 1000)
+    utimesSync(file(), long, long)
+    await (await take())()
   })
 
   it('of another machine stays, and says what to remove', async () => {
