@@ -19,7 +19,7 @@ function fakeStore (count) {
     for (let n = 0; n < count; n++) yield { id: `osm:16:${n >> 8}:${n & 255}`, layer: 'osm', z: 16, x: n >> 8, y: n & 255, time: TIME, size: 0, current: true, gone: false }
   }
   return /** @type {any} */ ({
-    url: 'http://example.org/tiles',
+    identity: async () => 'made up',
     layer: async () => ({ layer: 'osm', format: 'png' }),
     list: tiles,
     count: async () => ({ tiles: count }),

@@ -103,7 +103,8 @@ onEachStore('a layer goes out and comes in again', backend => {
     assertSame(await contentsOf(at('from-mbtiles')), expected())
     const metadata = name => JSON.parse(readFileSync(at(`${name}/metadata.json`), 'utf8'))
     const { agg_tiles_hash: hash, ...said } = metadata('from-mbtiles')
-    assert.deepEqual(said, metadata('b'), 'a folder of ours says the same')
+    // mbutil makes texts of all
+    assert.deepEqual(said, Object.fromEntries(Object.entries(metadata('b')).map(([name, value]) => [name, String(value)])), 'a folder of ours says the same')
     assert.ok(hash)
     run(at('b'), at('from-folder.mbtiles'))
     assertSame(await contentsOf(at('from-folder.mbtiles')), expected())
