@@ -164,6 +164,14 @@ function around (polygons) {
   return gap.width ? [gap.to, south, gap.from > 180 ? gap.from - 360 : gap.from, north] : [-180, south, 180, north]
 }
 
+/**
+ * A test for tiles: which of them are in this area and these zooms. Either may be missing.
+ * @param {Area} [area]
+ * @param {import('./grid.js').Zooms} [zooms]
+ */
+export const selectorOf = (area, zooms) => (/** @type {number} */ z, /** @type {number} */ x, /** @type {number} */ y) =>
+  (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))
+
 /** 64 bits of a text, in two halves that are mixed apart (FNV-1a): it tells polygons apart, and keeps no secrets. */
 function digestOf (text) {
   let [a, b] = [0x811c9dc5, 0xcbf29ce4]

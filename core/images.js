@@ -11,6 +11,9 @@ export const formats = {
   mvt: { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf' }
 }
 
+/** The usual extension of a content type; nothing for what is no tile's. @param {string | undefined} type */
+export const extensionOf = type => Object.values(formats).find(format => format.type === type)?.ext
+
 const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 // chunk types as numbers: a load looks at every one
 const [IHDR, IDAT, IEND] = [0x49484452, 0x49444154, 0x49454e44]

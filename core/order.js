@@ -2,13 +2,26 @@
 // so the order of ids is a merge of at most ten ascending series. Rows and columns differ in what follows the number there:
 // nothing after a row, a colon after a column (see compareRows and compareInner in ids.js).
 import { MAX_ZOOM } from './grid.js'
+import { compareInner } from './ids.js'
 
 const DIGITS = `${2 ** MAX_ZOOM}`.length
 
-/** Numbers of so many digits; `scale` brings them to the length of the longest. */
-const lengths = Array.from({ length: DIGITS }, (_, index) => ({
-  first: index ? 10 ** index : 0, last: 10 ** (index + 1) - 1, scale: 10 ** (DIGITS - 1 - index)
-}))
+/**
+ * The series of the numbers up to `last`, those of equally many digits together. `scale` brings a number of the series to the
+ * length of the longest.
+ * @param {number} last
+ * @returns {{first: number, last: number, scale: number}[]}
+ */
+export const seriesTo = last => Array.from({ length: `${last}`.length }, (_, index) => (
+  { first: index ? 10 ** index : 0, last: Math.min(10 ** (index + 1) - 1, last), scale: 10 ** (DIGITS - 1 - index) }
+))
+
+// where a number of a series belongs among those of the others
+export const columnKey = (x, scale) => (x + 1) * scale - 1 // after all that begin with it
+export const rowKey = (y, scale) => y * scale // before all that begin with it
+
+/** The zooms of a range in the order of ids: 10 before 1. @param {import('./grid.js').Zooms} zooms */
+export const zoomsById = ({ min, max }) => Array.from({ length: max - min + 1 }, (_, index) => min + index).sort(compareInner)
 
 /**
  * Columns in the order of ids: 10 to 19 before 1.
@@ -18,9 +31,7 @@ const lengths = Array.from({ length: DIGITS }, (_, index) => ({
  * @returns {Generator<T>}
  */
 export function * columnsById (z, columns) {
-  const series = lengths.filter(({ first }) => first < 2 ** z).map(({ first, last, scale }) => (
-    { items: columns(first, Math.min(last, 2 ** z - 1)), key: ({ x }) => (x + 1) * scale - 1 } // after all that begin with it
-  ))
+  const series = seriesTo(2 ** z - 1).map(({ first, last, scale }) => ({ items: columns(first, last), key: ({ x }) => columnKey(x, scale) }))
   yield * merge(series.reverse()) // 199, 19 and 1 end at one key: the longest comes first
 }
 
@@ -31,9 +42,8 @@ export function * columnsById (z, columns) {
  */
 export function * rowsById (runs) {
   const [lowest, highest] = [runs[0][0], runs[runs.length - 1][1]]
-  const series = lengths.filter(({ first, last }) => first <= highest && last >= lowest).map(({ first, last, scale }) => (
-    { items: numbers(runs, first, last), key: y => y * scale } // before all that begin with it
-  ))
+  const series = seriesTo(highest).filter(({ last }) => last >= lowest)
+    .map(({ first, last, scale }) => ({ items: numbers(runs, first, last), key: y => rowKey(y, scale) }))
   yield * series.length === 1 ? series[0].items : merge(series)
 }
 

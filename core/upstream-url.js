@@ -18,6 +18,9 @@ const SECRET_HEADER = /auth|cookie|token|secret|key|passw|credential|signature|s
 /** Whether a name is one of something that must not be read by everybody. @param {string} name @param {boolean} [header] */
 export const isSecret = (name, header = false) => (header ? SECRET_HEADER : SECRET_PARAMETER).test(name)
 
+/** Where an address or a template leads, for messages. @param {string} url */
+export const hostOf = url => /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url
+
 /** Whether these are the servers of OpenStreetMap, whose terms forbid bulk. */
 export const isOpenStreetMap = url => /^https?:\/\/([^/?#]*\.)?tile\.(openstreetmap|osm)\.org([:/?#]|$)/i.test(url)
 

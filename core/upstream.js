@@ -4,6 +4,8 @@ import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
 import { checkAddress, checkTemplate, isOpenStreetMap, isSecret } from './upstream-url.js'
 
+export { hostOf } from './upstream-url.js'
+
 /** Every field, what it is when it is not given, and what it says. */
 export const upstreamDefaults = {
   type: 'xyz', // kind of address: xyz, tms, wmts (templates) or wms (a service)

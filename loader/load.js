@@ -1,9 +1,8 @@
 // Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
-import { TilecouchError, checkLayer, now, parseArea, startOf } from '../core/index.js'
-import { widen } from './load/extent.js'
+import { TilecouchError, checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
+import { widen } from './extent.js'
 import { missingTiles } from './load/missing.js'
 import { Pass } from './load/pass.js'
-import { selectorOf } from './sources/index.js'
 
 /**
  * @typedef {object} LoadOptions
@@ -75,7 +74,6 @@ async function unfinishedTime (store, layer, name) {
   const editions = await store.editions(layer)
   return editions.findLast(edition => edition.source === name && !edition.finished)?.time
 }
-
 
 /** Tiles of the layer that a complete source no longer has become gone. */
 async function remove (store, source, { layer, time, selected, absent, summary, options }) {

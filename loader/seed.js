@@ -1,7 +1,7 @@
 // Fills a layer from its upstream, ahead of whoever may look at it: the tiles of an area, or those of a list. It may be
 // stopped or killed at any moment and run again: what is in the store and fresh is skipped.
 import { pMapIterable } from 'p-map'
-import { TilecouchError, checkLayer, checkUpstream, formats, now, parseZooms, startOf } from '../core/index.js'
+import { TilecouchError, checkLayer, checkUpstream, extensionOf, hostOf, now, parseZooms, startOf } from '../core/index.js'
 import { openUpstream as open } from './upstream/index.js'
 import { Fetcher } from './seed/fetcher.js'
 import { findStale } from './seed/fresh.js'
@@ -87,8 +87,6 @@ async function upstreamOf (store, layer, { permission, rate, concurrency }) {
   return { doc, settings }
 }
 
-const hostOf = url => /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url
-
 async function * covered (only, upstream, tally) {
   for await (const tile of only.tiles()) {
     if (upstream.covers(tile.z, tile.x, tile.y)) yield tile
@@ -139,6 +137,6 @@ async function run (jobs, { fetcher, keeper, tally, concurrency, onProgress }) {
 /** A layer that does not say what its tiles are is told by the first that came, as a load does. */
 async function tellFormat (store, layer, types) {
   const [commonest] = Object.entries(types).sort((a, b) => b[1] - a[1])
-  const format = commonest && Object.values(formats).find(({ type }) => type === commonest[0])?.ext
+  const format = commonest && extensionOf(commonest[0])
   if (format) await store.defineLayer(layer, stored => ({ ...stored, format: stored.format ?? format }))
 }

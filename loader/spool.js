@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Database from 'libsql'
 import { TilecouchError } from '../core/index.js'
+import { isDiskFull, isRunning } from './system.js'
 
 export const spoolDefaults = {
   cache: 32e6, // bytes of the index that are kept in memory
@@ -217,18 +218,8 @@ async function removeStale (folder) {
   }
 }
 
-function isRunning (pid) {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error.code === 'EPERM' // it is somebody else's
-  }
-}
-
 function explain (error, folder) {
   if (error instanceof TilecouchError) return error
-  if (error.code === 'ENOSPC' || error.code === 'EDQUOT' || error.code === 'SQLITE_FULL') {
-    return new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${folder}` }, { cause: error })
-  }
+  if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${folder}` }, { cause: error })
   return new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: error.message }, { cause: error })
 }

@@ -1,14 +1,14 @@
 // tilecouch diff
 import path from 'node:path'
-import { TilecouchError, parseReference } from '../../core/index.js'
+import { TilecouchError } from '../../core/index.js'
 import { diff } from '../diff.js'
 import { GeoJsonReport, ListReport } from '../diff/reports.js'
+import { referenceOf } from '../diff/sides.js'
 import { formatOf } from '../export/target.js'
 import { schemes } from '../sources/index.js'
-import { retryDefaults } from '../store/couch.js'
-import { withStore } from './connect.js'
+import { withPatientStore } from './connect.js'
 import { areaIfAny, zoomsOf } from './options.js'
-import { bytes, count, duration, plural, table } from './output.js'
+import { bytes, count, duration, plural, secondsSince, table } from './output.js'
 import { ProgressLine } from './progress.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
@@ -47,15 +47,14 @@ async function diffCommand (context, options, from, to) {
   await checkOptions(options, output)
   const { zoom, scheme, format, force, iHavePermission: permission, export: target } = options
   const wanted = { area: await areaIfAny(options), zooms: zoomsOf(zoom), signal }
-  return withStore(context, options, async store => {
-    store.couch.options.retries = retryDefaults.retries // it was there: a restart is waited for
+  return withPatientStore(context, options, async store => {
     const reports = await openReports(options, `${from} -> ${to}`, output)
     const files = Object.values(reports)
     const progress = new DiffProgress(output, store, [from, to], wanted)
     const started = performance.now()
     const ended = (summary, how = '') => {
       progress.end()
-      if (summary) report(output, { ...summary, seconds: +((performance.now() - started) / 1000).toFixed(3) }, { ...options, ...reports }, how)
+      if (summary) report(output, { ...summary, seconds: secondsSince(started) }, { ...options, ...reports }, how)
     }
     try {
       const summary = await diff(store, from, to, {
@@ -137,7 +136,7 @@ class DiffProgress extends ProgressLine {
     super(output)
     if (output.json || !output.isTerminal) return
     const counted = async () => {
-      const { layer } = references.map(attempt).find(Boolean) ?? {}
+      const { layer } = references.map(referenceOf).find(Boolean) ?? {}
       if (layer) this.#total = (await store.count(layer, { area, zooms, signal: this.#stop.signal })).tiles
     }
     counted().catch(() => {})
@@ -151,13 +150,5 @@ class DiffProgress extends ProgressLine {
   end () {
     this.#stop.abort()
     super.end()
-  }
-}
-
-function attempt (text) {
-  try {
-    return parseReference(text)
-  } catch {
-    return undefined // a file
   }
 }

@@ -4,10 +4,9 @@ import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
 import { formatOf } from '../export/target.js'
 import { schemes } from '../sources/index.js'
-import { retryDefaults } from '../store/couch.js'
-import { withStore } from './connect.js'
+import { withPatientStore } from './connect.js'
 import { areaIfAny, zoomsOf } from './options.js'
-import { bytes, count, duration, plural, table } from './output.js'
+import { bytes, count, duration, plural, secondsSince, table } from './output.js'
 import { ProgressLine } from './progress.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see what the names of a history are
@@ -53,7 +52,7 @@ async function exportCommand (context, options, reference, target) {
   }
   if (options.tree) {
     const { treeCommand } = await import('./tree.js')
-    return withPatience(context, options, store => treeCommand(context, store, options, { layer, time, folder: target, ...settings }))
+    return withPatientStore(context, options, store => treeCommand(context, store, options, { layer, time, folder: target, ...settings }))
   }
   for (const name of ['follow', 'nginx', 'gateway']) {
     if (options[name] !== undefined) throw new TilecouchError('BAD_OPTION', { option: `--${name}`, value: options[name], why: 'it goes with --tree' })
@@ -65,15 +64,10 @@ async function exportCommand (context, options, reference, target) {
   if (scheme === 'tms' && !['folder', 'zip'].includes(format)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme, why: `${format} has rows of its own` })
   if (cache && format !== 'mbtiles') throw new TilecouchError('BAD_OPTION', { option: '--cache', value: format, why: 'it is for MBTiles' })
   const all = { ...settings, scheme, format: options.format, cache, force, permission: options.iHavePermission }
-  if (history) return withPatience(context, options, store => writeHistory(context, store, checkLayer(layer), target, all))
+  if (history) return withPatientStore(context, options, store => writeHistory(context, store, checkLayer(layer), target, all))
   const when = time === undefined ? undefined : endOf(time)
-  return withPatience(context, options, store => writeOne(context, store, layer, target, { ...all, time: when }, reference))
+  return withPatientStore(context, options, store => writeOne(context, store, layer, target, { ...all, time: when }, reference))
 }
-
-const withPatience = (context, options, action) => withStore(context, options, store => {
-  store.couch.options.retries = retryDefaults.retries // it was there: a restart is waited for
-  return action(store)
-})
 
 async function writeOne ({ output }, store, layer, target, settings, reference) {
   const started = performance.now()
@@ -89,8 +83,6 @@ async function writeOne ({ output }, store, layer, target, settings, reference) 
     throw error
   }
 }
-
-const secondsSince = started => +((performance.now() - started) / 1000).toFixed(3)
 
 function report (output, summary, title, { scheme }) {
   const { target, format, tiles, written, kept, missing, removed, size, distinct, minzoom, maxzoom, seconds } = summary

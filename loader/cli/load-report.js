@@ -1,6 +1,6 @@
 // What a load is about to do, and what it did.
 import { estimate } from '../seed/plan.js'
-import { bytes, count, duration, plural } from './output.js'
+import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { announce } from './plan.js'
 
 const SHOWN_FAILURES = 20 // lines; --json has more
@@ -31,8 +31,6 @@ export function reportLoad (output, result, { started, ended = '', time }) {
     ...failureLines(result)
   ])
 }
-
-export const secondsSince = started => +((performance.now() - started) / 1000).toFixed(3)
 
 /** Tiles a second. */
 export const rate = (tiles, seconds) => count(Math.round(tiles / Math.max(seconds, 0.001)))

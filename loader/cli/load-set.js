@@ -1,7 +1,7 @@
 // tilecouch load --dated
 import { loadSet, openSet } from '../set.js'
-import { bytes, count, duration, plural } from './output.js'
-import { countLines, failureLines, rate, secondsSince } from './load-report.js'
+import { countLines, failureLines, rate } from './load-report.js'
+import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { Progress } from './progress.js'
 
 const SHOWN_FAILURES = 5 // lines of each edition; --json has more

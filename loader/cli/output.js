@@ -59,6 +59,9 @@ export function duration (seconds) {
   return h ? `${h}:${String(m).padStart(2, '0')}:${String(s).padStart(2, '0')}` : `${m}:${String(s).padStart(2, '0')}`
 }
 
+/** With milliseconds, for programs. @param {number} started as performance.now() said */
+export const secondsSince = started => +((performance.now() - started) / 1000).toFixed(3)
+
 /**
  * Columns, aligned; numbers to the right.
  * @param {string[]} head

@@ -3,9 +3,8 @@ import path from 'node:path'
 import { TilecouchError, addSeconds, checkLayer, now, parseDuration, parseZooms, startOf } from '../../core/index.js'
 import { seed } from '../seed.js'
 import { FailureList, readFailures } from '../seed/failures.js'
-import { retryDefaults } from '../store/couch.js'
 import { userAgentOf } from '../upstream/index.js'
-import { withStore } from './connect.js'
+import { withPatientStore } from './connect.js'
 import { areaOf } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { announce } from './plan.js'
@@ -55,8 +54,7 @@ async function seedCommand (context, options, layer) {
     userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
     secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS)
   }
-  return withStore(context, options, async store => {
-    store.couch.options.retries = retryDefaults.retries // it was there: a restart is waited for
+  return withPatientStore(context, options, async store => {
     const started = performance.now()
     const progress = new SeedProgress(output)
     const list = options.failed && !settings.dryRun ? await FailureList.open(options.failed) : undefined

@@ -5,7 +5,7 @@ import { TilecouchError } from '../../core/index.js'
 import { explain } from '../export/target.js'
 import { exportTree, nginxConfig } from '../tree/index.js'
 import { HIDDEN } from '../tree/paths.js'
-import { bytes, count, duration, plural } from './output.js'
+import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
 const SHOWN_FAILURES = 20 // lines; --json has more
@@ -85,7 +85,7 @@ async function treesIn (folder) {
 }
 
 function report (output, summary, started, ended, follow = Boolean(ended)) {
-  const seconds = +((performance.now() - started) / 1000).toFixed(3)
+  const seconds = secondsSince(started)
   const value = { ...summary, seconds }
   if (output.json && follow) {
     output.stdout.write(JSON.stringify({ ...ended, ...value }) + '\n')

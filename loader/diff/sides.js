@@ -1,12 +1,12 @@
 // The two sides of a comparison: a layer as of a time; or an archive, a folder or another store. Each gives what it holds in
 // the order of ids.
 import { stat } from 'node:fs/promises'
-import { hash } from 'node:crypto'
 import { pMapIterable } from 'p-map'
 import { MAX_ZOOM, TilecouchError, endOf, formatReference, parseReference } from '../../core/index.js'
 import { openSource } from '../sources/index.js'
+import { LATEST } from '../store/list.js'
+import { digestOf } from '../store/tile.js'
 
-const NEWEST = '9999-12-31T23:59:59Z' // what is new whenever: so listed, a version knows its time and is found when it moves to the past
 const READ_AHEAD = 16 // tiles of an archive read and digested at once
 
 /**
@@ -81,7 +81,7 @@ async function openLayer (store, { layer, time }, wanted) {
     layer,
     ...(when && { time: when }),
     doc: await store.layer(layer),
-    entries: () => store.list(layer, { time: when ?? NEWEST, ...wanted }),
+    entries: () => store.list(layer, { time: when ?? LATEST, ...wanted }),
     close () {}
   }
 }
@@ -99,11 +99,12 @@ async function openFile (name, { area, zooms, signal, other, home }) {
   return { name: /^https?:/i.test(name) ? source.name : name, doc: source.fields, entries: () => digested(source, signal), close: () => source.close() }
 }
 
-function referenceOf (text) {
+/** A layer and its time, where a text may mean one. @param {string} text */
+export function referenceOf (text) {
   try {
     return parseReference(text)
   } catch {
-    return undefined // it is no layer either
+    return undefined // it is a file, or an address
   }
 }
 
@@ -125,5 +126,5 @@ const isTile = ({ z, x, y }) => z <= MAX_ZOOM && x < 2 ** z && y >= 0 && y < 2 *
 
 async function digest ({ z, x, y, gone, read }) {
   const bytes = gone || !isTile({ z, x, y }) ? null : await read()
-  return bytes ? { z, x, y, size: bytes.length, digest: `md5-${hash('md5', bytes, 'base64')}` } : null
+  return bytes ? { z, x, y, size: bytes.length, digest: digestOf(bytes) } : null
 }

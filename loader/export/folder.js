@@ -2,8 +2,7 @@
 // version: place, time and size say which version it is, so that a folder can be gone on with and brought up to date.
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, flipY, toSeconds } from '../../core/index.js'
-import { extensionOf } from './facts.js'
+import { TilecouchError, extensionOf, flipY, toSeconds } from '../../core/index.js'
 import { metadataJson } from './metadata.js'
 
 export const folderDefaults = {

@@ -1,11 +1,10 @@
 // A layer as it is, or as it was, as files that need no store. An export may be stopped or killed at any moment and run
 // again: nothing stands under its name before it is whole.
-import { TilecouchError, asOf, checkLayer, checkUpstream, endOf } from '../../core/index.js'
+import { TilecouchError, asOf, checkLayer, checkUpstream, endOf, hostOf } from '../../core/index.js'
+import { LATEST } from '../store/list.js'
 import { openTarget } from './target.js'
 
 export { targetFormats } from './target.js'
-
-const LATEST = '9999-12-31T23:59:59Z' // as of then a tile is as it is now
 
 /**
  * @typedef {object} ExportOptions
@@ -81,7 +80,7 @@ export async function exportLayer (store, layer, target, { time, area, zooms, sc
 export function checkTerms (doc, permission) {
   if (!doc.upstream || permission) return
   const { seed, url } = checkUpstream(doc.upstream)
-  if (!seed) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: doc.layer, host: /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url })
+  if (!seed) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: doc.layer, host: hostOf(url) })
 }
 
 async function isEmpty (list) {

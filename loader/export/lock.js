@@ -5,6 +5,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
+import { isRunning } from '../system.js'
 
 export const lockDefaults = {
   pause: 20, // milliseconds before looking again, while another one removes a stale lock
@@ -92,12 +93,7 @@ async function isAlive ({ pid, host, id }, file) {
   if (host !== hostname()) return true // nobody here can tell
   if (pid === process.pid) return held.has(id)
   if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false // from before the system started: the number is another's now
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error.code === 'EPERM' // somebody else's
-  }
+  return isRunning(pid)
 }
 
 /**

@@ -1,9 +1,9 @@
 // PMTiles v3: one file that maps in browsers read by ranges, without a server. Tiles come in any order and are gathered
 // beside the file; at the end they are put in the order of the format, each content once, and the file appears whole.
-import { createHash } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { zxyToTileId } from 'pmtiles'
 import { TilecouchError } from '../../core/index.js'
+import { digestOf } from '../store/tile.js'
 import { assemble, removeAssembled } from './pmtiles/assemble.js'
 import { Gathered, removeGathered } from './pmtiles/gathered.js'
 import { VECTOR, tileTypes } from './pmtiles/header.js'
@@ -48,7 +48,7 @@ class PmtilesTarget {
   }
 
   /** @param {import('./target.js').TargetTile} tile */
-  async add ({ z, x, y, time, type, bytes, digest = md5(bytes) }) {
+  async add ({ z, x, y, time, type, bytes, digest = digestOf(bytes) }) {
     if (z > MAX_ZOOM) throw tooDeep(this.#file, z)
     if (!bytes.length) throw new TilecouchError('EMPTY_IMAGE')
     const number = tileTypes[type]
@@ -94,7 +94,5 @@ class PmtilesTarget {
     }
   }
 }
-
-const md5 = bytes => `md5-${createHash('md5').update(bytes).digest('base64')}`
 
 const tooDeep = (file, z) => new TilecouchError('TARGET_UNWRITABLE', { value: file, why: `it would hold zoom ${z}, and PMTiles are read up to zoom ${MAX_ZOOM}; say --zoom 0-${MAX_ZOOM}` })

@@ -5,6 +5,7 @@
 import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
+import { isDiskFull } from '../system.js'
 import { Facts } from './facts.js'
 import { lock } from './lock.js'
 
@@ -104,7 +105,7 @@ async function checkFree (name, format, force) {
  */
 export function explain (error, target) {
   if (error instanceof TilecouchError) return error
-  if (['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(error.code) || /database or disk is full/i.test(error.message)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
+  if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
   if (typeof error.code === 'string' && /^(E[A-Z0-9]+|SQLITE_(IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|BUSY|LOCKED)\w*)$/.test(error.code)) return new TilecouchError('TARGET_UNWRITABLE', { value: target, why: error.message }, { cause: error })
   return error
 }

@@ -2,8 +2,7 @@
 // end and looks through all of them for each: ours keeps nothing, the directory waits in a file of its own.
 import { open as openFile, rename, rm } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { flipY } from '../../core/index.js'
-import { extensionOf } from './facts.js'
+import { extensionOf, flipY } from '../../core/index.js'
 import { metadataJson } from './metadata.js'
 import { directoryRecord, endRecords, localHeader } from './zip-records.js'
 

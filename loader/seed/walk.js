@@ -1,6 +1,7 @@
 // The tiles of a seed, in the order of their ids, bunched as the upstream gives them: a metatile is fetched once, when its
 // first tile is due. Nothing is held but the bunches of the moment.
-import { compareIds, compareInner, tileId } from '../../core/index.js'
+import { compareIds, tileId } from '../../core/index.js'
+import { zoomsById } from '../../core/order.js'
 
 /** @typedef {{z: number, x: number, y: number}} Address */
 /** @typedef {Address[]} Group tiles that one request fetches; the first is what the upstream is asked for */
@@ -11,9 +12,8 @@ import { compareIds, compareInner, tileId } from '../../core/index.js'
  * @param {import('../upstream/index.js').Upstream} upstream
  * @returns {Generator<Group>}
  */
-export function * groupsOf (area, { min, max }, upstream) {
-  const levels = Array.from({ length: max - min + 1 }, (_, index) => min + index).sort(compareInner)
-  for (const z of levels) {
+export function * groupsOf (area, zooms, upstream) {
+  for (const z of zoomsById(zooms)) {
     for (const tile of area.tiles(z)) {
       const { tiles } = upstream.groupOf(tile.z, tile.x, tile.y)
       if (tiles.length === 1) {

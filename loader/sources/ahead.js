@@ -1,5 +1,6 @@
 // Tiles of a list that are read many at a time, ahead of who reads them one by one. Nothing is read until the first is
 // asked for: who only wants to know which tiles there are pays for the list alone.
+import { batchesOf } from '../store/batches.js'
 
 export const aheadDefaults = {
   chunk: 64, // tiles a reading
@@ -18,7 +19,7 @@ export async function * readAhead (list, readMany, options) {
   const { chunk: most, chunkBytes, chunks } = { ...aheadDefaults, ...options }
   /** @type {Chunk<T>[]} */
   const ahead = []
-  const source = chunksOf(list, most, chunkBytes)
+  const source = batchesOf(list, { most, bytes: chunkBytes })
   try {
     for (let isOver = false; ;) {
       while (!isOver && ahead.length <= chunks) {
@@ -59,20 +60,4 @@ class Chunk {
   async take (index) {
     return (await /** @type {Promise<(Uint8Array | null)[]>} */ (this.#bytes))[index]
   }
-}
-
-async function * chunksOf (list, most, mostBytes) {
-  /** @type {any[]} */
-  let chunk = []
-  let bytes = 0
-  for await (const item of list) {
-    if (chunk.length && (chunk.length >= most || bytes + (item.size ?? 0) > mostBytes)) {
-      yield chunk
-      chunk = []
-      bytes = 0
-    }
-    chunk.push(item)
-    bytes += item.size ?? 0
-  }
-  if (chunk.length) yield chunk
 }

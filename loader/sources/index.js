@@ -14,7 +14,7 @@
 //
 // To add a kind: a module with `recognises` (of files and folders) or `recognisesUrl`, and `open`; and its name in the lists below.
 import { open as openFile, stat } from 'node:fs/promises'
-import { TilecouchError, parseArea } from '../../core/index.js'
+import { TilecouchError, parseArea, selectorOf } from '../../core/index.js'
 import * as couchdb from './couchdb.js'
 import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
@@ -105,14 +105,6 @@ export async function openSource (name, { bbox, polygon, area, zooms, scheme, ..
   return kind.open(name, own)
 }
 
-/**
- * A test for tiles: which of them are in this area and these zooms. Either may be missing.
- * @param {import('../../core/area.js').Area} [area]
- * @param {import('../../core/grid.js').Zooms} [zooms]
- */
-export const selectorOf = (area, zooms) => (/** @type {number} */ z, /** @type {number} */ x, /** @type {number} */ y) =>
-  (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))
-
 /** @param {string} name */
 export const isUrl = name => /^https?:\/\//i.test(name)
 
@@ -128,16 +120,24 @@ function urlOf (name) {
  * @returns {Promise<FileKind | undefined>}
  */
 export async function kindOf (name) {
-  let stats, begin
+  const { stats, begin } = await lookAt(name)
+  return fileKinds.find(candidate => candidate.recognises(name, stats, begin))
+}
+
+/**
+ * What tells what a file or folder is, whatever it is called.
+ * @param {string} name
+ * @returns {Promise<{stats: import('node:fs').Stats, begin: Buffer}>} begin: the first bytes of a file
+ */
+export async function lookAt (name) {
   try {
-    stats = await stat(name)
-    begin = stats.isFile() ? await beginOf(name) : Buffer.alloc(0)
+    const stats = await stat(name)
+    return { stats, begin: stats.isFile() ? await beginOf(name) : Buffer.alloc(0) }
   } catch (error) {
     throw error.code === 'ENOENT'
       ? new TilecouchError('SOURCE_NOT_FOUND', { value: name })
       : new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
   }
-  return fileKinds.find(candidate => candidate.recognises(name, stats, begin))
 }
 
 async function beginOf (name) {

@@ -16,7 +16,7 @@ export const listingDefaults = {
 const TILE = /^(?:(.*)\/)?(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})\.(?:png|jpg|jpeg|webp|avif|pbf|mvt)$/i
 const BESIDE = /^(?:(.*)\/)?(metadata\.json|gone\.txt)$/
 // what macOS and editors put between
-const HIDDEN = /(?:^|\/)(?:\.[^/]|__MACOSX(?:\/|$))/
+export const HIDDEN = /(?:^|\/)(?:\.[^/]|__MACOSX(?:\/|$))/
 
 /** @typedef {{stream: () => AsyncIterable<Buffer> | Promise<AsyncIterable<Buffer>>, length: number}} Beside a file that is no tile */
 

@@ -1,7 +1,6 @@
 // What a file is, by its first bytes. Names come second: a .dat may be a zip, and a .mbtiles too.
 import { constants, gunzipSync } from 'node:zlib'
 
-
 /** @type {[kind: string, offset: number, text: string][]} */
 const magics = [
   ['pmtiles', 0, 'PMTiles'],

@@ -13,10 +13,10 @@ import { recogniser } from './magic.js'
 import { invalid, reading } from './reading.js'
 
 const CHUNK = 256 * 1024 // bytes read from the file at once
-const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
+export const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
 const NOWHERE = -1 // the place of a tile that is not kept; why is said beside it
-const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) // warnings of the parser
-const BEHIND = 64e6 // bytes behind the end that are read
+export const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) // warnings of the parser
+export const BEHIND = 64e6 // bytes behind the end that are read
 
 export const recognises = recogniser('tar', /\.(?:tar|tgz|tar\.gz)$/i)
 
@@ -75,7 +75,8 @@ async function unpackInto (spool, name, listing, { signal, onReading }) {
   if (!ended) throw new Error('it ends without an end mark: it was cut off')
 }
 
-function openBytes (name) {
+/** The bytes of a tar from beginning to end, out of gzip where they are in it. @param {string} name */
+export function openBytes (name) {
   const { size: total, packed } = look(name)
   const file = createReadStream(name, { highWaterMark: CHUNK })
   // errors are for who reads the last of them

@@ -1,7 +1,8 @@
 // A tile server: the template of an address, or the settings of an upstream (see docs/upstreams.md). It does not say what it
 // has, so that an area and zooms must. The same limits, patience and terms hold as for `seed`; nothing is cached.
 import { pMapIterable } from 'p-map'
-import { TilecouchError, checkUpstream, compareInner, parseArea } from '../../core/index.js'
+import { TilecouchError, checkUpstream, hostOf, parseArea } from '../../core/index.js'
+import { zoomsById } from '../../core/order.js'
 import { Fetcher } from '../seed/fetcher.js'
 import { clip, countByZoom } from '../seed/plan.js'
 import { chunks, groupsOf } from '../seed/walk.js'
@@ -65,8 +66,6 @@ function partOf (settings, { area, zooms }) {
   return clip({}, settings, { area: area ?? parseArea({ bbox: WORLD }), zooms: zooms ?? { min: 0, max: settings.maxzoom ?? 0 } })
 }
 
-const hostOf = url => /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url
-
 class TileServer {
   #settings
   #part
@@ -86,9 +85,8 @@ class TileServer {
 
   /** Each asked for by itself: metatiles as often as they have tiles. `walk` is how to fetch them all. */
   async * tiles () {
-    const { area, zooms: { min, max } } = this.#part
-    const levels = Array.from({ length: max - min + 1 }, (_, index) => min + index).sort(compareInner)
-    for (const z of levels) {
+    const { area, zooms } = this.#part
+    for (const z of zoomsById(zooms)) {
       for (const { x, y } of area.tiles(z)) yield { z, x, y, read: () => this.#read({ z, x, y }) }
     }
   }

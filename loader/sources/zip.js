@@ -10,11 +10,11 @@ import { recogniser } from './magic.js'
 import { breather, invalid, reading } from './reading.js'
 import { unpack } from './unpack.js'
 
-const LOCAL_HEADER = 30 // bytes, then the name and extra fields
+export const LOCAL_HEADER = 30 // bytes, then the name and extra fields
 const USUAL_NAME = 128 // bytes of them that are read along
-const LOCAL_SIGNATURE = 0x04034b50
-const CENTRAL_SIGNATURE = 0x02014b50
-const [STORED, DEFLATED] = [0, 8] // methods
+export const LOCAL_SIGNATURE = 0x04034b50
+export const CENTRAL_SIGNATURE = 0x02014b50
+export const [STORED, DEFLATED] = [0, 8] // methods
 const WINDOW = 1e6 // bytes of the central directory read at once
 
 export const recognises = recogniser('zip', /\.zip$/i)

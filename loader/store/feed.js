@@ -2,6 +2,7 @@
 // ends nor fails: that no heartbeat comes is the only sign of it.
 import { request } from 'undici'
 import { TilecouchError } from '../../core/index.js'
+import { linked } from './linked.js'
 
 /**
  * @typedef {{seq: string | number | null, id: string, changes: {rev: string}[], deleted?: boolean}} Change
@@ -20,11 +21,8 @@ import { TilecouchError } from '../../core/index.js'
  */
 export async function readFeed (couch, { query, silence, signal, onSign, onChange }) {
   const { origin, path, headers } = couch.access
-  const quiet = new AbortController()
-  const watchdog = setTimeout(() => quiet.abort(), silence)
-  const stop = () => quiet.abort()
-  signal.addEventListener('abort', stop)
-  if (signal.aborted) stop()
+  const quiet = linked(signal)
+  const watchdog = setTimeout(quiet.end, silence)
   const end = { seq: undefined, heard: false }
   try {
     // not by fetch: its tie to a signal is gone after a collection of garbage, and then this would never end
@@ -52,8 +50,7 @@ export async function readFeed (couch, { query, silence, signal, onSign, onChang
     throw Object.assign(new TilecouchError('UNREACHABLE', { url: couch.url, why }), { heard: end.heard, silent: quiet.signal.aborted })
   } finally {
     clearTimeout(watchdog)
-    signal.removeEventListener('abort', stop)
-    quiet.abort() // a connection that somebody threw in the middle of is not read on
+    quiet.end() // a connection that somebody threw in the middle of is not read on
   }
 }
 

@@ -1,6 +1,7 @@
 // The bytes of what was listed: bulk reads, a few on their way, in the order of the list and in bounded memory.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, versionId } from '../../core/index.js'
+import { batchesOf } from './batches.js'
 import { linked } from './linked.js'
 import { describe, withBytes } from './reader.js'
 
@@ -26,7 +27,7 @@ const PEEK = 500 // documents a request, without bytes
 export async function * fetchListed (couch, listed, { signal, concurrency = fetchDefaults.concurrency, onMissing } = {}) {
   const { signal: own, end } = linked(signal)
   try {
-    const answers = pMapIterable(batches(listed), async batch => {
+    const answers = pMapIterable(batchesOf(listed, { most: fetchDefaults.batch, bytes: fetchDefaults.batchBytes }), async batch => {
       const found = await readListed(couch, batch, { signal: own })
       return batch.map((one, index) => ({ one, version: found[index] }))
     }, { concurrency })
@@ -63,22 +64,6 @@ export async function readListed (couch, listed, { signal } = {}) {
 
 /** @param {any} doc @param {Listed} listed */
 const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time === undefined || doc.time === time)
-
-async function * batches (listed) {
-  /** @type {any[]} */
-  let batch = []
-  let bytes = 0
-  for await (const one of listed) {
-    if (batch.length && (batch.length >= fetchDefaults.batch || bytes + (one.size ?? 0) > fetchDefaults.batchBytes)) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(one)
-    bytes += one.size ?? 0
-  }
-  if (batch.length) yield batch
-}
 
 /**
  * Documents by their ids, without bytes. What is not there is not in the answer.

@@ -97,9 +97,14 @@ export class Store {
     return this.couch.url
   }
 
-  /** What tells this store and its mirrors from others, wherever it is: the embedded one has another port each time. */
+  /**
+   * What tells this store and its mirrors from others, wherever it is: the embedded one has another port each time. One that
+   * is made anew is another one. Those of before there was a uuid are told by when they were made, those of others by their database.
+   * @returns {Promise<string>}
+   */
   async identity () {
-    return (await this.couch.get(STORE_ID))?.uuid ?? this.url
+    const { uuid, created } = await this.couch.get(STORE_ID) ?? {}
+    return uuid ?? created ?? `${this.url} of ${(await this.info()).instance_start_time}`
   }
 
   /** What CouchDB says of the database: documents, sizes, shards. */

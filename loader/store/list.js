@@ -3,6 +3,9 @@ import { asOf, endOf, tileId, timeline, versionId } from '../../core/index.js'
 import { heads, versions } from './columns.js'
 import { walk } from './walk.js'
 
+/** As of then a layer is as it is now. So listed its versions know their times, and are found when they move to the past. */
+export const LATEST = '9999-12-31T23:59:59Z'
+
 /**
  * A version as the index knows it. Of what list() finds without a time, `time`, `rev` and `expires` are not known: the
  * index it is read from knows the present only, and is not made longer by a long past.

@@ -1,18 +1,5 @@
-// Numbers in the order of ids without sorting them (see core/order.js), for what has to be waited for: numbers with equally
-// many digits sort alike as numbers, as views have them, and as strings, as ids have them. So each such series is read on
-// its own, and the series are merged.
-import { MAX_ZOOM } from '../../core/index.js'
-
-const DIGITS = `${2 ** MAX_ZOOM}`.length
-
-/**
- * The series of the numbers up to `last`. `scale` brings a number of the series to the length of the longest.
- * @param {number} last
- * @returns {{first: number, last: number, scale: number}[]}
- */
-export const seriesTo = last => Array.from({ length: `${last}`.length }, (_, index) => (
-  { first: index ? 10 ** index : 0, last: Math.min(10 ** (index + 1) - 1, last), scale: 10 ** (DIGITS - 1 - index) }
-))
+// The merge of core/order.js for what has to be waited for: numbers with equally many digits sort alike as numbers, as views
+// have them, and as strings, as ids have them. So each such series is read on its own, and the series are merged.
 
 /**
  * By ascending key; of equal keys, that of the earlier series first.

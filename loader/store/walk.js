@@ -1,10 +1,11 @@
 // The rows of a view, tile by tile in the order of ids. The view has zooms, columns and rows as numbers: it is read in
 // ranges of columns whose numbers have equally many digits, and those series are merged.
 import { TilecouchError, checkLayer, compareRows, layerId } from '../../core/index.js'
+import { columnKey, rowKey, seriesTo } from '../../core/order.js'
 import { Columns, versions, zoomsIn } from './columns.js'
 import { listDefaults } from './list-defaults.js'
 import { linked } from './linked.js'
-import { merge, seriesTo } from './merge.js'
+import { merge } from './merge.js'
 import { RangeReader } from './ranges.js'
 
 /** Every row of a zoom. @returns {import('../../core/sweep.js').Run[]} */
@@ -60,7 +61,7 @@ export async function openLayer (couch, index, layer, { area, zooms, signal }) {
 export async function * walkZoom (reader, columns) {
   const { layer, z } = columns
   const series = seriesTo(2 ** z - 1).map(({ first, last, scale }) => (
-    { items: readColumns(reader, [layer, z], columns.between(first, last)), key: ({ x }) => (x + 1) * scale - 1 } // after all that begin with it
+    { items: readColumns(reader, [layer, z], columns.between(first, last)), key: ({ x }) => columnKey(x, scale) }
   ))
   // 199, 19 and 1 end at one key: the longest comes first
   for await (const { tiles } of merge(series.reverse())) {
@@ -160,7 +161,7 @@ function wantedOf (ranges, answers, z) {
 function tallColumn (reader, { x, runs }, prefix) {
   const series = seriesTo(2 ** prefix[1] - 1).map(({ first, last, scale }) => {
     const within = (runs ?? all(prefix[1])).filter(([y0, y1]) => y0 <= last && y1 >= first).map(([y0, y1]) => [Math.max(y0, first), Math.min(y1, last)])
-    return { items: tilesOfRuns(reader, [...prefix, x], within), key: ({ y }) => y * scale } // before all that begin with it
+    return { items: tilesOfRuns(reader, [...prefix, x], within), key: ({ y }) => rowKey(y, scale) }
   })
   return { x, tiles: merge(series) }
 }

@@ -1,7 +1,7 @@
 // A layer as files that a web server serves by itself: the present, and every edition, in which what did not change is the
 // same file under another name.
 import { mkdir } from 'node:fs/promises'
-import { TilecouchError, checkLayer } from '../../core/index.js'
+import { TilecouchError, checkLayer, selectorOf } from '../../core/index.js'
 import { checkTerms } from '../export/index.js'
 import { lock } from '../export/lock.js'
 import { explain } from '../export/target.js'
@@ -44,7 +44,6 @@ export { nginxConfig } from './nginx.js'
 export async function exportTree (store, layer, folder, { area, zooms, editions = true, follow = false, force = false, permission = false, signal, onProgress, onState, onTree, mostChanges, limits } = {}) {
   checkTerms(await store.layer(checkLayer(layer)), permission)
   const paths = new Paths(folder, layer)
-  const selected = (z, x, y) => (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))
   /** @type {(() => Promise<void>) | undefined} */
   let unlock
   /** @type {Settler | undefined} */
@@ -64,7 +63,7 @@ export async function exportTree (store, layer, folder, { area, zooms, editions 
     const keeper = new Keeper({
       store, paths, settler, signal, onProgress, onState, limits,
       trees: new Trees(store, paths, files, { editions, onTree }),
-      changes: new Changes(layer, { selected, most: mostChanges }),
+      changes: new Changes(layer, { selected: selectorOf(area, zooms), most: mostChanges }),
       selection: selectionOf({ area, zooms, editions }),
       listing: { area, zooms }
     })

@@ -2,8 +2,9 @@
 // a step of a comparison of everything. What is read later is written later, so no file ever goes back in time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
-import { STORE_ID, TilecouchError, compareIds } from '../../core/index.js'
+import { TilecouchError, compareIds } from '../../core/index.js'
 import { Follower, isGood, placeOf } from '../store/follow.js'
+import { linked } from '../store/linked.js'
 import { readChanges, readHeads, readPast } from './changes.js'
 import { PASSING, keeperDefaults } from './limits.js'
 import { bootOf, keep, readKept } from './place.js'
@@ -109,12 +110,11 @@ export class Keeper {
     this.#reset = false
     const kept = await readKept(paths.state)
     const there = placeOf(await store.info())
-    // loading a store again makes it another one; a restart, or a replica, does not
-    const made = (await store.couch.get(STORE_ID))?.created ?? `in ${there.identity}`
+    const identity = await store.identity()
     this.#boot = await bootOf()
-    this.settler.trust = kept ? kept.store === made : !adopted
-    this.#store = made
-    this.#whole = Boolean(kept?.whole && kept.store === made && kept.selection === this.selection && kept.boot === this.#boot && isGood(kept.place, there))
+    this.settler.trust = kept ? kept.store === identity : !adopted
+    this.#store = identity
+    this.#whole = Boolean(kept?.whole && kept.store === identity && kept.selection === this.selection && kept.boot === this.#boot && isGood(kept.place, there))
     // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
     this.#place = this.#whole && kept ? kept.place : this.#follower?.place ?? there
     await this.#keep()
@@ -240,13 +240,11 @@ export class Keeper {
 
   /** @param {boolean} [wakes] ends when something is heard */
   async #pause (ms, wakes = false) {
-    const heard = new AbortController()
-    const stop = () => heard.abort()
-    if (wakes) this.#wake = stop
-    this.signal?.addEventListener('abort', stop)
-    if (this.signal?.aborted || (wakes && (this.changes.any || this.#reset))) stop()
+    const heard = linked(this.signal)
+    if (wakes) this.#wake = heard.end
+    if (wakes && (this.changes.any || this.#reset)) heard.end()
     await sleep(ms, undefined, { signal: heard.signal }).catch(() => {})
-    this.signal?.removeEventListener('abort', stop)
+    heard.end()
     this.#wake = () => {}
   }
 

@@ -1,17 +1,14 @@
 // What is kept beside a tree from one run to the next: up to where the changes of the store are in it. It may be behind the
 // files, never ahead of them.
-import { createHash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import os from 'node:os'
-
-const COLUMNS_AT = 14 // zoom at which areas are told apart
 
 /**
  * @typedef {object} Kept
  * @property {import('../store/follow.js').Place} place
  * @property {boolean} whole every tree is what the store was at that place
  * @property {string} selection what of the layer is in the trees
- * @property {string | null} store when the store was made; null: it does not say
+ * @property {string} store which one it is of; empty: nobody can tell
  * @property {string} boot the start of the system that this was written in
  */
 
@@ -36,9 +33,7 @@ export async function keep (file, kept, tmp) {
 
 /** What of a layer is exported, as a text that is the same for the same. */
 export function selectionOf ({ area, zooms, editions }) {
-  const columns = createHash('sha256')
-  if (area) for (const column of area.columns(Math.min(zooms?.max ?? COLUMNS_AT, COLUMNS_AT))) columns.update(JSON.stringify(column))
-  return JSON.stringify({ zooms: zooms ?? null, area: area ? [area.bbox, columns.digest('hex')] : null, editions })
+  return JSON.stringify({ zooms: zooms ?? null, area: area?.key ?? null, editions })
 }
 
 /**

@@ -1,10 +1,10 @@
 // Makes some tiles in the trees what the store says they are: what is right is left alone, what another tree has is linked,
 // what none has is fetched once. May be stopped at any moment and done again.
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import pMap from 'p-map'
 import { asOf, inspectTile } from '../../core/index.js'
+import { digestOf } from '../store/tile.js'
 import { EXTENSIONS } from './paths.js'
 import { look } from './files.js'
 
@@ -150,7 +150,7 @@ export class Settler {
    */
   async #is ({ file, stat }, { time, size, digest }) {
     if (!stat.isFile() || stat.size !== size || stat.mtimeMs !== Date.parse(time)) return false
-    return this.trust || (digest !== undefined && `md5-${createHash('md5').update(await readFile(file)).digest('base64')}` === digest)
+    return this.trust || (digest !== undefined && digestOf(await readFile(file)) === digest)
   }
 
   async #learnDigests (tiles) {

@@ -1,6 +1,6 @@
 // Where the missing tiles of a layer come from: one object a layer, that fetches, checks and cuts, and stores nothing.
-import { createHash } from 'node:crypto'
 import { TilecouchError, checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
+import { digestOf } from '../store/tile.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'
 import { Gate } from './gate.js'
 import { Requester, userAgentOf } from './http.js'
@@ -167,7 +167,7 @@ export class Upstream {
 
     const found = tileFrom(answer, { vector: this.#isVector, conceal: text => this.#secrets.conceal(text) })
     if ('why' in found) throw this.#failed(found.why)
-    const digest = this.#mustCut(address) ? `md5-${createHash('md5').update(answer.bytes).digest('base64')}` : undefined
+    const digest = this.#mustCut(address) ? digestOf(answer.bytes) : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }
     // the same picture needs no cutting, and another version of the encoder makes no new version of the map
     if (digest && digest === held.digest) return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }

@@ -1,11 +1,11 @@
 // What a file says of its tiles, held against them: zooms, bounds and format, however the file keeps them.
-import { formats, parseBbox, selector } from '../../core/index.js'
+import { extensionOf as extensionOfType, parseBbox, selector } from '../../core/index.js'
 
 const IETF = /^[a-z0-9]+\/[\w.+-]+$/i
 const named = { png: 'png', jpg: 'jpg', jpeg: 'jpg', webp: 'webp', avif: 'avif', pbf: 'pbf', mvt: 'pbf' }
 
 /** `jpeg` or `image/jpeg` -> `jpg`; nothing for what is no format of tiles. @param {unknown} format */
-export const extensionOf = format => named[String(format).toLowerCase()] ?? Object.values(formats).find(({ type }) => type === format)?.ext
+export const extensionOf = format => named[String(format).toLowerCase()] ?? extensionOfType(String(format))
 
 /** @param {unknown} format */
 export const isFormat = format => typeof format === 'string' && (format.toLowerCase() in named || IETF.test(format))

@@ -1,12 +1,11 @@
 // The names in a zip or tar, and what they say: tiles below one folder, metadata and a list of what is gone beside them.
 import { MAX_ZOOM, TilecouchError, compareIds, flipY } from '../../../core/index.js'
 import { GONE_LIST, readGone } from '../../sources/gone.js'
+import { HIDDEN, METADATA } from '../../sources/listing.js'
 import { Claims, claimsOf } from '../metadata.js'
 import { isUnsafe, readName } from '../names.js'
 
-const METADATA = 'metadata.json'
 const LONGEST = 16e6 // bytes of what lies beside the tiles
-const HIDDEN = /(?:^|\/)(?:\.[^/]|__MACOSX(?:\/|$))/ // what macOS and editors put between
 const BREATH = 1000 // tiles looked at before others may go on
 
 export class Listing {

@@ -1,22 +1,13 @@
 // A tar of tile files, in gzip or not: read once from beginning to end, each tile decoded as it passes.
-import { createReadStream } from 'node:fs'
-import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
 import { Parser } from 'tar'
 import { TilecouchError } from '../../../core/index.js'
-import { LocalFile } from '../../sources/file.js'
-import { recogniser } from '../../sources/magic.js'
+import { BEHIND, FILES, SERIOUS, openBytes, recognises } from '../../sources/tar.js'
 import { Spool } from '../../spool.js'
 import { decodeDefaults } from '../decode.js'
 import { examineAll } from '../tiles.js'
 import { Listing } from './listing.js'
 
-const CHUNK = 256 * 1024 // bytes read from the file at once
-const FILES = new Set(['File', 'OldFile', 'ContiguousFile']) // links, devices, folders and sparse files are none
-const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) // warnings of the parser
-const BEHIND = 64e6 // bytes behind the end that are read
-
-export const isTar = recogniser('tar', /\.(?:tar|tgz|tar\.gz)$/i)
+export { recognises as isTar }
 
 /**
  * @param {string} name
@@ -56,7 +47,7 @@ async function * jobs (name, listing, report) {
   parser.on('eof', () => { ended = true })
   let behind = 0
   try {
-    for await (const chunk of bytesOf(name)) {
+    for await (const chunk of openBytes(name).unpacked) {
       if (!ended) parser.write(chunk)
       else if ((behind += chunk.length) > BEHIND) break
       yield * ready
@@ -70,21 +61,6 @@ async function * jobs (name, listing, report) {
   }
   yield * ready
   if (!ended && !isLost) report.add('damaged-file', name, 'it ends without an end mark: it was cut off')
-}
-
-function bytesOf (name) {
-  const file = createReadStream(name, { highWaterMark: CHUNK })
-  // errors are for who reads the last of them
-  return beginsAsGzip(name) ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file
-}
-
-function beginsAsGzip (name) {
-  const file = new LocalFile(name)
-  try {
-    return file.size > 1 && file.readSync(0, 2).readUInt16BE() === 0x1f8b
-  } finally {
-    file.close()
-  }
 }
 
 function take (entry, listing, give) {

@@ -3,21 +3,17 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import yauzl from 'yauzl'
 import { TilecouchError } from '../../../core/index.js'
 import { LocalFile } from '../../sources/file.js'
-import { recogniser } from '../../sources/magic.js'
 import { unpack } from '../../sources/unpack.js'
+import { CENTRAL_SIGNATURE, DEFLATED, LOCAL_HEADER, LOCAL_SIGNATURE, STORED, recognises } from '../../sources/zip.js'
 import { Spool } from '../../spool.js'
 import { decodeDefaults } from '../decode.js'
 import { examineAll } from '../tiles.js'
 import { Listing } from './listing.js'
 
-const LOCAL_HEADER = 30 // bytes, then the name and extra fields
-const LOCAL_SIGNATURE = 0x04034b50
-const CENTRAL_SIGNATURE = 0x02014b50
-const [STORED, DEFLATED] = [0, 8] // methods
 const BREATH = 1000 // files listed before others may go on
 const EXTENSIONS = ['png', 'jpg', 'webp', 'avif', 'pbf']
 
-export const isZip = recogniser('zip', /\.zip$/i)
+export { recognises as isZip }
 
 /**
  * @param {string} name

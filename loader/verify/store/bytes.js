@@ -2,6 +2,7 @@
 // itself: a request that fails is asked again in halves, down to the one document.
 import { pMapIterable } from 'p-map'
 import { formats } from '../../../core/index.js'
+import { batchesOf } from '../../store/batches.js'
 import { digestOf } from '../../store/tile.js'
 import { decodeDefaults } from '../decode.js'
 
@@ -21,23 +22,12 @@ const MAY_BE_ONE = new Set(['BAD_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
  * @returns {AsyncGenerator<import('../tiles.js').Job>}
  */
 export async function * readBytes (couch, docs, signal) {
-  for await (const jobs of pMapIterable(batches(docs), batch => read(couch, batch, signal), { concurrency: bytesDefaults.concurrency })) yield * jobs
+  const batches = batchesOf(docs, { most: bytesDefaults.batch, bytes: bytesDefaults.bytes, sizeOf })
+  for await (const jobs of pMapIterable(batches, batch => read(couch, batch, signal), { concurrency: bytesDefaults.concurrency })) yield * jobs
 }
 
-async function * batches (docs) {
-  let batch = []
-  let size = 0
-  for await (const doc of docs) {
-    const { length } = doc._attachments.tile
-    batch.push(doc)
-    size += length <= decodeDefaults.bytes ? length : 0
-    if (batch.length < bytesDefaults.batch && size < bytesDefaults.bytes) continue
-    yield batch
-    batch = []
-    size = 0
-  }
-  if (batch.length) yield batch
-}
+// what is too long is not read
+const sizeOf = ({ _attachments: { tile: { length } } }) => length <= decodeDefaults.bytes ? length : 0
 
 async function read (couch, batch, signal) {
   const wanted = batch.filter(doc => doc._attachments.tile.length <= decodeDefaults.bytes)

@@ -1,9 +1,12 @@
-// Which zooms were seen, and where: what a load tells the layer document.
-import { formats, tileBounds } from '../../core/index.js'
-import { union } from '../store/stats.js'
+// Which zooms were seen, and where: what a load tells the layer document, and an export its target.
+import { extensionOf, tileBounds } from '../core/index.js'
+import { union } from './store/stats.js'
+
+const clamp = (value, most) => Math.min(Math.max(value, -most), most)
 
 /** The box of columns and rows seen at each zoom. */
 export class Extent {
+  /** Zoom -> west, north, east and south most of the columns and rows. @type {Map<number, number[]>} */
   zooms = new Map()
 
   add (z, x, y) {
@@ -18,16 +21,15 @@ export class Extent {
   }
 
   // the finest zoom says most exactly where the map is; coarse tiles reach far beyond it
+  /** @returns {[number, number, number, number]} west, south, east, north */
   get bounds () {
     const z = Math.max(...this.zooms.keys())
-    const [x0, y0, x1, y1] = this.zooms.get(z)
+    const [x0, y0, x1, y1] = /** @type {number[]} */ (this.zooms.get(z))
     const [west, , , north] = tileBounds(z, x0, y0)
     const [, south, east] = tileBounds(z, x1, y1)
-    return [west, south, east, north].map((value, index) => Math.min(Math.max(value, index % 2 ? -90 : -180), index % 2 ? 90 : 180))
+    return [clamp(west, 180), clamp(south, 90), clamp(east, 180), clamp(north, 90)]
   }
 }
-
-const extensionOf = contentType => Object.values(formats).find(({ type }) => type === contentType)?.ext
 
 /**
  * The fields of a layer that reach as far as what was loaded into it.
