@@ -2,6 +2,7 @@
 // never held in memory, however deep it is. A tile is touched when some of the area lies inside it; one that only meets its
 // edge from outside is not.
 import { TilecouchError } from './errors.js'
+import { fingerprint } from './fingerprint.js'
 import { readPolygons } from './geojson.js'
 import { MAX_LATITUDE, MAX_ZOOM, parseBbox, tileRanges } from './grid.js'
 import { columnsById, rowsById } from './order.js'
@@ -23,7 +24,7 @@ export function parseArea ({ bbox, polygon }) {
     const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
     throw new TilecouchError('BAD_AREA', { why: beyond ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles` : 'nothing lies inside: its edges cancel each other out' })
   }
-  return new Area({ bbox: around(polygons), boxes, sweep, shape: digestOf(JSON.stringify(polygons)) })
+  return new Area({ bbox: around(polygons), boxes, sweep, shape: fingerprint(JSON.stringify(polygons)) })
 }
 
 export class Area {
@@ -171,14 +172,3 @@ function around (polygons) {
  */
 export const selectorOf = (area, zooms) => (/** @type {number} */ z, /** @type {number} */ x, /** @type {number} */ y) =>
   (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))
-
-/** 64 bits of a text, in two halves that are mixed apart (FNV-1a): it tells polygons apart, and keeps no secrets. */
-function digestOf (text) {
-  let [a, b] = [0x811c9dc5, 0xcbf29ce4]
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    a = Math.imul(a ^ code, 0x01000193)
-    b = Math.imul(b ^ code ^ at, 0x01000193)
-  }
-  return [a, b].map(half => (half >>> 0).toString(16).padStart(8, '0')).join('')
-}

@@ -67,6 +67,7 @@ export const catalogue = {
   DISK_FULL: { status: 507, text: d => `no space left where ${d.where} keeps its data`, advice: 'Free some space and run the command again: it resumes.' },
   COUCHDB_ERROR: { status: 502, text: d => `${d.url} answered ${d.status}: ${d.reason}` },
   BAD_ANSWER: { status: 502, text: d => `${d.url} sent an answer that is not what CouchDB sends: ${d.why}` },
+  ANSWER_TOO_LARGE: { status: 502, text: d => `${d.host} sent more than ${d.most} bytes at once` },
   EMBEDDED_LOCKED: { status: 409, text: d => `another process uses the embedded store in ${d.dir}`, advice: 'Stop it, or name the URL it printed with --db.' },
   PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
   WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'What it met is in the log.' },

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
 import { encodeId } from '../store/address.js'
-import { patience } from '../store/patience.js'
+import { patience } from '../../core/patience.js'
 
 const STAGING = '-staging'
 const COMMIT = 30_000 // milliseconds an index has to be committed; CouchDB does it every 5 seconds

@@ -5,7 +5,8 @@
 //   2. only heads whose copy stands are overwritten, at the revision that was copied
 //   3. whatever met a conflict is read again and decided again
 import { TilecouchError, compareIds, decide, pastRange } from '../../core/index.js'
-import { bulkBody, pastOf, tileDocument, versionOf } from './tile.js'
+import { bulkBody } from './bulk-body.js'
+import { pastOf, tileDocument, versionOf } from './tile.js'
 
 /** @typedef {import('./tile.js').Tile} Tile */
 /** @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome */

@@ -21,6 +21,7 @@ export const retryDefaults = {
  * @property {Record<string, any>} [qs]
  * @property {any} [body] an object; or JSON already, as a string or bytes
  * @property {boolean} [raw] the answer as bytes
+ * @property {number} [most] bytes of a raw answer; one that is larger is given up
  * @property {(bytes: Buffer) => any} [parse] what becomes of a raw answer; when it throws, the request is made again
  * @property {string} [accept] media types, when not JSON
  * @property {boolean} [server] the path is the server's, not the database's
@@ -103,7 +104,7 @@ export class Couch {
    * end this process instead of failing the request. Nor by fetch, whose streams cost as much as the tiles of a small answer.
    * @param {CouchRequest} request
    */
-  async #bytes ({ method = 'GET', path = '', qs = {}, body, parse, accept = '*/*', server, signal }) {
+  async #bytes ({ method = 'GET', path = '', qs = {}, body, parse, most, accept = '*/*', server, signal }) {
     const { origin, base, path: own, headers } = this.access
     const target = new URL(`${origin}${server ? base : own}/${path}`)
     target.search = new URLSearchParams(qs).toString()
@@ -113,7 +114,7 @@ export class Couch {
       body: toBody(body),
       signal
     })
-    const bytes = Buffer.from(await content.arrayBuffer())
+    const bytes = most ? await readAtMost(content, most, target) : Buffer.from(await content.arrayBuffer())
     if (statusCode >= 200 && statusCode < 300) return parse ? parse(bytes) : bytes
     let answer = {}
     try {
@@ -249,3 +250,14 @@ export class Couch {
 }
 
 const toBody = body => body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+
+async function readAtMost (content, most, { host }) {
+  const chunks = []
+  let length = 0
+  for await (const chunk of content) {
+    length += chunk.length
+    if (length > most) throw new TilecouchError('ANSWER_TOO_LARGE', { host, most }) // leaving the loop ends the connection
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}

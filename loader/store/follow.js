@@ -2,7 +2,7 @@
 // not know what it has missed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
-import { patience } from './patience.js'
+import { patience } from '../../core/patience.js'
 import { readFeed } from './feed.js'
 
 export const followDefaults = {

@@ -1,6 +1,6 @@
 // What _bulk_get answers: every leaf of every document asked for, as JSON or as multipart. One of them is the winner.
 import { TilecouchError } from '../../core/index.js'
-import { parseBulkGet as parseMultipart } from './multipart.js'
+import { parseBulkGet as parseMultipart } from '../../core/multipart.js'
 
 /**
  * The documents of an answer in bytes. The embedded store answers JSON whatever is asked for.

@@ -113,34 +113,3 @@ export function pastOf (head) {
 export function versionOf (doc) {
   return { time: doc.time, digest: doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null, rev: doc._rev, id: doc._id }
 }
-
-const OPEN = type => `,"_attachments":{"${TILE_ATTACHMENT}":{"content_type":${JSON.stringify(type)},"data":"`
-const CLOSE = '"}}}'
-const FRAME = '{"docs":[]}'
-
-/**
- * The body of a _bulk_docs request. Each tile is turned into base64 right where it is sent from: nothing is searched for
- * quotes, which base64 has none of, and no other copy of a tile outlives a moment.
- * @param {any[]} docs tile documents
- */
-export function bulkBody (docs) {
-  const parts = docs.map(({ _attachments, ...fields }) => {
-    const attachment = _attachments?.[TILE_ATTACHMENT]
-    const json = JSON.stringify(fields)
-    return attachment ? { head: json.slice(0, -1) + OPEN(attachment.content_type), bytes: attachment.data } : { head: json }
-  })
-  const size = parts.reduce((sum, { head, bytes }) => sum + 1 + Buffer.byteLength(head) + (bytes ? base64Length(bytes) + CLOSE.length : 0), FRAME.length)
-  const body = Buffer.allocUnsafeSlow(size)
-  let at = body.write(FRAME.slice(0, -2))
-  parts.forEach(({ head, bytes }, index) => {
-    if (index) at += body.write(',', at)
-    at += body.write(head, at)
-    if (!bytes) return
-    at += body.write(bytes.toString('base64'), at, 'latin1')
-    at += body.write(CLOSE, at)
-  })
-  at += body.write(FRAME.slice(-2), at)
-  return body.subarray(0, at)
-}
-
-const base64Length = bytes => 4 * Math.ceil(bytes.length / 3)

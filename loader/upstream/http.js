@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent } from 'undici'
 import { TilecouchError } from '../../core/index.js'
-import { patience } from '../store/patience.js'
+import { patience } from '../../core/patience.js'
 import { headerOf } from './freshness.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

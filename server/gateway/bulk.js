@@ -2,7 +2,7 @@
 // multipart answer needs no base64; timelines by ranges of the primary index, which is never behind.
 import { TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
 import { parseLeaves, winnerOf } from '../../loader/store/leaves.js'
-import { patience } from '../../loader/store/patience.js'
+import { patience } from '../../core/patience.js'
 import { AGAIN, Gather, LATER } from './gather.js'
 
 export const bulkDefaults = {

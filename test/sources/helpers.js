@@ -1,7 +1,6 @@
 // What the tests of archives share.
 import { spawn } from 'node:child_process'
-import { compareIds, parseArea, tileId } from '../../core/index.js'
-import { selectorOf } from '../../core/index.js'
+import { compareIds, parseArea, selectorOf, tileId } from '../../core/index.js'
 import * as pmtiles from '../../loader/sources/pmtiles.js'
 import * as tar from '../../loader/sources/tar.js'
 import * as zip from '../../loader/sources/zip.js'

@@ -1,0 +1,101 @@
+// Takes CouchDB's multipart answers to _bulk_get apart, in browsers as in Node. The bytes of attachments travel as they are
+// there, which moves twice as many tiles a second as base64 in JSON does.
+import { TilecouchError } from './errors.js'
+
+const encode = text => new TextEncoder().encode(text)
+const decoder = new TextDecoder()
+
+const CRLF = encode('\r\n')
+const BLANK = encode('\r\n\r\n')
+const DASH = 0x2d
+
+/**
+ * The documents of a multipart/mixed body, errors left out. Attachments have their bytes in `data`: views of the body.
+ * @param {Uint8Array} body
+ * @param {(error: {id: string, rev?: string, error: string, reason: string}) => void} [onError] told of each document that could not be read, most often because there is none
+ * @returns {any[]}
+ */
+export function parseBulkGet (body, onError) {
+  // the body names its own boundary in its first line
+  const start = find(body, encode('--'), 0)
+  const end = find(body, CRLF, start)
+  if (start < 0 || end < 0) throw cutOff()
+  const docs = []
+  for (const { headers, content } of parts(body, body.subarray(start, end), start)) {
+    const type = headers['content-type'] ?? ''
+    const inner = /^multipart\/related;\s*boundary="?([^";]+)"?/i.exec(type)
+    if (inner) docs.push(parseRelated(content, encode(`--${inner[1]}`)))
+    else if (!/error="?true/i.test(type)) docs.push(parseJson(content))
+    else onError?.(parseJson(content))
+  }
+  return docs
+}
+
+function parseRelated (content, delimiter) {
+  const [first, ...rest] = parts(content, delimiter, find(content, delimiter, 0))
+  const doc = parseJson(first.content)
+  // the attachments follow in the order in which the document names them
+  const following = Object.values(doc._attachments ?? {}).filter(attachment => attachment.follows)
+  if (following.length !== rest.length) throw cutOff()
+  following.forEach((attachment, index) => {
+    if (rest[index].content.length !== (attachment.encoded_length ?? attachment.length)) throw cutOff()
+    attachment.data = rest[index].content
+    delete attachment.follows
+  })
+  return doc
+}
+
+/** Between two delimiters: headers, a blank line, content. */
+function parts (body, delimiter, at) {
+  const found = []
+  for (;;) {
+    if (at < 0) throw cutOff()
+    const after = at + delimiter.length
+    if (body[after] === DASH && body[after + 1] === DASH) return found // "--": the last delimiter
+    const blank = find(body, BLANK, after)
+    if (blank < 0) throw cutOff()
+    const headers = parseHeaders(decoder.decode(body.subarray(after, blank)))
+    const from = blank + BLANK.length
+    // a part that says how long it is need not be searched, and may hold anything
+    const length = headers['content-length'] === undefined ? 0 : +headers['content-length']
+    at = nextLine(body, delimiter, from + length)
+    found.push({ headers, content: body.subarray(from, at - CRLF.length) })
+  }
+}
+
+/** Where a text begins a line. */
+function nextLine (bytes, text, from) {
+  for (let end = find(bytes, CRLF, from); end >= 0; end = find(bytes, CRLF, end + 1)) {
+    if (isAt(bytes, text, end + CRLF.length)) return end + CRLF.length
+  }
+  return -1
+}
+
+function find (bytes, text, from) {
+  for (let at = bytes.indexOf(text[0], from); at >= 0; at = bytes.indexOf(text[0], at + 1)) if (isAt(bytes, text, at)) return at
+  return -1
+}
+
+function isAt (bytes, text, at) {
+  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false
+  return true
+}
+
+function parseHeaders (text) {
+  const headers = {}
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':')
+    if (colon > 0) headers[line.slice(0, colon).trim().toLowerCase()] = line.slice(colon + 1).trim()
+  }
+  return headers
+}
+
+function parseJson (content) {
+  try {
+    return JSON.parse(decoder.decode(content))
+  } catch {
+    throw cutOff()
+  }
+}
+
+const cutOff = () => new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })
