@@ -107,9 +107,9 @@ export class Link {
     this.thaw()
   }
 
-  /** About so many, at random. */
+  /** About so many, at random, and never a fraction. */
   #next (mean) {
-    return mean ? -Math.log(1 - this.#random()) * mean : Infinity
+    return mean ? Math.ceil(-Math.log(1 - this.#random()) * mean) : Infinity
   }
 
   #join (client) {
@@ -117,11 +117,14 @@ export class Link {
     const server = connect(+this.#to.port || 80, this.#to.hostname)
     const pair = [client, server]
     this.#pairs.add(pair)
-    const life = { left: this.#next(this.settings.loss) }
+    const life = { left: /** @type {number | undefined} */ (undefined) }
     for (const socket of pair) {
       socket.setNoDelay(true)
       socket.on('error', () => this.#reset(pair))
-      socket.on('close', () => { if (client.destroyed && server.destroyed) this.#pairs.delete(pair) })
+      socket.on('close', () => {
+        if (this.#stranded.has(pair) && client.destroyed) this.#reset(pair)
+        else if (client.destroyed && server.destroyed) this.#pairs.delete(pair)
+      })
     }
     this.#pass(client, server, 'up', pair, life).catch(() => this.#reset(pair))
     this.#pass(server, client, 'down', pair, life).catch(() => this.#reset(pair))
@@ -174,11 +177,13 @@ export class Link {
   }
 
   async #send (piece, to, way, pair, life) {
-    const last = Math.min(life.left, way === 'down' ? this.#fuse : Infinity)
+    if (!this.settings.loss) life.left = undefined
+    else life.left ??= this.#next(this.settings.loss)
+    const last = Math.min(life.left ?? Infinity, way === 'down' ? this.#fuse : Infinity)
     const passing = piece.length > last ? piece.subarray(0, last) : piece
     if (to.destroyed) return
     this.bytes[way] += passing.length
-    life.left -= passing.length
+    if (life.left) life.left -= passing.length
     if (way === 'down') this.#fuse -= passing.length
     const isTaken = to.write(passing)
     if (passing === piece) return isTaken || to.destroyed ? undefined : Promise.race([once(to, 'drain'), once(to, 'close')])
