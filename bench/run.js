@@ -12,6 +12,7 @@ const benchmarks = {
   history: () => import('./history.js'),
   load: () => import('./load.js'),
   memory: () => import('./memory.js'),
+  mirror: () => import('./mirror.js'),
   serve: () => import('./serve.js'),
   'serve-memory': () => import('./serve-memory.js')
 }

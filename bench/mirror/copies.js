@@ -1,0 +1,49 @@
+// The same tiles copied by each contender into a new database, in turns; and whether the other replicator finds anything left to do.
+import { Couch } from '../../loader/store/couch.js'
+import { budget, interleave } from '../measure.js'
+import { contenders, theirs } from './contenders.js'
+import { storeOf } from './data.js'
+
+const SIZES = [3000, 10_000, 50_000] // bytes a tile
+const TARGET = 4 // times CouchDB's own, DESIGN.md 7
+
+/** @param {{server: string, target: string, tiles: number, rounds: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options */
+export async function copyAll ({ server, target, tiles, rounds, signal, closing, log }) {
+  const sizes = []
+  for (const bytes of SIZES) {
+    log(`\n${tiles} tiles of ${bytes / 1000} kB`)
+    const store = await storeOf(`${server}/bench_mirror_from`, { tiles, bytes, signal, closing })
+    const expected = (await store.info()).doc_count
+    const left = /** @type {Record<string, number>} */ ({})
+    const results = await interleave(contenders.map(({ name, copy }) => ({
+      name,
+      before: () => newDatabase(`${target}/bench_mirror_to`, closing),
+      run: async to => {
+        signal.throwIfAborted()
+        const { docs, refused } = await copy(`${server}/bench_mirror_from`, `${target}/bench_mirror_to`, { signal })
+        if (docs !== expected || refused) throw new Error(`${name}: ${docs} of ${expected} documents, ${refused} refused`)
+        return to && docs
+      },
+      after: async to => {
+        if (!(name in left)) left[name] = (await theirs()(`${server}/bench_mirror_from`, `${target}/bench_mirror_to`, { signal })).docs
+        await to.request({ method: 'DELETE' })
+      }
+    })), rounds, log)
+    await store.destroy()
+    log(`  documents that CouchDB's replicator finds missing afterwards: ${Object.entries(left).map(([name, docs]) => `${name} ${docs}`).join(', ')}`)
+    sizes.push({ bytes, documents: expected, results, left })
+  }
+  const budgets = sizes.map(({ bytes, results }) => {
+    const [own, ...others] = contenders.map(({ name }) => results[name].median)
+    return budget(`mirror / the quicker of CouchDB's replicators, ${bytes / 1000} kB a tile`, TARGET, own / Math.max(...others), 'x')
+  })
+  return { sizes, budgets }
+}
+
+async function newDatabase (url, closing) {
+  const couch = new Couch(url)
+  await couch.request({ method: 'DELETE' }).catch(() => {})
+  await couch.request({ method: 'PUT' })
+  if (!closing.some(({ database }) => database === url)) closing.push(Object.assign(() => couch.request({ method: 'DELETE', retries: 1 }).catch(() => {}), { database: url }))
+  return couch
+}
