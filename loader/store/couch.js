@@ -1,11 +1,10 @@
 // One CouchDB database over nano: requests with retries, and every failure as an error of the catalogue.
 // nano's own errors carry the request with its body and answer '' for JSON that was cut off; neither leaves this module.
-import { STATUS_CODES } from 'node:http'
 import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { request as ask } from 'undici'
 import { TilecouchError, scrub } from '../../core/index.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
+import { askBytes, parseJson, patientAgent, toBody } from './bytes.js'
 import { leavesOf, parseLeaves, winnerOf } from './leaves.js'
 
 export const retryDefaults = {
@@ -31,10 +30,11 @@ export const retryDefaults = {
 
 export class Couch {
   #target
+  #dispatcher
 
   /**
    * @param {string} url of a database, may hold a name and password
-   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void, ambient?: boolean}} [options] ambient: see parseDatabaseUrl
+   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void, ambient?: boolean, silence?: number}} [options] ambient: see parseDatabaseUrl; silence: milliseconds in which nothing moves, after which a connection is taken for dead
    */
   constructor (url, options = {}) {
     const parsed = parseDatabaseUrl(url, options)
@@ -45,7 +45,9 @@ export class Couch {
     this.options = { ...retryDefaults, ...options }
     /** Told of every repetition, by whoever writes at the moment. @type {Set<(error: TilecouchError) => void>} */
     this.retryListeners = new Set(options.onRetry ? [options.onRetry] : [])
-    this.nano = /** @type {any} */ (nano)({ url: parsed.authorised, parseUrl: false }) // nano's types lack parseUrl and dontStringify
+    const { silence } = options
+    this.#dispatcher = silence ? patientAgent(silence) : undefined
+    this.nano = /** @type {any} */ (nano)({ url: parsed.authorised, parseUrl: false, agentOptions: this.#dispatcher }) // nano's types lack parseUrl and dontStringify
   }
 
   /**
@@ -82,7 +84,8 @@ export class Couch {
   /** @param {CouchRequest} request */
   async #once (request) {
     const { method = 'GET', path = '', qs, body, server, signal } = request
-    if (request.raw) return this.#bytes(request)
+    if (request.raw) return askBytes(this.access, request, this.#dispatcher)
+    if (this.#dispatcher && Buffer.isBuffer(body)) return askBytes(this.access, { ...request, parse: parseJson }, this.#dispatcher)
     const answer = await this.nano.request({
       method,
       db: server ? undefined : this.db,
@@ -97,32 +100,6 @@ export class Couch {
       throw Object.assign(new Error('not JSON, or cut off'), { badAnswer: true })
     }
     return answer
-  }
-
-  /**
-   * Not through nano: it reads bytes where nobody catches, so that a server that dies in the middle of an answer would
-   * end this process instead of failing the request. Nor by fetch, whose streams cost as much as the tiles of a small answer.
-   * @param {CouchRequest} request
-   */
-  async #bytes ({ method = 'GET', path = '', qs = {}, body, parse, most, accept = '*/*', server, signal }) {
-    const { origin, base, path: own, headers } = this.access
-    const target = new URL(`${origin}${server ? base : own}/${path}`)
-    target.search = new URLSearchParams(qs).toString()
-    const { statusCode, body: content } = await ask(target, {
-      method: /** @type {any} */ (method),
-      headers: { accept, 'content-type': 'application/json', ...headers },
-      body: toBody(body),
-      signal
-    })
-    const bytes = most ? await readAtMost(content, most, target) : Buffer.from(await content.arrayBuffer())
-    if (statusCode >= 200 && statusCode < 300) return parse ? parse(bytes) : bytes
-    let answer = {}
-    try {
-      answer = JSON.parse(bytes.toString())
-    } catch {
-      // not CouchDB's words: the status says enough
-    }
-    throw Object.assign(new Error(answer.reason ?? STATUS_CODES[statusCode]), { statusCode, ...answer })
   }
 
   /** Sorts an error from nano into the catalogue, and into those that may pass and those that will not. */
@@ -247,17 +224,4 @@ export class Couch {
     if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
     return answer
   }
-}
-
-const toBody = body => body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-
-async function readAtMost (content, most, { host }) {
-  const chunks = []
-  let length = 0
-  for await (const chunk of content) {
-    length += chunk.length
-    if (length > most) throw new TilecouchError('ANSWER_TOO_LARGE', { host, most }) // leaving the loop ends the connection
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, length)
 }
