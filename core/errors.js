@@ -50,6 +50,8 @@ export const catalogue = {
   NOT_A_STORE: { status: 409, text: d => `${d.db} holds documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
   DATABASE_NOT_FOUND: { status: 404, text: d => `no database ${d.db}`, advice: 'Create it with `tilecouch setup --fix`, or load into it: loading creates it.' },
   BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
+  SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'A mirror is another database: name one that is not there yet.' },
+  WOULD_BE_PUBLIC: { status: 409, text: d => `everybody may read ${d.where}, and not everybody may read ${d.url}`, advice: 'Close the mirror (its _security) or name a new database, which stays closed. When everybody may read it there, say --public.' },
   INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },
 
   // where missing tiles come from
@@ -61,16 +63,20 @@ export const catalogue = {
   UPSTREAM_REFUSED: { status: 502, text: d => `the upstream ${d.url} refused: ${d.why}`, advice: 'Look at its terms and limits, and whether it wants a key (upstreamHeaders of the gateway).' },
 
   // the server
-  UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them in the URL, or as COUCHDB_USER and COUCHDB_PASSWORD.' },
-  FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'Writing needs an admin or the role tilecouch-writer.' },
+  UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them in the URL, or as COUCHDB_USER and COUCHDB_PASSWORD; for what is mirrored from, as TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.' },
+  FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'Writing needs an admin or the role tilecouch-writer; reading what is not public, the name and password of a member.' },
   UNREACHABLE: { status: 503, text: d => `cannot reach ${d.url}: ${d.why}`, advice: 'Is the server running, and is the address right?' },
   DISK_FULL: { status: 507, text: d => `no space left where ${d.where} keeps its data`, advice: 'Free some space and run the command again: it resumes.' },
   COUCHDB_ERROR: { status: 502, text: d => `${d.url} answered ${d.status}: ${d.reason}` },
   BAD_ANSWER: { status: 502, text: d => `${d.url} sent an answer that is not what CouchDB sends: ${d.why}` },
+  PLACE_LOST: { status: 409, text: d => `${d.url} does not remember how far its mirror got`, advice: 'It was made anew or put back to an older state. Run it again: it goes on from where both sides agree.' },
   ANSWER_TOO_LARGE: { status: 502, text: d => `${d.host} sent more than ${d.most} bytes at once` },
   EMBEDDED_LOCKED: { status: 409, text: d => `another process uses the embedded store in ${d.dir}`, advice: 'Stop it, or name the URL it printed with --db.' },
   PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
   WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'What it met is in the log.' },
+
+  NO_REPLICATOR: { status: 501, text: d => `${d.url} has no replicator of its own: ${d.why}`, advice: 'Leave out --replicator: tilecouch then copies by itself. A CouchDB gets its _replicator database by `tilecouch setup --fix`.' },
+  REPLICATOR_CANNOT: { status: 400, text: d => `CouchDB's replicator cannot ${d.what}: ${d.why}`, advice: 'Leave out --replicator: tilecouch then copies by itself, and can.' },
 
   // the couchapp
   COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },

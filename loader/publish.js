@@ -19,15 +19,27 @@ export async function publish (store, { docs, ...options } = {}) {
   return { pushed, opened }
 }
 
-// Only a store that was never published, and whose door is as CouchDB made it: what an operator has set stays
+// Only a store that was never published
 async function openToReaders (store) {
   const marker = await store.couch.get(STORE_ID)
   if (!marker || marker.published) return false
-  const { members = {}, admins = {} } = await store.security()
-  const untouched = !members.names?.length && !admins.names?.length && (members.roles ?? []).every(role => role === '_admin')
-  const open = untouched && members.roles?.length > 0
-  if (open) await store.secure(PUBLIC_SECURITY)
+  const opened = await openDoor(store)
   await store.couch.update(STORE_ID, doc => ({ ...doc, published: now() }))
+  return opened
+}
+
+/** Whether a door is as CouchDB makes it, for admins alone: nobody has set anything. @param {{members?: any, admins?: any}} security */
+export const isUntouched = ({ members = {}, admins = {} }) =>
+  !members.names?.length && !admins.names?.length && members.roles?.length > 0 && members.roles.every(role => role === '_admin')
+
+/**
+ * Lets everybody in where the door is as CouchDB made it: what an operator has set stays.
+ * @param {import('./store/index.js').Store} store
+ * @returns {Promise<boolean>} whether it was opened now
+ */
+export async function openDoor (store) {
+  const open = isUntouched(await store.security())
+  if (open) await store.secure(PUBLIC_SECURITY)
   return open
 }
 

@@ -1,9 +1,16 @@
 // One store made into another, all of it or a part, once or for good.
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TilecouchError } from '../../core/index.js'
 import { Replication, Selection } from '../../core/mirror/index.js'
 import { Couch } from '../store/couch.js'
-import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store } from '../store/index.js'
-import { publish, warmIndexes } from '../publish.js'
+import { examine, openSource } from './open.js'
 import { peerOf } from './peer.js'
+import { adoptEmpty, makeDatabase, makeReady } from './ready.js'
+import { Receiver } from './receiver.js'
+
+const LIVE_RETRIES = 2 // of a request: that a side is away is said soon, and waited out
+const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
 
 /**
  * @typedef {object} MirrorOptions
@@ -14,66 +21,99 @@ import { peerOf } from './peer.js'
  * @property {string} [since] of the past, only what was still to be seen then or came later
  * @property {boolean} [live] goes on until the signal
  * @property {boolean} [dryRun]
+ * @property {boolean} [public] everybody may read the mirror, although not everybody may read the source
  * @property {AbortSignal} [signal]
  * @property {(status: MirrorStatus) => void} [onProgress]
  * @property {(status: MirrorStatus) => void} [onState] told when it is reading, following or away, and of other errors
  * @property {(refused: import('../../core/mirror/peer.js').Refused) => void} [onRefused]
+ * @property {(ready: import('./ready.js').Ready) => void} [onReady] when everything is there and the mirror serves
  * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
  *
- * @typedef {ReturnType<Replication['status']>} MirrorStatus
+ * @typedef {ReturnType<Replication['status']> & {lacked?: Record<string, number>, ready?: import('./ready.js').Ready}} MirrorStatus lacked: documents that the target did not have, by kind
  */
 
 export class Mirror {
-  /** @type {Replication | undefined} */
   #replication
+  #receiver
+  /** @type {{state: 'away', error: string, reason: string} | undefined} what keeps it from beginning */
+  #waiting
+  /** @type {import('./ready.js').Ready | undefined} */
+  #ready
 
-  /** @param {string} from URL of a database @param {string} to the same @param {MirrorOptions} [options] */
+  /**
+   * @param {string} from URL of a database, or of the /db of a gateway; opened with its own name and password, or with those of TILECOUCH_FROM_USER
+   * @param {string} to URL of a database, which need not be there yet
+   * @param {MirrorOptions} [options]
+   */
   constructor (from, to, options = {}) {
-    const retries = options.live ? 2 : undefined
-    this.source = new Couch(from, { ambient: false, ...(retries && { retries }) })
-    this.target = new Couch(to, { ...(retries && { retries }) })
+    const { layers, area, zooms, current, since, live = false, dryRun, signal, onProgress, onState, onRefused, limits } = options
     this.options = options
+    this.source = openSource(from, live ? { retries: LIVE_RETRIES } : {})
+    this.target = new Couch(to, live ? { retries: LIVE_RETRIES } : {})
+    this.#receiver = new Receiver(peerOf(this.target))
+    this.#replication = new Replication({
+      source: peerOf(this.source),
+      target: this.#receiver,
+      selection: new Selection({ layers, area, zooms, current, since }),
+      live: live && !dryRun,
+      dryRun,
+      signal,
+      onProgress: onProgress && (() => onProgress(this.status())),
+      onState: onState && (() => onState(this.status())),
+      onRefused,
+      limits,
+      about: { from: this.source.url, to: this.target.url, live, selection: { layers, bbox: area?.bbox, zooms, current, since } },
+      onUpToDate: dryRun ? undefined : () => this.#makeReady()
+    })
   }
 
-  /** @returns {MirrorStatus | undefined} nothing before it has begun */
+  /** @returns {MirrorStatus} */
   status () {
-    return this.#replication?.status()
+    return { ...this.#replication.status(), lacked: this.#receiver.lacked, ready: this.#ready, ...this.#waiting }
   }
 
   /** Resolves when the target has everything; a live one when the signal says so, by ABORTED. @returns {Promise<MirrorStatus>} */
   async run () {
-    const { layers, area, zooms, current, since, live, dryRun, signal, onProgress, onState, onRefused, limits } = this.options
-    const isNew = !dryRun && await this.#make()
-    this.#replication = new Replication({
-      source: peerOf(this.source), target: peerOf(this.target), selection: new Selection({ layers, area, zooms, current, since }),
-      live, dryRun, signal, onProgress, onState, onRefused, limits, about: { from: this.source.url, to: this.target.url, live: Boolean(live) },
-      onUpToDate: dryRun ? undefined : () => this.#ready(isNew)
-    })
-    return this.#replication.run()
+    await this.#open()
+    await this.#replication.run()
+    return this.status()
   }
 
-  /** @returns {Promise<boolean>} whether the database is a new one */
-  async #make () {
-    try {
-      await this.target.request({ path: '' })
-      return false
-    } catch (error) {
-      if (error.code !== 'DATABASE_NOT_FOUND') throw error
+  async #open () {
+    const { dryRun, live, signal, public: isForAll, onState } = this.options
+    const { firstDelay, longestDelay } = this.#replication.limits
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const { isThere, validates } = await examine(this.source, this.target, { dryRun, isForAll, signal })
+        if (!dryRun) await (isThere ? adoptEmpty(this.target) : makeDatabase(this.target, signal))
+        this.#receiver.isThere = isThere || !dryRun
+        if (!validates) this.#receiver.validateWith(await readFile(VALIDATION, 'utf8'))
+        break
+      } catch (error) {
+        if (signal?.aborted) throw new TilecouchError('ABORTED')
+        if (!live || dryRun || !isPassing(error)) throw error
+        const isNew = this.#waiting?.error !== error.code
+        this.#waiting = { state: 'away', error: error.code, reason: error.message }
+        if (isNew) onState?.(this.status())
+      }
+      await sleep(Math.min(firstDelay * 2 ** attempt, longestDelay), undefined, { signal }).catch(() => {})
     }
-    await this.target.request({ method: 'PUT' })
-    await new Store(this.target).secure(PRIVATE_SECURITY)
-    return true
+    if (this.#waiting) {
+      this.#waiting = undefined
+      onState?.(this.status())
+    }
   }
 
-  /** An edge serves at once: design documents, indexes, and then the door. */
-  async #ready (isNew) {
-    const { signal } = this.options
-    const store = new Store(this.target)
-    await publish(store, { signal })
-    await warmIndexes(store, { signal })
-    if (isNew) await store.secure(PUBLIC_SECURITY)
+  /** An edge serves at once. */
+  async #makeReady () {
+    const { signal, public: isForAll, onReady } = this.options
+    this.#ready = await makeReady(this.source, this.target, { isForAll, signal })
+    onReady?.(this.#ready)
   }
 }
+
+/** A server that is not up, or has trouble: an address that is wrong in any other way stays so. */
+const isPassing = ({ code, details }) => code === 'UNREACHABLE' || (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))
 
 /** @param {string} from @param {string} to @param {MirrorOptions} [options] */
 export const mirror = (from, to, options) => new Mirror(from, to, options).run()

@@ -39,7 +39,7 @@ export class Store {
    */
   static async open (url, options) {
     const store = new Store(new Couch(url, options))
-    await store.#recognise()
+    await store.recognise()
     return store
   }
 
@@ -52,7 +52,7 @@ export class Store {
     const store = new Store(new Couch(url, options))
     // looked for first: a writer who is no admin may not even try to make a database
     if (!await store.#exists()) await store.#make({ q, n }, open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
-    if (!store.isNew) await store.#recognise()
+    if (!store.isNew) await store.recognise()
     await store.couch.update(STORE_ID, doc => doc ? undefined : { type: 'store', schema: SCHEMA, created: now(), uuid: randomUUID() })
     return store
   }
@@ -78,7 +78,7 @@ export class Store {
   }
 
   /** Refuses a database of somebody else's documents, before anything is written into it. */
-  async #recognise () {
+  async recognise () {
     const info = await this.info()
     if (info.doc_count === 0) return
     const marker = await this.couch.get(STORE_ID)
