@@ -121,6 +121,11 @@ export class Area {
     }
   }
 
+  /** The tiles of one zoom as rectangles, from west to east; nothing for polygons, which are none. @returns {import('./grid.js').TileRange[] | undefined} */
+  rectangles (z) {
+    return this.#sweep ? undefined : this.#ranges(z)
+  }
+
   /** What is in every box, from west to east. @returns {import('./grid.js').TileRange[]} */
   #ranges (z) {
     const last = 2 ** z - 1

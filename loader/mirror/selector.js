@@ -1,0 +1,46 @@
+// A selection as CouchDB's replicator understands it: a Mango selector. It asks for ids alone, as our own mirrors do: of a
+// document that was deleted nothing but its id is left, and a selector for fields would leave the deletion out.
+import { MAX_ZOOM, STORE_ID, TilecouchError } from '../../core/index.js'
+import { digitsBetween } from './digits.js'
+
+const MOST = 16000 // characters of the expression, which CouchDB reads anew for every change
+
+const NAME = '[a-z0-9][a-z0-9_-]{0,62}'
+const NUMBER = '(?:0|[1-9][0-9]{0,9})'
+const TIME = '@[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'
+
+/**
+ * Throws REPLICATOR_CANNOT for what no selector can tell.
+ * @param {import('../../core/mirror/index.js').Selection} selection
+ * @returns {{_id: {$regex: string}}}
+ */
+export function mangoOf (selection) {
+  if (selection.since !== undefined) throw cannot('leave out the past before a time', 'whether a version was still to be seen then is told by the others of its tile, not by its own document')
+  // code is never taken from elsewhere
+  return { _id: { $regex: selection.isWhole ? '^(?!_design/)' : expression(selection) } }
+}
+
+function expression ({ layers, area, zooms, current }) {
+  const names = layers ? `(?:${[...layers].sort().join('|')})` : ''
+  const tiles = zooms || area ? `(?:${zoomsOf(area, zooms).join('|')})` : `[0-9]{1,2}:${NUMBER}:${NUMBER}`
+  const text = [
+    `^(?:${STORE_ID}$`,
+    `(?:layer|edition):${names ? `${names}(?:@|$)` : '[^@]'}`,
+    `${names || `(?!layer:|edition:)${NAME}`}:${tiles}${current ? '' : `(?:${TIME})?`}$)`
+  ].join('|')
+  if (text.length > MOST) throw cannot('select so much', `its selector would have ${text.length} characters, more than ${MOST}`)
+  return text
+}
+
+/** Each zoom with the tiles in it. */
+function zoomsOf (area, { min, max } = { min: 0, max: MAX_ZOOM }) {
+  const zooms = Array.from({ length: max - min + 1 }, (_, index) => min + index)
+  if (!area) return [`(?:${zooms.join('|')}):${NUMBER}:${NUMBER}`]
+  return zooms.flatMap(z => {
+    const rectangles = area.rectangles(z)
+    if (!rectangles) throw cannot('take a polygon', 'a selector tells columns and rows, which are those of boxes')
+    return rectangles.map(({ x0, x1, y0, y1 }) => `${z}:${digitsBetween(x0, x1)}:${digitsBetween(y0, y1)}`)
+  })
+}
+
+const cannot = (what, why) => new TilecouchError('REPLICATOR_CANNOT', { what, why })
