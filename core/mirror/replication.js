@@ -229,16 +229,17 @@ export class Replication {
   /** @param {import('./peer.js').Row[]} rows @param {AbortSignal} signal */
   async #take (rows, signal) {
     const { selection, lookBack, tally } = this
-    const wanted = []
+    /** @type {Map<string, {id: string, revs: string[]}>} */
+    const wanted = new Map()
     const doubtful = []
     for (const row of rows) {
-      const belongs = selection.has(row.id)
-      if (belongs === true) wanted.push(row)
-      if (belongs === 'ask' || (selection.since && belongs && row.deleted && !row.id.includes('@'))) doubtful.push(row.id)
+      const { take, ask } = selection.judge(row)
+      if (take) wanted.set(row.id, row)
+      if (ask) doubtful.push(row.id)
     }
-    if (doubtful.length && lookBack) wanted.push(...await lookBack(doubtful, signal))
-    tally.selected += wanted.length
-    if (wanted.length) await this.carrier.carry(wanted, signal)
+    if (doubtful.length && lookBack) for (const row of await lookBack(doubtful, signal)) wanted.set(row.id, row)
+    tally.selected += wanted.size
+    if (wanted.size) await this.carrier.carry([...wanted.values()], signal)
   }
 
   /** @param {Window} window @param {boolean} [atOnce] */

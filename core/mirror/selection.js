@@ -1,9 +1,10 @@
 // What of a store is mirrored, told by the ids of documents alone: no document need be read to know whether it belongs.
-import { parsePeriod } from '../times.js'
-import { STORE_ID, checkLayer, parseTileId } from '../ids.js'
+import { isLayer, STORE_ID, checkLayer, parseTileId } from '../ids.js'
+import { isExactTime, parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
 
-const OF_LAYER = /^(?:layer:|edition:)([^@]+)/
+const OF_LAYER = /^(?:layer:([^@]+)|edition:([^@]+)@(.+))$/s
+const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // what may be a tile, so that others are not taken apart for nothing
 
 /**
  * @typedef {object} Wanted
@@ -19,10 +20,11 @@ export class Selection {
   constructor ({ layers, area, zooms, current = false, since } = {}) {
     this.layers = layers?.length ? new Set(layers.map(checkLayer)) : undefined
     this.area = area
-    this.zooms = zooms
+    this.zooms = zooms && { min: zooms.min, max: zooms.max }
     this.current = current
-    this.since = since === undefined ? undefined : parsePeriod(since).start
-    this.touches = selectorOf(area, zooms)
+    const { start } = since === undefined ? { start: undefined } : parsePeriod(since)
+    this.since = current ? undefined : start // without a past there is none to choose from
+    this.touches = selectorOf(area, this.zooms)
   }
 
   /** Everything, whatever it is: as CouchDB's own replicator takes it, but for design documents. */
@@ -47,12 +49,37 @@ export class Selection {
   has (id) {
     if (id.startsWith('_design/')) return false // code is never taken from elsewhere
     if (this.isWhole || id === STORE_ID) return true
-    const [, layer] = OF_LAYER.exec(id) ?? []
-    if (layer !== undefined) return this.#hasLayer(layer)
     const tile = parse(id)
-    if (!tile || !this.#hasLayer(tile.layer) || !this.touches(tile.z, tile.x, tile.y)) return false
-    if (tile.time === undefined) return true
-    return !this.current && (this.since === undefined || tile.time >= this.since || 'ask')
+    return tile ? this.#hasTile(tile) : this.#isOfLayer(id)
+  }
+
+  /**
+   * What a change calls for. take: the document belongs as it is now. ask: something else may belong from now on, or this as
+   * well: the versions of its tile tell.
+   * @param {{id: string, revs: string[], deleted: boolean}} change
+   */
+  judge ({ id, revs, deleted }) {
+    if (!this.since) return { take: this.has(id) === true, ask: false }
+    const tile = parse(id)
+    if (!tile) return { take: this.has(id) === true, ask: false }
+    const belongs = this.#hasTile(tile)
+    // a mirror that ever had it learns that it is deleted
+    if (belongs === 'ask') return { take: deleted, ask: true }
+    // a head that is as it was made hides nothing. Of one that was changed or deleted, any state in between may have been passed over:
+    // one that was older, and hid a version that is to be seen again.
+    const uncovers = tile.time === undefined ? deleted || revs.length > 1 || !revs[0].startsWith('1-') : deleted && tile.time === this.since
+    return { take: belongs, ask: belongs && uncovers }
+  }
+
+  /** @param {import('../ids.js').VersionAddress} tile @returns {boolean | 'ask'} */
+  #hasTile ({ layer, z, x, y, time }) {
+    if (!this.#hasLayer(layer) || (this.current && time !== undefined) || !this.touches(z, x, y)) return false
+    return time === undefined || this.since === undefined || time >= this.since || 'ask'
+  }
+
+  #isOfLayer (id) {
+    const [, layer, editionOf = layer, time] = OF_LAYER.exec(id) ?? []
+    return isLayer(editionOf) && (time === undefined || isExactTime(time)) && this.#hasLayer(editionOf)
   }
 
   #hasLayer (layer) {
@@ -61,6 +88,7 @@ export class Selection {
 }
 
 function parse (id) {
+  if (!TILE.test(id)) return undefined
   try {
     return parseTileId(id)
   } catch {
