@@ -1,4 +1,5 @@
 // Commands that need what only server/ has.
+import { addEdgeCommand } from './edge-command.js'
 import { addServeCommand } from './serve-command.js'
 import { addUpCommand } from './up-command.js'
 
@@ -6,4 +7,5 @@ import { addUpCommand } from './up-command.js'
 export function addServerCommands (program, run) {
   addUpCommand(program, run)
   addServeCommand(program, run)
+  addEdgeCommand(program, run)
 }

@@ -39,7 +39,7 @@ export async function serve (options, { signal, warnings = [], env = process.env
   const db = named ?? withDatabase(/** @type {string} */ (embedded?.url))
   try {
     if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
-    const gateway = await start({ ...options, db }, log)
+    const gateway = await openGateway(options, db, { log })
     const close = async () => {
       await gateway.close()
       await embedded?.close()
@@ -48,7 +48,7 @@ export async function serve (options, { signal, warnings = [], env = process.env
       await close()
       throw new TilecouchError('ABORTED')
     }
-    return { ...await addresses(gateway, options, db), embedded: !named, workers: options.workers, ended: gateway.ended ?? new Promise(() => {}), close }
+    return { ...gateway, embedded: !named, close }
   } catch (error) {
     await embedded?.close()
     throw error
@@ -62,10 +62,29 @@ async function prepare (url, signal) {
   await warmIndexes(store, { signal })
 }
 
-/** @param {Record<string, any>} options @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
-async function start (options, log) {
-  if (options.workers > 1) return (await import('./gateway/workers.js')).runWorkers(options, { log })
-  return (await import('./gateway/index.js')).startGateway(options, { log })
+/**
+ * One process or several, on top of a store.
+ * @param {Record<string, any>} options of resolveOptions
+ * @param {string} db URL
+ * @param {{log: import('pino').Logger, mirror?: () => import('./gateway/mirror-metrics.js').MirrorReport}} own mirror: of an edge
+ * @returns {Promise<Omit<Serving, 'embedded'>>}
+ */
+export async function openGateway (options, db, own) {
+  const gateway = await start({ ...options, db }, own)
+  const ended = gateway.ended ?? new Promise(() => {})
+  return { ...await addresses(gateway, options, db), workers: options.workers, ended, close: () => gateway.close() }
+}
+
+/** @param {Record<string, any>} options @param {Parameters<typeof openGateway>[2]} own @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
+async function start (options, { log, mirror }) {
+  if (options.workers > 1) return (await import('./gateway/workers.js')).runWorkers(options, { log, mirror })
+  const { startGateway } = await import('./gateway/index.js')
+  if (!mirror) return startGateway(options, { log })
+  const { createMetrics } = await import('./gateway/metrics.js')
+  const { showMirror } = await import('./gateway/mirror-metrics.js')
+  const metrics = createMetrics()
+  showMirror(metrics, mirror)
+  return startGateway(options, { log, metrics, mirror })
 }
 
 /** @param {{url: string, port: number, opsUrl: string | null}} gateway @param {Record<string, any>} options @param {string} db */

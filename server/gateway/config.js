@@ -2,12 +2,12 @@
 // is said at the door, by the name under which it was given.
 import { readFile, stat } from 'node:fs/promises'
 import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
-import { defaults, longFlag, options, optionsByName } from './options.js'
+import { longFlag, options } from './options.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
 const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
-const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT'] // of the command line and of the tests
+const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD'] // of the command line, of the tests and of mirrors
 
 /** A value that cannot be taken; the message says why. */
 class Refusal extends Error {}
@@ -16,6 +16,7 @@ const refuse = why => { throw new Refusal(why) }
 /** From what was written, or is such a value already, to the value. @type {Record<string, (value: any, option: import('./options.js').Option) => any>} */
 const parsers = {
   text: value => typeof value !== 'string' || !value.trim() || /[\u0000-\u001f\u007f]/.test(value) ? refuse('it takes one line of text') : value.trim(), // eslint-disable-line no-control-regex
+  names: parseNames,
   url: parseUrl,
   port: value => whole(value, 0, 65535),
   count: (value, { least = 0, most = Infinity }) => whole(value, least, most),
@@ -24,6 +25,12 @@ const parsers = {
   boolean: value => typeof value === 'boolean' ? value : /^(true|1|yes|on)$/i.test(value) ? true : /^(false|0|no|off)$/i.test(value) ? false : refuse('it takes true or false'),
   choice: (value, { choices = [] }) => choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
   json: parseHeaders
+}
+
+/** A list, or as one writes it: separated by commas. */
+function parseNames (value) {
+  const names = (Array.isArray(value) ? value : [value]).flatMap(part => typeof part === 'string' ? part.split(',') : [refuse('it takes names, separated by commas')])
+  return names.map(name => name.trim()).filter(Boolean)
 }
 
 function whole (value, least, most) {
@@ -84,22 +91,24 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
  * @param {NodeJS.ProcessEnv} [sources.env]
  * @param {Values} [sources.file] content of the file
  * @param {string} [sources.fileName] for messages
+ * @param {import('./options.js').Option[]} [sources.table] those that there are
  * @returns {Values}
  */
-export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 'the configuration' } = {}) {
+export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 'the configuration', table = options } = {}) {
+  const known = new Set(table.map(({ name }) => name))
   for (const key of Object.keys(file)) {
-    if (key === 'config' || !Object.hasOwn(optionsByName, key)) throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(key) })
+    if (key === 'config' || !known.has(key)) throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(key, table) })
   }
   for (const key of Object.keys(flags)) {
-    if (!Object.hasOwn(optionsByName, key)) throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key) })
+    if (!known.has(key)) throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key, table) })
   }
-  return Object.fromEntries(options.map(option => {
+  return Object.fromEntries(table.map(option => {
     // an empty variable is one that is not set: compose files and units pass on what they do not know
     const variable = [option.env, option.fallback].find(name => name && env[name])
     if (given(flags[option.name])) return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--'))]
     if (variable) return [option.name, parse(option, env[variable], variable)]
     if (given(file[option.name])) return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
-    return [option.name, defaults[option.name]]
+    return [option.name, option.default]
   }))
 }
 
@@ -114,24 +123,24 @@ function parse (option, value, where) {
   }
 }
 
-function unknownKey (key) {
+function unknownKey (key, table) {
   const plain = text => text.replace(/[^a-z]/gi, '').toLowerCase()
-  const near = options.find(({ name }) => plain(name) === plain(key))
+  const near = table.find(({ name }) => plain(name) === plain(key))
   return `unknown option ${JSON.stringify(key)}${near ? `; "${near.name}" is one` : ''}`
 }
 
 /**
  * The same with the file that --config or TILECOUCH_CONFIG names.
- * @param {{flags?: Values, env?: NodeJS.ProcessEnv}} [sources]
+ * @param {{flags?: Values, env?: NodeJS.ProcessEnv, table?: import('./options.js').Option[]}} [sources]
  * @returns {Promise<{options: Values, warnings: string[]}>}
  */
-export async function loadOptions ({ flags = {}, env = process.env } = {}) {
+export async function loadOptions ({ flags = {}, env = process.env, table = options } = {}) {
   const fileName = flags.config ?? (env.TILECOUCH_CONFIG || undefined)
   const { file, warnings } = fileName ? await readConfig(fileName) : { file: {}, warnings: [] }
   for (const name of Object.keys(env)) {
-    if (name.startsWith('TILECOUCH_') && !OTHER_VARIABLES.includes(name) && !options.some(option => option.env === name)) warnings.push(`${name} in the environment names no option`)
+    if (name.startsWith('TILECOUCH_') && !OTHER_VARIABLES.includes(name) && !table.some(option => option.env === name)) warnings.push(`${name} in the environment names no option`)
   }
-  return { options: resolveOptions({ flags, env, file, fileName }), warnings }
+  return { options: resolveOptions({ flags, env, file, fileName, table }), warnings }
 }
 
 async function readConfig (fileName) {
@@ -151,8 +160,8 @@ async function readConfig (fileName) {
   return { file, warnings }
 }
 
-function holdsSecret ({ db, upstreamHeaders }) {
-  return typeof db === 'string' && db !== scrub(db) || isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0
+function holdsSecret ({ db, from, store, upstreamHeaders }) {
+  return [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) || isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0
 }
 
 /** The line a person has to look at. */

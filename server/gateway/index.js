@@ -33,6 +33,9 @@ const FOR_CLIENTS = { tile, tilejson, versions, times, wmts, db, file: viewer }
 const FOR_OPERATORS = { health, metrics: metricsRoute }
 
 /**
+ * How the mirror of an edge goes.
+ * @typedef {() => import('./mirror-metrics.js').MirrorReport | Promise<import('./mirror-metrics.js').MirrorReport>} Mirroring
+ *
  * @typedef {object} Gateway
  * @property {string} url
  * @property {number} port
@@ -42,17 +45,17 @@ const FOR_OPERATORS = { health, metrics: metricsRoute }
 
 /**
  * @param {Record<string, any>} given options by their names in options.js; `db` names the store
- * @param {{log?: import('pino').Logger, metrics?: ReturnType<typeof createMetrics>}} [own]
+ * @param {{log?: import('pino').Logger, metrics?: ReturnType<typeof createMetrics>, mirror?: Mirroring}} [own] mirror: of an edge
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (given, { log: ownLog, metrics = createMetrics() } = {}) {
+export async function startGateway (given, { log: ownLog, metrics = createMetrics(), mirror } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
   const log = ownLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
   const stopping = new AbortController()
   const cors = new Cors(options.cors)
-  const store = await openStore(url, log)
+  const store = await openStore(url, { log, isEdge: Boolean(mirror) })
   const layers = new LayerBook(store, { log })
   const upstreams = new Upstreams({ layers, options, log })
   const memory = new Memory(options.memory)
@@ -63,6 +66,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     layers,
     tiles,
     metrics,
+    mirror,
     log,
     cors,
     policy: new CachePolicy(options),
@@ -104,12 +108,13 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   }
 }
 
-/** A store that does not answer yet is waited for, with a red /health; one that refuses or is not there is a mistake. */
-async function openStore (url, log) {
+/** A store that does not answer yet is waited for, with a red /health; one that refuses is a mistake, and so is one that is not there, but on an edge, which makes it. */
+async function openStore (url, { log, isEdge }) {
   try {
     return await Store.open(url, STORE)
   } catch (error) {
-    if (error.code !== 'UNREACHABLE' && error.code !== 'BAD_ANSWER' && !(error.details?.status >= 500)) throw error
+    const mayCome = isEdge && error.code === 'DATABASE_NOT_FOUND'
+    if (!mayCome && error.code !== 'UNREACHABLE' && error.code !== 'BAD_ANSWER' && !(error.details?.status >= 500)) throw error
     log.warn({ code: error.code, reason: error.message }, 'the store does not answer yet')
     return new Store(new Couch(url, STORE))
   }

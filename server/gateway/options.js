@@ -2,7 +2,7 @@
 // defaults all come from this table.
 
 /**
- * @typedef {'text' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json'} Type
+ * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json'} Type
  *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
@@ -20,8 +20,10 @@
  * @property {string} [fallback] another variable that is read when `env` is not set
  */
 
-/** @type {(Pick<Option, 'name' | 'type' | 'default' | 'text'> & Partial<Option> & { short?: string })[]} */
-const table = [
+/** @typedef {Pick<Option, 'name' | 'type' | 'default' | 'text'> & Partial<Option> & {short?: string, takes?: string}} Row takes: what its flag takes, in --help */
+
+/** @type {Row[]} */
+export const table = [
   { name: 'db', type: 'text', default: null, fallback: 'COUCHDB_URL', text: 'the CouchDB: environment of .couchapprc, URL, or name on this machine; without one, the embedded store' },
   { name: 'data', type: 'text', default: './data', text: 'folder of the embedded store' },
   { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
@@ -53,17 +55,19 @@ const table = [
 const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 /** What a flag takes, in --help. */
-const VALUES = { text: '<text>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', boolean: '' }
+const VALUES = { text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', boolean: '' }
 const VALUE = { db: '<env|url>', data: '<folder>', host: '<address>', opsHost: '<address>', cors: '<origins>', config: '<file>' }
 
-/** @type {Option[]} */
-export const options = table.map(({ short, ...option }) => ({
+/** Rows with what follows from them. @param {Row[]} rows @returns {Option[]} */
+export const fromRows = rows => rows.map(({ short, takes, ...option }) => ({
   ...option,
   // a switch that is on needs a flag that turns it off; both are understood, --help shows the one that changes something
-  flags: `${short ? `-${short}, ` : ''}--${option.default === true ? 'no-' : ''}${kebab(option.name)} ${VALUE[option.name] ?? VALUES[option.type]}`.trim(),
+  flags: `${short ? `-${short}, ` : ''}--${option.default === true ? 'no-' : ''}${kebab(option.name)} ${takes ?? VALUE[option.name] ?? VALUES[option.type]}`.trim(),
   env: `TILECOUCH_${kebab(option.name).replaceAll('-', '_').toUpperCase()}`,
   shown: option.shown ?? (option.default === null ? '' : option.type === 'json' ? JSON.stringify(option.default) : String(option.default))
 }))
+
+export const options = fromRows(table)
 
 /** @type {Record<string, Option>} */
 export const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))

@@ -1,6 +1,7 @@
 // The numbers of all workers as one, so that it does not matter which of them is asked, or how many there are.
 import { AggregatorRegistry } from 'prom-client'
 import { crewMetricTable } from './metrics.js'
+import { mirrorMetrics } from './mirror-metrics.js'
 
 const PATIENCE = 3000 // ms a worker may take; one that hangs must not hide the others
 
@@ -10,9 +11,10 @@ export class Sum {
   #waiting = new Map()
   #asked = 0
 
-  /** @param {() => {ready: number, restarts: number}} crew */
-  constructor (crew) {
+  /** @param {() => {ready: number, restarts: number}} crew @param {() => import('./mirror-metrics.js').MirrorReport} [mirror] of an edge */
+  constructor (crew, mirror) {
     this.crew = crew
+    this.mirror = mirror
   }
 
   /** @param {import('node:cluster').Worker} worker */
@@ -27,7 +29,7 @@ export class Sum {
   /** A worker that hears nothing answers for itself after a while. */
   async #tell (worker, id) {
     const text = await this.text().catch(() => undefined)
-    if (text !== undefined && worker.isConnected()) worker.send({ type: 'gathered', id, text })
+    if (text !== undefined && worker.isConnected()) worker.send({ type: 'told', id, value: text })
   }
 
   /** @param {import('node:cluster').Worker} worker */
@@ -66,7 +68,10 @@ export class Sum {
 
   #own () {
     const values = this.crew()
-    return Object.entries(crewMetricTable).map(([key, { name, help, type }]) => ({ name, help, type, aggregator: 'sum', values: [{ labels: {}, value: values[key] }] }))
+    return [
+      ...Object.entries(crewMetricTable).map(([key, { name, help, type }]) => ({ name, help, type, aggregator: 'sum', values: [{ labels: {}, value: values[key] }] })),
+      ...(this.mirror ? mirrorMetrics(this.mirror()) : [])
+    ]
   }
 }
 

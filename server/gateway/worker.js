@@ -4,8 +4,12 @@ import { createLog, secretsOf } from './log.js'
 import { createMetrics } from './metrics.js'
 
 const PATIENCE = 6000 // ms that the numbers of the others may take
+const SHORT_PATIENCE = 2000 // ms that a word of the parent alone may take
 
-/** @param {(options: Record<string, any>, own: {log: any, metrics: any}) => Promise<{url: string, port: number, opsUrl: string | null, close: () => Promise<void>}>} startGateway */
+/** @type {import('./mirror-metrics.js').MirrorReport} */
+const NOT_TOLD = { from: '', state: 'unknown', lag: null, pending: null, upToDate: null, behind: false, counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 }, errors: {} }
+
+/** @param {(options: Record<string, any>, own: {log: any, metrics: any, mirror?: () => Promise<import('./mirror-metrics.js').MirrorReport>}) => Promise<{url: string, port: number, opsUrl: string | null, close: () => Promise<void>}>} startGateway */
 export function serveAsWorker (startGateway) {
   const metrics = createMetrics()
   const waiting = new Map() // questions to the parent
@@ -14,22 +18,26 @@ export function serveAsWorker (startGateway) {
 
   const send = message => { if (process.connected) process.send?.(message) }
 
-  // whichever worker is asked answers for all of them
-  metrics.gather = () => new Promise(resolve => {
+  /** What the parent answers; nothing when that takes too long. */
+  const ask = (type, patience) => new Promise(resolve => {
     const id = asked++
-    const answer = text => {
+    const answer = value => {
       clearTimeout(timer)
       waiting.delete(id)
-      resolve(text ?? metrics.registry.metrics())
+      resolve(value)
     }
-    const timer = setTimeout(answer, PATIENCE)
+    const timer = setTimeout(answer, patience)
     waiting.set(id, answer)
-    send({ type: 'gather', id })
+    send({ type, id })
   })
 
-  async function start ({ options, number }) {
+  // whichever worker is asked answers for all of them
+  metrics.gather = async () => await ask('gather', PATIENCE) ?? metrics.registry.metrics()
+  const mirror = async () => await ask('mirror', SHORT_PATIENCE) ?? NOT_TOLD
+
+  async function start ({ options, number, isEdge }) {
     const log = createLog({ level: options.logLevel, secrets: secretsOf(options), base: { worker: number } })
-    running = startGateway(options, { log, metrics })
+    running = startGateway(options, { log, metrics, ...(isEdge && { mirror }) })
     const { url, port, opsUrl } = await running
     send({ type: 'ready', address: { url, port, opsUrl } })
   }
@@ -54,7 +62,7 @@ export function serveAsWorker (startGateway) {
     if (message.type === 'start') start(message).catch(fail)
     if (message.type === 'stop') stop()
     if (message.type === 'count') send({ type: 'counted', id: message.id, metrics: await metrics.registry.getMetricsAsJSON() })
-    if (message.type === 'gathered') waiting.get(message.id)?.(message.text)
+    if (message.type === 'told') waiting.get(message.id)?.(message.value)
   })
   process.on('SIGTERM', stop) // one worker alone: its parent starts another
   process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group: the parent says stop

@@ -32,11 +32,12 @@ export const restartDefaults = {
  * @param {Record<string, any>} options of resolveOptions, with a database: workers open none of their own
  * @param {object} environment
  * @param {import('pino').Logger} environment.log
+ * @param {() => import('./mirror-metrics.js').MirrorReport} [environment.mirror] of an edge: how it goes
  * @param {string} [environment.entry] what a worker runs
  * @param {Partial<typeof restartDefaults>} [environment.restart]
  */
-export async function runWorkers (options, { log, entry = ENTRY, restart = {} }) {
-  const crew = new Crew(options, { log, entry, restart: { ...restartDefaults, ...restart } })
+export async function runWorkers (options, { log, mirror, entry = ENTRY, restart = {} }) {
+  const crew = new Crew(options, { log, mirror, entry, restart: { ...restartDefaults, ...restart } })
   try {
     await crew.open()
   } catch (error) {
@@ -61,15 +62,16 @@ class Crew {
   /** @type {{resolve: (value?: any) => void, reject: (error: Error) => void}} */
   #end = { resolve () {}, reject () {} }
 
-  constructor (options, { log, entry, restart }) {
+  constructor (options, { log, mirror, entry, restart }) {
     this.log = log
+    this.mirror = mirror
     this.entry = entry
     this.restart = restart
     this.wanted = options.workers
     this.options = options
     // an ops port of their own behind the one of this process: loopback, the same for all
     this.share = { ...options, workers: 1, memory: Math.floor(options.memory / options.workers), ...(options.opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }) }
-    this.sum = new Sum(() => ({ ready: this.#ready().length, restarts: this.#restarts }))
+    this.sum = new Sum(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror)
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
     this.ended = new Promise((resolve, reject) => { this.#end = { resolve, reject } })
     this.ended.catch(() => {}) // whoever waits for it hears of it; nobody has to
@@ -117,7 +119,8 @@ class Crew {
       })
       worker.on('error', error => this.log.warn({ err: error, worker: number }, 'a message to a worker was lost'))
       worker.on('message', message => {
-        if (message.type === 'hello') worker.send({ type: 'start', options: this.share, number })
+        if (message.type === 'hello') worker.send({ type: 'start', options: this.share, number, isEdge: Boolean(this.mirror) })
+        if (message.type === 'mirror') worker.send({ type: 'told', id: message.id, value: this.mirror?.() })
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
           clearTimeout(late)

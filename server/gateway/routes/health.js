@@ -1,4 +1,5 @@
-// Whether this gateway can do its work: only when the store answers. Probes cost nothing: what one was told holds for a second.
+// Whether this gateway can do its work: only when the store answers, and on an edge, which serves what it has for as long as
+// that lasts, when it is not further behind than its operator allows. Probes cost nothing: what one was told holds for a second.
 import { readFileSync } from 'node:fs'
 import { sendJson } from '../json.js'
 
@@ -14,12 +15,16 @@ const known = new WeakMap()
  * @param {any} ctx @param {any} asked
  * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
  */
-export async function health ({ store, signal }, asked, req, res) {
-  const state = await look(store)
+export async function health ({ store, mirror, signal }, asked, req, res) {
+  const [state, mirrored] = await Promise.all([look(store), mirror?.()])
   // whoever sends work here should stop before the end comes
-  const status = signal.aborted ? 'stopping' : state.couchdb ? 'ok' : 'unavailable'
-  sendJson(req, res, { status, version, ...state }, { status: status === 'ok' ? 200 : 503, cacheControl: 'no-store' })
+  const status = signal.aborted ? 'stopping' : !state.couchdb ? 'unavailable' : mirrored?.behind ? 'behind' : 'ok'
+  const shown = mirrored && { mirror: brief(mirrored) }
+  sendJson(req, res, { status, version, ...state, ...shown }, { status: status === 'ok' ? 200 : 503, cacheControl: 'no-store' })
 }
+
+/** @param {import('../mirror-metrics.js').MirrorReport} report */
+const brief = ({ from, state, lag, pending, upToDate, error }) => ({ from, state, lag, pending, upToDate, ...(error && { error }) })
 
 function look (store) {
   const last = known.get(store)

@@ -1,0 +1,136 @@
+// tilecouch edge
+import { Option } from 'commander'
+import { bytes, count, duration, plural } from '../loader/cli/output.js'
+import { ProgressLine } from '../loader/cli/progress.js'
+import { edgeOptions } from './edge/options.js'
+import { loadOptions } from './gateway/config.js'
+import { addressLines, flagsIn, flagsOf, otherLines, untilStopped } from './serve-command.js'
+
+const FLAGS = edgeOptions.filter(({ name }) => name !== 'from') // it is the argument
+
+/** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
+export function addEdgeCommand (program, run) {
+  const command = program.command('edge')
+    .description('a mirror of a store that follows it, and a gateway on top: serves on when the store is away, and catches up when it is back')
+    .argument('[from]', edgeOptions[0].text)
+  for (const option of flagsOf(FLAGS)) command.addOption(option)
+  command
+    .addOption(new Option('--db <env|url>', 'as --store').hideHelp())
+    .addHelpText('after', '\nEvery option is also a variable (TILECOUCH_MAX_LAG, TILECOUCH_FROM) and a key of the file (maxLag, from): see docs/mirrors.md and docs/gateway.md.' +
+      '\nThe name and password at the origin are in FROM, or in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD; those of the store in --store, or in COUCHDB_USER and COUCHDB_PASSWORD.' +
+      '\nUpstreams are left to the origin: what an edge fetched and stored itself would conflict with what the origin stores later (tilecouch resolve).' +
+      '\n\nExamples:\n  tilecouch edge http://maps.example.org:5984/tiles --area 13.0,52.3,13.8,52.7 --zoom 0-14' +
+      '\n  tilecouch edge https://maps.example.org/db --layer osm --current --port 8080 --memory 1GB --workers 2' +
+      '\n  tilecouch edge http://origin:5984/tiles --store http://localhost:5984/tiles --max-lag 1h')
+    .action(run(edgeCommand))
+}
+
+async function edgeCommand ({ output, signal }, given, from) {
+  const flags = flagsIn({ ...given, from, store: given.store ?? given.db }, edgeOptions)
+  const { options, warnings } = await loadOptions({ flags, table: edgeOptions })
+  // on a terminal the same is said in words
+  if (output.isTerminal && !output.json && options.logLevel === 'info') options.logLevel = 'error'
+  const { edge } = await import('./edge.js') // only this command needs it
+  const said = new Said(output)
+  const running = await edge(options, { signal, warnings, onTurn: turn => said.turn(turn), onProgress: report => said.progress(report) })
+  said.begin(running, options)
+  try {
+    await untilStopped(running, { output, signal })
+  } finally {
+    said.end()
+  }
+}
+
+/** What is mirrored, in words. @param {import('../core/mirror/selection.js').Wanted} wanted */
+export function describe ({ layers, area, zooms, current, since }) {
+  const parts = [
+    layers ? layers.join(', ') : '',
+    zooms ? `zoom ${[...new Set([zooms.min, zooms.max])].join('-')}` : '',
+    area ? `in ${area.bbox.map(degrees => +degrees.toFixed(4)).join(',')}` : '',
+    current ? 'without the past' : since ? `the past from ${since} on` : ''
+  ].filter(Boolean)
+  return parts.length ? parts.join('; ') : 'everything'
+}
+
+/** How the mirror goes: lines for people, an object a line with --json. */
+class Said {
+  #waiting = /** @type {import('./edge/keeper.js').Turn[]} */ ([]) // what came before the addresses
+  #running = /** @type {import('./edge.js').Edge | undefined} */ (undefined)
+  #line
+
+  /** @param {import('../loader/cli/output.js').Output} output */
+  constructor (output) {
+    this.output = output
+    this.#line = new FillingLine(output)
+  }
+
+  /** @param {import('./edge.js').Edge} running @param {Record<string, any>} options */
+  begin (running, options) {
+    this.#running = running
+    const { ended, close, mirror, wanted, ...value } = running
+    const report = mirror()
+    if (this.output.json) this.#event({ event: 'up', ...value, mirror: report })
+    else this.output.result(value, lines(running, options, report))
+    for (const turn of this.#waiting.splice(0)) this.turn(turn)
+  }
+
+  /** @param {import('./edge/keeper.js').Turn} turn */
+  turn (turn) {
+    if (!this.#running) return void this.#waiting.push(turn)
+    const report = this.#running.mirror()
+    if (this.output.json) return this.#event({ event: turn.state, ...(turn.error && { error: turn.error, reason: turn.reason }), mirror: report })
+    this.#line.end()
+    const text = this.#text(turn, report, this.#running)
+    if (text) this.output.note(text)
+  }
+
+  #event (object) {
+    this.output.stdout.write(JSON.stringify({ time: new Date().toISOString(), ...object }) + '\n')
+  }
+
+  /** @param {import('./edge/keeper.js').Turn} turn @param {import('./edge/keeper.js').MirrorReport} report @param {import('./edge.js').Edge} running */
+  #text ({ state, before, error, reason = '', seconds = 0, isFirst }, { from, counts, upToDate }, { store }) {
+    const name = isAbout(reason, store) ? 'The store' : 'The origin'
+    if (state === 'away') {
+      return `${error === 'UNREACHABLE' ? `${name} is away` : 'The mirror waits'}: ${reason} [${error}]. ${upToDate ? 'What is here is served on.' : 'Nothing is here yet that could be served.'}`
+    }
+    const got = counts.documents ? `: ${plural(counts.documents, 'document')} (${bytes(counts.bytes)})` : ''
+    if (isFirst) return `Up to date after ${duration(seconds)}${got}. Following the changes of ${from}.`
+    if (state === 'following') return `Up to date again${got ? `${got} so far` : ''}.`
+    return before === 'away' ? `Back after ${duration(seconds)}: reading what has changed …` : ''
+  }
+
+  progress (report) {
+    if (this.#running && report.state === 'reading') this.#line.show(report)
+  }
+
+  end () {
+    this.#line.end()
+  }
+}
+
+/** Whether an error is about an address, and not about one that only begins like it. */
+const isAbout = (reason, url) => reason.split(/[\s,]+/).some(word => word.replace(/:$/, '') === url)
+
+class FillingLine extends ProgressLine {
+  /** @param {import('./edge/keeper.js').MirrorReport} report */
+  show ({ counts, pending }) {
+    this.draw(counts.tiles, undefined, rate => [bytes(counts.bytes), `${count(Math.round(rate))}/s`, ...(pending ? [`${count(pending)} changes to look at`] : [])])
+  }
+}
+
+/** @param {import('./edge.js').Edge} running @param {Record<string, any>} options @param {import('./edge/keeper.js').MirrorReport} report */
+function lines (running, options, { upToDate }) {
+  const { from, store, embedded, wanted } = running
+  return [
+    'The edge is up.',
+    '',
+    ...addressLines(running, options),
+    '',
+    `  Origin    ${from}`,
+    `  Mirrored  ${describe(wanted)}`,
+    `  Store     ${store}${embedded ? `, embedded, data in ${options.data}` : ''}`,
+    ...(upToDate ? [] : ['  It is being filled: what has arrived is served, as-of addresses and the timeline follow when all of it is there.']),
+    ...otherLines(running, options)
+  ]
+}
