@@ -1,0 +1,93 @@
+// What a leaf says, told apart from where it stands, and the documents that are written of it. Everything here follows from
+// what is stored alone, revisions included: CouchDB and the embedded store work out revisions differently, and neither may
+// do so here, or what is put right on both sides of a replication would be two documents.
+import { hash } from 'node:crypto'
+import { TILE_ATTACHMENT, compareIds } from '../../core/index.js'
+
+/**
+ * @typedef {object} Leaf a living leaf of a tile's head or of one of its past versions
+ * @property {any} doc without bytes
+ * @property {string} id
+ * @property {string} rev
+ * @property {string} time where it stands
+ * @property {string} own the time it was loaded for: another one, when another image stood there
+ * @property {string} key which version it is, wherever it stands
+ * @property {string} content fingerprint of everything it says
+ */
+
+/** JSON that is the same for equal values: fields in the order of their names. @returns {string} */
+export function canonical (value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const fields = Object.keys(value).filter(name => value[name] !== undefined).sort()
+  return `{${fields.map(name => `${JSON.stringify(name)}:${canonical(value[name])}`).join(',')}}`
+}
+
+const md5 = text => hash('md5', text)
+
+/** The fields of a document that are not the database's. */
+export const fieldsOf = doc => Object.fromEntries(Object.entries(doc).filter(([name]) => !name.startsWith('_')))
+
+const imageOf = doc => doc._attachments?.[TILE_ATTACHMENT]
+
+/** @returns {Leaf} */
+export function leafOf (doc) {
+  const { current, time, contested, ...fields } = fieldsOf(doc)
+  const own = contested ?? time
+  const digest = imageOf(doc)?.digest ?? ''
+  return { doc, id: doc._id, rev: doc._rev, time, own, key: `${own} ${digest}`, content: md5(canonical([own, digest, fields])) }
+}
+
+const generation = rev => Number.parseInt(rev, 10)
+
+/** The order of revisions by which CouchDB chooses among living leaves. */
+export const compareRevs = (a, b) => generation(a) - generation(b) || compareIds(a, b)
+
+/**
+ * Which of two leaves comes first where one can: the later time; what belongs there before what had to move there; what was
+ * learnt later; then anything that is the same everywhere. Positive when it is a.
+ * @param {Leaf} a @param {Leaf} b
+ */
+export const compareLeaves = (a, b) =>
+  compareIds(a.time, b.time) ||
+  Number(a.own === a.time) - Number(b.own === b.time) ||
+  compareIds(a.doc.stored ?? '', b.doc.stored ?? '') ||
+  compareIds(a.key, b.key) ||
+  compareIds(a.doc.expires ?? '', b.doc.expires ?? '') ||
+  compareIds(a.content, b.content) ||
+  compareRevs(a.rev, b.rev)
+
+/** @template {Leaf} T @param {T[]} leaves @returns {T} */
+export const best = leaves => leaves.reduce((a, b) => compareLeaves(a, b) >= 0 ? a : b)
+
+/** A document below a revision, or the first of its branch. */
+function under (doc, parent, text) {
+  const [start, above] = parent ? [generation(parent) + 1, [parent.slice(parent.indexOf('-') + 1)]] : [1, []]
+  const own = md5(`${parent ?? ''} ${text}`)
+  return { ...doc, _rev: `${start}-${own}`, _revisions: { start, ids: [own, ...above] } }
+}
+
+/** @param {any} doc without revision; an attachment with its bytes and digest @param {string} [parent] */
+export function written (doc, parent) {
+  const image = imageOf(doc)
+  const text = canonical({ _id: doc._id, ...fieldsOf(doc), ...(image && { [TILE_ATTACHMENT]: [image.content_type, image.digest] }) })
+  const { digest, length, revpos, follows, stub, ...sent } = image ?? {}
+  return under({ _id: doc._id, ...fieldsOf(doc), ...(image && { _attachments: { [TILE_ATTACHMENT]: sent } }) }, parent, text)
+}
+
+/** The end of a leaf. @param {string} id @param {string} rev */
+export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, rev, 'deleted')
+
+/**
+ * A version where it is to stand in the past. One that moved there says which time it was loaded for.
+ * @param {any} doc with bytes @param {string} time
+ */
+export function pastAt (doc, time) {
+  const own = doc.contested ?? doc.time
+  const { contested, ...fields } = fieldsOf(doc)
+  const [head] = doc._id.split('@')
+  return { ...fields, _id: `${head}@${time}`, _attachments: doc._attachments, current: false, time, ...(own !== time && { contested: own }) }
+}
+
+/** A past version as the head. @param {any} doc with bytes */
+export const headOf = doc => ({ ...doc, _id: doc._id.split('@')[0], current: true })

@@ -1,0 +1,33 @@
+// Which documents have several living leaves, as the view lifecycle/conflicts tells.
+export const CONFLICTS = '_design/lifecycle/_view/conflicts'
+
+/** @typedef {{id: string, layer: string | null, revs: string[]}} Conflict revs: the leaves that CouchDB does not show */
+
+/**
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {{layers?: string[], page: number, signal?: AbortSignal}} options
+ * @returns {AsyncGenerator<Conflict[]>} pages
+ */
+export async function * conflicts (couch, { layers, page, signal }) {
+  const ranges = layers?.map(layer => ({ startkey: [layer], endkey: [layer, {}] })) ?? [{}]
+  for (const range of ranges) {
+    for (let from = /** @type {any} */ (range), last; ;) {
+      const rows = await couch.view(CONFLICTS, { ...from, limit: page }, signal)
+      const fresh = rows.filter(({ id }) => id !== last)
+      if (fresh.length) yield fresh.map(({ id, key: [layer], value }) => ({ id, layer, revs: value }))
+      if (rows.length < page) break
+      last = rows[rows.length - 1].id
+      from = { ...range, startkey: rows[rows.length - 1].key, startkey_docid: last }
+    }
+  }
+}
+
+/**
+ * How many documents of a layer have conflicts: `most` means as many or more.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {number} [most]
+ */
+export async function countConflicts (couch, layer, most = 10000) {
+  return (await couch.view(CONFLICTS, { startkey: [layer], endkey: [layer, {}], limit: most })).length
+}

@@ -1,0 +1,130 @@
+// Puts right what masters that were loaded apart have made of one another: of several living leaves of a document one stays,
+// and no version is lost. What comes of it depends on what is stored alone, so that it may run at every master, in any order.
+import { checkLayer, isTileId, parseTileId, tileId } from '../../core/index.js'
+import { peerOf } from '../mirror/peer.js'
+import { conflicts } from './find.js'
+import { Papers } from './papers.js'
+import { follow } from './live.js'
+import { Tiles } from './tiles.js'
+
+export { countConflicts } from './find.js'
+
+export const resolveDefaults = {
+  page: 500, // conflicts read at once
+  tiles: 100, // tiles looked at together, with all that is said of their past
+  batch: 200, // documents a request
+  bytes: 4 * 1024 * 1024, // of tiles a request
+  passes: 5, // over the store: while something is put right, something else may come
+  gather: 1000, // milliseconds between two looks while following
+  look: 60000, // milliseconds after which a look is taken although nothing was heard of
+  firstDelay: 250, // milliseconds before following tries again, doubled each time
+  longestDelay: 5000
+}
+
+const MOST_TOLD = 100 // documents named in a summary
+
+/**
+ * @typedef {object} Tally
+ * @property {number} conflicts documents that were found with several living leaves
+ * @property {number} ended leaves that lost, and stand elsewhere
+ * @property {number} past versions copied to the past
+ * @property {number} contested among the past: those that had to move to an earlier second, since another image has theirs
+ * @property {number} promoted past versions that became heads, since they were newer
+ * @property {number} merged layers, editions and marks that were put together
+ * @property {number} left documents left as they are: nobody of ours has written them
+ * @property {number} refused what the store did not take
+ *
+ * @typedef {Tally & {named: {id: string, what: 'left' | 'refused', reason: string}[]}} ResolveSummary
+ *
+ * @typedef {object} ResolveOptions
+ * @property {string[]} [layers] only these; else everything
+ * @property {boolean} [live] goes on until the signal
+ * @property {boolean} [dryRun] counts, and writes nothing
+ * @property {AbortSignal} [signal]
+ * @property {(tally: Tally) => void} [onProgress]
+ * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live one
+ * @property {Partial<typeof resolveDefaults>} [limits]
+ */
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {ResolveOptions} [options]
+ * @returns {Promise<ResolveSummary>}
+ */
+export async function resolve (store, { layers, live = false, dryRun = false, signal, onProgress, onState, limits } = {}) {
+  layers?.forEach(checkLayer)
+  const pass = new Pass(store, { layers, dryRun, signal, onProgress, limits: { ...resolveDefaults, ...limits } })
+  if (live) await follow(store, () => pass.run(), { signal, onState, limits: pass.limits })
+  else await pass.run()
+  return pass.summary
+}
+
+class Pass {
+  /** @type {ResolveSummary} */
+  summary = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, left: 0, refused: 0, named: [] }
+  #seen = new Set() // documents that are left or were refused: told once
+
+  /** @param {import('../store/index.js').Store} store @param {any} options */
+  constructor (store, { layers, dryRun, signal, onProgress, limits }) {
+    this.couch = store.couch
+    this.layers = layers
+    this.dryRun = dryRun
+    this.signal = signal
+    this.onProgress = onProgress
+    this.limits = limits
+    const parts = {
+      tally: this.summary, limits, dryRun, signal,
+      onLeft: (id, reason) => this.#tell('left', id, reason),
+      onRefused: (id, reason) => this.#tell('refused', id, reason)
+    }
+    const peer = peerOf(this.couch)
+    this.tiles = new Tiles(this.couch, peer, parts)
+    this.papers = new Papers(this.couch, peer, parts)
+  }
+
+  #tell (what, id, reason) {
+    if (this.#seen.has(`${what} ${id}`)) return
+    if (this.#seen.size < MOST_TOLD * 100) this.#seen.add(`${what} ${id}`)
+    this.summary[what]++
+    if (this.summary.named.length < MOST_TOLD) this.summary.named.push({ id, what, reason })
+  }
+
+  /** Until there is nothing left that can be put right. */
+  async run () {
+    for (let turn = 0; turn < this.limits.passes; turn++) {
+      const before = this.#done
+      await this.#once()
+      if (this.dryRun || this.#done === before) return
+    }
+  }
+
+  get #done () {
+    const { ended, past, promoted, merged } = this.summary
+    return ended + past + promoted + merged
+  }
+
+  async #once () {
+    const { layers, limits, signal } = this
+    for await (const page of conflicts(this.couch, { layers, page: limits.page, signal })) {
+      this.summary.conflicts += page.length
+      const tiles = new Set()
+      const papers = []
+      for (const { id } of page) {
+        if (isTileId(id)) tiles.add(headOf(id))
+        else if (Papers.has(id)) papers.push(id)
+        else if (!id.startsWith('_design/')) this.#tell('left', id, 'it is no document of a tile store')
+      }
+      await this.papers.resolve(papers)
+      const ids = [...tiles]
+      for (let at = 0; at < ids.length; at += limits.tiles) {
+        await this.tiles.resolve(ids.slice(at, at + limits.tiles))
+        this.onProgress?.(this.summary)
+      }
+    }
+  }
+}
+
+function headOf (id) {
+  const { layer, z, x, y } = parseTileId(id)
+  return tileId(layer, z, x, y)
+}

@@ -1,0 +1,109 @@
+// Layers, editions and the mark of a store: small documents of which one is made of all.
+import { STORE_ID, compareIds } from '../../core/index.js'
+import { union } from '../store/stats.js'
+import { readLeaves } from './leaves.js'
+import { canonical, compareRevs, fieldsOf, tombstone, written } from './content.js'
+
+const least = (a, b) => a === undefined ? b : b === undefined ? a : Math.min(a, b)
+const most = (a, b) => a === undefined ? b : b === undefined ? a : Math.max(a, b)
+
+/** By the document that CouchDB shows. */
+const shown = (a, b) => compareRevs(b._rev, a._rev)
+const fewest = (a, b) => compareIds(a ?? '~', b ?? '~')
+
+/** @type {Record<string, {order: (a: any, b: any) => number, merge: (first: any, others: any[]) => any}>} */
+const kinds = {
+  // as far as any of them reaches; what only one says stays said
+  layer: {
+    order: shown,
+    merge: (first, others) => others.reduce((doc, other) => Object.fromEntries(Object.entries({
+      ...other,
+      ...doc,
+      bounds: union(doc.bounds, other.bounds) ?? undefined,
+      minzoom: least(doc.minzoom, other.minzoom),
+      maxzoom: most(doc.maxzoom, other.maxzoom)
+    }).filter(([, value]) => value !== undefined)), first)
+  },
+  // the load that got further; a title is what a person wrote
+  edition: {
+    order: (a, b) => Number(Boolean(b.finished)) - Number(Boolean(a.finished)) || Number(Boolean(b.complete)) - Number(Boolean(a.complete)) ||
+      (b.tiles ?? 0) - (a.tiles ?? 0) || compareIds(b.finished ?? '', a.finished ?? '') || compareIds(canonical(fieldsOf(b)), canonical(fieldsOf(a))) || shown(a, b),
+    merge (first, others) {
+      const title = [first, ...others].find(doc => doc.title)?.title
+      return title === undefined ? first : { ...first, title }
+    }
+  },
+  // the store that was there first
+  store: {
+    order: (a, b) => fewest(a.created, b.created) || fewest(a.uuid, b.uuid) || shown(a, b),
+    merge (first, others) {
+      const [published] = [first, ...others].map(doc => doc.published).filter(Boolean).sort()
+      return { ...first, schema: others.reduce((schema, other) => most(schema, other.schema), first.schema), ...(published && { published }) }
+    }
+  }
+}
+
+const kindOf = id => id === STORE_ID ? 'store' : /^(layer|edition):/.exec(id)?.[1]
+
+/**
+ * @param {any[]} leaves living ones, two or more, of one document
+ * @returns {{write?: any, ends: any[]} | undefined} nothing when somebody else's are among them
+ */
+export function planPaper (leaves) {
+  const [{ _id: id }] = leaves
+  const kind = /** @type {string} */ (kindOf(id))
+  if (leaves.some(doc => doc.type !== kind || doc._attachments)) return undefined
+  const [first, ...others] = [...leaves].sort(kinds[kind].order)
+  const fields = kinds[kind].merge(fieldsOf(first), others.map(fieldsOf))
+  return {
+    ...(canonical(fields) !== canonical(fieldsOf(first)) && { write: written({ _id: id, ...fields }, first._rev) }),
+    ends: others.map(({ _rev }) => tombstone(id, _rev))
+  }
+}
+
+export class Papers {
+  /**
+   * @param {import('../store/couch.js').Couch} couch
+   * @param {import('../../core/mirror/peer.js').Peer} peer
+   * @param {import('./tiles.js').Parts} parts
+   */
+  constructor (couch, peer, { tally, dryRun, signal, onLeft, onRefused }) {
+    this.couch = couch
+    this.peer = peer
+    this.tally = tally
+    this.dryRun = dryRun
+    this.signal = signal
+    this.onLeft = onLeft
+    this.onRefused = onRefused
+  }
+
+  /** Whether a document is one of these. @param {string} id */
+  static has (id) {
+    return kindOf(id) !== undefined
+  }
+
+  /** @param {string[]} ids */
+  async resolve (ids) {
+    const leaves = await readLeaves(this.couch, ids, this.signal)
+    for (const id of ids) {
+      const living = leaves.get(id)?.living ?? []
+      if (living.length < 2) continue
+      const plan = planPaper(living)
+      if (!plan) this.onLeft(id, 'not all of its leaves are of a tile store')
+      else if (this.dryRun || await this.#write(plan)) {
+        this.tally.merged++
+        this.tally.ended += plan.ends.length
+      }
+    }
+  }
+
+  /** What is put together stands before its parts go. @param {{write?: any, ends: any[]}} plan */
+  async #write ({ write, ends }) {
+    for (const docs of write ? [[write], ends] : [ends]) {
+      const refused = await this.peer.write(docs, this.signal)
+      for (const { id, error, reason } of refused) this.onRefused(id, reason || error)
+      if (refused.length) return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,140 @@
+// Puts tiles right. What destroys nothing is written first: copies in the past. Only what is seen to stand there is then
+// ended at its old place. So a run that is killed has lost nothing, and another one finishes what it began.
+import { pastRange } from '../../core/index.js'
+import { batchesOf } from '../store/batches.js'
+import { checkDocument } from '../verify/store/document.js'
+import { compareRevs, headOf, leafOf, pastAt, tombstone, written } from './content.js'
+import { readLeaves } from './leaves.js'
+import { planTile } from './plan.js'
+
+/**
+ * @typedef {import('./content.js').Leaf} Leaf
+ * @typedef {import('./plan.js').Copy} Copy
+ *
+ * @typedef {object} Parts
+ * @property {import('./index.js').Tally} tally
+ * @property {typeof import('./index.js').resolveDefaults} limits
+ * @property {boolean} [dryRun]
+ * @property {AbortSignal} [signal]
+ * @property {(id: string, reason: string) => void} onLeft
+ * @property {(id: string, reason: string) => void} onRefused
+ */
+
+export class Tiles {
+  #standing = /** @type {Set<Copy>} */ (new Set())
+
+  /**
+   * @param {import('../store/couch.js').Couch} couch
+   * @param {import('../../core/mirror/peer.js').Peer} peer the same database, as replication speaks with it
+   * @param {Parts} parts
+   */
+  constructor (couch, peer, { tally, limits, dryRun, signal, onLeft, onRefused }) {
+    this.couch = couch
+    this.peer = peer
+    this.tally = tally
+    this.limits = limits
+    this.dryRun = dryRun
+    this.signal = signal
+    this.onLeft = onLeft
+    this.onRefused = onRefused
+  }
+
+  /** @param {string[]} ids of heads */
+  async resolve (ids) {
+    const plans = (await this.#read(ids)).map(state => this.#plan(state)).filter(plan => plan !== undefined)
+    this.#standing = new Set()
+    const [copies, ends] = [plans.flatMap(plan => plan.copies), plans.flatMap(plan => plan.ends)]
+    const promotes = plans.flatMap(({ promote }) => promote ? [promote] : [])
+    if (this.dryRun) return this.#count(copies, promotes.length, ends.length)
+    await this.#copy(copies)
+    const safe = ({ needs }) => !needs || this.#standing.has(needs)
+    const promoted = await this.#write(promotes.filter(safe), ({ over }, doc) => written(headOf(doc), over))
+    const ended = await this.#send(ends.filter(safe).map(({ leaf: { id, rev } }) => tombstone(id, rev)))
+    this.#count([...this.#standing], promoted, ended)
+  }
+
+  #count (copies, promoted, ended) {
+    this.tally.past += copies.filter(({ contested }) => !contested).length
+    this.tally.contested += copies.filter(({ contested }) => contested).length
+    this.tally.promoted += promoted
+    this.tally.ended += ended
+  }
+
+  /** @param {{id: string, heads: any[], pasts: any[]}} state @returns {import('./plan.js').Plan | undefined} */
+  #plan ({ id, heads, pasts }) {
+    for (const doc of [...heads, ...pasts]) {
+      const { problems: [problem] } = checkDocument(doc)
+      if (problem) return void this.onLeft(doc._id, `it is no valid tile: ${problem.filter(Boolean).join(', ')}`)
+    }
+    try {
+      return planTile(heads.map(leafOf), pasts.map(leafOf))
+    } catch (error) {
+      if (error.code !== 'BAD_TIME') throw error
+      this.onLeft(id, 'there is no second left before its first version')
+    }
+  }
+
+  /** Living leaves of tiles, without bytes. */
+  async #read (ids) {
+    const heads = await readLeaves(this.couch, ids, this.signal)
+    const ranges = await this.couch.queries('_all_docs', ids.map(id => ({ ...pastRange(id), include_docs: true, conflicts: true })), this.signal)
+    const pasts = await readLeaves(this.couch, ranges.flat().filter(({ doc }) => doc?._conflicts).map(({ id }) => id), this.signal)
+    return ids.map((id, at) => ({
+      id,
+      heads: heads.get(id)?.living ?? [],
+      pasts: ranges[at].filter(({ doc }) => doc).flatMap(({ id: past, doc }) => doc._conflicts ? pasts.get(past)?.living ?? [] : [doc])
+    }))
+  }
+
+  /** @param {Copy[]} copies */
+  async #copy (copies) {
+    await this.#write(copies.map(copy => ({ copy, leaf: copy.from })), ({ copy }, doc) => written(pastAt(doc, copy.time)))
+    const missing = await this.#look(copies)
+    if (!missing.length) return
+    // the very same was there once and was ended: it goes on below that
+    await this.#write(missing.map(({ copy, end }) => ({ copy, end, leaf: copy.from })), ({ copy, end }, doc) => written(pastAt(doc, copy.time), end))
+    await this.#look(missing.map(({ copy }) => copy))
+  }
+
+  /** Notes which copies stand. @param {Copy[]} copies @returns {Promise<{copy: Copy, end: string}[]>} those that were ended there before */
+  async #look (copies) {
+    const placeOf = ({ from, time }) => `${from.id.split('@')[0]}@${time}`
+    const leaves = await readLeaves(this.couch, [...new Set(copies.map(placeOf))], this.signal)
+    const missing = []
+    for (const copy of copies) {
+      const { living, ended } = leaves.get(placeOf(copy)) ?? { living: [], ended: [] }
+      if (living.some(doc => leafOf(doc).key === copy.from.key)) this.#standing.add(copy)
+      else if (ended.length) missing.push({ copy, end: ended.map(({ _rev }) => _rev).sort(compareRevs)[ended.length - 1] })
+    }
+    return missing
+  }
+
+  /**
+   * Writes what is made of leaves, with their bytes, so many at once.
+   * @template {{leaf: Leaf}} T
+   * @param {T[]} items
+   * @param {(item: T, doc: any) => any} make of the leaf's document
+   * @returns {Promise<number>} how many were taken
+   */
+  async #write (items, make) {
+    const { batch: most, bytes } = this.limits
+    let taken = 0
+    for await (const lot of batchesOf(items, { most, bytes, sizeOf: ({ leaf }) => leaf.doc._attachments?.tile?.length ?? 0 })) {
+      const asked = [...new Map(lot.map(({ leaf: { id, rev } }) => [`${id} ${rev}`, { id, rev }])).values()]
+      const { docs } = await this.peer.fetch(asked, { signal: this.signal })
+      const found = new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
+      // a leaf that somebody went on with meanwhile is another tile to look at
+      const there = lot.filter(({ leaf: { id, rev } }) => found.has(`${id} ${rev}`))
+      taken += await this.#send(there.map(item => make(item, found.get(`${item.leaf.id} ${item.leaf.rev}`))))
+    }
+    return taken
+  }
+
+  /** @param {any[]} docs @returns {Promise<number>} how many were taken */
+  async #send (docs) {
+    if (!docs.length) return 0
+    const refused = await this.peer.write(docs, this.signal)
+    for (const { id, error, reason } of refused) this.onRefused(id, reason || error)
+    return docs.length - refused.length
+  }
+}
