@@ -7,7 +7,9 @@ import { addDiffCommand } from './diff.js'
 import { addExportCommand } from './export.js'
 import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
+import { addMirrorCommand } from './mirror.js'
 import { addReadCommands } from './read.js'
+import { addResolveCommand } from './resolve.js'
 import { addSeedCommand } from './seed.js'
 import { addVerifyCommand } from './verify.js'
 import { Output } from './output.js'
@@ -67,7 +69,9 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   addExportCommand(program, run)
   addDiffCommand(program, run)
   addVerifyCommand(program, run)
+  addMirrorCommand(program, run)
   addReadCommands(program, run)
+  addResolveCommand(program, run)
   addDeployCommands(program, run)
   extend?.(program, run)
   for (const command of program.commands) addCommonOptions(command)
@@ -92,7 +96,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
 function addCommonOptions (command) {
   const has = long => command.options.some(option => option.long === long)
   if (!has('--json')) command.option('--json', 'print one JSON object, for programs')
-  if (command.name() !== 'build' && !has('--db')) {
+  if (!['build', 'mirror'].includes(command.name()) && !has('--db')) {
     command.addOption(new Option('--db <env|url>', 'database: an environment of .couchapprc, a URL, or a name on this machine (default: the environment "default", else COUCHDB_URL, else the embedded store)'))
     command.addOption(new Option('--data <folder>', 'where the embedded store keeps its data').default('./data'))
   }

@@ -9,9 +9,10 @@ export class ProgressLine {
   #started = performance.now()
   #shown = 0
 
-  /** @param {import('./output.js').Output} output */
-  constructor (output) {
+  /** @param {import('./output.js').Output} output @param {string} [counted] what is counted */
+  constructor (output, counted = 'tiles') {
     this.output = output
+    this.counted = counted
     this.#shown = output.isTerminal ? 0 : this.#started
   }
 
@@ -48,10 +49,10 @@ export class ProgressLine {
   }
 
   #begin (tiles, total) {
-    if (!total) return [`${count(tiles)} tiles`]
+    if (!total) return [`${count(tiles)} ${this.counted}`]
     const done = Math.min(1, tiles / total)
     const filled = Math.round(done * BAR)
-    return [`[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${Math.floor(done * 100)}%`, `${count(tiles)}/${count(total)} tiles`]
+    return [`[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${Math.floor(done * 100)}%`, `${count(tiles)}/${count(total)} ${this.counted}`]
   }
 
   end () {

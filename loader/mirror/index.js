@@ -26,6 +26,7 @@ const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.
  * @property {(status: MirrorStatus) => void} [onProgress]
  * @property {(status: MirrorStatus) => void} [onState] told when it is reading, following or away, and of other errors
  * @property {(refused: import('../../core/mirror/peer.js').Refused) => void} [onRefused]
+ * @property {() => void} [onThere] when everything is there, before the design documents and indexes
  * @property {(ready: import('./ready.js').Ready) => void} [onReady] when everything is there and the mirror serves
  * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
  *
@@ -42,15 +43,15 @@ export class Mirror {
 
   /**
    * @param {string} from URL of a database, or of the /db of a gateway; opened with its own name and password, or with those of TILECOUCH_FROM_USER
-   * @param {string} to URL of a database, which need not be there yet
+   * @param {string | null} to URL of a database, which need not be there yet; null: nothing, for a dry run
    * @param {MirrorOptions} [options]
    */
   constructor (from, to, options = {}) {
     const { layers, area, zooms, current, since, live = false, dryRun, signal, onProgress, onState, onRefused, limits } = options
     this.options = options
     this.source = openSource(from, live ? { retries: LIVE_RETRIES } : {})
-    this.target = new Couch(to, live ? { retries: LIVE_RETRIES } : {})
-    this.#receiver = new Receiver(peerOf(this.target))
+    this.target = to === null ? null : new Couch(to, live ? { retries: LIVE_RETRIES } : {})
+    this.#receiver = new Receiver(this.target && peerOf(this.target))
     this.#replication = new Replication({
       source: peerOf(this.source),
       target: this.#receiver,
@@ -62,7 +63,7 @@ export class Mirror {
       onState: onState && (() => onState(this.status())),
       onRefused,
       limits,
-      about: { from: this.source.url, to: this.target.url, live, selection: { layers, bbox: area?.bbox, zooms, current, since } },
+      about: { from: this.source.url, to: this.target?.url, live, selection: { layers, bbox: area?.bbox, zooms, current, since } },
       onUpToDate: dryRun ? undefined : () => this.#makeReady()
     })
   }
@@ -80,14 +81,11 @@ export class Mirror {
   }
 
   async #open () {
-    const { dryRun, live, signal, public: isForAll, onState } = this.options
+    const { dryRun, live, signal, onState } = this.options
     const { firstDelay, longestDelay } = this.#replication.limits
     for (let attempt = 0; ; attempt++) {
       try {
-        const { isThere, validates } = await examine(this.source, this.target, { dryRun, isForAll, signal })
-        if (!dryRun) await (isThere ? adoptEmpty(this.target) : makeDatabase(this.target, signal))
-        this.#receiver.isThere = isThere || !dryRun
-        if (!validates) this.#receiver.validateWith(await readFile(VALIDATION, 'utf8'))
+        await this.#prepare()
         break
       } catch (error) {
         if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -104,10 +102,20 @@ export class Mirror {
     }
   }
 
+  async #prepare () {
+    const { dryRun, signal, public: isForAll } = this.options
+    const { source, target } = this
+    const { isThere, validates } = await examine(source, target, { dryRun, isForAll, signal })
+    this.#receiver.isThere = isThere || !dryRun
+    if (target && !dryRun) await (isThere ? adoptEmpty(target) : makeDatabase(target, signal))
+    if (!validates) this.#receiver.validateWith(await readFile(VALIDATION, 'utf8'))
+  }
+
   /** An edge serves at once. */
   async #makeReady () {
-    const { signal, public: isForAll, onReady } = this.options
-    this.#ready = await makeReady(this.source, this.target, { isForAll, signal })
+    const { signal, public: isForAll, onThere, onReady } = this.options
+    onThere?.()
+    this.#ready = await makeReady(this.source, /** @type {Couch} */ (this.target), { isForAll, signal })
     onReady?.(this.#ready)
   }
 }
@@ -115,5 +123,5 @@ export class Mirror {
 /** A server that is not up, or has trouble: an address that is wrong in any other way stays so. */
 const isPassing = ({ code, details }) => code === 'UNREACHABLE' || (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))
 
-/** @param {string} from @param {string} to @param {MirrorOptions} [options] */
+/** @param {string} from @param {string | null} to @param {MirrorOptions} [options] */
 export const mirror = (from, to, options) => new Mirror(from, to, options).run()

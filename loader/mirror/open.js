@@ -23,12 +23,12 @@ export function openSource (url, options) {
 }
 
 /**
- * @param {Couch} source @param {Couch} target
+ * @param {Couch} source @param {Couch | null} target
  * @param {{dryRun?: boolean, isForAll?: boolean, signal?: AbortSignal}} options isForAll: that everybody reads the mirror is wanted
  * @returns {Promise<{isThere: boolean, validates: boolean}>} of the target: whether its database is there; whether it looks at documents by itself
  */
 export async function examine (source, target, { dryRun = false, isForAll = false, signal }) {
-  const isThere = await isWritable(target, signal)
+  const isThere = target !== null && await isWritable(target, signal)
   const validates = isThere && await recogniseTarget(target)
   await recogniseSource(source, signal)
   if (!isThere) return { isThere, validates }

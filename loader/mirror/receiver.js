@@ -16,16 +16,17 @@ export class Receiver {
   /** Documents that it lacked, by what they are. @type {Record<string, number>} */
   lacked = {}
 
-  /** @param {Peer} peer */
+  /** @param {Peer | null} peer null: there is nothing, and nothing is written */
   constructor (peer) {
-    this.peer = peer
-    this.name = peer.name
-    this.info = () => this.isThere ? peer.info() : Promise.resolve({})
-    this.changes = peer.changes.bind(peer)
-    this.fetch = peer.fetch.bind(peer)
-    this.getLocal = id => this.isThere ? peer.getLocal(id) : Promise.resolve(undefined)
-    this.updateLocal = peer.updateLocal.bind(peer)
+    this.peer = /** @type {Peer} */ (peer)
+    this.name = peer?.name ?? 'nothing'
   }
+
+  info () { return this.isThere ? this.peer.info() : Promise.resolve({}) }
+  getLocal (id) { return this.isThere ? this.peer.getLocal(id) : Promise.resolve(undefined) }
+  updateLocal (id, change) { return this.peer.updateLocal(id, change) }
+  changes (options) { return this.peer.changes(options) }
+  fetch (asked, options) { return this.peer.fetch(asked, options) }
 
   /** @param {string} source of a validation function, one of ours */
   validateWith (source) {

@@ -1,0 +1,137 @@
+// What `tilecouch mirror` says: how far it is, how it goes, what became of it.
+import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { ProgressLine } from './progress.js'
+
+const SHOWN = 20 // documents that were refused
+const KINDS = { layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', others: 'other document' }
+
+/** @typedef {import('../mirror/index.js').MirrorStatus} Status */
+
+export class MirrorProgress extends ProgressLine {
+  #started = performance.now()
+  quiet = false // single changes are not worth a line
+
+  /** @param {import('./output.js').Output} output */
+  constructor (output) {
+    super(output, 'changes')
+  }
+
+  /** @param {Status} status */
+  show ({ changes, pending, tiles, bytes: size, missing, refused, ready }) {
+    if (this.quiet || ready) return
+    const seconds = (performance.now() - this.#started) / 1000
+    this.draw(changes, pending === undefined ? undefined : changes + pending, () => [
+      plural(tiles, 'tile'), `${count(Math.round(tiles / seconds))}/s`, bytes(size), ...(missing ? [] : ['nothing missing']), ...(refused ? [`${count(refused)} refused`] : [])
+    ])
+  }
+}
+
+export class MirrorReport {
+  #started = performance.now()
+  #refused = /** @type {import('../../core/mirror/peer.js').Refused[]} */ ([])
+  #before = ''
+  #wasThere = false
+
+  /** @param {import('./output.js').Output} output @param {{from: string, to: string, live: boolean, dryRun: boolean, progress: MirrorProgress}} what */
+  constructor (output, { from, to, live, dryRun, progress }) {
+    this.output = output
+    this.title = `${from} -> ${to}`
+    this.from = from
+    this.to = to
+    this.live = live
+    this.dryRun = dryRun
+    this.progress = progress
+  }
+
+  /** @param {import('../../core/mirror/peer.js').Refused} refused */
+  refuse (refused) {
+    if (this.#refused.length < SHOWN) this.#refused.push(refused)
+  }
+
+  /** How a live one goes. @param {Status} status */
+  state (status) {
+    const { output, progress } = this
+    const { state, error, reason } = status
+    const before = this.#before
+    this.#before = state
+    progress.quiet = state === 'following'
+    progress.end()
+    if (output.json) this.#event(state, status)
+    else if (state === 'away') output.note(`Away: ${reason} [${error}]. It is tried again until it is back.`)
+    else if (state === 'following') output.note(this.#wasThere ? `${before === 'away' ? 'Back, and up' : 'Up'} to date again: following the changes.` : this.#described(status, 'up to date, following the changes').join('\n'))
+    else if (before === 'away') output.note('Back: reading what has changed …')
+    if (state === 'following') this.#wasThere = true
+  }
+
+  /** Before the indexes are built, which may take a while. */
+  there () {
+    this.progress.end()
+    this.output.note('Everything is there. Deploying the design documents and building their indexes …')
+  }
+
+  /** @param {Status} status @param {'' | 'stopped' | 'given up'} [how] */
+  end (status, how = '') {
+    const { output, progress, live, dryRun, from, to } = this
+    progress.end()
+    if (live && output.json) return this.#event(how || 'stopped', status)
+    output.result({ from, to, dryRun, ...this.#value(status), seconds: secondsSince(this.#started), failures: this.#refused }, this.#described(status, how))
+    if (how && !dryRun) output.note(status.upToDate === undefined ? 'Run it again, and it goes on where it was.' : 'Everything was there. Run it again, and it goes on with what changes meanwhile.')
+  }
+
+  #event (event, status) {
+    const { from, to } = this
+    this.output.stdout.write(JSON.stringify({ event, from, to, time: new Date().toISOString(), ...this.#value(status), seconds: secondsSince(this.#started), failures: this.#refused }) + '\n')
+  }
+
+  #value ({ upToDate, ...status }) {
+    return { ...status, ...(upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }) }
+  }
+
+  #described (status, how) {
+    const seconds = secondsSince(this.#started)
+    const { changes, docs, tiles, deleted, bytes: size, missing, absent, ready } = status
+    const title = `${this.title}${how && ` (${how})`}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`
+    if (this.dryRun) return [title, ...this.#forecast(status), 'Nothing was changed.']
+    return [
+      title,
+      `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them (${bytes(size)}, ${count(Math.round(tiles / seconds))}/s), ${plural(deleted, 'deletion')}`,
+      ...(absent ? [`  ${count(absent)} of them ${absent === 1 ? 'is' : 'are'} not at the source any more`] : []),
+      ...this.#refusals(status),
+      ...(ready ? this.#readiness(ready) : []),
+      ...(status.since === undefined ? [] : [`  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`])
+    ]
+  }
+
+  #forecast ({ missing, lacked = {} }) {
+    const kinds = Object.entries(KINDS).filter(([kind]) => lacked[kind]).map(([kind, noun]) => plural(lacked[kind], noun))
+    return [missing ? `  Would carry ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing']
+  }
+
+  #refusals ({ refused }) {
+    if (!refused) return []
+    return [
+      `  ${plural(refused, 'revision')} refused:`,
+      ...this.#refused.map(({ id, error, reason }) => `    ${id}  ${reason ?? error}`),
+      ...(refused > this.#refused.length ? [`    … and ${count(refused - this.#refused.length)} more`] : [])
+    ]
+  }
+
+  /** @param {import('../mirror/ready.js').Ready} ready */
+  #readiness ({ designs, skipped, door }) {
+    const brought = designs.filter(({ action }) => ['new', 'changed', 'carried'].includes(action)).length
+    const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id)
+    return [
+      ...(skipped ? [`  Design documents were left as they are: ${skipped}. An admin deploys them with: tilecouch push ${this.to}`] : []),
+      ...(different.length ? [`  ${different.join(', ')} ${different.length === 1 ? 'is' : 'are'} not what this tilecouch deploys, and left so. To change that: tilecouch push ${this.to}`] : []),
+      ...(brought ? [`  ${plural(brought, 'design document')} deployed, indexes built`] : []),
+      ...(door === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
+      ...(door === 'closed'
+        ? ['  Only admins read the mirror, since not everybody may read what is mirrored. To let members in, name them in its _security:',
+            `    PUT ${this.to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
+        : [])
+    ]
+  }
+}
+
+/** The number of a sequence, which says more than all its letters. */
+const position = seq => count(Number.parseInt(String(seq), 10) || 0)
