@@ -1,15 +1,18 @@
 // Takes revisions across: asks which the target lacks, reads those in batches, writes them. Every step may be repeated.
 import { TilecouchError } from '../errors.js'
 import { isTileId } from '../ids.js'
+import { pause } from './pause.js'
 import { Slots } from './slots.js'
 
 const FIRST = 20 // documents of the first batch, before anything is known of their size
 const FINAL = new Set(['forbidden', 'unauthorized', 'doc_validation', 'bad_request', 'illegal_docid']) // what will be refused again
-const WEIGHT = 0.2 // of the newest batch in what a document is expected to measure
+const SPOILT = new Set([400, 412, 413]) // statuses of a request that one document makes fail
+const WEIGHT = 0.2 // of the newest batch in what a document is expected to measure, when it measures less
 
 export class Carrier {
   #slots
   #size = 0 // bytes a document is expected to measure
+  #pace = 1 // part of batchBytes that a slow line gets across in time
 
   /**
    * @param {object} parts
@@ -36,20 +39,28 @@ export class Carrier {
   async carry (rows, signal) {
     const asked = await this.#missing(rows, signal)
     if (this.dryRun || !asked.length) return this.onProgress?.()
-    const under = []
-    for (let at = 0; at < asked.length;) {
+    const under = new Set()
+    let failure
+    for (let at = 0; at < asked.length && !failure;) {
+      const release = await this.#slots.take()
+      // cut when its turn has come: by then more is known of the size of a document
       const batch = asked.slice(at, at + this.#batchSize())
       at += batch.length
-      under.push(this.#slots.run(() => this.#move(batch, signal)))
-      if (at === batch.length && !this.#size) await under[0] // the first tells how many fit
+      const moving = this.#move(batch, signal).catch(error => { failure ??= error }).finally(() => {
+        release()
+        under.delete(moving)
+      })
+      under.add(moving)
+      if (!this.#size) await moving // the first tells how many fit
     }
-    const failed = (await Promise.allSettled(under)).find(({ status }) => status === 'rejected')
-    if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
+    await Promise.all(under)
+    if (failure) throw failure
   }
 
   #batchSize () {
-    if (!this.#size) return Math.min(FIRST, this.limits.batch)
-    return Math.max(1, Math.min(this.limits.batch, Math.round(this.limits.batchBytes / this.#size)))
+    const { batch, batchBytes } = this.limits
+    if (!this.#size) return Math.min(FIRST, batch)
+    return Math.max(1, Math.min(batch, Math.round(batchBytes * this.#pace / this.#size)))
   }
 
   /** @returns {Promise<import('./peer.js').Asked[]>} */
@@ -66,66 +77,111 @@ export class Carrier {
   /** @param {import('./peer.js').Asked[]} batch @param {AbortSignal} signal */
   async #move (batch, signal) {
     if (signal.aborted) throw new TilecouchError('ABORTED')
+    const began = performance.now()
     const read = await this.#read(batch, signal)
-    if (!read) return this.#halve(batch, signal)
-    const { docs, bytes } = read
-    if (docs.length) this.#size = this.#size ? this.#size + WEIGHT * (bytes / docs.length - this.#size) : bytes / docs.length
-    this.tally.absent += Math.max(0, batch.length - docs.length)
-    const refused = await this.#write(docs, batch, signal)
+    if (!read) return this.#halve(batch, half => this.#move(half, signal))
+    const { docs, absent } = read
+    const refused = await this.#write(docs, signal)
+    this.#measure(docs.length, read.bytes, performance.now() - began)
     for (const one of refused) this.#refuse(one)
-    const kept = docs.length - refused.length
-    this.tally.docs += kept
-    this.tally.bytes += bytes
-    this.tally.deleted += docs.filter(({ _deleted: gone }) => gone).length
-    this.tally.tiles += docs.filter(({ _id: id }) => isTileId(id)).length
+    const not = new Set(refused.map(({ id, rev }) => `${id} ${rev}`))
+    const kept = docs.filter(({ _id: id, _rev: rev }) => !not.has(`${id} ${rev}`))
+    this.tally.absent += absent
+    this.tally.docs += kept.length
+    this.tally.deleted += kept.filter(({ _deleted: gone }) => gone).length
+    this.tally.tiles += kept.filter(({ _id: id }) => isTileId(id)).length
     this.onProgress?.()
   }
 
-  /** Nothing when the answer would be too large. */
-  async #read (batch, signal) {
-    try {
-      const { docs, bytes } = await this.source.fetch(batch, { signal, most: this.limits.mostBytes })
-      const once = new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
-      return { docs: [...once.values()], bytes }
-    } catch (error) {
-      if (error.code !== 'ANSWER_TOO_LARGE') throw error
-      if (batch.length === 1) {
-        this.#refuse({ id: batch[0].id, rev: batch[0].rev, error: 'too_large', reason: error.message })
-        return { docs: [], bytes: 0 }
-      }
-      return undefined
-    }
+  #measure (count, bytes, took) {
+    if (!count) return
+    const size = bytes / count
+    // larger ones are believed at once: a batch of them is what fills the memory
+    this.#size = Math.max(size, this.#size + WEIGHT * (size - this.#size))
+    if (took > this.limits.batchTime) this.#slower(this.limits.batchTime / took)
+    else this.#pace = Math.min(1, this.#pace * 2)
   }
 
-  async #halve (batch, signal) {
-    const half = batch.length >> 1
-    await this.#move(batch.slice(0, half), signal)
-    await this.#move(batch.slice(half), signal)
+  #slower (factor) {
+    this.#pace = Math.max(0.01, this.#pace * factor)
+  }
+
+  /** In order: each half may be divided again. */
+  async #halve (items, task) {
+    const half = items.length >> 1
+    return [await task(items.slice(0, half)), await task(items.slice(half))]
+  }
+
+  /** Nothing when it has to be divided. */
+  async #read (batch, signal) {
+    const { tries, retryDelay, mostBytes, mostDocument } = this.limits
+    const docs = new Map()
+    let bytes = 0
+    let left = batch
+    for (let attempt = 1; left.length; attempt++) {
+      let answer
+      try {
+        answer = await this.source.fetch(left, { signal, most: left.length > 1 ? mostBytes : mostDocument })
+      } catch (error) {
+        if (this.#isTooMuch(error, batch)) return undefined
+        if (error.code !== 'ANSWER_TOO_LARGE') throw error
+        if (batch.length > 1) return undefined
+        this.#refuse({ id: batch[0].id, rev: batch[0].rev, error: 'too_large', reason: error.message })
+        return { docs: [], bytes: 0, absent: 0 }
+      }
+      bytes += answer.bytes
+      this.tally.bytes += answer.bytes
+      for (const doc of answer.docs) docs.set(`${doc._id} ${doc._rev}`, doc)
+      left = missingIn(left, answer.docs)
+      // a shard that was away for a moment: nothing may be passed over for that. What is not found is looked for once more
+      const trouble = answer.failed?.find(({ error }) => error !== 'not_found')
+      if (!left.length || (!trouble && attempt > 1)) break
+      if (attempt >= tries) throw new TilecouchError('COUCHDB_ERROR', { url: this.source.name, status: 500, reason: `${left[0].id}: ${trouble?.reason ?? trouble?.error ?? 'missing'}` })
+      await pause(retryDelay * 2 ** (attempt - 1), signal)
+    }
+    // in the order of ids, which is that of the target's tree
+    return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, absent: left.length }
+  }
+
+  /** A line too slow for as much at once. */
+  #isTooMuch (error, batch) {
+    if (!error.details?.silent) return false
+    this.#slower(0.5)
+    return batch.length > 1
   }
 
   /** @returns {Promise<import('./peer.js').Refused[]>} */
-  async #write (docs, batch, signal) {
-    if (!docs.length) return []
-    try {
-      const failed = await this.target.write(docs, signal)
-      const passing = failed.find(({ error }) => !FINAL.has(error))
-      if (passing) throw new TilecouchError('COUCHDB_ERROR', { url: this.target.name, status: 500, reason: `${passing.id}: ${passing.reason ?? passing.error}` })
-      return failed
-    } catch (error) {
-      const { status } = error.details ?? {}
-      if (![400, 412, 413].includes(status)) throw error
-      // one of them spoils the request for all
-      if (docs.length > 1) return (await each(docs, doc => this.#write([doc], batch, signal))).flat()
-      const [{ _id: id, _rev: rev }] = docs
-      if (status === 412) return this.#writeWhole(id, rev, signal)
-      return [{ id, rev, error: `${status}`, reason: error.details.reason ?? error.message }]
+  async #write (docs, signal, isWhole = false) {
+    const { tries, retryDelay } = this.limits
+    const refused = []
+    for (let attempt = 1; docs.length; attempt++) {
+      let failed
+      try {
+        failed = await this.target.write(docs, signal)
+      } catch (error) {
+        const { status, reason = error.message } = error.details ?? {}
+        if (!SPOILT.has(status) && !this.#isTooMuch(error, docs)) throw error
+        if (docs.length > 1) return [...refused, ...(await this.#halve(docs, half => this.#write(half, signal, isWhole))).flat()]
+        const [{ _id: id, _rev: rev }] = docs
+        if (status === 412 && !isWhole) return this.#writeWhole(id, rev, signal)
+        return [...refused, { id, rev, error: `${status}`, reason }]
+      }
+      const again = new Map()
+      for (const one of failed) FINAL.has(one.error) ? refused.push(one) : again.set(`${one.id} ${one.rev}`, one)
+      docs = docs.filter(({ _id: id, _rev: rev }) => again.has(`${id} ${rev}`) || again.has(`${id} undefined`))
+      if (!docs.length) break
+      const [{ id, reason, error }] = again.values()
+      if (attempt >= tries) throw new TilecouchError('COUCHDB_ERROR', { url: this.target.name, status: 500, reason: `${id}: ${reason ?? error}` })
+      await pause(retryDelay * 2 ** (attempt - 1), signal)
     }
+    return refused
   }
 
   /** An attachment was left out that the target does not have after all. */
   async #writeWhole (id, rev, signal) {
-    const { docs } = await this.source.fetch([{ id, rev }], { signal, most: this.limits.mostBytes })
-    return docs.length ? this.target.write(docs, signal) : []
+    const { docs, bytes } = await this.source.fetch([{ id, rev }], { signal, most: this.limits.mostDocument })
+    this.tally.bytes += bytes
+    return this.#write(docs, signal, true)
   }
 
   #refuse (refused) {
@@ -134,8 +190,12 @@ export class Carrier {
   }
 }
 
-async function each (items, task) {
-  const results = []
-  for (const item of items) results.push(await task(item))
-  return results
+/** Those asked for that are not among the documents, nor an ancestor of one: asked for the latest, that comes instead. */
+function missingIn (asked, docs) {
+  const there = new Set()
+  for (const { _id: id, _rev: rev, _revisions: revisions } of docs) {
+    there.add(`${id} ${rev}`)
+    revisions?.ids.forEach((hash, index) => there.add(`${id} ${revisions.start - index}-${hash}`))
+  }
+  return asked.filter(({ id, rev }) => !there.has(`${id} ${rev}`))
 }
