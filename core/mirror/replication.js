@@ -54,6 +54,7 @@ export class Replication {
    * @param {import('./peer.js').Peer} parts.target
    * @param {Selection} [parts.selection]
    * @param {(ids: string[], signal?: AbortSignal) => Promise<{id: string, revs: string[]}[]>} [parts.lookBack] for `since`: what of these versions, or of the tiles they are of, was still to be seen then
+   * @param {(beginning: any) => Promise<string | number | undefined>} [parts.begin] fills a mirror that has no checkpoint, and answers where to go on
    * @param {boolean} [parts.live] goes on until the signal
    * @param {boolean} [parts.dryRun] counts what is missing, and writes nothing anywhere
    * @param {Record<string, any>} [parts.about] kept with the checkpoint, for people
@@ -64,12 +65,13 @@ export class Replication {
    * @param {() => Promise<void>} [parts.onUpToDate] waited for when everything is there for the first time
    * @param {Partial<typeof replicationDefaults>} [parts.limits]
    */
-  constructor ({ source, target, selection = new Selection(), lookBack, live = false, dryRun = false, about, signal, onProgress, onState, onRefused, onUpToDate, limits }) {
+  constructor ({ source, target, selection = new Selection(), lookBack, begin, live = false, dryRun = false, about, signal, onProgress, onState, onRefused, onUpToDate, limits }) {
     this.limits = { ...replicationDefaults, ...limits }
     this.source = source
     this.target = target
     this.selection = selection
     this.lookBack = lookBack
+    this.begin = begin
     this.live = live
     this.dryRun = dryRun
     this.about = about
@@ -111,7 +113,7 @@ export class Replication {
         const before = this.tally.changes
         try {
           this.#checkpoint ??= await Checkpoint.open(this.source, this.target, { key: this.selection.key, writes: !dryRun, about: this.about })
-          this.#since ??= this.#checkpoint.since
+          this.#since ??= this.#checkpoint.since || await this.#begin()
           await this.#session()
           return this.status()
         } catch (error) {
@@ -124,6 +126,12 @@ export class Replication {
     } finally {
       signal?.removeEventListener('abort', abort)
     }
+  }
+
+  async #begin () {
+    const { source, target, dryRun } = this
+    const { id } = /** @type {Checkpoint} */ (this.#checkpoint)
+    return await this.begin?.({ source, target, id, dryRun, take: (rows, signal) => this.#take(rows, signal), signal: this.#stop.signal }) ?? 0
   }
 
   async #away (error, tries) {
@@ -178,7 +186,6 @@ export class Replication {
       for (;;) {
         const { rows, last, pending } = await page
         this.#pending = pending
-        this.tally.changes += rows.length
         const isEnd = !rows.length || !pending
         const done = window.begin(last)
         const work = this.#take(rows, broken.signal).then(done, fail).finally(() => working.delete(work))
@@ -229,6 +236,7 @@ export class Replication {
   /** @param {import('./peer.js').Row[]} rows @param {AbortSignal} signal */
   async #take (rows, signal) {
     const { selection, lookBack, tally } = this
+    tally.changes += rows.length
     /** @type {Map<string, {id: string, revs: string[]}>} */
     const wanted = new Map()
     const doubtful = []
