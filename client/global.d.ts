@@ -6,11 +6,13 @@ declare module 'leaflet' {
   /** What has no place of Leaflet's own. */
   const Couch: {
     Clock: typeof client.Clock
+    Mirror: typeof client.Mirror
     Player: typeof client.Player
     TilecouchError: typeof client.TilecouchError
   }
   const couch: {
     clock: typeof client.clock
+    mirror: typeof client.mirror
     player: typeof client.player
   }
   namespace TileLayer {

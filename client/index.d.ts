@@ -399,4 +399,126 @@ export class CompareControl extends CompareControlBase {
 
 export function compare (left: Side, right: Side, options?: CompareControlOptions): CompareControl
 
+// ---- Mirror
+
+/** A PouchDB of the page, with whatever adapter but http. */
+export interface PouchDatabase {
+  name: string
+  adapter?: string
+  info (): Promise<any>
+  get (id: string, ...more: any[]): Promise<any>
+  put (doc: any, ...more: any[]): Promise<any>
+  allDocs (options?: any): Promise<any>
+  bulkDocs (docs: any, options?: any): Promise<any>
+  bulkGet (options: any): Promise<any>
+  revsDiff (revs: any): Promise<any>
+  changes (options?: any): any
+}
+
+export interface MirrorOptions {
+  /** only these layers */
+  layers?: string[]
+  /** only tiles that touch it: west, south, east, north in degrees */
+  bbox?: [number, number, number, number] | string
+  /** only tiles that touch it: GeoJSON */
+  polygon?: object
+  /** only these: `'0-14'`, `7` */
+  zooms?: { min: number, max: number } | string | number
+  /** only the newest tiles, without the past */
+  current?: boolean
+  /** of the past, only what was still to be seen then or came later */
+  since?: Time
+  /** goes on until the signal */
+  live?: boolean
+  /** counts what is missing, and writes nothing */
+  dryRun?: boolean
+  /** for every request, as fetch takes them */
+  fetchOptions?: RequestInit
+  signal?: AbortSignal
+  /** after every batch */
+  onProgress?: (status: MirrorStatus) => void
+  /** it is reading, following or away, or another error is met */
+  onState?: (status: MirrorStatus) => void
+  /** the target does not take a document, and never will */
+  onRefused?: (refused: { id: string, rev?: string, error: string, reason: string }) => void
+  /** how much at once */
+  limits?: Partial<MirrorLimits>
+}
+
+export interface MirrorLimits {
+  /** changes read at once */
+  page: number
+  /** of them under way */
+  pages: number
+  /** documents a request at most */
+  batch: number
+  /** of tiles a request, as far as their size can be foretold */
+  batchBytes: number
+  /** of one answer: beyond it the batch is divided */
+  mostBytes: number
+  /** batches on their way */
+  concurrency: number
+  /** milliseconds between two notes of how far it got */
+  checkpoint: number
+  /** milliseconds a live mirror waits for a change before it asks again */
+  poll: number
+  /** milliseconds before a live mirror tries again, doubled each time */
+  firstDelay: number
+  longestDelay: number
+}
+
+/** How a mirror goes, and what it did so far. */
+export interface MirrorStatus {
+  /** away: the store does not answer, and it is tried again */
+  state: 'reading' | 'following' | 'away'
+  /** seconds for which it may be behind: 0 while it follows; undefined: it never was up to date */
+  lag?: number
+  /** when it was, in milliseconds */
+  upToDate?: number
+  /** changes that are not looked at */
+  pending?: number
+  /** the sequence up to which everything is there */
+  since?: string | number
+  /** of the document that remembers it */
+  checkpoint?: string
+  /** code of the last error, while it is away */
+  error?: string
+  reason?: string
+  /** looked at */
+  changes: number
+  /** documents among them that belong to the mirror */
+  selected: number
+  /** revisions that the target was asked about */
+  checked: number
+  /** revisions that it did not have */
+  missing: number
+  /** written */
+  docs: number
+  /** among them: tombstones */
+  deleted: number
+  /** versions of tiles among them */
+  tiles: number
+  /** received */
+  bytes: number
+  /** revisions that the source does not have any more */
+  absent: number
+  /** revisions that the target did not take */
+  refused: number
+}
+
+/** A store, all of it or a part, taken into a PouchDB, or from there to a store. */
+export class Mirror {
+  /** @param from address of a store, or a PouchDB @param to the same */
+  constructor (from: string | PouchDatabase, to: string | PouchDatabase, options?: MirrorOptions)
+  /** for people, without any password */
+  readonly from: string
+  readonly to: string
+  /** Resolves when everything is there; rejects with `ABORTED` when the signal says so. */
+  run (): Promise<MirrorStatus>
+  status (): MirrorStatus
+}
+
+/** A mirror that runs: `PouchDB.replicate` with the same sides, for tiles. */
+export function mirror (from: string | PouchDatabase, to: string | PouchDatabase, options?: MirrorOptions): Promise<MirrorStatus>
+
 export {}

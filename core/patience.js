@@ -4,18 +4,23 @@
 /**
  * @param {number} milliseconds
  * @param {AbortSignal} [signal] ends it as well
- * @returns {{signal: AbortSignal, isOver: boolean, end: () => void}} isOver: the time ran out; end: to be called when what was waited for is there
+ * @returns {{signal: AbortSignal, isOver: boolean, renew: () => void, end: () => void}} isOver: the time ran out; renew: it begins anew; end: to be called when what was waited for is there
  */
 export function patience (milliseconds, signal) {
   const stop = new AbortController()
   const abort = () => stop.abort()
-  const timer = setTimeout(() => {
+  const start = () => setTimeout(() => {
     waiting.isOver = true
     abort()
   }, milliseconds)
+  let timer = start()
   const waiting = {
     signal: stop.signal,
     isOver: false,
+    renew () {
+      clearTimeout(timer)
+      timer = start()
+    },
     end () {
       clearTimeout(timer)
       signal?.removeEventListener('abort', abort)

@@ -1,6 +1,6 @@
 // The images of versions: fetched once, kept up to a number of bytes, the wanted before the merely likely. A version
 // never changes, so what is here is never asked for again.
-import { isPassing } from '../source/couch-source.js'
+import { isPassing } from '../source/failure.js'
 import { backoff, wait } from '../source/patience.js'
 
 export const tileStoreDefaults = {

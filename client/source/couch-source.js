@@ -1,6 +1,7 @@
 // A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
 // answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
 import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
+import { failureOf, isDatabase, unanswered } from './failure.js'
 
 export const sourceDefaults = {
   timeout: 30000, // milliseconds until a request counts as unanswered
@@ -164,17 +165,11 @@ export class CouchSource {
   }
 
   #unanswered (error, signal) {
-    if (signal?.aborted || error.name === 'AbortError') return error
-    return new TilecouchError('UNREACHABLE', { url: this.db, why: error.name === 'TimeoutError' ? `no answer within ${this.options.timeout / 1000} s` : error.message })
+    return unanswered(error, { url: this.db, timeout: this.options.timeout, signal })
   }
 
-  async #failure (response) {
-    const { reason = response.statusText } = await response.json().catch(() => ({})) ?? {}
-    const { status } = response
-    if (status === 401) return new TilecouchError('UNAUTHORIZED', { url: this.db })
-    if (status === 403) return new TilecouchError('FORBIDDEN', { url: this.db, reason })
-    if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: this.db })
-    return new TilecouchError('COUCHDB_ERROR', { url: this.db, status, reason })
+  #failure (response) {
+    return failureOf(response, this.db)
   }
 }
 
@@ -183,12 +178,3 @@ async function isMissing (response) {
   const { reason = '' } = await response.clone().json().catch(() => ({})) ?? {}
   return !isDatabase(reason)
 }
-
-const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
-
-/**
- * Whether asking again may help: nobody answered, or the server was in trouble.
- * @param {any} error
- */
-export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' ||
-  (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))

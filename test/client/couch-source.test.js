@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { CouchSource, isPassing } from '../../client/source/couch-source.js'
+import { CouchSource } from '../../client/source/couch-source.js'
+import { isPassing } from '../../client/source/failure.js'
 import { Store } from '../../loader/index.js'
 import { onEachStore, as } from '../support/backends.js'
 import { png } from '../support/tiles.js'

@@ -1,7 +1,7 @@
 // Checked by tsc, never run: what is right compiles, and every @ts-expect-error stands above what must not.
 import * as L from 'leaflet'
-import { Clock, CompareControl, CouchLayer, HistoryLayer, Player, TilecouchError, TimelineControl, clock, compare, couchLayer, historyLayer, player, timeline } from 'tilecouch/client'
-import type { Change, ChangedTile, LayerDocument, TimelineControlOptions, Version } from 'tilecouch/client'
+import { Clock, CompareControl, CouchLayer, HistoryLayer, Mirror, Player, TilecouchError, TimelineControl, clock, compare, couchLayer, historyLayer, mirror, player, timeline } from 'tilecouch/client'
+import type { Change, ChangedTile, LayerDocument, MirrorStatus, PouchDatabase, TimelineControlOptions, Version } from 'tilecouch/client'
 
 const db = 'http://127.0.0.1:5984/tiles'
 const map = L.map('map')
@@ -117,6 +117,17 @@ compare(past)
 // @ts-expect-error
 swipe.setSplit('half')
 
+// ---- mirrors
+declare const pouch: PouchDatabase
+const stop = new AbortController()
+const taken: Promise<MirrorStatus> = mirror(db, pouch, { layers: ['daylight'], bbox: [5.9, 45.8, 10.5, 47.8], zooms: '0-8', current: true, signal: stop.signal })
+const back = new Mirror(pouch, db, { live: true, limits: { concurrency: 1 }, onProgress: ({ tiles, bytes, pending }) => [tiles, bytes, pending], onState: ({ state }) => state === 'away' })
+back.run().then(({ docs }) => docs.toFixed(), () => back.status().reason?.length)
+// @ts-expect-error where to?
+mirror(db)
+// @ts-expect-error
+mirror(db, pouch, { onState: ({ state }) => state === 'gone' })
+
 // ---- errors
 try {
   shared.setTime('tomorrow')
@@ -124,4 +135,4 @@ try {
   if (error instanceof TilecouchError) console.log(error.code, error.status, error.advice?.length, error.toJSON().reason)
 }
 
-export { bytes, first, from, name, same, share, state, url, versions }
+export { bytes, first, from, name, same, share, state, taken, url, versions }

@@ -17,7 +17,7 @@ export async function loadGlobal () {
     screen: {},
     document: { documentElement: element(), createElement: element, createElementNS: element, addEventListener () {} },
     matchMedia: () => ({ matches: false }),
-    addEventListener () {}, removeEventListener () {}, setTimeout, clearTimeout, performance, AbortController, AbortSignal, URL
+    addEventListener () {}, removeEventListener () {}, setTimeout, clearTimeout, performance, AbortController, AbortSignal, URL, TextEncoder, TextDecoder
   }
   window.window = window
   vm.createContext(window)

@@ -1,0 +1,105 @@
+// A store, all of it or a part, taken into the browser's PouchDB, or from there to a store: many tiles in one request, and
+// documents, revisions and attachments as PouchDB.replicate would leave them. The page brings its PouchDB.
+import { TilecouchError, parseArea, parseZooms } from '../../core/index.js'
+import { CouchPeer, Replication, Selection, lookBackOf } from '../../core/mirror/index.js'
+import { codec } from './codec.js'
+import { HttpCouch } from './http.js'
+import { Origin } from './origin.js'
+import { PouchPeer } from './pouch-peer.js'
+
+/** How much at once, where the rest of the page wants to go on as well. */
+export const mirrorLimits = {
+  page: 1000, // changes read at once
+  concurrency: 3 // batches on their way: a browser opens six connections to a server of old, and the map needs some
+}
+
+const LIVE_RETRIES = 1 // times a request is repeated while it is live: it says soon that the store is away, and tries on
+
+/**
+ * @typedef {object} MirrorOptions
+ * @property {string[]} [layers] only these
+ * @property {import('../../core/grid.js').Bbox | string} [bbox] only tiles that touch it: west, south, east, north
+ * @property {object} [polygon] only tiles that touch it: GeoJSON
+ * @property {import('../../core/grid.js').Zooms | string | number} [zooms] only these: `0-14`
+ * @property {boolean} [current] without the past
+ * @property {string | Date} [since] of the past, only what was still to be seen then or came later
+ * @property {boolean} [live] goes on until the signal
+ * @property {boolean} [dryRun] counts what is missing, and writes nothing
+ * @property {RequestInit} [fetchOptions] for every request, as fetch takes them
+ * @property {AbortSignal} [signal]
+ * @property {(status: MirrorStatus) => void} [onProgress]
+ * @property {(status: MirrorStatus) => void} [onState] told when it is reading, following or away, and of other errors
+ * @property {(refused: import('../../core/mirror/peer.js').Refused) => void} [onRefused]
+ * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
+ *
+ * @typedef {ReturnType<Replication['status']>} MirrorStatus
+ */
+
+export class Mirror {
+  #replication
+  #stop = new AbortController()
+
+  /**
+   * @param {any} from address of a store, or a PouchDB
+   * @param {any} to the same
+   * @param {MirrorOptions} [options]
+   */
+  constructor (from, to, { layers, bbox, polygon, zooms, current, since, live = false, dryRun, fetchOptions, signal, onProgress, onState, onRefused, limits } = {}) {
+    const selection = new Selection({
+      layers, current, since: /** @type {any} */ (since),
+      area: bbox === undefined && polygon === undefined ? undefined : parseArea({ bbox, polygon }),
+      zooms: zooms === undefined ? undefined : parseZooms(zooms)
+    })
+    const http = { ...(fetchOptions && { fetchOptions }), ...(live && { retries: LIVE_RETRIES }) }
+    const couch = isPouch(from) ? undefined : new HttpCouch(from, http)
+    const source = couch ? new Origin(couch, codec) : new PouchPeer(from)
+    if (selection.since && !couch) throw new TilecouchError('BAD_OPTION', { option: 'since', value: since, why: 'a PouchDB is not asked what was to be seen then' })
+    const target = isPouch(to) ? new PouchPeer(to) : new CouchPeer(new HttpCouch(to, http), codec)
+    this.from = source.name
+    this.to = target.name
+    this.signal = signal
+    this.databases = [from, to].filter(isPouch)
+    this.#replication = new Replication({
+      source, target, selection, lookBack: couch && selection.since ? lookBackOf(couch, selection.since) : undefined, live, dryRun, onProgress, onState, onRefused,
+      signal: this.#stop.signal,
+      about: { from: source.name, to: target.name, live, selection: JSON.parse(selection.key) },
+      limits: { ...mirrorLimits, ...limits }
+    })
+  }
+
+  /** How it goes. @returns {MirrorStatus} */
+  status () {
+    return this.#replication.status()
+  }
+
+  /**
+   * Resolves when everything is there; a live one goes on until the signal, and rejects then: ABORTED. Another one of
+   * the same goes on where it was.
+   * @returns {Promise<MirrorStatus>}
+   */
+  async run () {
+    const stop = () => this.#stop.abort()
+    this.signal?.addEventListener('abort', stop)
+    if (this.signal?.aborted) stop()
+    for (const db of this.databases) db.once('closed', stop).once('destroyed', stop)
+    try {
+      return await this.#replication.run()
+    } finally {
+      this.signal?.removeEventListener('abort', stop)
+      for (const db of this.databases) db.removeListener('closed', stop).removeListener('destroyed', stop)
+    }
+  }
+}
+
+/** Some PouchDB. One of an address is slower than the address itself. */
+function isPouch (side) {
+  if (typeof side?.bulkDocs !== 'function') return false
+  if (/^https?$/.test(side.adapter)) throw new TilecouchError('BAD_DATABASE', { value: side.name })
+  return true
+}
+
+/**
+ * Takes what a store holds into a PouchDB, or the other way.
+ * @param {any} from @param {any} to @param {MirrorOptions} [options]
+ */
+export const mirror = (from, to, options) => new Mirror(from, to, options).run()

@@ -1,0 +1,160 @@
+// A PouchDB as a side of a replication, whatever it keeps its data in: IndexedDB in a browser, LevelDB in Node.
+import { TilecouchError } from '../../core/index.js'
+import { unpack } from './codec.js'
+
+/** What PouchDB says of documents that it will never take. */
+const UNTAKEABLE = new Set(['doc_validation', 'bad_request', 'illegal_docid', 'missing_id', 'badarg'])
+const FULL = /quota|no space left|enospc/i
+
+/** In Node PouchDB stores Buffers and knows no Blobs; in browsers it is the other way round. */
+const isNode = Boolean(globalThis.process?.versions?.node) && globalThis.document === undefined
+
+/** @implements {Peer} @typedef {import('../../core/mirror/peer.js').Peer} Peer */
+export class PouchPeer {
+  /** @param {any} db a PouchDB */
+  constructor (db) {
+    this.db = db
+    this.name = `PouchDB ${db.name}`
+    this.buffers = isNode || db.adapter === 'leveldb'
+  }
+
+  info () {
+    return this.#ask(() => this.db.info())
+  }
+
+  /** @type {Peer['changes']} */
+  async changes ({ since, limit, wait, signal }) {
+    const read = () => this.#ask(() => this.db.changes({ since, limit, style: 'all_docs', return_docs: true }), signal)
+    let answer = await read()
+    if (!answer.results.length && wait) {
+      await this.#news(since, wait, signal)
+      answer = await read()
+    }
+    const rows = answer.results.map(({ id, seq, changes, deleted = false }) => ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
+    return { rows, last: answer.last_seq, pending: rows.length < limit ? 0 : 1 }
+  }
+
+  /** Until there is a change, or the time is over. */
+  async #news (since, wait, signal) {
+    const feed = this.db.changes({ since, live: true, limit: 1, return_docs: false })
+    await new Promise(resolve => {
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        feed.cancel()
+        resolve(undefined)
+      }
+      const timer = setTimeout(done, wait)
+      signal?.addEventListener('abort', done)
+      feed.on('change', done).on('complete', done).on('error', done)
+      feed.catch(done) // what is wrong is found by who reads next
+      if (signal?.aborted) done()
+    })
+  }
+
+  /** @type {Peer['fetch']} */
+  async fetch (asked, { signal, most = Infinity }) {
+    if (!asked.length) return { docs: [], bytes: 0 } // PouchDB never answers that
+    const docs = asked.map(({ id, rev }) => ({ id, rev }))
+    const { results } = await this.#ask(() => this.db.bulkGet({ docs, revs: true, attachments: true, binary: true, latest: true }), signal)
+    const found = []
+    const failed = []
+    for (const { id, docs: [{ ok, missing: rev, error }] } of results) {
+      if (ok) found.push(ok)
+      else failed.push({ id, rev, error: error?.name ?? 'not_found', reason: error?.reason ?? 'missing' })
+    }
+    let bytes = 0
+    for (const { _attachments: attachments = {} } of found) {
+      for (const attachment of Object.values(attachments)) {
+        attachment.data = await toBytes(attachment.data)
+        attachment.length = attachment.data.length
+        bytes += attachment.length
+      }
+    }
+    if (bytes > most && asked.length > 1) throw new TilecouchError('ANSWER_TOO_LARGE', { host: this.name, most })
+    return { docs: found, bytes, failed }
+  }
+
+  /** @type {Peer['revsDiff']} */
+  async revsDiff (revs, signal) {
+    const missing = await this.#ask(() => this.db.revsDiff(revs), signal)
+    // a first revision has none before it: only for the others is it worth looking
+    const later = Object.keys(missing).filter(id => missing[id].missing.some(rev => generation(rev) > 1))
+    if (!later.length) return missing
+    const { rows } = await this.#ask(() => this.db.allDocs({ keys: later }), signal)
+    for (const { id, value } of rows) {
+      if (!value || value.deleted) continue
+      if (missing[id].missing.some(rev => generation(rev) > generation(value.rev))) missing[id].possible_ancestors = [value.rev]
+    }
+    return missing
+  }
+
+  /** @type {Peer['write']} */
+  async write (docs, signal) {
+    const prepared = (await unpack(docs)).map(doc => doc._attachments ? { ...doc, _attachments: this.#attachments(doc._attachments) } : doc)
+    const failed = await this.#ask(() => this.db.bulkDocs(prepared, { new_edits: false }), signal)
+    return failed.map(({ id, rev, name, reason, message }) => ({ id, rev, error: name, reason: reason ?? message }))
+  }
+
+  /** With bytes PouchDB finds out length and digest by itself; what is left out because it is there it wants to know all of. */
+  #attachments (attachments) {
+    return Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type, revpos, digest, length, stub, data }]) => [name, stub
+      ? { content_type: type, revpos, digest, length, stub }
+      : { content_type: type, revpos, data: data instanceof Uint8Array ? this.#blob(data, type) : data }]))
+  }
+
+  /** @param {any} bytes @param {string} type */
+  #blob (bytes, type) {
+    return this.buffers ? globalThis.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Blob([bytes], { type })
+  }
+
+  /** @type {Peer['getLocal']} */
+  async getLocal (id, signal) {
+    try {
+      return await this.#ask(() => this.db.get(`_local/${id}`), signal)
+    } catch (error) {
+      if (error.details?.status === 404) return undefined
+      throw error
+    }
+  }
+
+  /** @type {Peer['updateLocal']} */
+  async updateLocal (id, change, signal) {
+    for (let attempt = 1; ; attempt++) {
+      const stored = await this.getLocal(id, signal)
+      const doc = change(stored)
+      if (!doc) return stored
+      try {
+        await this.#ask(() => this.db.put({ ...doc, _id: `_local/${id}`, _rev: stored?._rev }), signal)
+        return doc
+      } catch (error) {
+        if (error.details?.status !== 409) throw error
+        if (attempt >= 10) throw new TilecouchError('CONTENDED', { id: `_local/${id}`, attempts: attempt })
+      }
+    }
+  }
+
+  /** @param {() => Promise<any>} question @param {AbortSignal} [signal] */
+  async #ask (question, signal) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    try {
+      return await question()
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  #explain (error) {
+    const reason = error.reason ?? error.message ?? String(error)
+    if (FULL.test(`${error.name} ${reason}`)) return new TilecouchError('DISK_FULL', { where: this.name })
+    const status = UNTAKEABLE.has(error.name) ? 400 : error.status ?? 500
+    return new TilecouchError('COUCHDB_ERROR', { url: this.name, status, reason }, { cause: error })
+  }
+}
+
+const generation = rev => Number.parseInt(rev, 10)
+
+/** @param {any} data of PouchDB: a Blob or a Buffer */
+async function toBytes (data) {
+  return data instanceof Blob ? new Uint8Array(await data.arrayBuffer()) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+}

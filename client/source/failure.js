@@ -1,0 +1,35 @@
+// Why a store did not answer, or did not answer what it was asked, as errors of the catalogue.
+import { TilecouchError } from '../../core/index.js'
+
+/**
+ * What an answer that is none says. Its body is read.
+ * @param {Response} response @param {string} url of the database
+ */
+export async function failureOf (response, url) {
+  const { reason = response.statusText } = await response.json().catch(() => ({})) ?? {}
+  const { status } = response
+  if (status === 401) return new TilecouchError('UNAUTHORIZED', { url, status, reason })
+  if (status === 403) return new TilecouchError('FORBIDDEN', { url, status, reason })
+  if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: url })
+  if (status === 507) return new TilecouchError('DISK_FULL', { where: url })
+  return new TilecouchError('COUCHDB_ERROR', { url, status, reason })
+}
+
+/**
+ * What became of a request without an answer, or with half of one.
+ * @param {any} error @param {{url: string, timeout: number, signal?: AbortSignal}} asked
+ */
+export function unanswered (error, { url, timeout, signal }) {
+  if (signal?.aborted || error.name === 'AbortError') return error
+  return new TilecouchError('UNREACHABLE', { url, why: error.name === 'TimeoutError' ? `no answer within ${timeout / 1000} s` : error.message })
+}
+
+/** Whether it is the database that is missing, and not something in it. @param {string} reason */
+export const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
+
+/**
+ * Whether asking again may help: nobody answered, or the server was in trouble.
+ * @param {any} error
+ */
+export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' ||
+  (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))
