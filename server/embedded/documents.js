@@ -1,5 +1,6 @@
 // Reading documents from PouchDB in CouchDB's words.
 import { badRequest, notFound } from './errors.js'
+import { valuesOf } from './level.js'
 
 export const isRev = rev => typeof rev === 'string' && /^\d{1,15}-[^"\s-]{1,64}$/.test(rev)
 
@@ -85,3 +86,15 @@ export async function winner (database, id, options = {}) {
 }
 
 export const generation = rev => Number.parseInt(rev, 10)
+
+const LOCAL = '\xfflocal-store\xff' // where PouchDB keeps local documents in its LevelDB
+
+/**
+ * Local documents in the order of their ids. PouchDB reads them one by one and cannot list them.
+ * @param {import('./databases.js').Database} database
+ * @returns {AsyncGenerator<any>}
+ */
+export async function * localDocuments ({ pouch }) {
+  const level = pouch.__opts.db.opened.get(pouch.name)
+  for await (const value of valuesOf(level, { gte: LOCAL, lt: `${LOCAL}\xff` })) yield JSON.parse(value)
+}

@@ -41,8 +41,11 @@ export function guardedLevel (onFailure) {
     }
     db._put = (key, value, options, callback) => db._batch([{ type: 'put', key, value }], options, callback)
     db._del = (key, options, callback) => db._batch([{ type: 'del', key }], options, callback)
+    guarded.opened.set(location, db)
     return db
   }
+  /** By their location, for what PouchDB has no words for. */
+  guarded.opened = new Map()
   guarded.destroy = leveldown.destroy
   return guarded
 }
@@ -79,14 +82,19 @@ export class Level {
    * Values of a range, in key order.
    * @param {{gte?: any, lt?: any, reverse?: boolean, limit?: number}} range
    */
-  async * values (range) {
-    const iterator = this.db.iterator({ ...range, keys: false, keyAsBuffer: true, valueAsBuffer: false })
-    const next = () => new Promise((resolve, reject) => iterator.next((error, key, value) => error ? reject(error) : resolve(value)))
-    try {
-      for (let value = await next(); value !== undefined; value = await next()) yield value
-    } finally {
-      await new Promise(resolve => iterator.end(resolve))
-    }
+  values (range) {
+    return valuesOf(this.db, range)
+  }
+}
+
+/** Values of a range of a LevelDB, in key order. */
+export async function * valuesOf (db, range) {
+  const iterator = db.iterator({ ...range, keys: false, keyAsBuffer: true, valueAsBuffer: false })
+  const next = () => new Promise((resolve, reject) => iterator.next((error, key, value) => error ? reject(error) : resolve(value)))
+  try {
+    for (let value = await next(); value !== undefined; value = await next()) yield value
+  } finally {
+    await new Promise(resolve => iterator.end(resolve))
   }
 }
 

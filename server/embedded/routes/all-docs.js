@@ -1,6 +1,6 @@
 // The primary index: _all_docs, _design_docs, _local_docs, by range or by keys.
 import { notFound } from '../errors.js'
-import { findDocument, winner } from '../documents.js'
+import { findDocument, localDocuments, winner } from '../documents.js'
 import { sendResults, sendRows, withDocs } from '../rows.js'
 import { manyOptions, viewOptions } from '../views/options.js'
 import { seqText } from './database.js'
@@ -100,8 +100,18 @@ export async function allDocs (ex) {
   await sendRows(ex, await query(ex.db, group, options))
 }
 
-/** Replication checkpoints are found by id; nobody needs them listed, and PouchDB cannot. */
+/** Where replications got to, most often: few, so that they are sorted out here. */
 export async function localDocs (ex) {
   only(ex, 'GET', 'HEAD', 'POST')
-  ex.sendJson(200, { total_rows: null, offset: null, rows: [] })
+  const options = viewOptions(ex.query, ex.method === 'POST' ? await ex.jsonObject() : {})
+  await sendRows(ex, { head: { total_rows: null, offset: null }, rows: localRows(ex.db, options) })
+}
+
+async function * localRows (database, { key, keys, startkey = key, endkey = key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity, include_docs: includeDocs }) {
+  const [first, last] = descending ? [endkey, startkey] : [startkey, endkey]
+  const isInside = id => (first === undefined || id >= first) && (last === undefined || id <= last) && (inclusive || id !== endkey) && (!keys || keys.includes(id))
+  const docs = []
+  for await (const doc of localDocuments(database)) if (isInside(doc._id)) docs.push(doc)
+  if (descending) docs.reverse()
+  for (const doc of docs.slice(skip, skip + limit)) yield { id: doc._id, key: doc._id, value: { rev: doc._rev }, ...(includeDocs && { doc }) }
 }
