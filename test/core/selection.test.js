@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { parseArea, tileId, versionId } from '../../core/index.js'
+import { Selection, lookBackDefaults, lookBackOf } from '../../core/mirror/index.js'
+import { belonging } from '../mirror/naive.js'
+import { codeOf } from './helpers.js'
+
+const times = ['2019', '2020', '2021', '2022', '2023'].map(year => `${year}-01-01T00:00:00Z`)
+const EUROPE = [-11.3, 35.2, 30.7, 60.1]
+
+// rows of one to three digits, so that in the order of ids others stand between neighbours
+const place = fc.record({ layer: fc.constantFrom('osm', 'day'), z: fc.constantFrom(0, 4, 7), x: fc.constantFrom(0, 8, 65, 66), y: fc.constantFrom(0, 1, 2, 4, 10, 11, 12, 40, 41, 100, 101, 110) })
+  .filter(({ z, x, y }) => x < 2 ** z && y < 2 ** z)
+const state = fc.record({ past: fc.subarray(times), head: fc.option(fc.constantFrom(...times)), rev: fc.constantFrom('1-a', '2-b') })
+const store = fc.uniqueArray(fc.tuple(place, state), { selector: ([{ layer, z, x, y }]) => tileId(layer, z, x, y), maxLength: 40 }).map(documentsOf)
+const wanted = fc.record({
+  layers: fc.constantFrom(['osm'], ['day', 'osm'], ['none']),
+  bbox: fc.constantFrom(EUROPE, [170.3, -60.2, 179.9, 20.1], [-179.9, -85, 179.9, 85]),
+  zooms: fc.constantFrom({ min: 0, max: 4 }, { min: 7, max: 7 }),
+  current: fc.constant(true),
+  since: fc.constantFrom(...times, '2020-07-01T00:00:00Z', '2030-01-01T00:00:00Z')
+}, { requiredKeys: [] })
+
+function documentsOf (tiles) {
+  const docs = ['osm', 'day'].flatMap(layer => [{ _id: `layer:${layer}`, type: 'layer', layer }, { _id: `edition:${layer}@${times[0]}`, type: 'edition', layer, time: times[0] }])
+  const tile = ([{ layer, z, x, y }, { past, head, rev }]) => {
+    const fields = { type: 'tile', layer, z, x, y }
+    const older = past.filter(time => !head || time <= head)
+    return [
+      ...older.map(time => ({ _id: versionId(layer, z, x, y, time), _rev: '1-a', ...fields, time, current: false })),
+      ...(head ? [{ _id: tileId(layer, z, x, y), _rev: rev, ...fields, time: head, current: true }] : [])
+    ]
+  }
+  return [{ _id: 'tilecouch', type: 'store' }, { _id: '_design/tiles' }, ...docs, ...tiles.flatMap(tile)].map(doc => ({ _rev: '1-a', ...doc }))
+}
+
+const selectionOf = ({ bbox, ...rest }) => new Selection({ ...rest, ...(bbox && { area: parseArea({ bbox }) }) })
+
+/** Answers as CouchDB does, from memory. */
+function serve (docs) {
+  const stored = new Map(docs.map(doc => [doc._id, doc]))
+  const ids = [...stored.keys()].sort()
+  const range = ({ startkey, endkey, descending, skip = 0, limit }) => {
+    const [low, high] = descending ? [endkey, startkey] : [startkey, endkey]
+    const inside = ids.filter(id => id >= low && id <= high)
+    return { rows: (descending ? inside.reverse() : inside).slice(skip, skip + limit).map(id => ({ id })) }
+  }
+  const asked = []
+  return {
+    asked,
+    async request ({ path, body }) {
+      asked.push(path)
+      if (path === '_all_docs/queries') return { results: body.queries.map(range) }
+      return { results: body.docs.map(({ id }) => ({ id, docs: [stored.has(id) ? { ok: stored.get(id) } : { error: { id } }] })) }
+    }
+  }
+}
+
+/** What the feed brings of a store that does not change. */
+async function taken (docs, selection) {
+  const couch = serve(docs)
+  const ids = new Set()
+  const doubtful = []
+  for (const { _id: id, _rev: rev } of docs) {
+    const { take, ask } = selection.judge({ id, revs: [rev], deleted: false })
+    assert.equal(take, selection.has(id) === true, id)
+    if (take) ids.add(id)
+    if (ask) doubtful.push(id)
+  }
+  if (selection.since) for (const { id } of await lookBackOf(couch, selection.since)(doubtful)) ids.add(id)
+  return { ids, asked: couch.asked }
+}
+
+describe('A selection', () => {
+  it('decides as one does who reads the documents', async () => {
+    await fc.assert(fc.asyncProperty(store, wanted, async (docs, what) => {
+      const { ids } = await taken(docs, selectionOf(what))
+      const expected = Object.keys(what).length ? belonging(docs, what) : new Set(docs.map(({ _id: id }) => id).filter(id => !id.startsWith('_')))
+      assert.deepEqual([...ids].sort(), [...expected].sort())
+    }), { numRuns: 300 })
+  })
+
+  it('decides the same where the past is longer than was thought', async () => {
+    const before = { ...lookBackDefaults }
+    Object.assign(lookBackDefaults, { depth: 1, slack: 0, ranges: 3, docs: 2 })
+    try {
+      await fc.assert(fc.asyncProperty(store, fc.constantFrom(...times), async (docs, since) => {
+        const { ids } = await taken(docs, new Selection({ since }))
+        assert.deepEqual([...ids].sort(), [...belonging(docs, { since })].sort())
+      }), { numRuns: 200 })
+    } finally {
+      Object.assign(lookBackDefaults, before)
+    }
+  })
+
+  it('asks about a thousand neighbours in two requests, and not for each', async () => {
+    const docs = documentsOf(Array.from({ length: 1000 }, (_, index) => [{ layer: 'osm', z: 12, x: 2000 + Math.floor(index / 100), y: 1000 + index % 100 }, { past: times.slice(0, 2), head: times[4], rev: '2-b' }]))
+    const { ids, asked } = await taken(docs, new Selection({ since: '2022' }))
+    assert.equal(ids.size, 5 + 2000)
+    assert.deepEqual(asked, ['_all_docs/queries', '_bulk_get', '_bulk_get'])
+  })
+
+  it('is not misled by documents that are called almost like versions', async () => {
+    const strangers = ['osm:4:8:8@', 'osm:4:8:8@2020', 'osm:4:8:8@2021-13-01T00:00:00Z', 'osm:4:8:8@2021-06-01T00:00:00Z/../x', 'osm:4:8:8@2021-06-01T00:00:00Z@2021']
+    const docs = [...documentsOf([[{ layer: 'osm', z: 4, x: 8, y: 8 }, { past: times.slice(0, 2), head: times[4], rev: '2-b' }]]), ...strangers.map(id => ({ _id: id, _rev: '1-a' }))]
+    const { ids } = await taken(docs, new Selection({ since: '2021-07-01', layers: ['osm'] }))
+    assert.deepEqual([...ids].filter(id => id.includes('8:8@')), [`osm:4:8:8@${times[1]}`])
+  })
+
+  it('has the same key for the same documents, and another for others', () => {
+    const area = parseArea({ bbox: '1,2,3,4' })
+    const same = [
+      [{ layers: ['b', 'a'] }, { layers: ['a', 'b', 'a'] }],
+      [{ zooms: { min: 1, max: 2 } }, { zooms: { max: 2, min: 1 } }],
+      [{ area }, { area: parseArea({ bbox: [1, 2, 3, 4] }) }],
+      [{ since: '2024' }, { since: '2024-01-01' }, { since: '2024-01-01T00:00:00Z' }],
+      [{ current: true }, { current: true, since: '2024' }],
+      [{}, { layers: [] }, { current: false }]
+    ].map(wanted => wanted.map(each => new Selection(each).key))
+    for (const keys of same) assert.equal(new Set(keys).size, 1, keys.join(' '))
+    assert.equal(new Set(same.map(([key]) => key)).size, same.length)
+  })
+
+  it('takes nothing that is called strangely into a part', () => {
+    const strange = [
+      '', ' ', 'osm', 'osm:', 'osm:1:0', 'osm:1:0:0:0', 'osm:01:0:0', 'osm:1:2:0', 'osm:1:0:-1', 'osm:1:0:1e0', 'osm:31:0:0', 'OSM:1:0:0', 'layer:1:0:0', 'edition:1:0:0',
+      'osm:1:0:0@', 'osm:1:0:0@2024', 'osm:1:0:0@2024-02-30T00:00:00Z', 'osm:1:0:0@2024-01-01T00:00:00Z ', 'osm:1:0:0\n', 'osm:1:0:0@2024-01-01T00:00:00Z\n',
+      'layer:', 'layer:OSM', 'layer:layer', 'layer:osm@2024', 'layer:osm\n', 'edition:osm', 'edition:osm@', 'edition:osm@2024', 'edition:@2024-01-01T00:00:00Z', 'edition:osm@2024-01-01T00:00:00Z\n',
+      '__proto__', 'constructor', 'tilecouch ', '_design/tiles', 'a'.repeat(1e6), `osm:1:0:0@${'2'.repeat(1e6)}`, 'ösm:1:0:0', '\u0000', '💣:1:0:0'
+    ]
+    for (const wanted of [{ zooms: { min: 0, max: 30 } }, { layers: ['osm'] }, { since: '2020' }, { current: true }]) {
+      const selection = new Selection(wanted)
+      for (const id of strange) {
+        assert.equal(selection.has(id), false, `${JSON.stringify(id).slice(0, 60)} with ${JSON.stringify(wanted)}`)
+        assert.deepEqual(selection.judge({ id, revs: ['1-a'], deleted: true }), { take: false, ask: false })
+      }
+    }
+    assert.equal(new Selection().has('_design/tiles'), false, 'code is never taken')
+    assert.equal(new Selection().has('osm:1:2:0'), true, 'all is all')
+  })
+
+  it('refuses what is no selection', () => {
+    assert.equal(codeOf(() => new Selection({ layers: ['../etc'] })), 'BAD_LAYER')
+    assert.equal(codeOf(() => new Selection({ since: 'yesterday' })), 'BAD_TIME')
+    assert.equal(codeOf(() => new Selection({ current: true, since: 'yesterday' })), 'BAD_TIME')
+  })
+
+  it('asks again whenever a change may uncover a version that was hidden', () => {
+    const since = times[2]
+    const selection = new Selection({ since, zooms: { min: 1, max: 1 } })
+    const judged = (id, revs, deleted = false) => Object.values(selection.judge({ id, revs, deleted })).join()
+    assert.equal(judged('osm:1:0:0', ['1-a']), 'true,false', 'a head as it was made')
+    assert.equal(judged('osm:1:0:0', ['2-a']), 'true,true', 'a head that may have been an older one')
+    assert.equal(judged('osm:1:0:0', ['1-a', '1-b']), 'true,true', 'heads of two masters')
+    assert.equal(judged('osm:1:0:0', ['1-a'], true), 'true,true', 'a head that is no more')
+    assert.equal(judged(`osm:1:0:0@${since}`, ['1-a']), 'true,false', 'what was in force from that very moment')
+    assert.equal(judged(`osm:1:0:0@${since}`, ['2-a'], true), 'true,true', 'and is no more')
+    assert.equal(judged(`osm:1:0:0@${times[3]}`, ['2-a'], true), 'true,false', 'what came later hides nothing of then')
+    assert.equal(judged(`osm:1:0:0@${times[1]}`, ['1-a']), 'false,true', 'an older one')
+    assert.equal(judged(`osm:1:0:0@${times[1]}`, ['2-a'], true), 'true,true', 'an older one that is no more')
+    assert.equal(judged('osm:2:0:0', ['2-a'], true), 'false,false', 'another zoom')
+    assert.equal(judged('layer:osm', ['2-a'], true), 'true,false', 'a layer')
+  })
+
+  it('takes a few microseconds an id', () => {
+    const round = { type: 'Polygon', coordinates: [Array.from({ length: 501 }, (_, index) => [10 + 5 * Math.cos(index * Math.PI / 250), 50 + 3 * Math.sin(index * Math.PI / 250)])] }
+    const selection = new Selection({ layers: ['osm'], area: parseArea({ polygon: round }), zooms: { min: 0, max: 16 }, since: '2021' })
+    const ids = Array.from({ length: 50000 }, (_, index) => `osm:14:${8400 + Math.floor(index / 250)}:${5400 + index % 250}${index % 2 ? `@${times[index % 5]}` : ''}`)
+    const start = performance.now()
+    let count = 0
+    for (const id of ids) if (selection.has(id)) count++
+    const each = (performance.now() - start) * 1000 / ids.length
+    assert.ok(count > 1000 && count < ids.length, `${count} of them`)
+    assert.ok(each < 25, `${each.toFixed(1)} µs an id`) // some 2 where nothing else runs
+  })
+})
