@@ -48,6 +48,7 @@ export const catalogue = {
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'See `tilecouch layers` for what the store holds.' },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },
   NOT_A_STORE: { status: 409, text: d => `${d.db} holds documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
+  FILLING: { status: 503, text: () => 'this edge is being filled, and does not know yet what it lacks', advice: 'Ask again later, or ask its origin.' },
   DATABASE_NOT_FOUND: { status: 404, text: d => `no database ${d.db}`, advice: 'Create it with `tilecouch setup --fix`, or load into it: loading creates it.' },
   BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
   SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'A mirror is another database: name one that is not there yet.' },

@@ -29,7 +29,7 @@ async function edgeCommand ({ output, signal }, given, from) {
   const flags = flagsIn({ ...given, from, store: given.store ?? given.db }, edgeOptions)
   const { options, warnings } = await loadOptions({ flags, table: edgeOptions })
   // on a terminal the same is said in words
-  if (output.isTerminal && !output.json && options.logLevel === 'info') options.logLevel = 'error'
+  if (output.isTerminal && !output.json && given.logLevel === undefined) options.logLevel = 'error'
   const { edge } = await import('./edge.js') // only this command needs it
   const said = new Said(output)
   const running = await edge(options, { signal, warnings, onTurn: turn => said.turn(turn), onProgress: report => said.progress(report) })
@@ -77,10 +77,11 @@ class Said {
   /** @param {import('./edge/keeper.js').Turn} turn */
   turn (turn) {
     if (!this.#running) return void this.#waiting.push(turn)
-    const report = this.#running.mirror()
-    if (this.output.json) return this.#event({ event: turn.state, ...(turn.error && { error: turn.error, reason: turn.reason }), mirror: report })
+    const { state, error, reason, report } = turn
+    if (this.output.json) return this.#event({ event: state, ...(error && { error, reason }), mirror: report })
+    if (!this.output.isTerminal) return // the log says it
     this.#line.end()
-    const text = this.#text(turn, report, this.#running)
+    const text = this.#text(turn, this.#running)
     if (text) this.output.note(text)
   }
 
@@ -88,20 +89,21 @@ class Said {
     this.output.stdout.write(JSON.stringify({ time: new Date().toISOString(), ...object }) + '\n')
   }
 
-  /** @param {import('./edge/keeper.js').Turn} turn @param {import('./edge/keeper.js').MirrorReport} report @param {import('./edge.js').Edge} running */
-  #text ({ state, before, error, reason = '', seconds = 0, isFirst }, { from, counts, upToDate }, { store }) {
+  /** @param {import('./edge/keeper.js').Turn} turn @param {import('./edge.js').Edge} running */
+  #text ({ state, before, error, reason = '', seconds = 0, isFirst, report: { from, counts, upToDate } }, { store }) {
     const name = isAbout(reason, store) ? 'The store' : 'The origin'
     if (state === 'away') {
       return `${error === 'UNREACHABLE' ? `${name} is away` : 'The mirror waits'}: ${reason} [${error}]. ${upToDate ? 'What is here is served on.' : 'Nothing is here yet that could be served.'}`
     }
     const got = counts.documents ? `: ${plural(counts.documents, 'document')} (${bytes(counts.bytes)})` : ''
     if (isFirst) return `Up to date after ${duration(seconds)}${got}. Following the changes of ${from}.`
-    if (state === 'following') return `Up to date again${got ? `${got} so far` : ''}.`
-    return before === 'away' ? `Back after ${duration(seconds)}: reading what has changed …` : ''
+    const back = before === 'away' ? `Back after ${duration(seconds)}: ` : ''
+    if (state === 'following') return `${back}${back ? 'up' : 'Up'} to date again.`
+    return back && `${back}reading what has changed …`
   }
 
   progress (report) {
-    if (this.#running && report.state === 'reading') this.#line.show(report)
+    if (this.#running && report.state === 'reading' && this.output.isTerminal) this.#line.show(report)
   }
 
   end () {

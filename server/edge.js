@@ -41,11 +41,11 @@ export async function edge (options, { signal, warnings = [], env = process.env,
   }
   try {
     keeper = new Keeper(from, to, { wanted, maxLag: options.maxLag, isForAll: options.public, log, onTurn, onProgress })
-    await keeper.start()
-    const mirror = keeper.report.bind(keeper)
-    gateway = await openGateway(gatewayPart(options), to, { log, mirror })
+    await keeper.start(signal)
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    return { ...gateway, embedded: !named, from: keeper.origin.url, store: keeper.store.url, wanted, mirror, close }
+    gateway = await openGateway(gatewayPart(options), to, { log, mirror: keeper, origin: keeper.isOn ? keeper.origin : undefined, layers: wanted.layers })
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    return { ...gateway, embedded: !named, from: keeper.origin.url, store: keeper.store.url, wanted, mirror: keeper.report, close }
   } catch (error) {
     await close()
     throw error

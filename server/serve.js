@@ -66,13 +66,13 @@ async function prepare (url, signal) {
  * One process or several, on top of a store.
  * @param {Record<string, any>} options of resolveOptions
  * @param {string} db URL
- * @param {{log: import('pino').Logger, mirror?: () => import('./gateway/mirror-metrics.js').MirrorReport}} own mirror: of an edge
+ * @param {{log: import('pino').Logger, mirror?: import('./gateway/mirror-metrics.js').Mirroring, origin?: Couch, layers?: string[]}} own of an edge: its mirror, where that comes from, and what of it
  * @returns {Promise<Omit<Serving, 'embedded'>>}
  */
 export async function openGateway (options, db, own) {
   const gateway = await start({ ...options, db }, own)
   const ended = gateway.ended ?? new Promise(() => {})
-  return { ...await addresses(gateway, options, db), workers: options.workers, ended, close: () => gateway.close() }
+  return { ...await addresses(gateway, options, [new Couch(db, { retries: 0 }), ...(own.origin ? [own.origin] : [])], own.layers), workers: options.workers, ended, close: () => gateway.close() }
 }
 
 /** @param {Record<string, any>} options @param {Parameters<typeof openGateway>[2]} own @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
@@ -83,15 +83,15 @@ async function start (options, { log, mirror }) {
   const { createMetrics } = await import('./gateway/metrics.js')
   const { showMirror } = await import('./gateway/mirror-metrics.js')
   const metrics = createMetrics()
-  showMirror(metrics, mirror)
+  showMirror(metrics, /** @type {any} */ (mirror.report))
   return startGateway(options, { log, metrics, mirror })
 }
 
-/** @param {{url: string, port: number, opsUrl: string | null}} gateway @param {Record<string, any>} options @param {string} db */
-async function addresses ({ url, port, opsUrl }, { publicUrl }, db) {
+/** @param {{url: string, port: number, opsUrl: string | null}} gateway @param {Record<string, any>} options @param {Couch[]} couches the store first @param {string[]} [layers] */
+async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers) {
   const own = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? own
-  const { store, layer, format, time } = await example(db)
+  const { layer, format, time } = await example(couches, layers)
   return {
     url: base,
     port,
@@ -101,18 +101,23 @@ async function addresses ({ url, port, opsUrl }, { publicUrl }, db) {
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
     health: new URL('health', opsUrl ?? own).href,
     metrics: new URL('metrics', opsUrl ?? own).href,
-    db: store.url
+    db: couches[0].url
   }
 }
 
-/** A layer that is there, to try. The gateway also starts while its CouchDB does not answer: then no layer is known. */
-async function example (db) {
-  const store = new Store(new Couch(db, { retries: 0 }))
-  try {
-    const { layer, format = 'png' } = (await store.layers())[0] ?? { layer: 'LAYER' }
-    const editions = layer === 'LAYER' ? [] : await store.editions(layer)
-    return { store, layer, format, time: editions[editions.length >> 1]?.time ?? 'TIME' }
-  } catch {
-    return { store, layer: 'LAYER', format: 'png', time: 'TIME' }
+/** A layer that is there, or is about to be, to try. The gateway also starts while its CouchDB does not answer: then no layer is known. */
+async function example (couches, layers) {
+  for (const couch of couches) {
+    try {
+      const store = new Store(couch)
+      const found = (await store.layers()).find(({ layer: name }) => !layers || layers.includes(name))
+      if (!found) continue
+      const { layer, format = 'png' } = found
+      const editions = await store.editions(layer)
+      return { layer, format, time: editions[editions.length >> 1]?.time ?? 'TIME' }
+    } catch {
+      // the addresses are printed all the same
+    }
   }
+  return { layer: 'LAYER', format: 'png', time: 'TIME' }
 }

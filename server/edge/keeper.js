@@ -21,7 +21,7 @@ export const keeperDefaults = {
 }
 
 /** @typedef {import('../gateway/mirror-metrics.js').MirrorReport} MirrorReport */
-/** @typedef {{state: MirrorReport['state'], before: MirrorReport['state'], error?: string, reason?: string, seconds?: number, isFirst?: boolean}} Turn seconds: for which it was away, or that the first fill took */
+/** @typedef {{state: MirrorReport['state'], before: MirrorReport['state'], error?: string, reason?: string, seconds: number, isFirst: boolean, report: MirrorReport}} Turn seconds: for which it was away, or that the first fill took */
 
 export class Keeper {
   #stop = new AbortController()
@@ -30,12 +30,16 @@ export class Keeper {
   #running = /** @type {Promise<void> | undefined} */ (undefined)
   #upToDate = /** @type {number | undefined} */ (undefined) // milliseconds: when nothing was lacking, if that is over
   #notedAt = 0
+  #toldAt = Date.now()
   #notes = Promise.resolve()
   #past = { documents: 0, tiles: 0, bytes: 0, refused: 0 } // of mirrors that gave up
   #errors = /** @type {Record<string, number>} */ ({})
-  #failure = /** @type {any} */ (undefined) // what the last mirror gave up for
   #error = /** @type {string | undefined} */ (undefined)
   #wasThere = false // everything, in this run of it
+  #remembers = false // what the run before has noted
+  #settleFilled = () => {}
+  /** When it lacks nothing for the first time. @type {Promise<void>} */
+  filled = new Promise(resolve => { this.#settleFilled = resolve })
   /** @type {{resolve: () => void, reject: (error: Error) => void}} */
   #begun = { resolve () {}, reject () {} }
   #state = /** @type {MirrorReport['state']} */ ('starting')
@@ -71,24 +75,32 @@ export class Keeper {
   /**
    * Begins. Resolves when the mirror is on its way, or waits for somebody; rejects when it never will be, and there is
    * nothing from before that could be served meanwhile.
+   * @param {AbortSignal} [signal] ends the waiting
    */
-  async start () {
-    await this.#remember()
+  async start (signal) {
+    await this.#remember() // before anything is asked for
     const begun = new Promise((resolve, reject) => { this.#begun = { resolve: () => resolve(undefined), reject } })
     this.#running = this.#run()
-    const wait = patience(this.limits.begin)
+    const wait = patience(this.limits.begin, signal)
     wait.signal.addEventListener('abort', this.#begun.resolve)
     await begun.finally(wait.end)
   }
 
   /** What a run of it before this one has noted. */
   async #remember () {
+    if (this.#remembers || this.isFilled()) return
     try {
       const { upToDate } = await this.peer.getLocal(this.note) ?? {}
-      if (upToDate) this.#upToDate = Date.parse(upToDate)
+      this.#remembers = true
+      if (upToDate) this.#setUpToDate(Date.parse(upToDate))
     } catch {
       // a store that is not there yet, or is away: who has to do with it next says so
     }
+  }
+
+  #setUpToDate (time) {
+    this.#upToDate = time
+    this.#settleFilled()
   }
 
   async #run () {
@@ -97,6 +109,7 @@ export class Keeper {
     for (let tries = 0; !signal.aborted;) {
       const started = Date.now()
       try {
+        await this.#remember()
         if (!this.isForAll) await this.#checkPublic()
         this.#mirror = new Mirror(this.from, this.to, {
           ...this.wanted, live: true, public: this.isForAll, signal, onState: () => this.#look(), onProgress: () => this.onProgress?.(this.report())
@@ -129,7 +142,6 @@ export class Keeper {
     this.#look()
     this.#past = this.#counts()
     this.#mirror = undefined
-    this.#failure = error
     this.#turn('away', error.code ?? 'INTERNAL', error.message)
     if (!error.code) this.log.error({ err: error }, 'the mirror ended, and is begun anew')
   }
@@ -137,12 +149,18 @@ export class Keeper {
   /** Notices what has changed since it last looked. */
   #look () {
     const status = this.#mirror?.status()
-    if (!status) return
-    this.#failure = undefined
-    if (status.upToDate !== undefined) this.#upToDate = status.upToDate
+    // one that has not got past the door is not back yet
+    if (!status || (status.checkpoint === undefined && status.state === 'reading' && this.#state === 'away')) return
+    if (status.upToDate !== undefined) this.#setUpToDate(status.upToDate)
     if (status.state === 'following' && Date.now() - this.#notedAt > this.limits.note) this.#noteDown()
+    if (status.state === 'reading' && Date.now() - this.#toldAt > this.limits.note) this.#tell(status)
     this.#turn(status.state, status.error, status.reason)
     if (status.checkpoint !== undefined || status.state === 'away') this.#begun.resolve()
+  }
+
+  #tell ({ pending }) {
+    this.#toldAt = Date.now()
+    this.log.info({ ...this.#counts(), pending }, 'the mirror reads')
   }
 
   /** @param {MirrorReport['state']} state @param {string} [error] @param {string} [reason] */
@@ -160,7 +178,7 @@ export class Keeper {
     const { url } = this.origin
     if (state === 'away') this.log.warn({ from: url, code: error, reason }, 'the mirror waits')
     else this.log.info({ from: url, to: this.store.url }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
-    this.onTurn?.({ state, before, error, reason, seconds, isFirst })
+    this.onTurn?.({ state, before, error, reason, seconds, isFirst, report: this.report() })
   }
 
   /** For the next run, which may find the origin away. It is not worth an error: then that one does not know. */
@@ -177,18 +195,26 @@ export class Keeper {
     return { documents: past.documents + docs, tiles: past.tiles + tiles, bytes: past.bytes + bytes, refused: past.refused + refused }
   }
 
-  /** @returns {MirrorReport} */
-  report () {
-    const status = this.#mirror?.status()
-    const state = status?.state ?? this.#state
-    const upToDate = state === 'following' ? Date.now() : status?.upToDate ?? this.#upToDate
+  /** Whether the origin is one, and there. */
+  get isOn () {
+    return this.#mirror?.status().checkpoint !== undefined && this.#state !== 'away'
+  }
+
+  /** Whether this edge ever lacked nothing of its selection. */
+  isFilled = () => this.#upToDate !== undefined
+
+  /** How it goes. @returns {MirrorReport} */
+  report = () => {
+    this.#look()
+    const state = this.#state
+    const upToDate = state === 'following' ? Date.now() : this.#upToDate
     const lag = upToDate === undefined ? null : Math.max(0, (Date.now() - upToDate) / 1000)
-    const error = status ? status.error : this.#failure && (this.#failure.code ?? 'INTERNAL')
+    const error = this.#error
     return {
       from: this.origin.url,
       state,
       lag: lag === null ? null : Math.round(lag * 10) / 10,
-      pending: status?.pending ?? null,
+      pending: this.#mirror?.status().pending ?? null,
       upToDate: upToDate === undefined ? null : new Date(upToDate).toISOString(),
       ...(error && { error }),
       behind: this.maxLag !== null && (lag === null || lag > this.maxLag),

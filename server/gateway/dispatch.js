@@ -51,7 +51,7 @@ export function createHandler (ctx, routes) {
     function fail (error) {
       if (res.destroyed) return account() // the client left, and whatever failed then is nobody's concern
       const known = publicError(error)
-      if (known.status >= 500 || res.headersSent) failures.add(error, req)
+      if ((known.status >= 500 && known.code !== 'FILLING') || res.headersSent) failures.add(error, req)
       if (res.headersSent) res.destroy() // half an answer must not look whole
       else {
         if (hasBody(req)) res.shouldKeepAlive = false

@@ -8,6 +8,7 @@ import { CachePolicy } from './answer.js'
 import { resolveOptions } from './config.js'
 import { Cors } from './cors.js'
 import { createHandler } from './dispatch.js'
+import { unlessFilling } from './filling.js'
 import { LayerBook } from './layers.js'
 import { Listener } from './listener.js'
 import { createLog, secretsOf } from './log.js'
@@ -29,13 +30,10 @@ import { wmts } from './wmts/index.js'
 // A client waits for the answer: what does not come soon had better fail, and be asked for again.
 const STORE = { retries: 3, firstDelay: 50, longestDelay: 500 }
 
-const FOR_CLIENTS = { tile, tilejson, versions, times, wmts, db, file: viewer }
+const FOR_CLIENTS = { tile, tilejson: unlessFilling(tilejson), versions: unlessFilling(versions), times: unlessFilling(times), wmts, db, file: viewer }
 const FOR_OPERATORS = { health, metrics: metricsRoute }
 
 /**
- * How the mirror of an edge goes.
- * @typedef {() => import('./mirror-metrics.js').MirrorReport | Promise<import('./mirror-metrics.js').MirrorReport>} Mirroring
- *
  * @typedef {object} Gateway
  * @property {string} url
  * @property {number} port
@@ -45,7 +43,7 @@ const FOR_OPERATORS = { health, metrics: metricsRoute }
 
 /**
  * @param {Record<string, any>} given options by their names in options.js; `db` names the store
- * @param {{log?: import('pino').Logger, metrics?: ReturnType<typeof createMetrics>, mirror?: Mirroring}} [own] mirror: of an edge
+ * @param {{log?: import('pino').Logger, metrics?: ReturnType<typeof createMetrics>, mirror?: import('./mirror-metrics.js').Mirroring}} [own] mirror: of an edge
  * @returns {Promise<Gateway>}
  */
 export async function startGateway (given, { log: ownLog, metrics = createMetrics(), mirror } = {}) {
@@ -66,7 +64,8 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     layers,
     tiles,
     metrics,
-    mirror,
+    mirror: mirror?.report,
+    isFilling: () => mirror !== undefined && !mirror.isFilled(),
     log,
     cors,
     policy: new CachePolicy(options),

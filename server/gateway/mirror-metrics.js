@@ -14,6 +14,14 @@
  * @property {Record<string, number>} errors by code
  */
 
+/**
+ * What a gateway knows of the mirror below it.
+ * @typedef {object} Mirroring
+ * @property {() => MirrorReport | Promise<MirrorReport>} report
+ * @property {() => boolean} isFilled whether it ever lacked nothing
+ * @property {Promise<void>} [filled] when that is
+ */
+
 export const STATES = ['starting', 'reading', 'following', 'away']
 
 export const mirrorMetricTable = {

@@ -11,7 +11,7 @@ export class Sum {
   #waiting = new Map()
   #asked = 0
 
-  /** @param {() => {ready: number, restarts: number}} crew @param {() => import('./mirror-metrics.js').MirrorReport} [mirror] of an edge */
+  /** @param {() => {ready: number, restarts: number}} crew @param {() => any} [mirror] of an edge: its report */
   constructor (crew, mirror) {
     this.crew = crew
     this.mirror = mirror

@@ -9,7 +9,7 @@ const SHORT_PATIENCE = 2000 // ms that a word of the parent alone may take
 /** @type {import('./mirror-metrics.js').MirrorReport} */
 const NOT_TOLD = { from: '', state: 'unknown', lag: null, pending: null, upToDate: null, behind: false, counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 }, errors: {} }
 
-/** @param {(options: Record<string, any>, own: {log: any, metrics: any, mirror?: () => Promise<import('./mirror-metrics.js').MirrorReport>}) => Promise<{url: string, port: number, opsUrl: string | null, close: () => Promise<void>}>} startGateway */
+/** @param {(options: Record<string, any>, own: {log: any, metrics: any, mirror?: import('./mirror-metrics.js').Mirroring}) => Promise<{url: string, port: number, opsUrl: string | null, close: () => Promise<void>}>} startGateway */
 export function serveAsWorker (startGateway) {
   const metrics = createMetrics()
   const waiting = new Map() // questions to the parent
@@ -33,11 +33,13 @@ export function serveAsWorker (startGateway) {
 
   // whichever worker is asked answers for all of them
   metrics.gather = async () => await ask('gather', PATIENCE) ?? metrics.registry.metrics()
-  const mirror = async () => await ask('mirror', SHORT_PATIENCE) ?? NOT_TOLD
+  let isFilled = false // of an edge, which never is empty again
+  const mirror = { report: async () => await ask('mirror', SHORT_PATIENCE) ?? NOT_TOLD, isFilled: () => isFilled }
 
-  async function start ({ options, number, isEdge }) {
+  async function start ({ options, number, edge }) {
+    isFilled ||= Boolean(edge?.isFilled)
     const log = createLog({ level: options.logLevel, secrets: secretsOf(options), base: { worker: number } })
-    running = startGateway(options, { log, metrics, ...(isEdge && { mirror }) })
+    running = startGateway(options, { log, metrics, ...(edge && { mirror }) })
     const { url, port, opsUrl } = await running
     send({ type: 'ready', address: { url, port, opsUrl } })
   }
@@ -61,6 +63,7 @@ export function serveAsWorker (startGateway) {
   process.on('message', async (/** @type {any} */ message) => {
     if (message.type === 'start') start(message).catch(fail)
     if (message.type === 'stop') stop()
+    if (message.type === 'filled') isFilled = true
     if (message.type === 'count') send({ type: 'counted', id: message.id, metrics: await metrics.registry.getMetricsAsJSON() })
     if (message.type === 'told') waiting.get(message.id)?.(message.value)
   })

@@ -32,7 +32,7 @@ export const restartDefaults = {
  * @param {Record<string, any>} options of resolveOptions, with a database: workers open none of their own
  * @param {object} environment
  * @param {import('pino').Logger} environment.log
- * @param {() => import('./mirror-metrics.js').MirrorReport} [environment.mirror] of an edge: how it goes
+ * @param {import('./mirror-metrics.js').Mirroring} [environment.mirror] of an edge
  * @param {string} [environment.entry] what a worker runs
  * @param {Partial<typeof restartDefaults>} [environment.restart]
  */
@@ -71,7 +71,8 @@ class Crew {
     this.options = options
     // an ops port of their own behind the one of this process: loopback, the same for all
     this.share = { ...options, workers: 1, memory: Math.floor(options.memory / options.workers), ...(options.opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }) }
-    this.sum = new Sum(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror)
+    this.sum = new Sum(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror?.report)
+    mirror?.filled?.then(() => { for (const { worker } of this.#members.values()) if (worker.isConnected()) worker.send({ type: 'filled' }) })
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
     this.ended = new Promise((resolve, reject) => { this.#end = { resolve, reject } })
     this.ended.catch(() => {}) // whoever waits for it hears of it; nobody has to
@@ -119,8 +120,8 @@ class Crew {
       })
       worker.on('error', error => this.log.warn({ err: error, worker: number }, 'a message to a worker was lost'))
       worker.on('message', message => {
-        if (message.type === 'hello') worker.send({ type: 'start', options: this.share, number, isEdge: Boolean(this.mirror) })
-        if (message.type === 'mirror') worker.send({ type: 'told', id: message.id, value: this.mirror?.() })
+        if (message.type === 'hello') worker.send({ type: 'start', options: this.share, number, edge: this.mirror && { isFilled: this.mirror.isFilled() } })
+        if (message.type === 'mirror') worker.send({ type: 'told', id: message.id, value: this.mirror?.report() })
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
           clearTimeout(late)
