@@ -1,0 +1,100 @@
+// Whatever is killed when: either server, or the mirror. In the end nothing is lost, nothing is there twice, and little came
+// more than once: the line to the source counts. TILECOUCH_KILL_ROUNDS (kills) and TILECOUCH_KILL_TILES make it a long run.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { random } from '../../bench/tiles.js'
+import { end, until } from '../../bench/wait.js'
+import { json } from '../support/backends.js'
+import { startEmbeddedProcess } from '../support/embedded-process.js'
+import { differences } from './compare.js'
+import { startLink } from './link.js'
+import { fill } from './stage.js'
+
+const KILLS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 4)
+const TILES = +(process.env.TILECOUCH_KILL_TILES ?? 3000)
+const SIZE = +(process.env.TILECOUCH_KILL_SIZE ?? 5000) // bytes
+const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const PATIENCE = 60000 + TILES * 50 // milliseconds
+const MOST = 0.1 // of what a clean run reads may be read again by 20 kills in 200 MB
+const IN_FLIGHT = 4 * 0.7e6 // bytes that are on their way when something is killed, at most
+const VICTIMS = ['source', 'target', 'mirror']
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+
+const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
+
+for (const [kind, start] of Object.entries(kinds)) {
+  const suite = start ? describe : describe.skip
+  suite(`killing in the middle of a mirror on ${kind} (seed ${SEED})`, () => {
+    const servers = /** @type {Record<string, any>} */ ({})
+    const next = random(SEED)
+    let from, link
+    before(async function () {
+      this.timeout(PATIENCE)
+      servers.source = await start()
+      servers.target = await start()
+      from = `${servers.source.url}/from`
+      await fill(from, { count: Math.round(TILES / 1.25), size: SIZE })
+      link = await startLink(from)
+    })
+    after(async () => {
+      await link?.close()
+      await servers.source?.close()
+      await servers.target?.close()
+    })
+
+    it(`loses nothing, writes nothing twice and reads little again when it is done ${KILLS} times`, async function () {
+      this.timeout(PATIENCE)
+      const clean = `${servers.target.url}/clean`
+      assert.equal(await mirror(clean).ended, 0)
+      const needed = link.bytes.down
+      const standing = await outline(clean)
+
+      const to = `${servers.target.url}/to`
+      link.bytes.down = 0
+      let running = mirror(to)
+      const done = { source: 0, target: 0, mirror: 0 }
+      for (let kill = 0; kill < KILLS; kill++) {
+        const victim = VICTIMS[(kill + Math.floor(next() * 2)) % VICTIMS.length]
+        const when = needed * (kill + next()) / KILLS
+        await until(() => link.bytes.down >= when || running.child.exitCode !== null, { timeout: PATIENCE, every: 1, what: `${when} bytes` })
+        done[victim]++
+        if (victim === 'mirror') {
+          await end(running.child, 'SIGKILL')
+          running = mirror(to)
+        } else {
+          await servers[victim].kill()
+          await servers[victim].start()
+          if (running.child.exitCode !== null) running = mirror(to)
+        }
+      }
+      assert.equal(await running.ended, 0, 'it waits for the servers to come back')
+
+      const more = link.bytes.down / needed - 1
+      console.log(`      ${JSON.stringify({ kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down, more: `${(100 * more).toFixed(1)} %` })}`)
+      assert.deepEqual(await differences(from, to), [])
+      assert.deepEqual(await outline(to), standing, 'each revision is there as often as after a clean run')
+      assert.ok(link.bytes.down <= 1.01 * needed + KILLS * IN_FLIGHT, `${link.bytes.down} bytes for ${needed}`)
+      if (needed >= KILLS * 10e6) assert.ok(more < MOST, `${(100 * more).toFixed(1)} % more`)
+    })
+
+    function mirror (to) {
+      const child = spawn(process.execPath, [bin, 'mirror', link.url, to, '--json'], { stdio: ['ignore', 'ignore', 'pipe'] })
+      let errors = ''
+      child.stderr.on('data', text => { errors += text })
+      const ended = new Promise(resolve => {
+        child.once('close', code => {
+          if (code) console.error(errors)
+          resolve(code)
+        })
+      })
+      return { child, ended }
+    }
+  })
+}
+
+async function outline (url) {
+  const { doc_count: docs, doc_del_count: deleted, update_seq: seq } = await json(url)
+  return { docs, deleted, seq: Number.parseInt(seq) }
+}
