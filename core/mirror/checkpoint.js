@@ -1,5 +1,6 @@
 // Where a replication goes on: a document on either side, which is not replicated itself, with the history of the sessions
 // as CouchDB's replicator keeps it. What both sides remember is true; after a restore of one of them that is less.
+import { TilecouchError } from '../errors.js'
 import { now } from '../times.js'
 import { fingerprint } from '../fingerprint.js'
 
@@ -9,8 +10,8 @@ export const PREFIX = 'tilecouch-mirror-' // _local/tilecouch-mirror-…
 const SESSIONS = 50 // kept, as CouchDB does
 const UNWRITABLE = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'READ_ONLY'])
 
-/** The number a sequence begins with: it only grows within one database. */
-const position = seq => Number.parseInt(String(seq), 10) || 0
+/** The number a sequence begins with, which only grows within one database; NaN when it begins with none. */
+const position = seq => /^\d+(-|$)/.test(String(seq)) ? Number.parseInt(String(seq), 10) : NaN
 
 export const randomId = () => Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')
 
@@ -39,9 +40,9 @@ export async function identityOf (peer, keep = true) {
 
 export class Checkpoint {
   #id
-  #source
-  #target
+  #sides
   #remembers = true // whether the source may be written to
+  #queue = Promise.resolve() // one note after the other: an older one never comes last
 
   /**
    * @param {import('./peer.js').Peer} source
@@ -56,8 +57,7 @@ export class Checkpoint {
   }
 
   constructor (source, target, id, about) {
-    this.#source = source
-    this.#target = target
+    this.#sides = { source: new Side(source, id), target: new Side(target, id) }
     this.#id = id
     this.about = about
     this.session = randomId()
@@ -72,19 +72,19 @@ export class Checkpoint {
   }
 
   async #read (writes) {
-    const there = await this.#target.getLocal(this.#id)
-    const here = await this.#source.getLocal(this.#id)
+    const { source, target } = this.#sides
+    const there = await target.peer.getLocal(this.#id)
+    const here = await source.peer.getLocal(this.#id)
     if (writes) this.#remembers = await this.#probe(here)
-    const { since, history } = common(there, here, this.#remembers)
-    this.since = since
-    this.begun = since
-    this.history = history
+    this.history = historyOf(there)
+    this.since = this.#remembers ? common(there, here) : await this.#alone(there)
+    this.begun = this.since
   }
 
   /** Whether the source lets itself be written to: what it does not remember cannot be compared. */
   async #probe (here) {
     try {
-      await this.#source.updateLocal(this.#id, doc => doc ?? here ?? { session_id: '', history: [] })
+      await this.#sides.source.peer.updateLocal(this.#id, doc => doc ?? here ?? { session_id: '', history: [] })
       return true
     } catch (error) {
       if (isUnwritable(error)) return false
@@ -92,39 +92,95 @@ export class Checkpoint {
     }
   }
 
+  /** The target's word alone, unless the source cannot have got that far: it was put back to an older state. */
+  async #alone (there) {
+    const since = there?.session_id ? there.source_last_seq ?? 0 : 0
+    const { update_seq: newest } = await this.#sides.source.peer.info()
+    return position(since) > position(newest) ? 0 : since
+  }
+
   /**
    * @param {string | number} seq everything up to here is at the target
    * @param {Record<string, any>} counts of this session, in CouchDB's words
    * @param {Record<string, any>} [state] beside it, for people
+   * @param {AbortSignal} [signal]
    */
-  async save (seq, counts, state = {}) {
-    const entry = { session_id: this.session, start_time: this.started, end_time: now(), start_last_seq: this.begun, end_last_seq: seq, recorded_seq: seq, ...counts }
-    const fields = { session_id: this.session, source_last_seq: seq, replication_id_version: 4, history: [entry, ...this.history].slice(0, SESSIONS), ...this.about, ...state }
-    const write = peer => peer.updateLocal(this.#id, () => fields)
-    if (this.#remembers) await write(this.#source)
-    await write(this.#target)
-    this.since = seq
+  save (seq, counts, state = {}, signal) {
+    return this.#inTurn(async () => {
+      const entry = { session_id: this.session, start_time: this.started, end_time: now(), start_last_seq: this.begun, end_last_seq: seq, recorded_seq: seq, ...counts }
+      const fields = stored => {
+        // of another mirror of the same two, which runs at the same time, the entries stay
+        const others = (stored ? historyOf(stored) : this.history).filter(({ session_id: session }) => session !== this.session)
+        return { session_id: this.session, source_last_seq: seq, replication_id_version: 4, history: [entry, ...others].slice(0, SESSIONS), ...this.about, ...state }
+      }
+      const { source, target } = this.#sides
+      if (this.#remembers) await source.write(this.session, seq, fields, signal)
+      await target.write(this.session, seq, fields, signal)
+      this.since = seq
+    })
   }
 
-  /** What is to be told of it without having got any further: an error, most often. */
-  async note (state) {
-    await this.#target.updateLocal(this.#id, doc => ({ session_id: '', source_last_seq: 0, history: [], ...this.about, ...doc, ...state }))
+  /** What is to be told of it without having got any further: an error, or that it still runs. */
+  note (state, signal) {
+    return this.#inTurn(async () => {
+      const { source, target } = this.#sides
+      if (this.#remembers) await source.check(this.session, signal)
+      await target.peer.updateLocal(this.#id, doc => {
+        target.verify(this.session, doc)
+        return { session_id: '', source_last_seq: 0, history: [], ...doc, ...this.about, ...state }
+      }, signal)
+    })
+  }
+
+  #inTurn (task) {
+    const done = this.#queue.then(task)
+    this.#queue = done.catch(() => {})
+    return done
   }
 }
 
-/** The place that both sides know. */
-function common (there, here, remembers) {
-  const nowhere = { since: 0, history: [] }
-  if (!there?.session_id) return nowhere
-  const history = there.history ?? []
-  if (!remembers) return { since: there.source_last_seq ?? 0, history }
-  if (!here?.session_id) return nowhere
-  if (there.session_id === here.session_id) {
-    return { since: position(there.source_last_seq) <= position(here.source_last_seq) ? there.source_last_seq : here.source_last_seq, history }
+/** What one of the two was told, and has to remember: one that does not was made anew or put back to an older state. */
+class Side {
+  #told = /** @type {Set<string | number>} */ (new Set()) // the last that was surely written, and what may have been since
+  #isSure = false
+
+  constructor (peer, id) {
+    this.peer = peer
+    this.id = id
   }
-  const known = new Map((here.history ?? []).map(entry => [entry.session_id, entry.recorded_seq]))
-  const entry = history.find(({ session_id: session }) => known.has(session))
-  if (!entry) return nowhere
-  const other = known.get(entry.session_id)
-  return { since: position(entry.recorded_seq) <= position(other) ? entry.recorded_seq : other, history }
+
+  verify (session, stored) {
+    if (!this.#isSure) return
+    const entry = historyOf(stored).find(({ session_id: own }) => own === session)
+    if (!this.#told.has(entry?.recorded_seq)) throw new TilecouchError('PLACE_LOST', { url: this.peer.name })
+  }
+
+  async check (session, signal) {
+    if (this.#isSure) this.verify(session, await this.peer.getLocal(this.id, signal))
+  }
+
+  async write (session, seq, fields, signal) {
+    await this.peer.updateLocal(this.id, stored => {
+      this.verify(session, stored)
+      this.#told.add(seq)
+      return fields(stored)
+    }, signal)
+    this.#told = new Set([seq])
+    this.#isSure = true
+  }
+}
+
+const historyOf = doc => Array.isArray(doc?.history) ? doc.history : []
+
+/** The furthest place that both sides know of. */
+function common (there, here) {
+  const known = new Map(historyOf(here).map(entry => [entry.session_id, entry.recorded_seq]))
+  for (const { session_id: session, recorded_seq: seq } of historyOf(there)) {
+    if (!known.has(session)) continue
+    const other = known.get(session)
+    if (seq === other) return seq
+    // one of the two was not written any more, or is older than it was
+    if (!Number.isNaN(position(seq)) && !Number.isNaN(position(other))) return position(seq) < position(other) ? seq : other
+  }
+  return 0
 }

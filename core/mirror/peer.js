@@ -14,19 +14,22 @@ import { patience } from '../patience.js'
  * @property {string} name for people, without any password
  * @property {() => Promise<any>} info
  * @property {(options: {since: string | number, limit: number, wait?: number, signal?: AbortSignal}) => Promise<Page>} changes wait: milliseconds until it answers that there is none
- * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number}) => Promise<{docs: any[], bytes: number}>} fetch
+ * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number}) => Promise<{docs: any[], bytes: number, failed?: Refused[]}>} fetch failed: those that could not be read, for whatever reason; not_found is one
  * @property {(revs: Record<string, string[]>, signal?: AbortSignal) => Promise<Record<string, {missing: string[], possible_ancestors?: string[]}>>} revsDiff
  * @property {(docs: any[], signal?: AbortSignal) => Promise<Refused[]>} write
- * @property {(id: string) => Promise<any>} getLocal
- * @property {(id: string, change: (doc: any) => any) => Promise<any>} updateLocal
+ * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal
+ * @property {(id: string, change: (doc: any) => any, signal?: AbortSignal) => Promise<any>} updateLocal
  */
 
 /**
  * @typedef {object} Codec
  * @property {(docs: any[]) => string | Uint8Array | Promise<string | Uint8Array>} bulkBody the documents as a body of _bulk_docs, revisions as they are
  * @property {(docs: any[]) => void} [check] throws BAD_ANSWER when the bytes of an attachment are not what its digest says
+ * @property {(doc: any) => {body: string | Uint8Array, type: string} | undefined} [packed] a document with attachments that were compressed, as the body of a PUT that leaves them so; nothing when there are none
  */
 
+const PATIENCE = 30000 // milliseconds for an answer, or for more of a long one
+const SLOWEST = 16 // bytes a millisecond at which a body is sent at least: nobody tells how far that is
 const SILENCE = 10000 // milliseconds beyond a long poll after which its connection is taken for dead
 
 /** @implements {Peer} */
@@ -41,17 +44,25 @@ export class CouchPeer {
     this.name = couch.url
   }
 
+  #ask (request) {
+    return this.couch.request({ patience: PATIENCE + (request.body?.length ?? 0) / SLOWEST, ...request })
+  }
+
   info () {
-    return this.couch.request({ path: '' })
+    return this.#ask({ path: '' })
   }
 
   /** @type {Peer['changes']} */
   async changes ({ since, limit, wait, signal }) {
-    const request = { path: '_changes', qs: { style: 'all_docs', since, limit, seq_interval: limit, ...(wait && { feed: 'longpoll', timeout: wait }) } }
     const waiting = wait ? patience(wait + SILENCE, signal) : undefined
     try {
-      const answer = await this.couch.request({ ...request, signal: waiting?.signal ?? signal })
-      if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw new TilecouchError('BAD_ANSWER', { url: this.name, why: 'no list of changes' })
+      const answer = await this.couch.request({
+        path: '_changes',
+        qs: { style: 'all_docs', since, limit, seq_interval: limit, ...(wait && { feed: 'longpoll', timeout: wait }) },
+        ...(wait ? { retries: 0 } : { patience: PATIENCE }), // a poll that was lost is not asked again unseen: another database may answer
+        signal: waiting?.signal ?? signal
+      })
+      if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw this.#bad('no list of changes')
       const rows = answer.results.map(({ id, seq, changes, deleted = false }) => ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
       return { rows, last: answer.last_seq, pending: answer.pending ?? (rows.length < limit ? 0 : 1) }
     } catch (error) {
@@ -65,7 +76,7 @@ export class CouchPeer {
   async fetch (asked, { signal, most }) {
     const docs = asked.map(({ id, rev, ancestors }) => ({ id, rev, ...(ancestors?.length && { atts_since: ancestors }) }))
     let bytes = 0
-    const found = await this.couch.request({
+    const found = await this.#ask({
       method: 'POST',
       path: '_bulk_get',
       qs: { revs: true, attachments: true, latest: true },
@@ -76,35 +87,60 @@ export class CouchPeer {
       parse: body => {
         bytes = body.length
         const answer = parseAnswer(body)
-        this.codec.check?.(answer)
+        this.codec.check?.(answer.docs)
         return answer
       },
       signal
     })
-    return { docs: found, bytes }
+    return { ...found, bytes }
   }
 
   revsDiff (revs, signal) {
-    return this.couch.request({ method: 'POST', path: '_revs_diff', body: revs, signal })
+    return this.#ask({ method: 'POST', path: '_revs_diff', body: revs, signal })
   }
 
+  /** @type {Peer['write']} */
   async write (docs, signal) {
-    const answer = await this.couch.request({ method: 'POST', path: '_bulk_docs', body: await this.codec.bulkBody(docs), signal })
-    if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.name, why: 'no list of results' })
+    const plain = []
+    const packed = []
+    for (const doc of docs) {
+      const put = this.codec.packed?.(doc)
+      if (put) packed.push({ doc, put })
+      else plain.push(doc)
+    }
+    const refused = plain.length ? await this.#bulk(plain, signal) : []
+    for (const { doc, put } of packed) refused.push(...await this.#put(doc, put, signal))
+    return refused
+  }
+
+  async #bulk (docs, signal) {
+    const answer = await this.#ask({ method: 'POST', path: '_bulk_docs', body: await this.codec.bulkBody(docs), signal })
+    if (!Array.isArray(answer)) throw this.#bad('no list of results')
     return answer.filter(({ error }) => error)
   }
 
-  getLocal (id) {
-    return this.couch.find({ path: `_local/${id}` })
+  async #put ({ _id: id, _rev: rev }, { body, type }, signal) {
+    try {
+      await this.#ask({ method: 'PUT', path: encodeURIComponent(id), qs: { new_edits: false }, body, type, accept: 'application/json', signal })
+      return []
+    } catch (error) {
+      if (error.code !== 'FORBIDDEN') throw error
+      return [{ id, rev, error: 'forbidden', reason: error.details.reason }]
+    }
   }
 
-  async updateLocal (id, change) {
+  getLocal (id, signal) {
+    return this.couch.find({ path: `_local/${id}`, patience: PATIENCE, signal })
+  }
+
+  /** @type {Peer['updateLocal']} */
+  async updateLocal (id, change, signal) {
     for (let attempt = 1; ; attempt++) {
-      const stored = await this.getLocal(id)
+      const stored = await this.getLocal(id, signal)
       const doc = change(stored)
       if (!doc) return stored
       try {
-        await this.couch.request({ method: 'PUT', path: `_local/${id}`, body: { ...doc, _id: `_local/${id}`, _rev: stored?._rev } })
+        await this.#ask({ method: 'PUT', path: `_local/${id}`, body: { ...doc, _id: `_local/${id}`, _rev: stored?._rev }, signal })
         return doc
       } catch (error) {
         if (error.details?.status !== 409) throw error
@@ -112,16 +148,23 @@ export class CouchPeer {
       }
     }
   }
+
+  #bad (why) {
+    return new TilecouchError('BAD_ANSWER', { url: this.name, why })
+  }
 }
 
 /** Documents of an answer as multipart, or as JSON with base64, which the embedded store sends. */
 function parseAnswer (body) {
-  if (body[0] !== 0x7b) return body.length ? parseBulkGet(body) : []
-  let answer
+  const failed = []
+  if (body[0] !== 0x7b) return { docs: body.length ? parseBulkGet(body, error => failed.push(error)) : [], failed }
+  let results
   try {
-    answer = JSON.parse(new TextDecoder().decode(body))
+    ({ results } = JSON.parse(new TextDecoder().decode(body)))
   } catch {
     throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })
   }
-  return answer.results.flatMap(({ docs }) => docs.filter(({ ok }) => ok).map(({ ok }) => ok))
+  const docs = []
+  for (const { ok, error } of results.flatMap(result => result.docs)) ok ? docs.push(ok) : failed.push(error)
+  return { docs, failed }
 }

@@ -3,7 +3,10 @@
 import { TilecouchError } from '../errors.js'
 import { Carrier } from './carrier.js'
 import { Checkpoint } from './checkpoint.js'
+import { Notes } from './notes.js'
+import { pause } from './pause.js'
 import { Selection } from './selection.js'
+import { Standing } from './standing.js'
 import { Window } from './window.js'
 
 export const replicationDefaults = {
@@ -11,9 +14,15 @@ export const replicationDefaults = {
   pages: 3, // of them under way
   batch: 500, // documents a request at most
   batchBytes: 512 * 1024, // of tiles a request, as far as their size can be foretold: what is lost when it breaks off
-  mostBytes: 64 * 1024 * 1024, // of one answer: beyond it the batch is divided
+  batchTime: 10000, // milliseconds a batch may take: on a line that needs longer the next ones are smaller
+  mostBytes: 8 * 1024 * 1024, // of an answer with several documents: beyond it the batch is divided
+  mostDocument: 64 * 1024 * 1024, // of an answer with one: beyond it the document is left out
   concurrency: 4, // batches on their way
-  checkpoint: 5000, // milliseconds between two notes of how far it got
+  tries: 5, // for documents that a side has trouble with
+  retryDelay: 200, // milliseconds before the second, doubled each time
+  checkpoint: 2000, // milliseconds between two notes of how far it got
+  sign: 60000, // milliseconds between two notes that it still runs
+  parting: 5000, // milliseconds for the last note
   poll: 10000, // milliseconds a live replication waits for a change before it asks again
   firstDelay: 250, // milliseconds before a live replication tries again, doubled each time
   longestDelay: 5000
@@ -21,6 +30,8 @@ export const replicationDefaults = {
 
 /** What passes: a live replication waits for it. */
 const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DISK_FULL', 'CONTENDED', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND'])
+
+const MOST_LOST = 3 // times in a row that a replication that is not live finds its place lost
 
 /**
  * @typedef {object} Tally
@@ -34,19 +45,14 @@ const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DISK_FUL
  * @property {number} tiles versions of tiles among them
  * @property {number} absent revisions that the source does not have any more
  * @property {number} refused revisions that the target did not take
- *
- * @typedef {'reading' | 'following' | 'away'} State
  */
 
 export class Replication {
   #stop = new AbortController()
   #since = /** @type {string | number | undefined} */ (undefined)
-  #checkpoint = /** @type {Checkpoint | undefined} */ (undefined)
-  #state = /** @type {State} */ ('reading')
-  #error
+  #notes = /** @type {Notes | undefined} */ (undefined)
   #pending = /** @type {number | undefined} */ (undefined)
-  #upToDate = /** @type {number | undefined} */ (undefined) // when everything was known to be there
-  #savedAt = 0
+  #standing
 
   /**
    * @param {object} parts
@@ -77,50 +83,37 @@ export class Replication {
     this.about = about
     this.signal = signal
     this.onProgress = onProgress
-    this.onState = onState
     this.onUpToDate = onUpToDate
     /** @type {Tally} */
     this.tally = { changes: 0, selected: 0, checked: 0, missing: 0, docs: 0, deleted: 0, bytes: 0, tiles: 0, absent: 0, refused: 0 }
+    this.#standing = new Standing(this.limits.poll, () => onState?.(this.status()))
     this.carrier = new Carrier({ source, target, tally: this.tally, dryRun, limits: this.limits, onRefused, onProgress: () => onProgress?.(this.status()) })
   }
 
   /**
-   * How it goes. lag: seconds for which the target is known to lack nothing; nothing while that was never so. pending: changes that are not looked at.
+   * How it goes. lag: seconds since the target was last known to lack nothing; nothing while that was never so. pending: changes that are not looked at.
    */
   status () {
-    const isThere = this.#state === 'following'
-    return {
-      state: this.#state,
-      lag: isThere ? 0 : this.#upToDate === undefined ? undefined : (Date.now() - this.#upToDate) / 1000,
-      upToDate: isThere ? Date.now() : this.#upToDate,
-      pending: this.#pending,
-      since: this.#since,
-      checkpoint: this.#checkpoint?.id,
-      error: this.#error?.code,
-      reason: this.#error?.message,
-      ...this.tally
-    }
+    return { ...this.#standing.status(), pending: this.#pending, since: this.#since, checkpoint: this.#notes?.checkpoint.id, ...this.tally }
   }
 
-  /** Resolves when everything is there; a live one when the signal says so. */
+  /** Resolves when everything is there; a live one ends by ABORTED, when the signal says so. */
   async run () {
-    const { signal, live, dryRun } = this
+    const { signal } = this
     const abort = () => this.#stop.abort()
     signal?.addEventListener('abort', abort)
     if (signal?.aborted) abort()
     try {
-      for (let tries = 0; ;) {
-        const before = this.tally.changes
+      for (let tries = 0; ; tries++) {
+        const { changes } = this.tally
         try {
-          this.#checkpoint ??= await Checkpoint.open(this.source, this.target, { key: this.selection.key, writes: !dryRun, about: this.about })
-          this.#since ??= this.#checkpoint.since || await this.#begin()
+          await this.#open()
           await this.#session()
           return this.status()
         } catch (error) {
           if (signal?.aborted) throw Object.assign(new TilecouchError('ABORTED'), { status: this.status() })
-          if (!live || !PASSING.has(error.code)) throw Object.assign(error, { replication: this.status() })
-          if (this.tally.changes > before) tries = 0
-          await this.#away(error, tries++)
+          if (this.tally.changes > changes || this.#standing.state === 'following') tries = 0
+          await this.#bear(error, tries)
         }
       }
     } finally {
@@ -128,44 +121,38 @@ export class Replication {
     }
   }
 
-  async #begin () {
+  /** Each session looks for its place anew: while one was away, either side may have become another database. */
+  async #open () {
+    const { source, target, dryRun, about, selection, limits, tally } = this
+    const checkpoint = await Checkpoint.open(source, target, { key: selection.key, writes: !dryRun, about })
+    this.#notes = new Notes(checkpoint, { limits, tally, isSilent: dryRun })
+    this.#since = checkpoint.since || await this.#begin(checkpoint.id)
+  }
+
+  async #begin (id) {
     const { source, target, dryRun } = this
-    const { id } = /** @type {Checkpoint} */ (this.#checkpoint)
-    return await this.begin?.({ source, target, id, dryRun, take: (rows, signal) => this.#take(rows, signal), signal: this.#stop.signal }) ?? 0
+    const take = (rows, signal) => {
+      this.tally.changes += rows.length
+      return this.#take(rows, signal)
+    }
+    return await this.begin?.({ source, target, id, dryRun, take, signal: this.#stop.signal }) ?? 0
   }
 
-  async #away (error, tries) {
-    this.#set('away', error)
-    await this.#checkpoint?.note({ state: 'away', error: error.code, reason: error.message }).catch(() => {})
-    const { firstDelay, longestDelay } = this.limits
-    await this.#pause(Math.min(firstDelay * 2 ** tries, longestDelay))
-  }
-
-  #pause (milliseconds) {
-    const { signal } = this.#stop
-    return new Promise(resolve => {
-      const done = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', done)
-        resolve(undefined)
-      }
-      const timer = setTimeout(done, milliseconds)
-      signal.addEventListener('abort', done)
-      if (signal.aborted) done()
-    })
-  }
-
-  #set (state, error) {
-    const changed = state !== this.#state || error?.code !== this.#error?.code
-    if (this.#state === 'following' && state !== 'following') this.#upToDate = Date.now()
-    this.#state = state
-    this.#error = error
-    if (changed) this.onState?.(this.status())
+  /** Waits for what passes, and throws what does not. */
+  async #bear (error, tries) {
+    const { live, limits: { firstDelay, longestDelay } } = this
+    const isLost = error.code === 'PLACE_LOST'
+    if (!isLost && !(live && PASSING.has(error.code))) throw Object.assign(error, { replication: this.status() })
+    if (!live && tries >= MOST_LOST) throw Object.assign(error, { replication: this.status() })
+    this.#standing.set('away', error)
+    if (!isLost) await this.#notes?.tell(this.status())
+    await pause(Math.min(firstDelay * 2 ** tries, longestDelay), this.#stop.signal)
   }
 
   /** From where it is until everything is there, or anything goes wrong. */
   async #session () {
     const { limits, live } = this
+    const notes = /** @type {Notes} */ (this.#notes)
     const broken = new AbortController() // one thing went wrong: the others are not worth going on with
     const end = () => broken.abort()
     this.#stop.signal.addEventListener('abort', end)
@@ -178,65 +165,61 @@ export class Replication {
       failure ??= error
       end()
     }
-    const timer = setInterval(() => { this.#save(window).catch(fail) }, 1000)
-    const read = (since, wait) => this.source.changes({ since, limit: limits.page, wait, signal: broken.signal })
+    notes.begin(window, () => this.status(), fail)
+    const read = (since, wait) => {
+      const page = this.source.changes({ since, limit: limits.page, wait, signal: broken.signal })
+      page.catch(fail) // it is looked at later, maybe after something else has failed
+      return page
+    }
     try {
-      let page = read(this.#since, 0)
-      page.catch(fail) // looked at below, maybe after something else has failed
-      for (;;) {
+      for (let page = read(this.#since, 0); ;) {
         const { rows, last, pending } = await page
-        this.#pending = pending
         const isEnd = !rows.length || !pending
-        const done = window.begin(last)
-        const work = this.#take(rows, broken.signal).then(done, fail).finally(() => working.delete(work))
+        this.#pending = pending
+        this.tally.changes += rows.length
+        this.#standing.hear(rows.length > 0)
+        const work = this.#take(rows, broken.signal).then(window.begin(last), fail).finally(() => working.delete(work))
         working.add(work)
         if (isEnd) {
           await Promise.all(working)
           if (failure) throw failure
           await this.#reached(window)
-          if (!live) return
+          if (!live) break
         }
         page = read(last, isEnd ? limits.poll : 0)
-        page.catch(fail)
         while (working.size >= limits.pages && !failure) await Promise.race(working)
         if (failure) throw failure
       }
+      // what is not noted is not remembered: that counts as well
+      await notes.save()
     } catch (error) {
       throw failure ?? error
     } finally {
       end()
       await Promise.all(working)
-      clearInterval(timer)
       this.#stop.signal.removeEventListener('abort', end)
       this.#since = window.since
-      // what got there is noted, whatever came in between
-      await this.#save(window, true).catch(() => {})
+      await notes.end()
     }
   }
 
   /** Everything that there was is there. */
   async #reached (window) {
     this.#since = window.since
-    if (this.onUpToDate) {
-      const { onUpToDate } = this
-      this.onUpToDate = undefined
-      try {
-        await onUpToDate()
-      } catch (error) {
-        this.onUpToDate = onUpToDate // again when it is tried again
-        throw error
-      }
+    const { onUpToDate } = this
+    if (onUpToDate) {
+      await onUpToDate()
+      this.onUpToDate = undefined // again, if it failed, when it is tried again
     }
-    this.#upToDate = Date.now()
-    if (!this.live) await this.#save(window, true)
-    else this.#set('following')
+    const { state } = this.#standing
+    this.#standing.reach(this.live)
+    if (this.live && state !== 'following') await this.#notes?.tell(this.status())
     this.onProgress?.(this.status())
   }
 
   /** @param {import('./peer.js').Row[]} rows @param {AbortSignal} signal */
   async #take (rows, signal) {
     const { selection, lookBack, tally } = this
-    tally.changes += rows.length
     /** @type {Map<string, {id: string, revs: string[]}>} */
     const wanted = new Map()
     const doubtful = []
@@ -248,16 +231,5 @@ export class Replication {
     if (doubtful.length && lookBack) for (const row of await lookBack(doubtful, signal)) wanted.set(row.id, row)
     tally.selected += wanted.size
     if (wanted.size) await this.carrier.carry([...wanted.values()], signal)
-  }
-
-  /** @param {Window} window @param {boolean} [atOnce] */
-  async #save (window, atOnce = false) {
-    const checkpoint = this.#checkpoint
-    if (!checkpoint || this.dryRun || window.since === checkpoint.since) return
-    if (!atOnce && Date.now() - this.#savedAt < this.limits.checkpoint) return
-    this.#savedAt = Date.now()
-    const { checked, missing, docs, refused } = this.tally
-    const counts = { missing_checked: checked, missing_found: missing, docs_read: docs + refused, docs_written: docs, doc_write_failures: refused }
-    await checkpoint.save(window.since, counts, { state: this.#state, error: undefined, reason: undefined, bytes: this.tally.bytes })
   }
 }

@@ -9,17 +9,11 @@ export class Slots {
     this.#free = count
   }
 
-  /**
-   * @template T
-   * @param {() => Promise<T>} task
-   * @returns {Promise<T>}
-   */
-  async run (task) {
+  /** Resolves when it is one's turn. @returns {Promise<() => void>} to be called once, when it is over */
+  async take () {
     if (this.#free) this.#free--
     else await new Promise(resolve => { this.#waiting.push(() => resolve(undefined)) })
-    try {
-      return await task()
-    } finally {
+    return () => {
       const next = this.#waiting.shift()
       if (next) next()
       else this.#free++

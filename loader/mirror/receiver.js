@@ -1,7 +1,7 @@
 // The side that is written to: while it has no validation function of its own, what arrives is validated here by the same
 // function, since a store that is filled with one takes twice as long. And the side of a dry run, which need not be there.
 import vm from 'node:vm'
-import { isTileId } from '../../core/index.js'
+import { STORE_ID, isTileId } from '../../core/index.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Peer} Peer */
 
@@ -23,8 +23,8 @@ export class Receiver {
   }
 
   info () { return this.isThere ? this.peer.info() : Promise.resolve({}) }
-  getLocal (id) { return this.isThere ? this.peer.getLocal(id) : Promise.resolve(undefined) }
-  updateLocal (id, change) { return this.peer.updateLocal(id, change) }
+  getLocal (id, signal) { return this.isThere ? this.peer.getLocal(id, signal) : Promise.resolve(undefined) }
+  updateLocal (id, change, signal) { return this.peer.updateLocal(id, change, signal) }
   changes (options) { return this.peer.changes(options) }
   fetch (asked, options) { return this.peer.fetch(asked, options) }
 
@@ -65,5 +65,6 @@ export class Receiver {
 function kindOf (id) {
   if (isTileId(id)) return id.includes('@') ? 'past' : 'heads'
   if (id.startsWith('layer:')) return 'layers'
+  if (id === STORE_ID) return 'marker'
   return id.startsWith('edition:') ? 'editions' : 'others'
 }

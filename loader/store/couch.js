@@ -3,14 +3,16 @@
 import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, scrub } from '../../core/index.js'
+import { patience } from '../../core/patience.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
-import { askBytes, parseJson, patientAgent, toBody } from './bytes.js'
+import { askBytes, toBody } from './bytes.js'
 import { leavesOf, parseLeaves, winnerOf } from './leaves.js'
 
 export const retryDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 100, // milliseconds before the first repetition, doubled each time
-  longestDelay: 5000 // milliseconds between two repetitions at most
+  longestDelay: 5000, // milliseconds between two repetitions at most
+  silentRetries: 1 // times a request is repeated that was given up for want of an answer
 }
 
 /**
@@ -26,15 +28,17 @@ export const retryDefaults = {
  * @property {boolean} [server] the path is the server's, not the database's
  * @property {AbortSignal} [signal]
  * @property {number} [retries]
+ * @property {number} [patience] milliseconds without an answer, or without more of one that is read as bytes
+ * @property {() => void} [onBytes] told of more
+ * @property {string} [type] of the body, when not JSON
  */
 
 export class Couch {
   #target
-  #dispatcher
 
   /**
    * @param {string} url of a database, may hold a name and password
-   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void, ambient?: boolean, silence?: number}} [options] ambient: see parseDatabaseUrl; silence: milliseconds in which nothing moves, after which a connection is taken for dead
+   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void, ambient?: boolean}} [options] ambient: see parseDatabaseUrl
    */
   constructor (url, options = {}) {
     const parsed = parseDatabaseUrl(url, options)
@@ -45,9 +49,7 @@ export class Couch {
     this.options = { ...retryDefaults, ...options }
     /** Told of every repetition, by whoever writes at the moment. @type {Set<(error: TilecouchError) => void>} */
     this.retryListeners = new Set(options.onRetry ? [options.onRetry] : [])
-    const { silence } = options
-    this.#dispatcher = silence ? patientAgent(silence) : undefined
-    this.nano = /** @type {any} */ (nano)({ url: parsed.authorised, parseUrl: false, agentOptions: this.#dispatcher }) // nano's types lack parseUrl and dontStringify
+    this.nano = /** @type {any} */ (nano)({ url: parsed.authorised, parseUrl: false }) // nano's types lack parseUrl and dontStringify
   }
 
   /**
@@ -66,14 +68,15 @@ export class Couch {
    * @returns {Promise<any>}
    */
   async request (request) {
-    const { retries, firstDelay, longestDelay } = this.options
+    const { silentRetries, firstDelay, longestDelay } = this.options
+    const retries = request.retries ?? this.options.retries
     for (let attempt = 0; ; attempt++) {
       if (request.signal?.aborted) throw new TilecouchError('ABORTED')
       try {
-        return await this.#once(request)
+        return await (request.patience ? this.#inTime(request) : this.#once(request))
       } catch (error) {
         const failure = this.#explain(error, request)
-        if (!failure.retryable || attempt >= (request.retries ?? retries)) throw failure.error
+        if (!failure.retryable || attempt >= (failure.error.details.silent ? Math.min(silentRetries, retries) : retries)) throw failure.error
         for (const listener of this.retryListeners) listener(failure.error)
         const delay = Math.min(firstDelay * 2 ** attempt, longestDelay)
         await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: request.signal }).catch(() => {})
@@ -81,11 +84,23 @@ export class Couch {
     }
   }
 
+  /** A line that was cut says nothing: whoever waits for an answer would wait for ever. */
+  async #inTime (request) {
+    const waiting = patience(request.patience, request.signal)
+    try {
+      return await this.#once({ ...request, signal: waiting.signal, onBytes: waiting.renew })
+    } catch (error) {
+      if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.url, why: `no answer within ${request.patience / 1000} s`, silent: true })
+      throw error
+    } finally {
+      waiting.end()
+    }
+  }
+
   /** @param {CouchRequest} request */
   async #once (request) {
-    const { method = 'GET', path = '', qs, body, server, signal } = request
-    if (request.raw) return askBytes(this.access, request, this.#dispatcher)
-    if (this.#dispatcher && Buffer.isBuffer(body)) return askBytes(this.access, { ...request, parse: parseJson }, this.#dispatcher)
+    const { method = 'GET', path = '', qs, body, server, signal, type } = request
+    if (request.raw) return askBytes(this.access, request)
     const answer = await this.nano.request({
       method,
       db: server ? undefined : this.db,
@@ -93,6 +108,7 @@ export class Couch {
       qs,
       body: toBody(body),
       dontStringify: true,
+      contentType: type,
       signal
     })
     // an answer that ended early parses as nothing: a server that was killed while it spoke
@@ -104,7 +120,7 @@ export class Couch {
 
   /** Sorts an error from nano into the catalogue, and into those that may pass and those that will not. */
   #explain (error, request) {
-    if (error instanceof TilecouchError) return { error, retryable: error.code === 'BAD_ANSWER' }
+    if (error instanceof TilecouchError) return { error, retryable: error.code === 'BAD_ANSWER' || error.details.silent === true }
     if (error.name === 'AbortError' || request.signal?.aborted) return { error: new TilecouchError('ABORTED'), retryable: false }
     const url = request.server ? this.serverUrl : this.url
     const status = error.statusCode

@@ -98,7 +98,7 @@ export async function theirs (server, from, to, options = {}) {
   // another header is another replication: it knows of no checkpoint
   const once = Math.random().toString(36).slice(2)
   const answer = await post(`${server}/_replicate`, {
-    source: endpoint(from, once), target: endpoint(to, once), selector: { _id: { $not: { $regex: '^_design/' } } }, ...options
+    source: endpoint(from, once), target: endpoint(to, once), selector: { $not: { _id: { $regex: '^_design/' } } }, ...options
   })
   if (!answer.ok) throw new Error(`CouchDB did not replicate ${from}: ${JSON.stringify(answer)}`)
   return answer.history[0]
