@@ -3,7 +3,7 @@ import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
 const SHOWN = 20 // documents that were refused
-const KINDS = { layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', others: 'other document' }
+const KINDS = { layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', marker: 'marker of the store', others: 'other document' }
 
 /** @typedef {import('../mirror/index.js').MirrorStatus} Status */
 
@@ -17,10 +17,12 @@ export class MirrorProgress extends ProgressLine {
   }
 
   /** @param {Status} status */
-  show ({ changes, pending, tiles, bytes: size, missing, refused, ready }) {
+  show ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, ready }) {
     if (this.quiet || ready) return
     const seconds = (performance.now() - this.#started) / 1000
-    this.draw(changes, pending === undefined ? undefined : changes + pending, () => [
+    // changes are read ahead of what is written
+    const done = Math.max(0, changes - (missing - docs - absent - refused))
+    this.draw(done, pending === undefined ? undefined : changes + pending, () => [
       plural(tiles, 'tile'), `${count(Math.round(tiles / seconds))}/s`, bytes(size), ...(missing ? [] : ['nothing missing']), ...(refused ? [`${count(refused)} refused`] : [])
     ])
   }
@@ -32,12 +34,13 @@ export class MirrorReport {
   #before = ''
   #wasThere = false
 
-  /** @param {import('./output.js').Output} output @param {{from: string, to: string, live: boolean, dryRun: boolean, progress: MirrorProgress}} what */
-  constructor (output, { from, to, live, dryRun, progress }) {
+  /** @param {import('./output.js').Output} output @param {{from: string, to: string, data: string, live: boolean, dryRun: boolean, progress: MirrorProgress}} what */
+  constructor (output, { from, to, data, live, dryRun, progress }) {
     this.output = output
     this.title = `${from} -> ${to}`
     this.from = from
     this.to = to
+    this.pushed = to === 'embedded' ? `--data ${data}` : to
     this.live = live
     this.dryRun = dryRun
     this.progress = progress
@@ -63,10 +66,10 @@ export class MirrorReport {
     if (state === 'following') this.#wasThere = true
   }
 
-  /** Before the indexes are built, which may take a while. */
-  there () {
+  /** Before the indexes are built, which may take a while. @param {Status} status */
+  there ({ docs }) {
     this.progress.end()
-    this.output.note('Everything is there. Deploying the design documents and building their indexes …')
+    if (docs) this.output.note('Everything is there. Deploying the design documents and building their indexes …')
   }
 
   /** @param {Status} status @param {'' | 'stopped' | 'given up'} [how] */
@@ -91,13 +94,16 @@ export class MirrorReport {
     const seconds = secondsSince(this.#started)
     const { changes, docs, tiles, deleted, bytes: size, missing, absent, ready } = status
     const title = `${this.title}${how && ` (${how})`}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`
-    if (this.dryRun) return [title, ...this.#forecast(status), 'Nothing was changed.']
+    const rate = this.#wasThere ? '' : `, ${count(Math.round(tiles / seconds))}/s` // one that follows mostly waits
+    const unknown = status.unknown.map(layer => `  There is no layer ${layer} at the source`)
+    if (this.dryRun) return [title, ...unknown, ...this.#forecast(status), 'Nothing was changed.']
     return [
       title,
-      `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them (${bytes(size)}, ${count(Math.round(tiles / seconds))}/s), ${plural(deleted, 'deletion')}`,
+      ...unknown,
+      `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them (${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
       ...(absent ? [`  ${count(absent)} of them ${absent === 1 ? 'is' : 'are'} not at the source any more`] : []),
       ...this.#refusals(status),
-      ...(ready ? this.#readiness(ready) : []),
+      ...(ready ? describeReady(ready, this.pushed) : []),
       ...(status.since === undefined ? [] : [`  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`])
     ]
   }
@@ -115,22 +121,26 @@ export class MirrorReport {
       ...(refused > this.#refused.length ? [`    … and ${count(refused - this.#refused.length)} more`] : [])
     ]
   }
+}
 
-  /** @param {import('../mirror/ready.js').Ready} ready */
-  #readiness ({ designs, skipped, door }) {
-    const brought = designs.filter(({ action }) => ['new', 'changed', 'carried'].includes(action)).length
-    const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id)
-    return [
-      ...(skipped ? [`  Design documents were left as they are: ${skipped}. An admin deploys them with: tilecouch push ${this.to}`] : []),
-      ...(different.length ? [`  ${different.join(', ')} ${different.length === 1 ? 'is' : 'are'} not what this tilecouch deploys, and left so. To change that: tilecouch push ${this.to}`] : []),
-      ...(brought ? [`  ${plural(brought, 'design document')} deployed, indexes built`] : []),
-      ...(door === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
-      ...(door === 'closed'
-        ? ['  Only admins read the mirror, since not everybody may read what is mirrored. To let members in, name them in its _security:',
-            `    PUT ${this.to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
-        : [])
-    ]
-  }
+/**
+ * What became of the target, for people.
+ * @param {import('../mirror/ready.js').Ready} ready
+ * @param {string} to address of the target, or the options that name it
+ */
+export function describeReady ({ designs, skipped, door }, to) {
+  const brought = designs.filter(({ action }) => ['new', 'changed', 'carried'].includes(action)).length
+  const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id)
+  return [
+    ...(skipped ? [`  Design documents were left as they are: ${skipped} An admin deploys them with: tilecouch push ${to}`] : []),
+    ...(different.length ? [`  ${different.join(', ')} ${different.length === 1 ? 'is' : 'are'} not what this tilecouch deploys, and left so. To change that: tilecouch push ${to}`] : []),
+    ...(brought ? [`  ${plural(brought, 'design document')} deployed, indexes built`] : []),
+    ...(door === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
+    ...(door === 'closed'
+      ? ['  Only admins read the mirror, since not everybody may read what is mirrored. To let members in, name them in its _security:',
+          `    PUT ${to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
+      : [])
+  ]
 }
 
 /** The number of a sequence, which says more than all its letters. */

@@ -53,7 +53,13 @@ async function mirrorCommand (context, options, from, to) {
     current: options.current,
     since: options.since
   }
+  // the address of an embedded store is another one each time, and good for nothing afterwards
+  const shown = (name, couch) => name === EMBEDDED ? name : couch.url
   return withSides(context, options, [from, to], async (source, target) => {
+    if (options.replicator) {
+      const { replicatorCommand } = await import('./replicator.js')
+      return replicatorCommand(context, options, { from: source, to: target, wanted })
+    }
     const { live = false, dryRun = false } = options
     const progress = new MirrorProgress(context.output)
     const mirror = new Mirror(source, target, {
@@ -65,14 +71,14 @@ async function mirrorCommand (context, options, from, to) {
       onProgress: status => progress.show(status),
       onState: status => report.state(status),
       onRefused: refused => report.refuse(refused),
-      onThere: () => report.there()
+      onThere: () => report.there(mirror.status())
     })
-    const report = new MirrorReport(context.output, { from: mirror.source.url, to: mirror.target?.url ?? to, live, dryRun, progress })
+    const report = new MirrorReport(context.output, { from: shown(from, mirror.source), to: shown(to, mirror.target), data: options.data, live, dryRun, progress })
     try {
       report.end(await mirror.run())
     } catch (error) {
       const stopped = error.code === 'ABORTED'
-      report.end(mirror.status(), stopped ? 'stopped' : 'given up')
+      if (mirror.status().checkpoint !== undefined) report.end(mirror.status(), stopped ? 'stopped' : 'given up')
       // a live one ends when it is told to: that is no failure, once everything was there
       if (!stopped || !live || mirror.status().upToDate === undefined) throw error
     }
@@ -96,7 +102,8 @@ async function withSides (context, { data, dryRun }, names, action) {
     const urls = /** @type {any[]} */ ([])
     for (const [index, name] of names.entries()) {
       if (name !== EMBEDDED) urls.push(await resolveDatabase(name))
-      else if (dryRun && index && !existsSync(data)) urls.push(null) // opening it would make it
+      else if (!index && !existsSync(data)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: data })
+      else if (dryRun && !existsSync(data)) urls.push(null) // opening it would make it
       else urls.push(`${(embedded = await context.openEmbedded(data)).url}/${DEFAULT_DATABASE}`)
     }
     return await action(...urls)

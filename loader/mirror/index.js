@@ -1,13 +1,14 @@
 // One store made into another, all of it or a part, once or for good.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../../core/index.js'
-import { Replication, Selection } from '../../core/mirror/index.js'
+import { TilecouchError, layerId } from '../../core/index.js'
+import { Replication, Selection, lookBackOf } from '../../core/mirror/index.js'
 import { Couch } from '../store/couch.js'
 import { examine, openSource } from './open.js'
 import { peerOf } from './peer.js'
 import { adoptEmpty, makeDatabase, makeReady } from './ready.js'
 import { Receiver } from './receiver.js'
+import { shortcutOf } from './shortcut.js'
 
 const LIVE_RETRIES = 2 // of a request: that a side is away is said soon, and waited out
 const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
@@ -30,7 +31,7 @@ const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.
  * @property {(ready: import('./ready.js').Ready) => void} [onReady] when everything is there and the mirror serves
  * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
  *
- * @typedef {ReturnType<Replication['status']> & {lacked?: Record<string, number>, ready?: import('./ready.js').Ready}} MirrorStatus lacked: documents that the target did not have, by kind
+ * @typedef {ReturnType<Replication['status']> & {lacked?: Record<string, number>, ready?: import('./ready.js').Ready, unknown: string[]}} MirrorStatus lacked: documents that the target did not have, by kind; unknown: layers that the source does not have
  */
 
 export class Mirror {
@@ -40,6 +41,7 @@ export class Mirror {
   #waiting
   /** @type {import('./ready.js').Ready | undefined} */
   #ready
+  #unknown = /** @type {string[]} */ ([])
 
   /**
    * @param {string} from URL of a database, or of the /db of a gateway; opened with its own name and password, or with those of TILECOUCH_FROM_USER
@@ -52,10 +54,13 @@ export class Mirror {
     this.source = openSource(from, live ? { retries: LIVE_RETRIES } : {})
     this.target = to === null ? null : new Couch(to, live ? { retries: LIVE_RETRIES } : {})
     this.#receiver = new Receiver(this.target && peerOf(this.target))
+    const selection = new Selection({ layers, area, zooms, current, since })
     this.#replication = new Replication({
       source: peerOf(this.source),
       target: this.#receiver,
-      selection: new Selection({ layers, area, zooms, current, since }),
+      selection,
+      lookBack: selection.since === undefined ? undefined : lookBackOf(this.source, selection.since),
+      begin: shortcutOf(this.source, selection),
       live: live && !dryRun,
       dryRun,
       signal,
@@ -70,7 +75,7 @@ export class Mirror {
 
   /** @returns {MirrorStatus} */
   status () {
-    return { ...this.#replication.status(), lacked: this.#receiver.lacked, ready: this.#ready, ...this.#waiting }
+    return { ...this.#replication.status(), lacked: this.#receiver.lacked, ready: this.#ready, unknown: this.#unknown, ...this.#waiting }
   }
 
   /** Resolves when the target has everything; a live one when the signal says so, by ABORTED. @returns {Promise<MirrorStatus>} */
@@ -103,9 +108,11 @@ export class Mirror {
   }
 
   async #prepare () {
-    const { dryRun, signal, public: isForAll } = this.options
+    const { dryRun, signal, public: isForAll, layers = [] } = this.options
     const { source, target } = this
     const { isThere, validates } = await examine(source, target, { dryRun, isForAll, signal })
+    const found = await source.docs(layers.map(layerId), { signal })
+    this.#unknown = layers.filter((_, index) => !found[index].doc)
     this.#receiver.isThere = isThere || !dryRun
     if (target && !dryRun) await (isThere ? adoptEmpty(target) : makeDatabase(target, signal))
     if (!validates) this.#receiver.validateWith(await readFile(VALIDATION, 'utf8'))

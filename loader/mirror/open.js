@@ -1,7 +1,6 @@
 // What the two sides of a mirror are, and whether the one may become the other: all of it is said before anything is carried.
 import { TilecouchError } from '../../core/index.js'
-import { IDENTITY, identityOf } from '../../core/mirror/index.js'
-import { randomId } from '../../core/mirror/checkpoint.js'
+import { IDENTITY, identityOf, randomId } from '../../core/mirror/index.js'
 import { Couch } from '../store/couch.js'
 import { Store, WRITER_ROLE } from '../store/index.js'
 import { isPublic } from './door.js'
@@ -80,6 +79,7 @@ async function recogniseSource (source, signal) {
     await storeAt(source).recognise()
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') throw new TilecouchError('SOURCE_NOT_FOUND', { value: source.url }, { cause: error })
+    if (error.details?.status === 404) throw new TilecouchError('SOURCE_UNREADABLE', { value: source.url, why: 'there is no database; the store behind a gateway is its /db' }, { cause: error })
     if (error.code !== 'NOT_A_STORE') throw error
     const why = `it is no store of tilecouch, and holds documents such as ${JSON.stringify(error.details.value)}`
     throw new TilecouchError('SOURCE_UNREADABLE', { value: source.url, why }, { cause: error })
