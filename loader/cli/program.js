@@ -8,6 +8,7 @@ import { addExportCommand } from './export.js'
 import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
 import { addMirrorCommand } from './mirror.js'
+import { addMirrorsCommand } from './mirrors.js'
 import { addReadCommands } from './read.js'
 import { addResolveCommand } from './resolve.js'
 import { addSeedCommand } from './seed.js'
@@ -70,6 +71,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   addDiffCommand(program, run)
   addVerifyCommand(program, run)
   addMirrorCommand(program, run)
+  addMirrorsCommand(program, run)
   addReadCommands(program, run)
   addResolveCommand(program, run)
   addDeployCommands(program, run)

@@ -19,6 +19,7 @@ export const replicatorDefaults = {
 }
 
 export const PREFIX = 'tilecouch-'
+const LIVE = '-live'
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 const ENDED = new Set(['completed', 'failed', 'stopped'])
@@ -54,7 +55,7 @@ export async function replicate (from, to, options = {}) {
   checkSeen(source, target, worker)
   await prepare(source, target, options)
   const { live = false, winningRevsOnly = false } = options
-  const id = idOf(from, to, options)
+  const [id, twin] = idsOf(from, to, options)
   const wanted = {
     source: sideOf(source, version),
     target: sideOf(target, version),
@@ -64,7 +65,7 @@ export async function replicate (from, to, options = {}) {
     ...(!await remembers(source) && { use_checkpoints: false }),
     tilecouch: { from: source.url, to: target.url, live, selection }
   }
-  const others = await settleOthers(worker, id, wanted.tilecouch, options)
+  const others = await settleOthers(worker, [id, twin], wanted.tilecouch, options)
   /** @type {Replicated['action']} */
   let action = 'new'
   const { state } = await readStatus(worker, id)
@@ -90,14 +91,17 @@ function selectionOf ({ layers, area, zooms, current, since }) {
 }
 
 /**
- * The id of the document: the same for the same two sides and selection.
+ * The ids a replication of these two sides and this selection may have: the first is that of what is asked for, the other that
+ * of its live, or single, twin.
  * @param {string} from @param {string} to @param {ReplicatorOptions} options
+ * @returns {[string, string]}
  */
-export function idOf (from, to, options) {
+export function idsOf (from, to, options) {
   const { source, target } = sidesOf(from, to, options)
   const { layers, area, zooms, current, winningRevsOnly = false, live = false } = options
   const { key } = new Selection({ layers, area, zooms, current })
-  return `${PREFIX}${fingerprint([source.url, target.url, key, winningRevsOnly].join(' '))}${live ? '-live' : ''}`
+  const id = `${PREFIX}${fingerprint([source.url, target.url, key, winningRevsOnly].join(' '))}`
+  return live ? [`${id}${LIVE}`, id] : [id, `${id}${LIVE}`]
 }
 
 /** What this machine calls localhost is another one to a server elsewhere, which would copy from itself without a word. */
@@ -133,14 +137,23 @@ async function remembers (source) {
 const isSame = (stored, wanted) => FIELDS.every(field => isDeepStrictEqual(stored[field], wanted[field]))
 
 /** A changed selection is another replication: the one before goes on, unless it is to be replaced. */
-async function settleOthers (worker, id, { from, to }, { replace = false }) {
+async function settleOthers (worker, own, { from, to }, { replace = false }) {
   const { rows } = await worker.request({ path: `${DATABASE}/_all_docs`, server: true, qs: { include_docs: true, startkey: `"${PREFIX}"`, endkey: `"${PREFIX}~"` } })
-  const others = rows.filter(({ doc }) => doc.tilecouch?.from === from && doc.tilecouch.to === to && withoutLive(doc._id) !== withoutLive(id) && !doc._replication_state)
+  const others = rows.filter(({ doc }) => doc.tilecouch?.from === from && doc.tilecouch.to === to && !own.includes(doc._id) && !doc._replication_state)
   if (replace) for (const { id: other } of others) await stopReplication(worker, other)
   return others.map(({ id: other, doc }) => ({ id: other, selection: doc.tilecouch.selection, stopped: replace }))
 }
 
-const withoutLive = id => id.replace(/-live$/, '')
+/**
+ * Ends it for good: its document goes. What is copied stays.
+ * @param {string} from @param {string} to @param {{push?: boolean, id: string}} options
+ * @returns {Promise<boolean>} whether there was one
+ */
+export async function stopReplicator (from, to, { push, id }) {
+  const { worker } = sidesOf(from, to, { push })
+  await replicatorVersion(worker)
+  return stopReplication(worker, id)
+}
 
 /**
  * Watches a replication until it ends; a live one until the signal, by ABORTED, which leaves it going on at the server.

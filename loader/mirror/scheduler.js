@@ -41,18 +41,26 @@ export async function replicatorVersion (couch) {
   return (await couch.request({ server: true })).version
 }
 
+/** The name and password a database is opened with. Never to be shown. @param {import('../store/couch.js').Couch} couch */
+export function credentialsOf ({ access: { headers: { authorization } } }) {
+  if (!authorization) return undefined
+  const [, username, password] = /** @type {string[]} */ (/^([^:]*):(.*)$/s.exec(Buffer.from(authorization.slice('Basic '.length), 'base64').toString()))
+  return { username, password }
+}
+
+/** @param {string} url @param {{username: string, password: string}} credentials */
+export const withCredentials = (url, { username, password }) => url.replace('://', `://${encodeURIComponent(username)}:${encodeURIComponent(password)}@`)
+
 /**
  * One side of a replication, as its document names it.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} version of the server that reads it
  */
 export function sideOf (couch, version) {
-  const { authorization } = couch.access.headers
-  if (!authorization) return { url: couch.url }
-  const [, username, password] = /** @type {string[]} */ (/^([^:]*):(.*)$/s.exec(Buffer.from(authorization.slice('Basic '.length), 'base64').toString()))
+  const basic = credentialsOf(couch)
+  if (!basic) return { url: couch.url }
   const [major, minor] = version.split('.').map(Number)
-  if (major > OBJECTS[0] || (major === OBJECTS[0] && minor >= OBJECTS[1])) return { url: couch.url, auth: { basic: { username, password } } }
-  return couch.url.replace('://', `://${encodeURIComponent(username)}:${encodeURIComponent(password)}@`)
+  return major > OBJECTS[0] || (major === OBJECTS[0] && minor >= OBJECTS[1]) ? { url: couch.url, auth: { basic } } : withCredentials(couch.url, basic)
 }
 
 /** @param {any} row of _scheduler/docs or _scheduler/jobs @returns {ReplicatorStatus} */
