@@ -58,9 +58,10 @@ export class Carrier {
   }
 
   #batchSize () {
-    const { batch, batchBytes } = this.limits
+    const { batch, smallBytes, batchMost, batchBytes } = this.limits
     if (!this.#size) return Math.min(FIRST, batch)
-    return Math.max(1, Math.min(batch, Math.round(batchBytes * this.#pace / this.#size)))
+    const fit = bytes => Math.round(bytes * this.#pace / this.#size)
+    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), fit(batchBytes), batchMost))
   }
 
   /** @returns {Promise<import('./peer.js').Asked[]>} */
@@ -69,7 +70,7 @@ export class Carrier {
     const diff = await this.target.revsDiff(Object.fromEntries(rows.map(({ id, revs }) => [id, revs])), signal)
     tally.checked += rows.reduce((sum, { revs }) => sum + revs.length, 0)
     // in the order of the changes, which is that in which they were written
-    const asked = rows.flatMap(({ id }) => (diff[id]?.missing ?? []).map(rev => ({ id, rev, ancestors: diff[id].possible_ancestors })))
+    const asked = rows.flatMap(({ id }) => (diff[id]?.missing ?? []).map(rev => ({ id, rev, ancestors: diff[id].possible_ancestors?.filter(isParentOf(rev)) })))
     tally.missing += asked.length
     return asked
   }
@@ -121,7 +122,7 @@ export class Carrier {
     for (let attempt = 1; left.length; attempt++) {
       let answer
       try {
-        answer = await this.source.fetch(left, { signal, most: left.length > 1 ? mostBytes : mostDocument })
+        answer = await this.#fetch(left, { signal, most: left.length > 1 ? mostBytes : mostDocument })
       } catch (error) {
         if (this.#isTooMuch(error, batch)) return undefined
         if (error.code !== 'ANSWER_TOO_LARGE') throw error
@@ -141,6 +142,21 @@ export class Carrier {
     }
     // in the order of ids, which is that of the target's tree
     return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, absent: left.length }
+  }
+
+  /**
+   * As the source answers, but an attachment is left out only where the target has the very revision before. CouchDB finds the bytes
+   * of one that is left out by name and by the revision it says it is from; a document that was deleted and made anew says the first
+   * one. With a tombstone in between that the target never saw it would keep the old bytes, as it does with CouchDB's own replicator.
+   */
+  async #fetch (asked, options) {
+    const answer = await this.source.fetch(asked, options)
+    const ancestors = new Map(asked.map(({ id, ancestors: known = [] }) => [id, known]))
+    const unsure = answer.docs.filter(doc => hasStubs(doc) && !ancestors.get(doc._id)?.includes(parentOf(doc)))
+    if (!unsure.length) return answer
+    const whole = await this.source.fetch(unsure.map(({ _id: id, _rev: rev }) => ({ id, rev })), options)
+    const docs = [...answer.docs.filter(doc => !unsure.includes(doc)), ...whole.docs]
+    return { docs, bytes: answer.bytes + whole.bytes, failed: [...answer.failed ?? [], ...whole.failed ?? []] }
   }
 
   /** A line too slow for as much at once. */
@@ -189,6 +205,14 @@ export class Carrier {
     this.onRefused?.(refused)
   }
 }
+
+const generation = rev => parseInt(rev)
+
+const isParentOf = rev => ancestor => generation(ancestor) === generation(rev) - 1
+
+const parentOf = ({ _revisions: { start, ids } = { start: 0, ids: [] } }) => `${start - 1}-${ids[1]}`
+
+const hasStubs = ({ _attachments: attachments = {} }) => Object.values(attachments).some(({ stub }) => stub)
 
 /** Those asked for that are not among the documents, nor an ancestor of one: asked for the latest, that comes instead. */
 function missingIn (asked, docs) {

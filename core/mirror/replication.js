@@ -12,8 +12,10 @@ import { Window } from './window.js'
 export const replicationDefaults = {
   page: 1000, // changes read at once
   pages: 3, // of them under way
-  batch: 500, // documents a request at most
-  batchBytes: 512 * 1024, // of tiles a request, as far as their size can be foretold: what is lost when it breaks off
+  batch: 50, // documents a request: what is lost when it breaks off
+  smallBytes: 256 * 1024, // as many more as fit in here when they are small
+  batchMost: 500, // documents a request at most
+  batchBytes: 2 * 1024 * 1024, // of tiles a request, as far as their size can be foretold
   batchTime: 10000, // milliseconds a batch may take: on a line that needs longer the next ones are smaller
   mostBytes: 8 * 1024 * 1024, // of an answer with several documents: beyond it the batch is divided
   mostDocument: 64 * 1024 * 1024, // of an answer with one: beyond it the document is left out
