@@ -2,7 +2,6 @@
 // the very same, they come with their revisions, so that CouchDB's replicator finds nothing to do after us.
 import { gunzipSync } from 'node:zlib'
 import { isDeepStrictEqual } from 'node:util'
-import { compose } from '../couchapp/compose.js'
 import { push, warm } from '../couchapp/push.js'
 import { peerOf } from './peer.js'
 
@@ -16,11 +15,11 @@ const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
 
 /**
  * @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target
+ * @param {import('../couchapp/compose.js').DesignDocument[]} docs
  * @param {{replaces: boolean, signal?: AbortSignal}} options replaces: also those that are there
  * @returns {Promise<Brought[]>}
  */
-export async function bringDesigns (source, target, { replaces, signal }) {
-  const docs = await compose()
+export async function bringDesigns (source, target, docs, { replaces, signal }) {
   const there = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
   const carried = new Set()
   for (const doc of docs.filter(({ _id }) => there.get(_id) === 'new')) {
@@ -60,9 +59,14 @@ const contents = ({ _attachments: attachments = {} }) => Object.fromEntries(Obje
   return [name, { type, bytes: encoding === 'gzip' && typeof data !== 'string' ? gunzipSync(bytes) : bytes }]
 }))
 
-/** Brings every index up to date that is there: who reads next does not wait. @param {import('../store/couch.js').Couch} target */
-export async function warmWhatIsThere (target, signal) {
-  for (const { _id, views } of await compose()) {
+/**
+ * Brings every index up to date that is there: who reads next does not wait.
+ * @param {import('../store/couch.js').Couch} target
+ * @param {import('../couchapp/compose.js').DesignDocument[]} docs
+ * @param {AbortSignal} [signal]
+ */
+export async function warmWhatIsThere (target, docs, signal) {
+  for (const { _id, views } of docs) {
     if (!views) continue
     const stored = await target.get(_id)
     const [view] = Object.keys(stored?.views ?? {})

@@ -1,5 +1,6 @@
 // From an empty database to a mirror that serves at once. While it is filled only admins get in; when everything is there come
 // the design documents and their indexes, and the door last.
+import { compose } from '../couchapp/compose.js'
 import { isUntouched, openDoor } from '../publish.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 import { bringDesigns, warmWhatIsThere } from './designs.js'
@@ -50,17 +51,18 @@ export async function adoptEmpty (target) {
  * @returns {Promise<Ready>}
  */
 export async function makeReady (source, target, { isForAll, signal }) {
+  const docs = await compose()
   const filling = await peerOf(target).getLocal(FILLING)
   /** @type {Ready} */
   const ready = { made: Boolean(filling), designs: [], door: 'kept' }
   try {
-    ready.designs = await bringDesigns(source, target, { replaces: Boolean(filling), signal })
+    ready.designs = await bringDesigns(source, target, docs, { replaces: Boolean(filling), signal })
   } catch (error) {
     // who may write and is no admin leaves them to somebody who is
     if (filling || !['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) throw error
     ready.skipped = error.details.reason
   }
-  await warmWhatIsThere(target, signal)
+  await warmWhatIsThere(target, docs, signal)
   if (!filling) return ready
   const opens = isForAll || await isPublic(source)
   if (opens) await openDoor(new Store(target))

@@ -1,0 +1,191 @@
+// A store and its mirror: made, filled, made ready, and gone on with.
+import assert from 'node:assert/strict'
+import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store } from '../../loader/index.js'
+import { Mirror, mirror } from '../../loader/mirror/index.js'
+import { startGateway } from '../../server/gateway/index.js'
+import { until } from '../../bench/wait.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { differences } from './compare.js'
+import { startLink } from './link.js'
+import { T2, anonymously, designsOf, isThere, notesOf, onEachPair, origin, pendingOf, put, securityOf } from './pairs.js'
+
+onEachPair('a mirror', (from, to) => {
+  let url, store, target
+  beforeEach(async () => {
+    url = await from.database()
+    target = await to.database()
+    store = await origin(url)
+  })
+  afterEach(async () => {
+    await store.destroy()
+    await request(target, { method: 'DELETE' })
+  })
+
+  it('has everything, serves at once, and is open as its source is', async () => {
+    const { docs, refused, upToDate, ready } = await mirror(url, target)
+    assert.deepEqual([docs, refused, ready.made, ready.door], [36 + 9 + 4, 0, true, 'opened'])
+    assert.ok(upToDate)
+    assert.deepEqual(await differences(url, target, { design: true }), [])
+    const pending = await pendingOf(target)
+    assert.ok(pending.length === 3 && pending.every(count => count <= 2), `no reader waits for an index: ${pending}`)
+    assert.deepEqual(await securityOf(target), PUBLIC_SECURITY)
+    for (const [address, seed] of [['osm/5/0/0.png', 1000], ['osm@2022/5/0/0.png', 0], ['osm/5/5/5.png', 35]]) {
+      const answer = await request(`${target}/_design/tiles/_rewrite/${address}`)
+      assert.ok(Buffer.from(await answer.arrayBuffer()).equals(png(seed)), address)
+    }
+  })
+
+  it('finds nothing to do when it is there, and writes nothing', async () => {
+    await mirror(url, target)
+    const { update_seq: before } = await json(target)
+    const { changes, missing, docs, ready } = await mirror(url, target)
+    assert.deepEqual([changes, missing, docs, ready.made, ready.door], [0, 0, 0, false, 'kept'])
+    assert.ok(ready.designs.every(({ action }) => action === 'unchanged'))
+    assert.equal(Number.parseInt((await json(target)).update_seq), Number.parseInt(before))
+  })
+
+  it('is for admins alone and validates nothing while it is filled, and opens after it was stopped in the middle', async () => {
+    const stop = new AbortController()
+    const onProgress = ({ docs }) => { if (docs) stop.abort() }
+    await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, limits: { page: 5, pages: 1, batch: 5 } }), { code: 'ABORTED' })
+    assert.deepEqual([await securityOf(target), await designsOf(target)], [PRIVATE_SECURITY, {}])
+    assert.ok((await json(target)).doc_count < 49)
+    const { ready } = await mirror(url, target)
+    assert.deepEqual([ready.made, ready.door], [true, 'opened'])
+    assert.deepEqual(await differences(url, target, { design: true }), [])
+  })
+
+  it('is told of in a dry run, which makes nothing and notes nothing', async () => {
+    const [{ update_seq: before }, notes] = [await json(url), await notesOf(url)]
+    const { missing, docs, lacked } = await mirror(url, target, { dryRun: true })
+    assert.deepEqual([missing, docs, lacked], [49, 0, { marker: 1, layers: 1, editions: 2, heads: 36, past: 9 }])
+    assert.equal((await mirror(url, null, { dryRun: true })).missing, 49)
+    assert.deepEqual([await isThere(target), (await json(url)).update_seq.split('-')[0], await notesOf(url)], [false, before.split('-')[0], notes])
+    await mirror(url, target, { layers: ['osm'], current: true })
+    const there = await notesOf(target)
+    assert.equal((await mirror(url, target, { dryRun: true })).missing, 9, 'the past')
+    assert.equal(await notesOf(target), there)
+  })
+
+  it('keeps what the operator of its target has set', async () => {
+    const security = { admins: { names: ['operator'], roles: ['_admin'] }, members: { names: ['guest'], roles: [] } }
+    const own = await Store.create(target, { public: false })
+    await own.secure(security)
+    await put(`${target}/_design/tiles`, { language: 'javascript', mine: true, validate_doc_update: '(function () {})' })
+    const { ready } = await mirror(url, target)
+    assert.deepEqual([ready.made, ready.door, await securityOf(target)], [false, 'kept', security])
+    assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(), [['_design/lifecycle', 'carried'], ['_design/sizes', 'carried'], ['_design/tiles', 'differs'], ['_design/versions', 'carried']])
+    assert.equal((await json(`${target}/_design/tiles`)).mine, true)
+  })
+
+  it('fills an empty database that nobody has opened as it fills a new one', async () => {
+    await request(target, { method: 'PUT' })
+    await put(`${target}/_security`, PRIVATE_SECURITY)
+    assert.deepEqual((({ made, door }) => [made, door])((await mirror(url, target)).ready), [true, 'opened'])
+  })
+
+  it('takes nothing that a store would not take, as little while it is filled as later', async () => {
+    const bad = await from.database()
+    const source = await Store.create(bad)
+    await source.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: T2, bytes: png(1) }])
+    const { _rev, ...doc } = await json(`${bad}/osm:1:0:0`)
+    await put(`${bad}/osm:1:1:1`, { ...doc, _attachments: undefined, _id: 'osm:1:1:1', x: 1 })
+    await put(`${bad}/page`, { type: 'page', _attachments: { 'index.html': { content_type: 'text/html', data: btoa('<script>') } } })
+    for (const how of ['filled', 'there']) {
+      const refused = []
+      const { docs, ...status } = await mirror(bad, target, { onRefused: one => refused.push(`${one.id} ${one.error}`), layers: how === 'there' ? ['osm'] : undefined })
+      assert.deepEqual(refused.sort(), how === 'filled' ? ['osm:1:1:1 forbidden', 'page forbidden'] : ['osm:1:1:1 forbidden'], how)
+      assert.equal(status.refused, refused.length)
+    }
+    assert.deepEqual((await json(`${target}/_all_docs?startkey="a"`)).rows.map(({ id }) => id), ['osm:1:0:0', 'tilecouch'])
+    await source.destroy()
+  })
+
+  it('that is live waits for a source that is not up yet, and follows it from then on', async () => {
+    const link = await startLink(url)
+    await link.cut()
+    const stop = new AbortController()
+    const states = []
+    const live = new Mirror(link.url, target, { live: true, signal: stop.signal, onState: ({ state, error }) => states.push(`${state} ${error ?? ''}`.trim()) })
+    assert.equal(live.status().lag, undefined)
+    const ended = assert.rejects(live.run(), { code: 'ABORTED' })
+    try {
+      await until(() => live.status().state === 'away')
+      assert.equal(live.status().error, 'UNREACHABLE')
+      assert.ok(!await isThere(target), 'nothing is made before the source is known')
+      await link.restore()
+      await until(() => live.status().state === 'following')
+      assert.deepEqual([live.status().error, live.status().ready.door], [undefined, 'opened'])
+      await store.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(7) }])
+      await until(() => isThere(`${target}/osm:5:9:9`))
+      assert.deepEqual([states[0], states.at(-1)], ['away UNREACHABLE', 'following'])
+    } finally {
+      stop.abort()
+      await ended
+      await link.close()
+    }
+  })
+})
+
+onEachStore('what becomes no mirror', backend => {
+  let url, store, target
+  before(async () => {
+    url = await backend.database()
+    store = await origin(url, { side: 2 })
+  })
+  beforeEach(async () => { target = await backend.database() })
+  afterEach(() => request(target, { method: 'DELETE' }))
+  after(() => store.destroy())
+
+  it('a store of itself, at another port as well, but a copy of its files can', async () => {
+    const link = await startLink(url)
+    try {
+      for (const options of [{}, { live: true }, { dryRun: true }]) await assert.rejects(mirror(url, url, options), { code: 'SAME_DATABASE' })
+      await assert.rejects(mirror(link.url, url), { code: 'SAME_DATABASE' })
+      await assert.rejects(mirror(url, link.url), { code: 'SAME_DATABASE' })
+    } finally {
+      await link.close()
+    }
+    const { uuid } = await json(`${url}/_local/tilecouch`)
+    await Store.create(target)
+    await put(`${target}/_local/tilecouch`, { uuid })
+    assert.ok((await mirror(url, target)).docs >= 7)
+    assert.equal((await json(`${url}/_local/tilecouch`)).uuid, uuid)
+    assert.notEqual((await json(`${target}/_local/tilecouch`)).uuid, uuid)
+  })
+
+  it('a source or target that is no store, or not there', async () => {
+    const foreign = await backend.database()
+    await request(foreign, { method: 'PUT' })
+    await put(`${foreign}/blog`, { post: 1 })
+    await assert.rejects(mirror(url, foreign), { code: 'NOT_A_STORE' })
+    await assert.rejects(mirror(foreign, target), ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('blog'))
+    await assert.rejects(mirror(`${url}_not_there`, target), { code: 'SOURCE_NOT_FOUND' })
+    await assert.rejects(mirror(`${url}_not_there`, target, { live: true }), { code: 'SOURCE_NOT_FOUND' })
+    await request(foreign, { method: 'DELETE' })
+    assert.ok(!await isThere(target))
+  })
+
+  it('a gateway, which can be mirrored from', async () => {
+    const { url: gateway, close } = await startGateway({ db: url, port: 0, logLevel: 'silent', dbAccess: true })
+    const at = `${gateway.replace(/\/$/, '')}/db`
+    try {
+      for (const dryRun of [false, true]) await assert.rejects(mirror(url, at, { dryRun }), ({ code, message }) => code === 'READ_ONLY' && message.includes('gateway'))
+      await assert.rejects(mirror(gateway.replace(/\/$/, '') + '/tiles', target), ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('/db'))
+      await assert.rejects(mirror(at, url), { code: 'SAME_DATABASE' })
+      const { ready } = await mirror(at, target)
+      assert.deepEqual([ready.made, ready.door], [true, 'opened'])
+      assert.deepEqual(await differences(url, target, { design: true }), [])
+      assert.equal((await mirror(at, target)).changes, 0, 'the target remembers alone')
+    } finally {
+      await close()
+    }
+    if (backend.supports.users) assert.equal(await anonymously(as(target)), 200)
+  })
+
+  it('a layer that is not there is said', async () => {
+    const { unknown, docs } = await mirror(url, target, { layers: ['osm', 'nothing'] })
+    assert.deepEqual([unknown, docs], [['nothing'], 4 + 1 + 4])
+  })
+})

@@ -1,0 +1,90 @@
+// From each kind of store to each, and what the tests of mirrors as a whole share.
+import { Store, publish } from '../../loader/index.js'
+import { backends, json, request } from '../support/backends.js'
+import { square } from '../support/tiles.js'
+
+export const T1 = '2022-03-01T00:00:00Z'
+export const T2 = '2023-06-01T00:00:00Z'
+
+/** @typedef {typeof backends[number]} Backend */
+
+/**
+ * @param {string} title
+ * @param {(from: Backend, to: Backend) => void} body
+ */
+export function onEachPair (title, body) {
+  for (const from of backends) {
+    for (const to of backends) describe(`${title} from ${from.name} to ${to.name}`, () => body(from, to))
+  }
+}
+
+/**
+ * A published store of tiles, a quarter of them with a past.
+ * @param {string} url
+ * @param {{side?: number}} [options] tiles
+ */
+export async function origin (url, { side = 6 } = {}) {
+  const store = await Store.create(url, { public: false })
+  await store.defineLayer('osm', { format: 'png' })
+  for (const [time, seed] of [[T1, (x, y) => x * side + y], [T2, (x, y) => x < side / 2 && y < side / 2 ? 1000 + x * side + y : undefined]]) {
+    await store.putEdition('osm', time, { started: time })
+    await store.write(square({ layer: 'osm', time, side, seed }))
+    await store.putEdition('osm', time, { finished: time })
+  }
+  await publish(store)
+  return store
+}
+
+export const put = (url, body) => json(url, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+export const securityOf = url => json(`${url}/_security`)
+
+/** Status of an answer to whoever has no name. */
+export const anonymously = async url => {
+  const { origin: server, pathname } = new URL(url)
+  return (await fetch(`${server}${pathname}`)).status
+}
+
+export const isThere = async url => (await request(url)).status === 200
+
+/** The ids of its design documents with their revisions. */
+export async function designsOf (url) {
+  const { rows } = await json(`${url}/_all_docs?startkey="_design/"&endkey="_design0"`)
+  return Object.fromEntries(rows.map(({ id, value: { rev } }) => [id, rev]))
+}
+
+/** Everything that notes of mirrors hold, as text. */
+export const notesOf = async url => JSON.stringify(await json(`${url}/_local_docs?include_docs=true`))
+
+/** How many changes its indexes lack. CouchDB counts its _security as one in each of its shards. */
+export async function pendingOf (url) {
+  const names = Object.keys(await designsOf(url)).filter(id => id !== '_design/tiles')
+  return Promise.all(names.map(async id => (await json(`${url}/${id}/_info`)).view_index.updates_pending.total))
+}
+
+/**
+ * Users of a server: their names are those of this run.
+ * @param {Backend} backend
+ * @param {Record<string, string[]>} roles by name
+ */
+export async function makeUsers (backend, roles) {
+  const server = await backend.url()
+  const made = Object.entries(roles).map(([name, own]) => ({ name: `${name}_${process.pid}`, roles: own, type: 'user', password: `s3cret-${name}` }))
+  for (const user of made) await put(`${server}/_users/org.couchdb.user:${user.name}`, user)
+  return {
+    /** The URL as one of them. @param {string} url @param {string} name */
+    as (url, name) {
+      const parsed = new URL(url)
+      parsed.username = `${name}_${process.pid}`
+      parsed.password = `s3cret-${name}`
+      return parsed.href
+    },
+    async remove () {
+      for (const { name } of made) {
+        const where = `${server}/_users/org.couchdb.user:${name}`
+        const { _rev: rev } = await json(where)
+        await request(`${where}?rev=${rev}`, { method: 'DELETE' })
+      }
+    }
+  }
+}
