@@ -1,0 +1,48 @@
+// A mirror of a part, as tests have it: a replication between two databases, and what is in either.
+import { parseArea } from '../../core/index.js'
+import { Replication, Selection, lookBackOf } from '../../core/mirror/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { peerOf } from '../../loader/mirror/peer.js'
+import { shortcutOf } from '../../loader/mirror/shortcut.js'
+import { json, request } from '../support/backends.js'
+import { until } from '../../bench/wait.js'
+
+export const selectionOf = ({ bbox, polygon, ...rest }) => new Selection({ ...rest, area: bbox ? parseArea({ bbox }) : polygon })
+
+/**
+ * @param {string} from @param {string} to a database, made if it is not there
+ * @param {Parameters<typeof selectionOf>[0]} wanted
+ * @param {{live?: boolean, signal?: AbortSignal, shortcut?: Partial<import('../../loader/mirror/shortcut.js').shortcutDefaults>, limits?: any, onRequest?: (request: any) => void}} [options]
+ */
+export async function replicationOf (from, to, wanted, { shortcut, onRequest, ...options } = {}) {
+  await request(to, { method: 'PUT' })
+  const selection = selectionOf(wanted)
+  const source = new Couch(from)
+  if (onRequest) {
+    const ask = source.request.bind(source)
+    source.request = async asked => {
+      await onRequest(asked)
+      return ask(asked)
+    }
+  }
+  return new Replication({
+    source: peerOf(source),
+    target: peerOf(new Couch(to)),
+    selection,
+    lookBack: selection.since ? lookBackOf(source, selection.since) : undefined,
+    begin: shortcut && shortcutOf(source, selection, shortcut),
+    ...options
+  })
+}
+
+/** Every document as it is now. */
+export async function documentsOf (url) {
+  const { rows } = await json(`${url}/_all_docs?include_docs=true`)
+  return rows.map(({ doc }) => doc).filter(({ _id: id }) => !id.startsWith('_design/'))
+}
+
+/** Resolves when everything that the source has now was looked at. */
+export async function caughtUp (replication, url) {
+  const { update_seq: newest } = await json(url)
+  await until(() => parseInt(replication.status().since) >= parseInt(newest), { timeout: 30000, what: `the mirror to get to ${newest}: ${JSON.stringify(replication.status())}` })
+}
