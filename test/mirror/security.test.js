@@ -1,0 +1,160 @@
+// Security does not get weaker on the way: who may read, who may write, and where names and passwords go.
+import assert from 'node:assert/strict'
+import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store, WRITER_ROLE } from '../../loader/index.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { memory, useServer } from '../loader/helpers.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
+import { skip } from '../support/tools.js'
+import { anonymously, designsOf, isThere, makeUsers, notesOf, origin, securityOf } from './pairs.js'
+
+const MEMBERS = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['staff'] } }
+
+onEachStore('a store that not everybody may read', backend => {
+  let url, store, target
+  beforeEach(async () => {
+    url = await backend.database()
+    target = await backend.database()
+    store = await origin(url, { side: 2 })
+    await store.secure(MEMBERS)
+  })
+  afterEach(async () => {
+    await store.destroy()
+    await request(target, { method: 'DELETE' })
+  })
+
+  it('has a mirror for admins alone, also when that is gone on with', async () => {
+    const { ready } = await mirror(url, target)
+    assert.deepEqual([ready.door, await securityOf(target)], ['closed', PRIVATE_SECURITY])
+    assert.equal((await mirror(url, target)).ready.door, 'kept')
+    assert.deepEqual(await securityOf(target), PRIVATE_SECURITY)
+    if (backend.supports.users) assert.equal(await anonymously(target), 401)
+  })
+
+  it('does not get into a store that everybody may read, unless that is wanted', async () => {
+    await Store.create(target)
+    for (const options of [{}, { dryRun: true }, { live: true }]) {
+      await assert.rejects(mirror(url, target, options), { code: 'WOULD_BE_PUBLIC' })
+    }
+    assert.equal((await json(target)).doc_count, 1, 'nothing was written')
+    assert.ok((await mirror(url, target, { public: true })).docs > 0)
+  })
+
+  it('is opened to everybody at its mirror when that is wanted', async () => {
+    assert.equal((await mirror(url, target, { public: true })).ready.door, 'opened')
+    assert.deepEqual(await securityOf(target), PUBLIC_SECURITY)
+    await assert.rejects(mirror(url, target), { code: 'WOULD_BE_PUBLIC' })
+  })
+
+  it('stays closed at its mirror also when it was closed while that was filled', async () => {
+    await store.secure(PUBLIC_SECURITY)
+    let closing
+    const onProgress = () => { closing ??= store.secure(MEMBERS) }
+    const stop = new AbortController()
+    await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, onThere: () => stop.abort() }), { code: 'ABORTED' })
+    await closing
+    assert.equal((await mirror(url, target)).ready.door, 'closed')
+  })
+})
+
+onEachStore('names and passwords of a mirror', backend => {
+  let url, store, target, users
+  before(async function () {
+    if (!backend.supports.users) return skip(this, 'this store has no users')
+    users = await makeUsers(backend, { reader: ['staff'], writer: ['staff', WRITER_ROLE], nobody: [] })
+  })
+  beforeEach(async () => {
+    url = await backend.database()
+    target = await backend.database()
+    store = await origin(url, { side: 2 })
+  })
+  afterEach(async () => {
+    for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) delete process.env[name]
+    await store.destroy()
+    await request(target, { method: 'DELETE' })
+  })
+  after(() => users?.remove())
+
+  it('are not needed to mirror what everybody may read', async () => {
+    assert.equal((await mirror(as(url), target)).ready.door, 'opened')
+    assert.equal(await anonymously(target), 200)
+    assert.equal((await mirror(as(url), target)).changes, 0)
+  })
+
+  it('of a member open a closed store, from the URL or from TILECOUCH_FROM_USER, and never those of the other side', async () => {
+    await store.secure(MEMBERS)
+    await assert.rejects(mirror(as(url), target), { code: 'FORBIDDEN' })
+    const { username, password } = new URL(target)
+    Object.assign(process.env, { COUCHDB_USER: username, COUCHDB_PASSWORD: password })
+    await assert.rejects(mirror(as(url), as(target)), { code: 'FORBIDDEN' })
+    await assert.rejects(mirror(users.as(url, 'nobody'), as(target)), { code: 'FORBIDDEN' })
+    assert.ok(!await isThere(target))
+    const reader = new URL(users.as(url, 'reader'))
+    Object.assign(process.env, { TILECOUCH_FROM_USER: reader.username, TILECOUCH_FROM_PASSWORD: reader.password })
+    assert.equal((await mirror(as(url), as(target))).ready.door, 'closed')
+    for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD']) delete process.env[name]
+    assert.equal((await mirror(reader.href, as(target))).changes, 0)
+    assert.equal(await anonymously(target), 401)
+  })
+
+  it('of a writer who is no admin are enough for a store that is there', async () => {
+    const own = await Store.create(target, { public: true })
+    const { skipped, door } = (await mirror(url, users.as(target, 'writer'))).ready
+    assert.match(skipped, /not a db or server admin/)
+    assert.deepEqual([door, await designsOf(target)], ['kept', {}])
+    await mirror(url, target)
+    await own.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
+    const { ready } = await mirror(url, users.as(target, 'writer'), { layers: ['osm'] })
+    assert.deepEqual([ready.skipped, ready.designs.length], [undefined, 4])
+    await assert.rejects(mirror(url, users.as(`${target}_new`, 'writer')), { code: 'FORBIDDEN' })
+  })
+
+  it('of one who may read and not write are refused at once', async () => {
+    await mirror(url, target)
+    await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
+    const before = await notesOf(url)
+    for (const who of [users.as(target, 'reader'), as(target)]) {
+      for (const options of [{}, { live: true }, { dryRun: true }]) {
+        await assert.rejects(mirror(url, who, options), ({ code, message }) => code === 'FORBIDDEN' && /may read there, and not write/.test(message))
+      }
+    }
+    assert.equal(await notesOf(url), before, 'the source was not even asked')
+  })
+
+  it('that are wrong are told from each other, and shown nowhere', async () => {
+    await mirror(users.as(url, 'writer'), target)
+    for (const [from, to, where] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]) {
+      const error = await mirror(from, to).catch(found => found)
+      assert.equal(error.code, 'UNAUTHORIZED')
+      assert.ok(error.message.includes(new URL(where).pathname))
+      assert.doesNotMatch(JSON.stringify([error, error.message, error.details, error.stack]), /wr0ng/)
+      const streams = { stdout: memory(), stderr: memory() }
+      assert.equal(await createProgram({ streams, openEmbedded: async () => { throw new Error('none') } }).run(['mirror', from, to, '--json']), 1)
+      assert.doesNotMatch(streams.stdout.text + streams.stderr.text, /wr0ng/)
+    }
+    const streams = { stdout: memory(), stderr: memory() }
+    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('none') } })
+    assert.equal(await program.run(['mirror', users.as(url, 'writer'), target, '--json', '--current']), 0)
+    for (const text of [streams.stdout.text, streams.stderr.text, await notesOf(url), await notesOf(target), JSON.stringify(await json(`${target}/_all_docs?include_docs=true`))]) {
+      assert.doesNotMatch(text, /s3cret|:test@|admin:/)
+    }
+  })
+})
+
+describe('the password of a mirror', () => {
+  const fake = useServer()
+
+  it('goes to no other side than its own', async () => {
+    Object.assign(process.env, { COUCHDB_USER: 'home', COUCHDB_PASSWORD: 'h0me', TILECOUCH_FROM_USER: 'a%b', TILECOUCH_FROM_PASSWORD: 'p:@/%' })
+    try {
+      fake.answers = [[404, { error: 'not_found', reason: 'Database does not exist.' }]]
+      const there = fake.url.replace('admin:s3cret@', '')
+      await assert.rejects(mirror(`${there}_from`, `${there}_to`), { code: 'SOURCE_NOT_FOUND' })
+      const sent = path => new Set(fake.requests.filter(({ url }) => url.startsWith(path)).map(({ authorization = '' }) => atob(authorization.replace('Basic ', ''))))
+      assert.deepEqual([...sent('/tiles_from')], ['a%b:p:@/%'])
+      assert.deepEqual([...sent('/tiles_to')], ['home:h0me'])
+    } finally {
+      for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) delete process.env[name]
+    }
+  })
+})
