@@ -1,5 +1,6 @@
 // What a stock CouchDB needs before it serves maps: each point is looked at, said, and mended when asked to.
 import { TilecouchError } from '../core/index.js'
+import { adviseShards, compareShards } from './advice.js'
 import { compose } from './couchapp/compose.js'
 import { push } from './couchapp/push.js'
 import { isPublished, publish } from './publish.js'
@@ -22,15 +23,19 @@ const SYSTEM_DATABASES = ['_users', '_replicator']
 
 /**
  * @param {string} url of the database
- * @param {{fix?: boolean, cors?: string, q?: number, n?: number}} [options] cors: origins whose pages may read
- * @returns {Promise<{url: string, server: string, findings: Finding[]}>}
+ * @param {{fix?: boolean, cors?: string, q?: number, n?: number, tiles?: number, tileBytes?: number}} [options] cors: origins whose pages may read; tiles: how many there will be, which q and n are advised for
+ * @returns {Promise<{url: string, server: string, findings: Finding[], advice?: import('./advice.js').Advice}>}
  */
-export async function setup (url, { fix = false, cors = '*', q, n } = {}) {
+export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBytes } = {}) {
   const couch = new Couch(url, { retries: 2 })
   const welcome = await couch.request({ server: true })
   if (!welcome.couchdb) throw new TilecouchError('BAD_ANSWER', { url: couch.serverUrl, why: 'it does not say that it is CouchDB' })
   const embedded = /embedded/i.test(welcome.vendor?.name ?? '')
   const server = `${embedded ? 'embedded CouchDB (PouchDB)' : 'CouchDB'} ${welcome.version}`
+
+  const advice = tiles === undefined || embedded ? undefined : adviseShards({ tiles, tileBytes, nodes: await nodesOf(couch) })
+  q ??= advice?.q
+  n ??= advice?.n
 
   /** @type {Finding[]} */
   const findings = [versionFinding(welcome.version, embedded)]
@@ -69,13 +74,14 @@ export async function setup (url, { fix = false, cors = '*', q, n } = {}) {
     mend: () => Store.create(url, { public: false, q, n }),
     note: 'loading creates it as well'
   })
+  if (tiles !== undefined) findings.push(await shardsFinding(couch, advice))
   await examine('design documents', {
     look: () => designState(couch),
     mend: async () => { await publish(await Store.create(url, { q, n })) },
     note: '`tilecouch push` deploys them'
   })
   await examine('public reading', { look: () => securityState(couch, url), mend: async () => { await publish(await Store.open(url)) }, note: 'only admins see the tiles until the store is published' })
-  return { url: couch.url, server, findings }
+  return { url: couch.url, server, findings, ...(advice && { advice }) }
 }
 
 /** @returns {Finding} */
@@ -85,6 +91,24 @@ function versionFinding (version, embedded) {
   return {
     check: 'version', state: ok ? 'ok' : 'missing', found: version, ...(!ok && { wanted: '3.3 to 3.5', note: 'other versions are not tested; CouchDB 4 has no rewrites, lists and shows' })
   }
+}
+
+/** How many nodes the cluster has; as one of its admins only. */
+async function nodesOf (couch) {
+  const { cluster_nodes: nodes } = await couch.request({ path: '_membership', server: true })
+  return nodes.length
+}
+
+/** @param {Couch} couch @param {import('./advice.js').Advice} [advice] @returns {Promise<Finding>} */
+async function shardsFinding (couch, advice) {
+  const check = 'shards'
+  if (!advice) return { check, state: 'skipped', found: 'one', note: 'the embedded store is one file' }
+  const wanted = `q=${advice.q} n=${advice.n}`
+  const info = await couch.find({ path: '' }).catch(missingDatabase)
+  if (!info) return { check, state: 'skipped', found: 'no database', note: `it will be made with ${wanted}` }
+  const { q, n } = info.cluster
+  const { fits, how } = compareShards(advice, { q, n, db: couch.db })
+  return { check, state: fits ? 'ok' : 'missing', found: `q=${q} n=${n}`, wanted, ...(how.length && { note: how.join('\n           ') }) }
 }
 
 async function databaseState (couch, name) {

@@ -1,4 +1,5 @@
 // tilecouch push, setup, build
+import { TilecouchError } from '../../core/index.js'
 import { build, buildClient } from '../couchapp/build.js'
 import { compose } from '../couchapp/compose.js'
 import { resolveDatabase } from '../couchapp/environments.js'
@@ -9,6 +10,7 @@ import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
 import { wholeNumber } from './options.js'
+import { bytes, count, plural } from './output.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addDeployCommands (program, run) {
@@ -26,7 +28,9 @@ export function addDeployCommands (program, run) {
     .option('--cors <origins>', 'origins whose pages may read tiles', '*')
     .option('-q, --shards <n>', 'shards of a new database')
     .option('-N, --copies <n>', 'copies of each shard in a cluster')
-    .addHelpText('after', '\nExamples:\n  tilecouch setup --db http://admin:PASSWORD@localhost:5984/tiles\n  tilecouch setup --fix')
+    .option('--tiles <n>', 'how many tiles there will be, with every version that is kept, such as 40000000 or 40M: advises shards and copies, and makes a new database with them')
+    .option('--tile-bytes <n>', 'bytes a tile, for --tiles (default: 10000)')
+    .addHelpText('after', '\nExamples:\n  tilecouch setup --db http://admin:PASSWORD@localhost:5984/tiles\n  tilecouch setup --fix\n  tilecouch setup --tiles 40M --fix')
     .action(run(setupCommand))
 
   program.command('build')
@@ -72,14 +76,44 @@ async function setupCommand (context, options) {
   const { output } = context
   const named = options.db ?? await resolveDatabase()
   return withDatabase(context, { ...options, db: named ?? undefined }, async url => {
-    const result = await setup(url, { fix: options.fix, cors: options.cors, q: wholeNumber('--shards', options.shards, 4), n: wholeNumber('--copies', options.copies, 4) })
+    const result = await setup(url, {
+      fix: options.fix,
+      cors: options.cors,
+      q: wholeNumber('--shards', options.shards, 4),
+      n: wholeNumber('--copies', options.copies, 4),
+      tiles: tilesOf(options.tiles),
+      tileBytes: wholeNumber('--tile-bytes', options.tileBytes, 9)
+    })
     const missing = result.findings.filter(({ state }) => state === 'missing')
     output.result(result, [
       `${result.server} at ${result.url}`,
+      ...describeAdvice(result.advice),
       ...result.findings.map(({ check, state, found, wanted, note }) =>
         `${MARK[state]}  ${check}: ${found}${state === 'missing' ? ` (wanted: ${wanted})` : ''}${note ? `\n           ${note}` : ''}`),
-      missing.length && !options.fix ? `${missing.length} to do. \`tilecouch setup --fix\` does it.` : missing.length ? `${missing.length} could not be mended.` : 'Ready.'
+      missing.length && !options.fix ? `${missing.length} to do. \`tilecouch setup --fix\` does ${missing.some(({ check }) => check === 'shards') ? 'all but the shards' : 'it'}.` : missing.length ? `${missing.length} could not be mended.` : 'Ready.'
     ])
     return missing.length ? 1 : 0
   })
+}
+
+const UNITS = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
+
+/** @param {string | undefined} value */
+function tilesOf (value) {
+  if (value === undefined) return undefined
+  const [, number, unit] = /^(\d{1,12}(?:\.\d{1,3})?)([kMG]?)$/.exec(value) ?? []
+  const tiles = Math.round(+number * UNITS[unit])
+  if (!(tiles > 0)) throw new TilecouchError('BAD_OPTION', { option: '--tiles', value })
+  return tiles
+}
+
+/** @param {import('../advice.js').Advice} [advice] */
+function describeAdvice (advice) {
+  if (!advice) return []
+  const { q, n, tiles, nodes, bytes: size, shardDocs, shardBytes, notes } = advice
+  return [
+    `${count(tiles)} tiles are about ${bytes(size)}${n > 1 ? `, ${bytes(size * n)} with all copies` : ''}. Advised on ${plural(nodes, 'node')}: q=${q} n=${n}`,
+    `           a shard then has ${count(shardDocs)} tiles, ${bytes(shardBytes)}, and its compaction needs as much room again`,
+    ...notes.map(note => `           ${note}`)
+  ]
 }

@@ -90,7 +90,7 @@ class ReplicatorReport {
       this.#said = said
       this.progress.end()
       if (output.json && live) this.#event(following ? 'following' : status.state)
-      else if (following) output.note(`${this.#title}: up to date, the server follows the changes.${this.wasThere ? '' : ` ${plural(status.written ?? 0, 'document')} written.`}`)
+      else if (following) output.note(`${this.#title}: up to date, the server follows the changes.${this.wasThere ? '' : ` ${plural(status.written ?? 0, 'document')} written so far.`}`)
       else if (SAID[status.state]) output.note(`${SAID[status.state]}${status.error ? `: ${status.error}` : ''}`)
     }
     if (following) this.wasThere = true
@@ -121,7 +121,8 @@ class ReplicatorReport {
     const { url, action, others } = replicated
     output.result({ from: replicated.doc.source, to: replicated.doc.target, url, action, others, ...counts, ready, seconds }, [
       `${this.#title}: ${OUTCOME[state] ?? state} after ${duration(seconds)}${error ? `: ${error}` : ''}`,
-      `  ${plural(missing, 'revision')} missing: ${plural(read, 'document')} read, ${count(written)} written (${count(Math.round(written / seconds))}/s)${refused ? `, ${count(refused)} refused: see the log of ${url}` : ''}`,
+      // of one that was there before, CouchDB adds up what it ever did
+      `  ${plural(missing, 'revision')} missing: ${plural(read, 'document')} read, ${count(written)} written${action === 'new' ? ` (${count(Math.round(written / seconds))}/s)` : ', since it was first begun'}${refused ? `, ${count(refused)} refused: see the log of ${url}` : ''}`,
       ...(ready ? describeReady(ready, replicated.doc.target) : []),
       ...(state === 'stopped' ? [] : [`  The server keeps _replicator/${id} as a record; tilecouch mirrors --stop ${id} removes it.`])
     ])

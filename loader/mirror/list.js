@@ -101,7 +101,7 @@ async function within (milliseconds, task, signal) {
 // ours
 
 async function ownMirrors (couch, limits, signal) {
-  const qs = { include_docs: true, startkey: `"_local/${PREFIX}"`, endkey: `"_local/${PREFIX}~"` }
+  const qs = { include_docs: true, startkey: `_local/${PREFIX}`, endkey: `_local/${PREFIX}~` }
   const { rows } = await couch.request({ path: '_local_docs', qs, signal })
   return Promise.all(rows.filter(({ doc }) => isMirror(doc)).map(({ doc }) => described(couch, doc, limits, signal)))
 }
@@ -119,7 +119,8 @@ async function described (couch, doc, limits, signal) {
   const source = role === 'source' ? couch : role === 'target' ? otherSide(couch, doc) : undefined
   const left = source && await within(limits.patience, inTime => changesAfter(source, { since: known.source_last_seq, signal: inTime }), signal)
   const [last] = known.history ?? []
-  const state = stateOf(known, Boolean(there) || role === 'target', limits.silence)
+  const said = stateOf(known, Boolean(there) || role === 'target', limits.silence)
+  const state = ['reading', 'unfinished'].includes(said) && !known.live && left?.pending === 0 ? 'completed' : said
   const success = known.up_to_date ?? last?.end_time
   return {
     id: doc._id.slice('_local/'.length),

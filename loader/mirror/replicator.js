@@ -138,7 +138,7 @@ const isSame = (stored, wanted) => FIELDS.every(field => isDeepStrictEqual(store
 
 /** A changed selection is another replication: the one before goes on, unless it is to be replaced. */
 async function settleOthers (worker, own, { from, to }, { replace = false }) {
-  const { rows } = await worker.request({ path: `${DATABASE}/_all_docs`, server: true, qs: { include_docs: true, startkey: `"${PREFIX}"`, endkey: `"${PREFIX}~"` } })
+  const { rows } = await worker.request({ path: `${DATABASE}/_all_docs`, server: true, qs: { include_docs: true, startkey: PREFIX, endkey: `${PREFIX}~` } })
   const others = rows.filter(({ doc }) => doc.tilecouch?.from === from && doc.tilecouch.to === to && !own.includes(doc._id) && !doc._replication_state)
   if (replace) for (const { id: other } of others) await stopReplication(worker, other)
   return others.map(({ id: other, doc }) => ({ id: other, selection: doc.tilecouch.selection, stopped: replace }))
