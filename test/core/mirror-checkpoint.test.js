@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { TilecouchError } from '../../core/index.js'
+import { Replication } from '../../core/mirror/index.js'
+import { FakePeer, filled } from './fake-peer.js'
+
+const copy = (source, target, options = {}) => new Replication({ source, target, ...options, limits: { retryDelay: 1, firstDelay: 1, page: 10, checkpoint: 0, ...options.limits } }).run()
+const readOnly = peer => { peer.hook = call => { if (call === 'updateLocal') throw new TilecouchError('READ_ONLY') } }
+const add = (peer, from, count) => { for (let index = from; index < from + count; index++) peer.put({ _id: `doc${index}`, _rev: '1-a' }) }
+
+describe('core/mirror: checkpoints', () => {
+  it('both sides remember the same, in the words of CouchDB, with what people want to know beside it', async () => {
+    const [source, target] = [filled(25), new FakePeer()]
+    await copy(source, target, { about: { from: 'a', to: 'b' } })
+    const { session_id: session, source_last_seq: since, history: [entry], from, to, bytes, state } = target.checkpoint
+    assert.deepEqual({ since, from, to, bytes, state }, { since: 25, from: 'a', to: 'b', bytes: 2500, state: 'reading' })
+    const { start_time: start, end_time: end, ...counts } = entry
+    assert.deepEqual(counts, {
+      session_id: session, start_last_seq: 0, end_last_seq: 25, recorded_seq: 25, missing_checked: 25, missing_found: 25, docs_read: 25, docs_written: 25, doc_write_failures: 0
+    })
+    assert.ok(start <= end)
+    assert.deepEqual(source.checkpoint.history, target.checkpoint.history)
+  })
+
+  it('a second run looks at nothing that the first has done', async () => {
+    const [source, target] = [filled(25), new FakePeer()]
+    await copy(source, target)
+    add(source, 25, 2)
+    const { changes, checked } = await copy(source, target)
+    assert.deepEqual([changes, checked], [2, 2])
+    assert.deepEqual(target.checkpoint.history.map(entry => entry.recorded_seq), [27, 25])
+    assert.equal((await copy(source, target)).changes, 0)
+  })
+
+  it('a target that is put back to an older state gets everything again that it lost', async () => {
+    const [source, target] = [filled(20), new FakePeer()]
+    await copy(source, target)
+    const old = target.copy()
+    add(source, 20, 20)
+    await copy(source, target)
+    Object.assign(target, old)
+    const { changes } = await copy(source, target)
+    assert.equal(changes, 20)
+    assert.deepEqual(target.ids(), source.ids())
+  })
+
+  it('of a source that is put back to an older state nothing is missed that it writes from then on', async () => {
+    const [source, target] = [filled(20), new FakePeer()]
+    await copy(source, target)
+    const old = source.copy()
+    add(source, 20, 20)
+    await copy(source, target)
+    Object.assign(source, old)
+    add(source, 100, 5) // at places that the target has seen
+    await copy(source, target)
+    for (const id of source.docs.keys()) assert.ok(target.docs.has(id), id)
+  })
+
+  it('the same, when the source cannot remember: it has not got as far as the target was told', async () => {
+    const [source, target] = [filled(20), new FakePeer()]
+    const old = source.copy()
+    readOnly(source)
+    add(source, 20, 20)
+    await copy(source, target)
+    Object.assign(source, old)
+    add(source, 100, 5)
+    await copy(source, target)
+    for (const id of source.docs.keys()) assert.ok(target.docs.has(id), id)
+  })
+
+  for (const side of ['source', 'target']) {
+    it(`a ${side} that is made anew is another one: nothing is taken for granted`, async () => {
+      const sides = { source: filled(20), target: new FakePeer() }
+      await copy(sides.source, sides.target)
+      sides[side] = side === 'source' ? filled(20, 50) : new FakePeer()
+      assert.equal((await copy(sides.source, sides.target)).changes, 20)
+      for (const id of sides.source.docs.keys()) assert.ok(sides.target.docs.has(id), id)
+    })
+  }
+
+  it('a source that cannot be written to is remembered by the target alone', async () => {
+    const [source, target] = [filled(20), new FakePeer()]
+    readOnly(source)
+    await copy(source, target)
+    assert.equal(source.local.size, 0)
+    add(source, 20, 1)
+    assert.equal((await copy(source, target)).changes, 1)
+  })
+
+  it('killed between the two notes, the smaller place counts', async () => {
+    const [source, target] = [filled(20), new FakePeer()]
+    await copy(source, target)
+    add(source, 20, 20)
+    target.hook = call => { if (call === 'updateLocal' && source.checkpoint.source_last_seq === 40) throw new TilecouchError('INTERNAL') }
+    await assert.rejects(copy(source, target), { code: 'INTERNAL' })
+    assert.deepEqual([source.checkpoint.source_last_seq, target.checkpoint.source_last_seq < 40], [40, true])
+    target.hook = () => {}
+    await copy(source, target)
+    assert.deepEqual(target.ids(), source.ids())
+  })
+
+  it('places that say nothing of their order are believed only where both sides say the same', async () => {
+    const [source, target] = [filled(20), new FakePeer()]
+    const opaque = seq => seq ? `x${'abcdefghijklmnopqrstuvwxyz'[seq % 26]}${seq}` : 0
+    const changes = source.changes.bind(source)
+    source.changes = async options => {
+      const page = await changes({ ...options, since: Number(String(options.since).replace(/\D/g, '')) })
+      return { ...page, last: opaque(page.last) }
+    }
+    await copy(source, target)
+    assert.equal((await copy(source, target)).changes, 0)
+    target.local.get([...target.local.keys()].find(id => id.startsWith('tilecouch-mirror-'))).history[0].recorded_seq = 'xc2'
+    assert.equal((await copy(source, target)).changes, 20)
+  })
+
+  it('two mirrors of the same two at once do not undo what the other has noted', async () => {
+    const [source, target] = [filled(200), new FakePeer()]
+    const turn = () => new Promise(resolve => { setImmediate(resolve) })
+    target.hook = source.hook = turn
+    const limits = { page: 5, pages: 1, concurrency: 1 }
+    await Promise.all([copy(source, target, { limits }), copy(source, target, { limits })])
+    assert.deepEqual(target.ids(), source.ids())
+    assert.equal(target.checkpoint.history.length, 2)
+    target.hook = source.hook = () => {}
+    assert.equal((await copy(source, target)).changes, 0)
+  })
+
+  it('a target that is put back while it is filled loses nothing: the place is looked for anew', async () => {
+    const [source, target] = [filled(200), new FakePeer()]
+    const noted = () => target.checkpoint?.source_last_seq ?? 0
+    let old
+    target.hook = call => {
+      if (call === 'write' && noted() && !old) old = { ...target.copy(), noted: noted() }
+      if (call !== 'write' || !old?.docs || noted() === old.noted) return
+      Object.assign(target, old)
+      old = {}
+    }
+    // slow enough for some notes on the way
+    source.hook = async call => { if (call === 'changes') await new Promise(resolve => { setTimeout(resolve, 100) }) }
+    const { changes } = await copy(source, target, { limits: { pages: 1, concurrency: 1 } })
+    assert.ok(changes > 200)
+    assert.deepEqual(target.ids(), source.ids())
+  })
+
+  it('a dry run writes nothing anywhere', async () => {
+    const [source, target] = [filled(20), new FakePeer()]
+    const { missing, docs } = await copy(source, target, { dryRun: true })
+    assert.deepEqual([missing, docs, source.local.size, target.local.size, target.docs.size], [20, 0, 0, 0, 0])
+  })
+})

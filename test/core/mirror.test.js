@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { TilecouchError } from '../../core/index.js'
+import { Replication } from '../../core/mirror/index.js'
+import { Slots } from '../../core/mirror/slots.js'
+import { Window } from '../../core/mirror/window.js'
+import { until } from '../../bench/wait.js'
+import { FakePeer, filled } from './fake-peer.js'
+
+const QUICK = { retryDelay: 1, firstDelay: 1, longestDelay: 5, parting: 200 }
+const copy = (source, target, options = {}) => new Replication({ source, target, ...options, limits: { ...QUICK, page: 10, batch: 3, smallBytes: 1, ...options.limits } })
+const unreachable = url => new TilecouchError('UNREACHABLE', { url, why: 'cut' })
+const turn = () => new Promise(resolve => { setImmediate(resolve) })
+
+describe('core/mirror: order', () => {
+  it('a window ends before the first part that is not done, in whatever order they end', () => {
+    fc.assert(fc.property(fc.array(fc.nat(), { minLength: 1, maxLength: 30 }), fc.nat(30), (keys, count) => {
+      const window = new Window(0)
+      const parts = keys.map((_, index) => ({ done: window.begin(index + 1), index }))
+      const ended = new Set()
+      for (const { done, index } of [...parts].sort((a, b) => keys[a.index] - keys[b.index]).slice(0, count)) {
+        done()
+        ended.add(index)
+        const first = parts.findIndex(({ index: other }) => !ended.has(other))
+        assert.equal(window.since, first < 0 ? parts.length : first)
+      }
+    }))
+  })
+
+  it('slots are never more than there are, and each is used in its turn', async () => {
+    const slots = new Slots(2)
+    const begun = []
+    let under = 0
+    await Promise.all([0, 1, 2, 3, 4].map(async index => {
+      const release = await slots.take()
+      begun.push(index)
+      assert.ok(++under <= 2)
+      await turn()
+      under--
+      release()
+    }))
+    assert.deepEqual(begun, [0, 1, 2, 3, 4])
+  })
+
+  it('a checkpoint never says more than what is at the target, however late and in what order batches end', async () => {
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.array(fc.nat(6), { minLength: 1, maxLength: 40 }), fc.option(fc.nat(15)), async (count, delays, breaks) => {
+      const source = filled(count)
+      const target = new FakePeer()
+      let writes = 0
+      target.hook = async (call, id) => {
+        for (let left = delays[writes % delays.length]; left > 0; left--) await turn()
+        if (call === 'write' && writes++ === breaks) throw unreachable('target')
+        if (call !== 'updateLocal' || !id.startsWith('tilecouch-mirror-')) return
+        const since = target.checkpoint?.source_last_seq ?? 0
+        for (const [doc, seq] of source.order) if (seq <= since) assert.ok(target.docs.has(doc), `${doc} is not there, but ${since} is noted`)
+      }
+      await copy(source, target, { limits: { checkpoint: 0 } }).run().catch(error => assert.equal(error.code, 'UNREACHABLE'))
+      const noted = target.checkpoint?.source_last_seq ?? 0
+      for (const [doc, seq] of source.order) if (seq <= noted) assert.ok(target.docs.has(doc))
+      target.hook = () => {}
+      await copy(source, target).run()
+      assert.deepEqual(target.ids(), source.ids())
+      assert.equal(target.checkpoint.source_last_seq, count)
+    }), { numRuns: 60 })
+  })
+})
+
+describe('core/mirror: trouble', () => {
+  it('a batch that fails while a page is read ends the run with the first error, and nothing is left behind', async () => {
+    const source = filled(100)
+    const target = new FakePeer()
+    const signals = []
+    source.hook = async (call, options) => {
+      if (call !== 'changes') return
+      signals.push(options.signal)
+      if (options.since) await new Promise((resolve, reject) => options.signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))))
+    }
+    target.hook = call => { if (call === 'write') throw unreachable('target') }
+    await assert.rejects(copy(source, target).run(), { code: 'UNREACHABLE' })
+    assert.ok(signals.every(({ aborted }) => aborted))
+    assert.equal(target.checkpoint?.source_last_seq ?? 0, 0)
+  })
+
+  it('stopped in the middle it throws ABORTED with how far it got, notes that, and goes on from there', async () => {
+    const source = filled(100)
+    const target = new FakePeer()
+    const stop = new AbortController()
+    target.hook = call => { if (call === 'write' && target.docs.size >= 40) stop.abort() }
+    const error = await copy(source, target, { signal: stop.signal, limits: { pages: 1, concurrency: 1 } }).run().catch(reason => reason)
+    assert.equal(error.code, 'ABORTED')
+    assert.equal(error.status.since, target.checkpoint.source_last_seq)
+    assert.ok(error.status.since >= 30 && error.status.since < 100)
+    target.hook = () => {}
+    const again = await copy(source, target).run()
+    assert.equal(again.changes, 100 - error.status.since)
+    assert.deepEqual(target.ids(), source.ids())
+  })
+
+  it('nobody waits for the last note of a side that says nothing', async () => {
+    const source = filled(20)
+    const target = new FakePeer()
+    const stop = new AbortController()
+    target.hook = async (call, id, signal) => {
+      if (call === 'write') stop.abort()
+      if (stop.signal.aborted && call === 'updateLocal') await new Promise((resolve, reject) => signal.addEventListener('abort', reject))
+    }
+    await assert.rejects(copy(source, target, { signal: stop.signal, limits: { parting: 20, concurrency: 1 } }).run(), { code: 'ABORTED' })
+  })
+
+  it('a document that the target has trouble with is tried again, alone, until it is taken', async () => {
+    const source = filled(6)
+    const target = new FakePeer()
+    const tries = []
+    target.hook = (call, docs) => {
+      if (call !== 'write') return
+      tries.push(docs.map(({ _id: id }) => id))
+      if (docs.some(({ _id: id }) => id === 'doc1') && tries.length < 4) return [{ id: 'doc1', rev: '1-a', error: 'internal_server_error', reason: 'busy' }]
+    }
+    const { docs, refused } = await copy(source, target, { limits: { concurrency: 1 } }).run()
+    assert.deepEqual([docs, refused], [6, 0])
+    assert.deepEqual(tries.slice(0, 4), [['doc0', 'doc1', 'doc2'], ['doc1'], ['doc1'], ['doc1']])
+  })
+
+  it('and when it never is, the run fails and does not pass it over', async () => {
+    const source = filled(6)
+    const target = new FakePeer()
+    target.hook = (call, docs) => call === 'write' && docs.some(({ _id: id }) => id === 'doc1') ? [{ id: 'doc1', rev: '1-a', error: 'timeout', reason: 'busy' }] : undefined
+    await assert.rejects(copy(source, target).run(), { code: 'COUCHDB_ERROR', message: /doc1: busy/ })
+    assert.equal(target.checkpoint?.source_last_seq ?? 0, 0)
+  })
+
+  it('what the target forbids is told, counted and left out', async () => {
+    const source = filled(6)
+    const target = new FakePeer()
+    const told = []
+    target.hook = (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => id === 'doc1').map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
+    const status = await copy(source, target, { onRefused: refused => told.push(refused.id) }).run()
+    assert.deepEqual([status.docs, status.refused, told], [5, 1, ['doc1']])
+    assert.equal(target.checkpoint.history[0].doc_write_failures, 1)
+  })
+
+  for (const status of [400, 413]) {
+    it(`of a batch that is answered ${status}, the document that is to blame is found and left out`, async () => {
+      const source = filled(20)
+      const target = new FakePeer()
+      let writes = 0
+      target.hook = (call, docs) => {
+        if (call === 'write' && ++writes && docs.some(({ _id: id }) => id === 'doc13')) throw new TilecouchError('COUCHDB_ERROR', { url: 'target', status, reason: 'doc13' })
+      }
+      const { docs, refused } = await copy(source, target, { limits: { page: 20, batch: 20 } }).run()
+      assert.deepEqual([docs, refused], [19, 1])
+      assert.ok(writes < 12, `${writes} requests`)
+    })
+  }
+
+  it('a source that cannot read some documents for a moment is asked for those again', async () => {
+    const source = filled(6)
+    const target = new FakePeer()
+    let fetches = 0
+    source.hook = (call, asked) => {
+      if (call !== 'fetch' || ++fetches > 2) return
+      return { docs: [], bytes: 10, failed: asked.map(({ id, rev }) => ({ id, rev, error: 'internal_fabric_error', reason: 'timeout' })) }
+    }
+    const { docs, absent } = await copy(source, target, { limits: { concurrency: 1 } }).run()
+    assert.deepEqual([docs, absent], [6, 0])
+  })
+
+  it('and when it never can, the run fails: 200 with errors in it is no answer', async () => {
+    const source = filled(6)
+    source.hook = (call, asked) => call === 'fetch' ? { docs: [], bytes: 10, failed: [{ id: asked[0].id, error: 'internal_fabric_error', reason: 'timeout' }] } : undefined
+    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'COUCHDB_ERROR', message: /timeout/ })
+  })
+
+  it('what the source does not have any more is looked for twice, and counted', async () => {
+    const source = filled(6)
+    let looked = 0
+    source.hook = (call, asked) => {
+      if (call === 'fetch' && asked.some(({ id }) => id === 'doc2')) looked++
+      if (call === 'fetch') source.docs.delete('doc2')
+    }
+    const { docs, absent } = await copy(source, new FakePeer(), { limits: { concurrency: 1 } }).run()
+    assert.deepEqual([docs, absent, looked], [5, 1, 2])
+  })
+
+  it('an answer that is too large is asked for in halves, and a document that is, alone, is left out', async () => {
+    const source = filled(20)
+    source.hook = (call, asked) => {
+      if (call === 'fetch' && asked.some(({ id }) => id === 'doc7')) throw new TilecouchError('ANSWER_TOO_LARGE', { host: 'source', most: 1 })
+    }
+    const target = new FakePeer()
+    const { docs, refused } = await copy(source, target, { limits: { page: 20, batch: 20 } }).run()
+    assert.deepEqual([docs, refused, target.docs.has('doc7')], [19, 1, false])
+  })
+
+  it('batches that are not answered in time are halved, and the next ones begin smaller', async () => {
+    const source = filled(200)
+    const sizes = []
+    source.hook = (call, asked) => {
+      if (call !== 'fetch') return
+      sizes.push(asked.length)
+      if (asked.length > 4) throw new TilecouchError('UNREACHABLE', { url: 'source', why: 'no answer', silent: true })
+    }
+    const { docs } = await copy(source, new FakePeer(), { limits: { page: 200, batch: 16, smallBytes: 1600, concurrency: 1 } }).run()
+    assert.equal(docs, 200)
+    assert.ok(sizes.filter(size => size > 4).length < sizes.length / 2, sizes.join(' '))
+  })
+
+  it('of a page without rows the place is taken', async () => {
+    const source = filled(0)
+    source.hook = call => call === 'changes' ? { rows: [], last: '17-opaque', pending: 0 } : undefined
+    const target = new FakePeer()
+    assert.equal((await copy(source, target).run()).since, '17-opaque')
+    assert.equal(target.checkpoint.source_last_seq, '17-opaque')
+  })
+})
+
+describe('core/mirror: live', () => {
+  it('new changes arrive, what is away is waited for, and the lag says how long it has been', async () => {
+    const source = filled(10)
+    const target = new FakePeer()
+    const stop = new AbortController()
+    const states = []
+    const replication = copy(source, target, { live: true, signal: stop.signal, onState: ({ state, error }) => states.push(error ?? state), limits: { poll: 50 } })
+    const running = replication.run()
+    await until(() => replication.status().state === 'following')
+    assert.equal(replication.status().lag, 0)
+    source.put({ _id: 'new', _rev: '1-a' })
+    await until(() => target.docs.has('new'))
+    source.hook = call => { if (call === 'changes' || call === 'getLocal') throw unreachable('source') }
+    await until(() => replication.status().state === 'away')
+    await until(() => (replication.status().lag ?? 0) > 0.05)
+    assert.equal(replication.status().error, 'UNREACHABLE')
+    source.put({ _id: 'meanwhile', _rev: '1-a' })
+    source.hook = () => {}
+    await until(() => replication.status().state === 'following' && target.docs.has('meanwhile'))
+    assert.equal(replication.status().lag, 0)
+    assert.deepEqual(states, ['following', 'UNREACHABLE', 'following'])
+    stop.abort()
+    await assert.rejects(running, { code: 'ABORTED' })
+  })
+
+  it('while changes are on their way the lag grows, although it follows', async () => {
+    const source = filled(3)
+    const target = new FakePeer()
+    const stop = new AbortController()
+    const replication = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 1000 } })
+    const running = replication.run()
+    await until(() => replication.status().state === 'following')
+    let release = () => {}
+    target.hook = call => call === 'write' ? new Promise(resolve => { release = () => resolve(undefined) }) : undefined
+    source.put({ _id: 'slow', _rev: '1-a' })
+    await until(() => (replication.status().lag ?? 0) > 0.03)
+    assert.equal(replication.status().state, 'following')
+    release()
+    await until(() => replication.status().lag === 0)
+    stop.abort()
+    await assert.rejects(running, { code: 'ABORTED' })
+  })
+
+  it('a target that is made anew while nothing happens is found out, and filled again', async () => {
+    const source = filled(10)
+    const target = new FakePeer()
+    const stop = new AbortController()
+    const replication = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 50, checkpoint: 0, sign: 0 } })
+    const running = replication.run()
+    await until(() => target.checkpoint?.source_last_seq === 10)
+    Object.assign(target, new FakePeer().copy())
+    await until(() => target.docs.size === 10)
+    stop.abort()
+    await assert.rejects(running, { code: 'ABORTED' })
+  })
+})
