@@ -23,26 +23,38 @@ export function findCouchDb (env = process.env) {
   })
 }
 
+const hex = () => Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')
+
+/** What the nodes of a cluster have in common. */
+export const newCluster = async () => ({ distribution: await freePort(), cookie: hex(), uuid: hex(), secret: hex() })
+
 /**
  * @param {string} [bin]
- * @param {{settings?: string}} [options] more lines for its ini file
+ * @param {object} [options]
+ * @param {string} [options.settings] more lines for its ini file
+ * @param {string} [options.host] the address it listens on, and of its node in a cluster
+ * @param {string[]} [options.prefix] a command that runs it, as `ip netns exec NAME`
+ * @param {Awaited<ReturnType<typeof newCluster>>} [options.cluster] that it is to be a node of; it has no databases then, not even those of the system
  */
-export async function startCouchDb (bin = findCouchDb(), { settings = '' } = {}) {
+export async function startCouchDb (bin = findCouchDb(), { settings = '', host = '127.0.0.1', prefix = [], cluster } = {}) {
   if (!bin) throw new Error('no couchdb executable: set COUCHDB_BIN')
   const executable = bin
   const home = path.dirname(path.dirname(realpathSync(bin)))
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-couchdb-'))
   const port = await freePort()
-  const distribution = await freePort()
+  const distribution = cluster?.distribution ?? await freePort()
+  const inner = cluster ? host : '127.0.0.1' // where its nodes speak with each other
   await mkdir(path.join(dir, 'data'))
   await writeFile(path.join(dir, 'own.ini'), `[couchdb]
-single_node = true
-uuid = ${Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')}
+single_node = ${!cluster}
+uuid = ${cluster?.uuid ?? hex()}
 database_dir = ${dir}/data
 view_index_dir = ${dir}/data
 [chttpd]
 port = ${port}
-bind_address = 127.0.0.1
+bind_address = ${host}
+[chttpd_auth]
+secret = ${cluster?.secret ?? hex()}
 [admins]
 ${ADMIN.name} = ${ADMIN.password}
 [log]
@@ -51,12 +63,12 @@ file = ${dir}/couchdb.log
 level = warning
 [dreyfus]
 ; without a name server, looking for the search node would end at this very node and wait: let it be refused at once
-name = clouseau@127.0.0.2
+name = clouseau@127.0.0.254
 ${settings}
 `)
   // a node name and a distribution port of its own, and no name server left running behind the test
-  await writeFile(path.join(dir, 'vm.args'), `-name tilecouch${port}@127.0.0.1
--kernel inet_dist_use_interface {127,0,0,1}
+  await writeFile(path.join(dir, 'vm.args'), `-name ${cluster ? 'couchdb' : `tilecouch${port}`}@${inner}
+${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interface {${inner.replaceAll('.', ',')}}
 -start_epmd false
 -erl_epmd_port ${distribution}
 -kernel error_logger silent
@@ -64,19 +76,20 @@ ${settings}
 +SDio 16
 +Bd -noinput
 `)
-  const url = `http://${ADMIN.name}:${ADMIN.password}@127.0.0.1:${port}`
+  const url = `http://${ADMIN.name}:${ADMIN.password}@${host}:${port}`
   /** @type {import('node:child_process').ChildProcess} */
   let child
 
   async function start () {
-    child = spawn(executable, [], {
+    child = spawn(prefix[0] ?? executable, prefix.length ? [...prefix.slice(1), executable] : [], {
       env: { ...process.env, COUCHDB_INI_FILES: `${home}/etc/default.ini ${dir}/own.ini`, COUCHDB_ARGS_FILE: `${dir}/vm.args` },
       stdio: 'ignore'
     })
     const own = child
     await until(async () => {
       if (own.exitCode !== null) throw new Error(`couchdb ended with ${own.exitCode}`)
-      const answer = await fetch(`http://127.0.0.1:${port}/_up`).catch(() => null)
+      const answer = await fetch(`http://${host}:${port}/_up`).catch(() => null)
+      if (cluster) return answer?.ok
       // the system databases are made a moment after it answers
       return answer?.ok && (await fetch(`${url.replace(/\/\/.*@/, '//')}/_users`, { headers: { authorization: `Basic ${btoa(`${ADMIN.name}:${ADMIN.password}`)}` } })).ok
     }, { timeout: 30000, what: 'couchdb to answer' })

@@ -8,12 +8,13 @@ export const linkDefaults = {
   rate: Infinity, // bytes a second in each direction, of all connections together
   delay: 0, // milliseconds on the way, in each direction
   loss: 0, // bytes after which a connection is reset, on average; 0: never
-  flip: 0 // bytes of large answers between two that arrive changed, on average; 0: never
+  flip: 0 // bytes from the server between two that arrive changed, on average; 0: never
 }
 
 const PIECE = 16384 // bytes passed on at once
 const QUEUE = 64 // pieces on their way at most
-const HEAD = 2048 // bytes at the front of what is read at once that are left as they are: HTTP's headers most often
+const AROUND = 200 // characters on either side of a changed one without a quote or the end of a line: it lies in an attachment
+const FRAMING = new Set([0x22, 0x0d])
 
 /** @param {string} url of a server, or of a database @param {Partial<typeof linkDefaults> & {seed?: number}} [options] */
 export async function startLink (url, options) {
@@ -193,13 +194,19 @@ export class Link {
     else this.#reset(pair)
   }
 
-  /** Changes a byte now and then, but not where the headers are. */
+  /** Changes a byte of an attachment now and then: of nothing else could one tell. */
   #spoil (chunk) {
-    this.#untilFlip -= Math.max(0, chunk.length - HEAD)
+    this.#untilFlip -= chunk.length
     if (this.#untilFlip > 0) return
-    this.#untilFlip = this.#next(this.settings.flip)
-    if (chunk.length <= HEAD) return
-    chunk[HEAD + Math.floor(this.#random() * (chunk.length - HEAD))] ^= 1 << Math.floor(this.#random() * 8)
-    this.counts.flips++
+    for (let tries = 0; tries < 100; tries++) {
+      const at = Math.floor(this.#random() * chunk.length)
+      const around = chunk.subarray(Math.max(0, at - AROUND), at + AROUND)
+      // what is no text is in an attachment anyway
+      if (chunk[at] < 0x80 && (around.length < 2 * AROUND || around.some(byte => FRAMING.has(byte)))) continue
+      chunk[at] ^= chunk[at] === 0x41 ? 3 : 1 // A to B, and other letters of base64 to letters
+      this.counts.flips++
+      this.#untilFlip = this.#next(this.settings.flip)
+      return
+    }
   }
 }

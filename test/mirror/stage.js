@@ -41,14 +41,26 @@ export async function fill (url, { count, size }) {
 /** Small pages and batches, so that there is a middle; and no long waits. */
 export const limits = { page: 100, batchBytes: 64 * 1024, checkpoint: 200, poll: 500, firstDelay: 20, longestDelay: 200 }
 
-export const patience = { retries: 2, firstDelay: 10, longestDelay: 50 }
+export const hasty = { retries: 2, firstDelay: 10, longestDelay: 50 }
+
+/** Waits for answers a fraction of what it is told to. */
+class HastyCouch extends Couch {
+  constructor (url, { haste = 1, ...options } = {}) {
+    super(url, options)
+    this.haste = haste
+  }
+
+  request ({ patience, ...request }) {
+    return super.request({ ...request, ...(patience && { patience: patience / this.haste }) })
+  }
+}
 
 /**
  * @param {string} from @param {string} to
- * @param {Partial<ConstructorParameters<typeof Replication>[0]> & {couch?: ConstructorParameters<typeof Couch>[1]}} [options]
+ * @param {Partial<ConstructorParameters<typeof Replication>[0]> & {couch?: ConstructorParameters<typeof Couch>[1] & {haste?: number}}} [options]
  */
-export const replication = (from, to, { couch = patience, ...options } = {}) =>
-  new Replication({ source: peerOf(new Couch(from, couch)), target: peerOf(new Couch(to, couch)), limits, ...options })
+export const replication = (from, to, { couch = hasty, ...options } = {}) =>
+  new Replication({ source: peerOf(new HastyCouch(from, couch)), target: peerOf(new HastyCouch(to, couch)), limits, ...options })
 
 /** A live replication that a test may look at, and that has to be stopped. @param {string} from @param {string} to */
 export function follow (from, to, options = {}) {
