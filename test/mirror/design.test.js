@@ -1,0 +1,106 @@
+// Design documents at a mirror: its own, or the very same of its source, and never anybody else's code.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { compose, push } from '../../loader/index.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { backends, json, onEachStore, request } from '../support/backends.js'
+import { theirs } from './compare.js'
+import { designsOf, onEachPair, origin, put } from './pairs.js'
+
+const SPITE = "(function () { throw ({ forbidden: 'mine' }) })"
+
+onEachPair('design documents', (from, to) => {
+  let url, store, target
+  beforeEach(async () => {
+    url = await from.database()
+    target = await to.database()
+    store = await origin(url, { side: 2 })
+  })
+  afterEach(async () => {
+    await store.destroy()
+    await request(target, { method: 'DELETE' })
+  })
+
+  /** What `tilecouch push` would still do at the target. */
+  const behind = async () => (await push(new Couch(target), await compose(), { dryRun: true })).filter(({ action }) => action !== 'unchanged')
+
+  it('that are the same come with their revisions, so that CouchDB finds nothing to do', async () => {
+    const { ready } = await mirror(url, target)
+    assert.ok(ready.designs.every(({ action }) => action === 'carried'))
+    assert.deepEqual(await designsOf(target), await designsOf(url))
+    if (!to.supports.users) return
+    const { missing_found: missing, missing_checked: checked } = await theirs(await to.url(), url, target, { selector: undefined })
+    assert.ok(checked > 8)
+    assert.equal(missing, 0)
+  })
+
+  it('of a hostile source do not get in', async () => {
+    await put(`${url}/_design/evil`, { language: 'javascript', validate_doc_update: SPITE, views: { a: { map: '(function (doc) { emit(doc._id) })' } } })
+    const tiles = await json(`${url}/_design/tiles`)
+    await put(`${url}/_design/tiles`, { ...tiles, validate_doc_update: '(function () {})' })
+    const versions = await json(`${url}/_design/versions`)
+    await put(`${url}/_design/versions`, { ...versions, evil: true })
+    for (const wanted of [{}, { layers: ['osm'], current: true }]) {
+      const { ready } = await mirror(url, target, wanted)
+      assert.deepEqual(Object.keys(await designsOf(target)).sort(), ['_design/lifecycle', '_design/sizes', '_design/tiles', '_design/versions'])
+      assert.deepEqual(await behind(), [])
+      if (ready.made) assert.deepEqual(ready.designs.filter(({ action }) => action !== 'carried').map(({ id }) => id).sort(), ['_design/tiles', '_design/versions'])
+      assert.notEqual((await json(`${target}/_design/tiles`)).validate_doc_update, '(function () {})')
+    }
+  })
+
+  it('that only say they are the same are not taken', async () => {
+    const { _rev: rev, _attachments: files, couchapp } = await json(`${url}/_design/tiles`)
+    const name = Object.keys(files).find(file => file.endsWith('.js'))
+    await request(`${url}/_design/tiles/${name}?rev=${rev}`, { method: 'PUT', headers: { 'content-type': files[name].content_type }, body: 'alert(1)' })
+    assert.deepEqual((await json(`${url}/_design/tiles`)).couchapp, couchapp, 'its signatures are those of ours')
+    const { ready } = await mirror(url, target)
+    assert.equal(ready.designs.find(({ id }) => id === '_design/tiles').action, 'new')
+    assert.doesNotMatch(await (await request(`${target}/_design/tiles/${name}`)).text(), /^alert/)
+  })
+})
+
+onEachStore('a source that answers what nobody asked for', backend => {
+  let url, store, target, server, proxy
+  beforeEach(async () => {
+    url = await backends[0].database() // it answers in JSON, which is easily tampered with
+    target = await backend.database()
+    store = await origin(url, { side: 2 })
+    server = createServer(tamper)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    proxy = `http://127.0.0.1:${/** @type {any} */ (server.address()).port}${new URL(url).pathname}`
+  })
+  afterEach(async () => {
+    server.closeAllConnections()
+    server.close()
+    await store.destroy()
+    await request(target, { method: 'DELETE' })
+  })
+
+  async function tamper (req, res) {
+    let body = ''
+    for await (const chunk of req) body += chunk
+    const answer = await fetch(`${new URL(url).origin}${req.url}`, { method: req.method, headers: { 'content-type': 'application/json', accept: 'application/json' }, ...(body && { body }) })
+    let text = await answer.text()
+    if (req.url.includes('/_bulk_get')) {
+      const { results } = JSON.parse(text)
+      const evil = ['_design/evil', '_design/tiles', 'tilecouch-evil'].map(id => ({ ok: { _id: id, _rev: '9-aa', _revisions: { start: 9, ids: ['aa'] }, type: 'layer', validate_doc_update: SPITE } }))
+      results[0].docs.push(...evil)
+      text = JSON.stringify({ results })
+    }
+    res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
+  }
+
+  it('gets nothing in', async () => {
+    const { docs, ready } = await mirror(proxy, target)
+    assert.equal(docs, 4 + 1 + 1 + 2 + 1)
+    assert.equal(ready.made, true)
+    const { rows } = await json(`${target}/_all_docs`)
+    assert.deepEqual(rows.map(({ id }) => id).filter(id => /evil/.test(id)), [])
+    assert.notEqual((await json(`${target}/_design/tiles`)).validate_doc_update, SPITE)
+    assert.equal((await json(`${target}/_design/tiles?conflicts=true`))._conflicts, undefined)
+  })
+})
