@@ -12,7 +12,7 @@ export async function * conflicts (couch, { layers, page, signal }) {
   const ranges = layers?.map(layer => ({ startkey: [layer], endkey: [layer, {}] })) ?? [{}]
   for (const range of ranges) {
     for (let from = /** @type {any} */ (range), last; ;) {
-      const rows = await couch.view(CONFLICTS, { ...from, limit: page }, signal)
+      const rows = await couch.view(CONFLICTS, { ...from, reduce: false, limit: page }, signal)
       const fresh = rows.filter(({ id }) => id !== last)
       if (fresh.length) yield fresh.map(({ id, key: [layer], value }) => ({ id, layer, revs: value }))
       if (rows.length < page) break
@@ -23,11 +23,12 @@ export async function * conflicts (couch, { layers, page, signal }) {
 }
 
 /**
- * How many documents of a layer have conflicts: `most` means as many or more.
+ * How many documents of a layer have several living leaves.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
- * @param {number} [most]
+ * @returns {Promise<number>}
  */
-export async function countConflicts (couch, layer, most = 10000) {
-  return (await couch.view(CONFLICTS, { startkey: [layer], endkey: [layer, {}], limit: most })).length
+export async function countConflicts (couch, layer) {
+  const [row] = await couch.view(CONFLICTS, { startkey: [layer], endkey: [layer, {}] })
+  return row?.value ?? 0
 }

@@ -41,7 +41,11 @@ export function planTile (heads, pasts) {
 
   /** Time -> leaves that stand there or want to. @type {Map<string, {past: Leaf[], come: Leaf[]}>} */
   const places = new Map()
-  const placeAt = time => places.get(time) ?? places.set(time, { past: [], come: [] }).get(time)
+  const placeAt = time => {
+    const place = places.get(time) ?? { past: [], come: [] }
+    places.set(time, place)
+    return place
+  }
   for (const leaf of pasts) placeAt(leaf.time).past.push(leaf)
   for (const leaf of losers) placeAt(leaf.time).come.push(leaf)
 

@@ -111,9 +111,8 @@ export class Tiles {
 
   /**
    * Writes what is made of leaves, with their bytes, so many at once.
-   * @template {{leaf: Leaf}} T
-   * @param {T[]} items
-   * @param {(item: T, doc: any) => any} make of the leaf's document
+   * @param {({leaf: Leaf} & Record<string, any>)[]} items
+   * @param {(item: any, doc: any) => any} make of the leaf's document
    * @returns {Promise<number>} how many were taken
    */
   async #write (items, make) {

@@ -152,13 +152,14 @@ export class Batch {
     return safe
   }
 
-  // A copy that is there already: an earlier try made it, or it holds something else and the head must stay
+  // A copy that is there already: an earlier try made it, or it holds something else and the head must stay. The same image
+  // that was loaded for another time, and had to move here from a conflict, is something else: it may have to move on.
   async #compareStanding (standing, safe) {
     if (!standing.length) return
     const rows = await this.couch.docs(standing.map(({ doc }) => doc._id), { signal: this.signal })
     standing.forEach(({ step, doc }, index) => {
       const stands = rows[index]?.doc
-      if (stands && versionOf(stands).digest === step.head.digest) safe.push(step)
+      if (stands && versionOf(stands).digest === step.head.digest && stands.contested === doc.contested) safe.push(step)
       else this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: doc.time }))
     })
   }

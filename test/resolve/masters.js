@@ -1,0 +1,94 @@
+// Stores that are loaded apart and hear of one another: both on one kind of store, or one on each.
+import assert from 'node:assert/strict'
+import { Replication } from '../../core/mirror/index.js'
+import { Store, publish } from '../../loader/index.js'
+import { peerOf } from '../../loader/mirror/peer.js'
+import { resolve } from '../../loader/resolve/index.js'
+import { backends, json } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { differences } from '../mirror/compare.js'
+import { png } from '../support/tiles.js'
+
+export const T = day => `2024-01-0${day}T00:00:00Z`
+export const S = hour => `2024-06-01T0${hour}:00:00Z`
+
+const [embedded, couchDb] = backends
+
+/** @typedef {typeof embedded} Backend */
+/** @type {Backend[][]} */
+export const mixtures = couchDb ? [[embedded, embedded], [couchDb, couchDb], [embedded, couchDb]] : [[embedded, embedded]]
+
+/** @param {string} title @param {(mixture: Backend[]) => void} body */
+export function onEachMixture (title, body) {
+  for (const mixture of mixtures) describe(`${title}: ${mixture.map(({ name }) => name).join(' and ')}`, () => body(mixture))
+}
+
+export class Masters {
+  /** @param {Store[]} stores @param {string[]} urls */
+  constructor (stores, urls) {
+    this.stores = stores
+    this.urls = urls
+  }
+
+  /** @param {Backend[]} mixture @param {number} [count] */
+  static async open (mixture, count = 2) {
+    const urls = []
+    for (let at = 0; at < count; at++) urls.push(await mixture[at % mixture.length].database())
+    const stores = await Promise.all(urls.map(url => Store.create(url, { public: false })))
+    for (const store of stores) await publish(store)
+    return new Masters(stores, urls)
+  }
+
+  async close () {
+    await Promise.all(this.stores.map(store => store.destroy()))
+  }
+
+  /** One version of the tile 3/1/2. image: null for none */
+  async load (at, time, image, { stored = S(1), ...fields } = {}) {
+    const version = { layer: 'osm', z: 3, x: 1, y: 2, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }
+    return this.stores[at].write([version], { stored })
+  }
+
+  /** Takes what one has over to another. */
+  async hand (from, to) {
+    const { refused } = await new Replication({ source: peerOf(this.stores[from].couch), target: peerOf(this.stores[to].couch) }).run()
+    assert.equal(refused, 0)
+  }
+
+  /** Everybody hears of everything. */
+  async meet () {
+    const all = this.stores.map((store, at) => at)
+    for (let round = 1; round < all.length; round++) for (const from of all) for (const to of all) if (from !== to) await this.hand(from, to)
+  }
+
+  resolve (at, options) {
+    return resolve(this.stores[at], options)
+  }
+
+  /** Puts each of them right by itself; then they are the same, before and after they hear of it. @param {boolean} [settled] */
+  async settle (settled = true) {
+    const summaries = []
+    for (const at of this.stores.keys()) summaries.push(await this.resolve(at))
+    for (const url of this.urls.slice(1)) assert.deepEqual(await differences(this.urls[0], url), [], 'the same came of it')
+    await this.meet()
+    for (const at of this.stores.keys()) assert.equal((await this.resolve(at)).conflicts, 0, 'no conflict came of it')
+    for (const url of this.urls) await checkInvariants(url, { settled })
+    return summaries[0]
+  }
+
+  /** The versions of the tile at the first master: when, which image, and the time it was loaded for if that is another. */
+  async history () {
+    const { rows } = await json(`${this.urls[0]}/_all_docs?startkey="osm:3:1:2"&endkey="osm:3:1:2@~"&include_docs=true&attachments=true`)
+    return rows.map(({ doc }) => {
+      const bytes = doc._attachments && Buffer.from(doc._attachments.tile.data, 'base64')
+      const image = bytes ? [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find(seed => png(seed).equals(bytes)) : null
+      return `${doc.time.slice(5, 19)}${doc.current ? '' : ' past'} ${image}${doc.contested ? ` of ${doc.contested.slice(5, 19)}` : ''}`
+    })
+  }
+
+  /** Writes leaves as they are into one of them. */
+  async graft (at, docs) {
+    const refused = await peerOf(this.stores[at].couch).write(docs)
+    assert.deepEqual(refused, [])
+  }
+}

@@ -1,0 +1,135 @@
+// Tiles that two masters have loaded apart.
+import assert from 'node:assert/strict'
+import { png } from '../support/tiles.js'
+import { Masters, S, T, onEachMixture } from './masters.js'
+
+onEachMixture('conflicts of tiles', mixture => {
+  /** @type {Masters} */
+  let masters
+  beforeEach(async function () {
+    this.timeout(60000)
+    masters = await Masters.open(mixture)
+  })
+  afterEach(() => masters.close())
+
+  it('the newest head stays, the other becomes its past', async () => {
+    await masters.load(0, T(1), 1)
+    await masters.load(1, T(3), 3, { expires: S(9), origin: { url: 'http://a' } })
+    await masters.load(0, T(5), 5)
+    await masters.meet()
+    const summary = await masters.settle()
+    // beside the tile: the marks of two stores that were made apart
+    assert.deepEqual(summary, { conflicts: 2, ended: 2, past: 1, contested: 0, promoted: 0, merged: 1, left: 0, refused: 0, named: [] })
+    assert.deepEqual(await masters.history(), ['01-05T00:00:00 5', '01-01T00:00:00 past 1', '01-03T00:00:00 past 3'])
+    for (const store of masters.stores) {
+      const past = await store.at('osm', 3, 1, 2, T(4))
+      assert.deepEqual([past.expires, past.origin, past.stored], [S(9), { url: 'http://a' }, S(1)], 'everything that was said of it')
+      assert.ok(past.bytes.equals(png(3)))
+    }
+  })
+
+  it('also when CouchDB shows the older one, since it was changed more often', async () => {
+    for (const day of [1, 2, 3]) await masters.load(0, T(day), day)
+    await masters.load(1, T(7), 7)
+    await masters.meet()
+    assert.equal((await masters.stores[0].head('osm', 3, 1, 2)).time, T(3))
+    await masters.settle()
+    for (const store of masters.stores) assert.equal((await store.head('osm', 3, 1, 2)).time, T(7))
+    assert.equal((await masters.history()).length, 4)
+  })
+
+  it('of the same time and image one stays: what was learnt later', async () => {
+    await masters.load(0, T(1), 1, { stored: S(1), origin: { url: 'http://a' } })
+    await masters.load(1, T(1), 1, { stored: S(2), expires: S(5) })
+    await masters.meet()
+    const { past, ended } = await masters.settle()
+    assert.deepEqual([past, ended], [0, 2])
+    assert.deepEqual(await masters.history(), ['01-01T00:00:00 1'])
+    assert.equal((await masters.stores[0].head('osm', 3, 1, 2)).stored, S(2))
+  })
+
+  it('of two images at one time, what was learnt later has it, and the other stands a second before and says so', async () => {
+    await masters.load(0, T(2), 1, { stored: S(2) })
+    await masters.load(1, T(2), 2, { stored: S(1) })
+    await masters.meet()
+    const { contested } = await masters.settle()
+    assert.equal(contested, 1)
+    assert.deepEqual(await masters.history(), ['01-02T00:00:00 1', '01-01T23:59:59 past 2 of 01-02T00:00:00'])
+    assert.equal((await masters.load(1, T(3), 3)).advanced, 1, 'loads go on')
+    assert.equal((await masters.load(1, T(1), 4)).backfilled, 1)
+  })
+
+  it('where that second is taken, it goes further back', async () => {
+    await masters.load(0, '2024-01-01T23:59:59Z', 5)
+    await masters.load(0, T(2), 1, { stored: S(2) })
+    await masters.load(1, T(2), 2, { stored: S(1) })
+    await masters.meet()
+    await masters.settle()
+    assert.deepEqual(await masters.history(), ['01-02T00:00:00 1', '01-01T23:59:58 past 2 of 01-02T00:00:00', '01-01T23:59:59 past 5'])
+  })
+
+  it('"no tile any more" is a version as any other', async () => {
+    await masters.load(0, T(1), 1)
+    await masters.hand(0, 1)
+    await masters.load(0, T(3), null)
+    await masters.load(1, T(4), 4)
+    await masters.meet()
+    await masters.settle()
+    assert.deepEqual(await masters.history(), ['01-04T00:00:00 4', '01-01T00:00:00 past 1', '01-03T00:00:00 past null'])
+  })
+
+  it('past versions of one time: the same image once, of two images both', async () => {
+    for (const [at, image, stored] of [[0, 1, S(1)], [1, 2, S(2)]]) {
+      await masters.load(at, T(1), 7, { stored })
+      await masters.load(at, T(2), image, { stored })
+      await masters.load(at, T(5), 5, { stored: S(3) })
+    }
+    await masters.meet()
+    await masters.settle()
+    assert.deepEqual(await masters.history(), ['01-05T00:00:00 5', '01-01T00:00:00 past 7', '01-01T23:59:59 past 1 of 01-02T00:00:00', '01-02T00:00:00 past 2'])
+  })
+
+  it('a head that one deleted and the other went on with is there', async () => {
+    await masters.load(0, T(1), 1)
+    await masters.hand(0, 1)
+    const { rev } = await masters.stores[0].head('osm', 3, 1, 2)
+    await masters.stores[0].couch.request({ method: 'DELETE', path: 'osm:3:1:2', qs: { rev } })
+    await masters.load(1, T(2), 2)
+    await masters.meet()
+    await masters.settle()
+    assert.deepEqual(await masters.history(), ['01-02T00:00:00 2', '01-01T00:00:00 past 1'])
+  })
+
+  it('a past version that is newer than all heads becomes the head', async () => {
+    for (const day of [1, 6, 7]) await masters.load(0, T(day), day)
+    const { rev } = await masters.stores[0].head('osm', 3, 1, 2)
+    await masters.stores[0].couch.request({ method: 'DELETE', path: 'osm:3:1:2', qs: { rev } })
+    await masters.load(1, T(2), 2)
+    await masters.load(1, T(3), 3)
+    await masters.hand(0, 1)
+    const third = await Masters.open(mixture, 1)
+    await third.load(0, T(4), 4)
+    const all = new Masters([...masters.stores, ...third.stores], [...masters.urls, ...third.urls])
+    await all.meet()
+    // a copy of the head stays in its past, as after a load that was killed: readers and loads know that
+    const { promoted } = await all.settle(false)
+    assert.equal(promoted, 1)
+    assert.deepEqual((await masters.history())[0], '01-06T00:00:00 6')
+    assert.deepEqual((await masters.stores[0].versions('osm', 3, 1, 2)).map(({ time }) => time), [1, 2, 3, 4, 6].map(T))
+    assert.equal((await all.load(2, T(8), 8)).advanced, 1, 'loads go on')
+    await third.close()
+  })
+
+  it('three masters and more', async () => {
+    const more = await Masters.open(mixture, 3)
+    for (const at of [0, 1, 2]) await more.load(at, T(at + 1), at + 1)
+    for (const at of [0, 1, 2]) await more.load(at, T(5), at + 5, { stored: S(at) })
+    await more.meet()
+    await more.settle()
+    assert.deepEqual(await more.history(), [
+      '01-05T00:00:00 7', '01-01T00:00:00 past 1', '01-02T00:00:00 past 2', '01-03T00:00:00 past 3',
+      '01-04T23:59:58 past 5 of 01-05T00:00:00', '01-04T23:59:59 past 6 of 01-05T00:00:00'
+    ])
+    await more.close()
+  }).timeout(60000)
+})
