@@ -6,6 +6,7 @@ import { digitsBetween } from './digits.js'
 const MOST = 16000 // characters of the expression, which CouchDB reads anew for every change
 
 const NAME = '[a-z0-9][a-z0-9_-]{0,62}'
+const ZOOM = digitsBetween(0, MAX_ZOOM)
 const NUMBER = '(?:0|[1-9][0-9]{0,9})'
 const TIME = '@[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'
 
@@ -22,7 +23,7 @@ export function mangoOf (selection) {
 
 function expression ({ layers, area, zooms, current }) {
   const names = layers ? `(?:${[...layers].sort().join('|')})` : ''
-  const tiles = zooms || area ? `(?:${zoomsOf(area, zooms).join('|')})` : `[0-9]{1,2}:${NUMBER}:${NUMBER}`
+  const tiles = zooms || area ? `(?:${zoomsOf(area, zooms).join('|')})` : `${ZOOM}:${NUMBER}:${NUMBER}`
   const text = [
     `^(?:${STORE_ID}$`,
     `(?:layer|edition):${names ? `${names}(?:@|$)` : '[^@]'}`,

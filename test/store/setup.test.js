@@ -31,9 +31,9 @@ describe('setup on a stock CouchDB', () => {
 
   it('sets it when told to, and finds nothing to do afterwards', async function () {
     this.timeout(60000)
-    const fixed = states(await setup(url, { fix: true, cors: 'https://maps.example.org', q: 4 }))
+    const fixed = states(await setup(url, { fix: true, cors: 'https://maps.example.org', tiles: 3e6 }))
     assert.ok(Object.values(fixed).every(state => state === 'ok' || state === 'fixed'), JSON.stringify(fixed))
-    assert.equal((await json(url)).cluster.q, 4)
+    assert.equal((await json(url)).cluster.q, 4, 'as is advised for so many tiles')
     assert.equal(await json(`${server.url}/_node/_local/_config/cors/origins`), 'https://maps.example.org')
     const viewer = await request(`${as(url)}/_design/tiles/_rewrite/`, { headers: { origin: 'https://maps.example.org' } })
     assert.deepEqual([viewer.status, viewer.headers.get('content-security-policy'), viewer.headers.get('access-control-allow-origin')], [200, VIEWER_CSP, 'https://maps.example.org'])

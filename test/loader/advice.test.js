@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { adviceDefaults, adviseShards, compareShards } from '../../loader/advice.js'
+import { setup } from '../../loader/setup.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { memory } from './helpers.js'
+
+const there = { db: 'tiles' }
+
+describe('advice on shards', () => {
+  it('begins with what CouchDB makes by itself, and doubles', () => {
+    const shards = tiles => adviseShards({ tiles }).q
+    assert.deepEqual([1, 10000, 2e6, 2e6 + 1, 4e6, 5e6, 40e6].map(shards), [2, 2, 2, 4, 4, 8, 64])
+  })
+
+  it('keeps a shard within documents and bytes, until there would be too many', () => {
+    for (let tiles = 1000; tiles < 60e6; tiles = Math.round(tiles * 1.7)) {
+      for (const tileBytes of [500, 10000, 60000]) {
+        const { q, shardDocs, shardBytes, notes } = adviseShards({ tiles, tileBytes })
+        assert.equal(2 ** Math.round(Math.log2(q)), q, 'a power of two, which can be grown into')
+        if (q === adviceDefaults.most) continue
+        assert.ok(shardDocs <= adviceDefaults.shardDocs && shardBytes <= adviceDefaults.shardBytes * adviceDefaults.overhead * 1.001, `${tiles} of ${tileBytes}: ${shardDocs}, ${shardBytes}`)
+        assert.ok(!notes.some(note => note.includes('databases of their own')))
+      }
+    }
+    const large = adviseShards({ tiles: 1e9 })
+    assert.equal(large.q, adviceDefaults.most)
+    assert.match(large.notes.join(' '), /databases of their own/)
+  })
+
+  it('counts bytes where tiles are large, and documents where they are small', () => {
+    assert.deepEqual([100, 10000, 100000].map(tileBytes => adviseShards({ tiles: 1.5e6, tileBytes }).q), [2, 2, 16])
+  })
+
+  it('keeps three copies where there are three nodes, and never more than there are nodes', () => {
+    assert.deepEqual([1, 2, 3, 6, 12].map(nodes => adviseShards({ tiles: 1000, nodes }).n), [1, 2, 3, 3, 3])
+    assert.match(adviseShards({ tiles: 1000, nodes: 1 }).notes.join(' '), /One node keeps one copy/)
+  })
+
+  it('gives every node something to do, and says when it is not the same for each', () => {
+    for (let nodes = 1; nodes <= 24; nodes++) {
+      const { q, n, notes } = adviseShards({ tiles: 1000, nodes })
+      assert.ok(q * n >= nodes, `${nodes} nodes`)
+      assert.equal(notes.some(note => note.includes('not spread evenly')), (q * n) % nodes > 0)
+    }
+  })
+
+  it('says how a database that is there gets there', () => {
+    const advice = adviseShards({ tiles: 8e6, nodes: 3 })
+    assert.deepEqual(compareShards(advice, { q: 8, n: 3, ...there }), { fits: true, how: [] })
+    const fewer = compareShards(advice, { q: 2, n: 3, ...there })
+    assert.equal(fewer.fits, false)
+    assert.match(fewer.how.join(' '), /_reshard\/jobs with \{"type": "split", "db": "tiles"\} doubles it \(2 times/)
+    assert.match(compareShards(advice, { q: 8, n: 1, ...there }).how.join(' '), /shard map/)
+    const many = compareShards(advice, { q: 64, n: 3, ...there })
+    assert.equal(many.fits, true, 'too many do no harm')
+    assert.match(many.how.join(' '), /cannot be merged/)
+  })
+})
+
+onEachStore('setup with a number of tiles', backend => {
+  const run = async (...argv) => {
+    const streams = { stdout: memory(), stderr: memory() }
+    const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
+    return { code: await start(argv), out: streams.stdout.text, err: streams.stderr.text }
+  }
+  let url
+  beforeEach(async () => { url = await backend.database() })
+  afterEach(() => request(url, { method: 'DELETE' }))
+
+  it('advises, and changes nothing', async () => {
+    const { findings, advice } = await setup(url, { tiles: 5e6 })
+    const { state, found, note } = findings.find(({ check }) => check === 'shards')
+    assert.deepEqual([state, found, advice?.q], backend.supports.users ? ['skipped', 'no database', 8] : ['skipped', 'one', undefined])
+    if (backend.supports.users) assert.equal(note, 'it will be made with q=8 n=1')
+    assert.equal((await request(url)).status, 404)
+  })
+
+  it('says what a database that is there has, and what else it takes', async () => {
+    await request(url, { method: 'PUT' })
+    const { code, out } = await run('setup', '--db', url, '--tiles', '5M')
+    if (!backend.supports.users) return assert.match(out, /skipped {2}shards: one/)
+    assert.equal(code, 1)
+    assert.match(out, /^5,000,000 tiles are about 53\.0 GB\. Advised on 1 node: q=8 n=1$/m)
+    assert.match(out, /^MISSING {2}shards: q=2 n=1 \(wanted: q=8 n=1\)$/m)
+    assert.match(out, /does all but the shards/)
+  })
+
+  it('refuses what is no number of tiles', async () => {
+    for (const value of ['0', 'many', '-5', '1e6', '5 M', '1.0001k']) {
+      const { code, err } = await run('setup', '--db', url, `--tiles=${value}`)
+      assert.deepEqual([code, err.includes('--tiles [BAD_OPTION]')], [1, true], value)
+    }
+  })
+
+  if (!backend.supports.users) return
+
+  it('grows a database by splitting its shards, as it says', async function () {
+    this.timeout(60000)
+    await request(url, { method: 'PUT' })
+    const jobs = await json(`${await backend.url()}/_reshard/jobs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ type: 'split', db: new URL(url).pathname.slice(1) }) })
+    try {
+      await until(async () => (await json(url)).cluster.q === 4, { timeout: 30000, what: 'the shards to be split' })
+    } finally {
+      for (const { id } of jobs) await request(`${await backend.url()}/_reshard/jobs/${id}`, { method: 'DELETE' })
+    }
+  })
+})
