@@ -38,7 +38,8 @@ export async function replicationOf (from, to, wanted, { shortcut, onRequest, ..
 /** Every document as it is now. */
 export async function documentsOf (url) {
   const { rows } = await json(`${url}/_all_docs?include_docs=true`)
-  return rows.map(({ doc }) => doc).filter(({ _id: id }) => !id.startsWith('_design/'))
+  // the embedded store lists what is removed meanwhile, without a document
+  return rows.map(({ doc }) => doc).filter(doc => doc && !doc._id.startsWith('_design/'))
 }
 
 /** Resolves when everything that the source has now was looked at. */

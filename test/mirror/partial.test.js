@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { parseArea, tileBounds } from '../../core/index.js'
+import { Store } from '../../loader/index.js'
+import { random } from '../../bench/tiles.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { belonging, shownAt, tilesOf } from './naive.js'
+import { caughtUp, documentsOf, replicationOf } from './part.js'
+
+const ROUNDS = +(process.env.TILECOUCH_MIRROR_ROUNDS ?? 4)
+const SEED = +(process.env.TILECOUCH_MIRROR_SEED ?? 6)
+const LIMIT = 30000 + 5000 * ROUNDS
+
+const TIMES = Array.from({ length: 8 }, (_, index) => `${2016 + index}-01-01T00:00:00Z`)
+const SINCE = TIMES[3]
+const SIDE = 4
+
+const within = ([west, south, east, north]) => [west + 0.1, south + 0.1, east - 0.1, north - 0.1]
+const two = within([tileBounds(3, 1, 1)[0], tileBounds(3, 1, 2)[1], tileBounds(3, 2, 1)[2], tileBounds(3, 1, 1)[3]])
+const [west, south, east, north] = two
+const triangle = parseArea({ polygon: { type: 'Polygon', coordinates: [[[west, south], [east, south], [west, north], [west, south]]] } })
+
+/** @type {Record<string, Parameters<typeof belonging>[1]>} */
+const kinds = {
+  layer: { layers: ['osm'] },
+  box: { bbox: two },
+  polygon: { polygon: triangle },
+  zooms: { zooms: { min: 4, max: 5 } },
+  present: { current: true },
+  'present of a box': { current: true, bbox: two, layers: ['day'] },
+  'later past': { since: SINCE },
+  'later past of a box': { since: SINCE, bbox: two }
+}
+
+/** Things that happen to a store, at random. */
+class Life {
+  constructor (url, store, seed) {
+    this.url = url
+    this.store = store
+    this.next = random(seed)
+  }
+
+  pick (list) {
+    return list[Math.floor(this.next() * list.length)]
+  }
+
+  place () {
+    return { layer: this.pick(['osm', 'day']), z: this.pick([3, 4]), x: Math.floor(this.next() * SIDE), y: Math.floor(this.next() * SIDE) }
+  }
+
+  async step () {
+    const { store } = this
+    const what = this.pick(['load', 'load', 'load', 'backfill', 'gone', 'deleteHead', 'deletePast', 'deletePast', 'extend', 'undelete', 'overwrite', 'describe'])
+    const one = async current => this.pick((await documentsOf(this.url)).filter(doc => doc.current === current))
+    const remove = doc => doc && store.couch.bulk(JSON.stringify({ docs: [{ _id: doc._id, _rev: doc._rev, _deleted: true }] }))
+    const write = (count, time, gone = false) => store.write(Array.from({ length: count }, () => ({ ...this.place(), time, ...(gone ? { gone } : { bytes: png(Math.floor(this.next() * 50)) }) })))
+    if (what === 'load') return write(12, this.pick(TIMES.slice(2)))
+    if (what === 'backfill') return write(6, this.pick(TIMES.slice(0, 5)))
+    if (what === 'gone') return write(2, this.pick(TIMES), true)
+    if (what === 'deleteHead') return remove(await one(true))
+    if (what === 'deletePast') return remove(await one(false))
+    if (what === 'describe') return this.next() < 0.5 ? store.defineLayer('osm', { name: `${this.next()}` }) : store.putEdition('day', this.pick(TIMES), { title: `${this.next()}` })
+    const head = await one(true)
+    if (!head) return
+    const { layer, z, x, y, time } = head
+    if (what === 'extend') return store.extend([{ id: head._id, expires: '2099-01-01T00:00:00Z' }])
+    if (what === 'undelete') {
+      await remove(head)
+      return store.write([{ layer, z, x, y, time: this.pick(TIMES), bytes: png(Math.floor(this.next() * 50)) }])
+    }
+    // as programs do that know nothing of a past
+    const later = TIMES.filter(each => each > time)
+    const data = png(Math.floor(this.next() * 50)).toString('base64')
+    if (later.length) await store.couch.put({ ...head, time: this.pick(later), _attachments: { tile: { content_type: 'image/png', data } } })
+  }
+}
+
+/** What is wrong with what a mirror holds. exactly: it may not hold what was in force before, either. */
+function wrong (source, mirror, wanted, exactly) {
+  const expected = belonging(source, wanted)
+  const there = new Map(source.map(doc => [doc._id, doc]))
+  const held = new Map(mirror.map(doc => [doc._id, doc]))
+  const missing = [...expected].filter(id => !held.has(id)).map(id => `${id} is missing`)
+  const others = [...held.keys()].filter(id => !expected.has(id)).filter(id => {
+    const doc = there.get(id)
+    const wasInForce = wanted.since && doc?.current === false && doc.time < wanted.since && belonging([doc], wanted).has(id)
+    return exactly || !wasInForce
+  }).map(id => `${id} should not be there`)
+  const revised = [...held.values()].filter(({ _id: id, _rev: rev }) => there.get(id)?._rev !== rev).map(({ _id: id }) => `${id} is another revision`)
+  const times = wanted.current ? ['9999-12-31T23:59:59Z'] : [...TIMES, '2019-07-01T00:00:00Z'].filter(time => !wanted.since || time >= wanted.since)
+  const [sources, mirrors] = [source.filter(doc => belonging([doc], { ...wanted, since: undefined }).has(doc._id)), mirror].map(tilesOf)
+  const shown = [...sources].filter(([tile, versions]) => shownAt(versions, times) !== shownAt(mirrors.get(tile) ?? [], times))
+    .map(([tile, versions]) => `${tile} shows ${shownAt(mirrors.get(tile) ?? [], times)} instead of ${shownAt(versions, times)}`)
+  return [...missing, ...others, ...revised, ...shown]
+}
+
+onEachStore('Mirrors of parts', backend => {
+  it(`hold exactly what is selected, live and when they are made anew, whatever happens to the source (${ROUNDS} rounds)`, async () => {
+    const from = await backend.database()
+    const store = await Store.create(from)
+    const life = new Life(from, store, SEED)
+    for (let step = 0; step < 10; step++) await life.step()
+    const stop = new AbortController()
+    const mirrors = await Promise.all(Object.entries(kinds).map(async ([name, wanted]) => {
+      const to = await backend.database()
+      const replication = await replicationOf(from, to, wanted, { live: true, signal: stop.signal })
+      return { name, wanted, to, replication, running: replication.run().catch(error => error) }
+    }))
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        for (let step = 0; step < 12; step++) await life.step()
+        const source = await documentsOf(from)
+        for (const { name, wanted, to, replication } of mirrors) {
+          await caughtUp(replication, from)
+          assert.deepEqual(wrong(source, await documentsOf(to), wanted, false), [], `the mirror of ${name} in round ${round} of seed ${SEED}`)
+        }
+      }
+    } finally {
+      stop.abort()
+      for (const { running } of mirrors) assert.equal((await running).code, 'ABORTED')
+    }
+    const source = await documentsOf(from)
+    assert.ok(source.length > 100 && source.some(({ current }) => current === false), `${source.length} documents at the end`)
+    for (const [name, wanted] of Object.entries(kinds)) {
+      const to = await backend.database()
+      const status = await (await replicationOf(from, to, wanted)).run()
+      const mirror = await documentsOf(to)
+      assert.deepEqual(wrong(source, mirror, wanted, true), [], `the new mirror of ${name} with seed ${SEED}`)
+      assert.equal(status.refused + status.absent, 0)
+    }
+  }).timeout(LIMIT)
+})
