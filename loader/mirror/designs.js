@@ -2,6 +2,7 @@
 // the very same, they come with their revisions, so that CouchDB's replicator finds nothing to do after us.
 import { gunzipSync } from 'node:zlib'
 import { isDeepStrictEqual } from 'node:util'
+import { compose } from '../couchapp/compose.js'
 import { push, warm } from '../couchapp/push.js'
 import { peerOf } from './peer.js'
 
@@ -15,11 +16,11 @@ const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
 
 /**
  * @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target
- * @param {import('../couchapp/compose.js').DesignDocument[]} docs
- * @param {{replaces: boolean, signal?: AbortSignal}} options replaces: also those that are there
+ * @param {{replaces: boolean, docs?: import('../couchapp/compose.js').DesignDocument[], signal?: AbortSignal}} options replaces: also those that are there
  * @returns {Promise<Brought[]>}
  */
-export async function bringDesigns (source, target, docs, { replaces, signal }) {
+export async function bringDesigns (source, target, { replaces, docs, signal }) {
+  docs ??= await compose()
   const there = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
   const carried = new Set()
   for (const doc of docs.filter(({ _id }) => there.get(_id) === 'new')) {

@@ -56,7 +56,7 @@ export async function makeReady (source, target, { isForAll, signal }) {
   /** @type {Ready} */
   const ready = { made: Boolean(filling), designs: [], door: 'kept' }
   try {
-    ready.designs = await bringDesigns(source, target, docs, { replaces: Boolean(filling), signal })
+    ready.designs = await bringDesigns(source, target, { docs, replaces: Boolean(filling), signal })
   } catch (error) {
     // who may write and is no admin leaves them to somebody who is
     if (filling || !['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) throw error

@@ -1,0 +1,183 @@
+// tilecouch mirror, as somebody types it.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createProgram } from '../../loader/cli/program.js'
+import { until } from '../../bench/wait.js'
+import { memory } from '../loader/helpers.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { differences } from './compare.js'
+import { startLink } from './link.js'
+import { edition } from './stage.js'
+import { T2, isThere, notesOf, origin, put } from './pairs.js'
+
+const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+
+onEachStore('tilecouch mirror', backend => {
+  const folder = useFolder()
+  let url, store, target
+  const children = new Set()
+
+  beforeEach(async () => {
+    url = await backend.database()
+    target = await backend.database()
+    store = await origin(url, { side: 4 })
+  })
+  afterEach(async () => {
+    for (const child of children) await child.end('SIGKILL')
+    await store.destroy()
+    await request(target, { method: 'DELETE' })
+  })
+
+  async function run (...argv) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
+    const code = await program.run(['mirror', ...argv])
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  /** In a process of its own, which can be told to end. */
+  function start (...argv) {
+    const child = spawn(process.execPath, [BIN, 'mirror', ...argv], { cwd: folder.dir, stdio: ['ignore', 'pipe', 'pipe'] })
+    const ended = new Promise(resolve => { child.once('close', code => resolve(code)) })
+    const self = {
+      out: '',
+      err: '',
+      ended,
+      get lines () { return self.out.split('\n').filter(Boolean).map(line => JSON.parse(line)) },
+      async end (signal) {
+        children.delete(self)
+        if (child.exitCode === null) child.kill(signal)
+        return ended
+      }
+    }
+    child.stdout.on('data', chunk => { self.out += chunk })
+    child.stderr.on('data', chunk => { self.err += chunk })
+    children.add(self)
+    return self
+  }
+
+  it('says what it did, and again that nothing was to do', async () => {
+    const first = await run(url, target)
+    assert.equal(first.code, 0, first.err)
+    assert.match(first.out, /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n {2}4 design documents deployed, indexes built\n {2}Everybody reads the mirror; .*\n {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/)
+    assert.match(first.err, /^Everything is there\. Deploying/)
+    const again = await run(url, target, '--json')
+    const { from, to, changes, missing, docs, failures, seconds } = JSON.parse(again.out)
+    assert.deepEqual([again.code, again.err, changes, missing, docs, failures, seconds >= 0], [0, '', 0, 0, 0, [], true])
+    assert.deepEqual([from, to].map(address => new URL(address).username), ['', ''])
+  })
+
+  it('says by kind what it would carry, and leaves both sides alone', async () => {
+    const notes = await notesOf(url)
+    const { code, out } = await run(url, target, '--dry-run')
+    assert.equal(code, 0)
+    assert.match(out, /\n {2}Would carry 24 revisions: 1 layer, 2 editions, 16 tiles, 4 past versions, 1 marker of the store\nNothing was changed\.\n$/)
+    assert.deepEqual([await isThere(target), await notesOf(url)], [false, notes])
+    const data = path.join(folder.dir, 'data')
+    assert.match((await run(url, 'embedded', '--data', data, '--dry-run')).out, /Would carry 24 revisions/)
+    assert.ok(!existsSync(data))
+  })
+
+  it('takes layers in any way they are said, an area, zooms, the present alone', async () => {
+    await store.defineLayer('relief')
+    await store.write([{ layer: 'relief', z: 3, x: 0, y: 0, time: T2, bytes: png(1) }])
+    const kinds = async (...argv) => JSON.parse((await run(url, target, '--dry-run', '--json', ...argv)).out).lacked
+    assert.deepEqual(await kinds('--layer', 'osm', '--current'), { marker: 1, layers: 1, editions: 2, heads: 16 })
+    const two = await kinds('--layer', 'osm,relief')
+    assert.deepEqual(two, { marker: 1, layers: 2, editions: 2, heads: 17, past: 4 })
+    assert.deepEqual(await kinds('--layer', 'osm', '--layer', 'relief'), two)
+    assert.deepEqual(await kinds('--zoom', '3'), { marker: 1, layers: 2, editions: 2, heads: 1 })
+    assert.deepEqual(await kinds('--bbox', '-180,84,-179,85'), { marker: 1, layers: 2, editions: 2, heads: 2, past: 1 })
+    assert.deepEqual(await kinds('--since', '2024', '--layer', 'osm'), { marker: 1, layers: 1, editions: 2, heads: 16 })
+    assert.match((await run(url, target, '--layer', 'nothing', '--dry-run')).out, /There is no layer nothing at the source/)
+  })
+
+  it('refuses what makes no sense with a code, and says nothing of a beginning', async () => {
+    const wrong = [
+      [['BAD_LAYER'], url, target, '--layer', 'Ü'], [['BAD_ZOOM'], url, target, '--zoom', 'x'], [['BAD_TIME'], url, target, '--since', 'yesterday'], [['BAD_BBOX'], url, target, '--bbox', '1'],
+      [['BAD_OPTION'], url, target, '--live', '--dry-run'], [['BAD_OPTION'], url, target, '--winning-revs-only'], [['SAME_DATABASE'], 'embedded', 'embedded'], [['SAME_DATABASE'], url, url],
+      [['SOURCE_NOT_FOUND'], `${url}_no`, target], [['SOURCE_NOT_FOUND'], 'embedded', target, '--data', path.join(folder.dir, 'no')], [['BAD_DATABASE'], 'Not A Name', target]
+    ]
+    for (const [[expected], ...argv] of wrong) {
+      const { code, out, err } = await run(...argv)
+      assert.deepEqual([code, out], [1, ''], argv.join(' '))
+      assert.match(err, new RegExp(`\\[${expected}\\]`))
+      assert.doesNotMatch(err, /Run it again/)
+    }
+    assert.equal((await run(url)).code, 2)
+    assert.ok(!await isThere(target))
+  })
+
+  it('ends with 1 and names what was refused', async () => {
+    const bad = await backend.database()
+    await request(bad, { method: 'PUT' })
+    await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
+    const docs = Array.from({ length: 30 }, (_, at) => ({ _id: `page${at}`, type: 'page' }))
+    await json(`${bad}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+    const { code, out } = await run(bad, target)
+    assert.equal(code, 1)
+    assert.match(out, /\n {2}30 revisions refused:\n( {4}page\d+ {2}not a document of a tile store: .*\n){20} {4}… and 10 more\n/)
+    await request(bad, { method: 'DELETE' })
+  })
+
+  it('that is stopped in the middle says so, and goes on when it is run again', async () => {
+    const link = await startLink(url, { rate: 200000 })
+    try {
+      await store.write(edition({ count: 300, size: 5000 }))
+      const child = start(link.url, target)
+      await until(async () => (await json(target).catch(() => ({}))).doc_count > 10, { timeout: 30000, what: 'the first documents' })
+      assert.equal(await child.end('SIGINT'), 130)
+      assert.match(child.out, /\(stopped\): /)
+      assert.match(child.err, /Run it again, and it goes on where it was\.\n.*\[ABORTED\]/s)
+      const { doc_count: before } = await json(target)
+      assert.ok(before < 324, `${before}`)
+    } finally {
+      await link.close()
+    }
+    const { code, out } = await run(url, target, '--json')
+    const { missing, ready } = JSON.parse(out)
+    assert.deepEqual([code, ready.door], [0, 'opened'])
+    assert.ok(missing < 324, 'not from the beginning')
+    assert.deepEqual(await differences(url, target, { design: true }), [])
+  })
+
+  it('that is live says when its source is away and back, and ends with 0', async () => {
+    const link = await startLink(url)
+    try {
+      mkdirSync(path.join(folder.dir, 'x'))
+      const [people, program] = [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
+      const told = (event, at = -1) => until(() => program.lines.at(at)?.event === event, { timeout: 20000, what: `${event}: ${program.out} ${program.err}` })
+      await told('following')
+      await until(() => /up to date, following the changes/.test(people.err), { timeout: 20000, what: people.err })
+      await link.cut()
+      await told('away')
+      await until(() => /Away: cannot reach/.test(people.err), { timeout: 20000 })
+      await store.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(7) }])
+      await link.restore()
+      await until(() => isThere(`${target}/osm:5:9:9`), { timeout: 20000 })
+      await told('following')
+      await until(() => /Back, and up to date again: following the changes/.test(people.err), { timeout: 20000, what: people.err })
+      assert.deepEqual([await people.end('SIGINT'), await program.end('SIGTERM')], [0, 0])
+      assert.match(people.out, /\(stopped\): .*\n.* missing: /)
+      const { event, time, from, lag, failures } = program.lines.at(-1)
+      assert.deepEqual([event, Boolean(Date.parse(time)), from, lag, failures], ['stopped', true, link.url.replace(/\/\/.*@/, '//'), 0, []])
+    } finally {
+      await link.close()
+    }
+  })
+
+  it('takes the embedded store by its name, to and from', async () => {
+    const child = start(url, 'embedded')
+    assert.equal(await child.ended, 0, child.err)
+    assert.match(child.out, /-> embedded: .*\n {2}24 revisions missing/)
+    const back = start('embedded', target, '--json')
+    assert.equal(await back.ended, 0, back.err)
+    assert.equal(JSON.parse(back.out).from, 'embedded')
+    assert.deepEqual(await differences(url, target, { design: true }), [])
+  })
+})
