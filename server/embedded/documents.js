@@ -64,9 +64,13 @@ export const attachmentBytes = (database, id, name, stub) => new Promise((resolv
 
 /**
  * All leaves of a document, or the revisions asked for: [{ok: doc}] and [{missing: rev}].
+ * @param {import('./databases.js').Database} database
+ * @param {string} id
+ * @param {'all' | string[]} asked
+ * @param {any} options of PouchDB's get; attsSince: revisions the client has, whose attachments are left out
  * @returns {Promise<any[]>}
  */
-export async function openRevisions (database, id, asked, { latest, ...options }) {
+export async function openRevisions (database, id, asked, { latest, attsSince, ...options }) {
   let revs = asked
   if (asked === 'all' || latest) {
     const leaves = await leavesOf(database, id)
@@ -75,8 +79,23 @@ export async function openRevisions (database, id, asked, { latest, ...options }
   }
   return Promise.all(revs.map(async rev => {
     const ok = await findDocument(database, id, { ...options, rev })
+    if (ok && attsSince && options.attachments) await leaveOut(database, ok, attsSince)
     return ok ? { ok } : { missing: rev }
   }))
+}
+
+/** Attachments that came with a revision that is known, or before it. */
+async function leaveOut (database, doc, known) {
+  const attachments = Object.values(doc._attachments ?? {})
+  if (!attachments.length) return
+  const path = (await leavesOf(database, doc._id)).find(({ revs }) => revs.has(doc._rev))?.revs
+  const since = Math.max(0, ...known.filter(rev => path?.has(rev)).map(generation).filter(at => at <= generation(doc._rev)))
+  for (const attachment of attachments) {
+    if (attachment.revpos > since || attachment.data === undefined) continue
+    attachment.length = Buffer.byteLength(attachment.data, 'base64')
+    attachment.stub = true
+    delete attachment.data
+  }
 }
 
 /** The winning revision of a document, deleted or not; null when there never was one. */

@@ -1,4 +1,7 @@
-// multipart/related as CouchDB takes it in a PUT: the document first, then the attachments it says "follow".
+// multipart/related as CouchDB takes it in a PUT: the document first, then the attachments it says "follow". And
+// multipart/mixed as CouchDB's replicator reads it.
+import { randomUUID } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
 import { badRequest } from './errors.js'
 import { isObject } from './exchange.js'
 
@@ -39,10 +42,32 @@ export function parseMultipart (bytes, type) {
   }
   if (!isObject(doc) || !isObject(doc._attachments ?? {})) throw badRequest('Document must be a JSON object')
   const expected = Object.entries(doc._attachments ?? {}).filter(([, attachment]) => attachment?.follows)
-  for (const [i, [name, { content_type: contentType }]] of expected.entries()) {
+  for (const [i, [name, { content_type: contentType, encoding }]] of expected.entries()) {
     const file = files.find(({ headers }) => nameOf(headers) === name) ?? files[i]
     if (!file) throw badRequest(`attachment ${name} does not follow`)
-    doc._attachments[name] = { content_type: contentType, data: file.body.toString('base64') }
+    const body = encoding === 'gzip' ? unpack(file.body, name) : file.body
+    doc._attachments[name] = { content_type: contentType, data: body.toString('base64') }
   }
   return doc
+}
+
+/** CouchDB sends text as it keeps it. */
+function unpack (bytes, name) {
+  try {
+    return gunzipSync(bytes)
+  } catch {
+    throw badRequest(`attachment ${name} is not compressed as it says`)
+  }
+}
+
+/**
+ * Documents one after the other, attachments inline, and what is missing.
+ * @param {any[]} found {ok} or {missing}
+ * @returns {{type: string, body: string}}
+ */
+export function toMultipart (found) {
+  const boundary = randomUUID()
+  const parts = found.map(({ ok, missing }) => `\r\n--${boundary}\r\nContent-Type: application/json${ok ? '' : '; error="true"'}\r\n\r\n${JSON.stringify(ok ?? { missing })}`)
+  // the first line without the end of one before it
+  return { type: `multipart/mixed; boundary="${boundary}"`, body: `${parts.join('').slice(2)}\r\n--${boundary}--` }
 }

@@ -3,6 +3,7 @@
 import { targets } from './harness.js'
 import { attachments } from './compat/attachments.js'
 import { bulk } from './compat/bulk.js'
+import { replication } from './compat/replication.js'
 import { changes } from './compat/changes.js'
 import { databases } from './compat/databases.js'
 import { designs } from './compat/designs.js'
@@ -19,6 +20,6 @@ for (const { name, start } of targets) {
     let target
     before(async () => { target = await start() })
     after(() => target.stop())
-    for (const suite of [databases, documents, attachments, bulk, views, changes, mango, designs, rewrites, validation, security]) suite(() => target)
+    for (const suite of [databases, documents, attachments, bulk, replication, views, changes, mango, designs, rewrites, validation, security]) suite(() => target)
   })
 }

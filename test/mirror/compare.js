@@ -12,10 +12,10 @@ const post = (url, body) => json(url, { method: 'POST', headers: { 'Content-Type
  * Everything in which two databases differ, one line each; nothing when they are the same. Compared are all leaves of all
  * documents, deleted ones too, with their fields and ancestors, their attachments byte by byte, and the winners.
  * @param {string} aUrl @param {string} bUrl
- * @param {{selects?: (id: string) => boolean, design?: boolean}} [options] selects: what B is to hold of A, and nothing else; design: design documents as well
+ * @param {{selects?: (id: string) => boolean, design?: boolean, revpos?: boolean}} [options] selects: what B is to hold of A, and nothing else; design: design documents as well; revpos: not when the embedded store is between, which takes an attachment for as new as the revision it came with
  * @returns {Promise<string[]>}
  */
-export async function differences (aUrl, bUrl, { selects = () => true, design = false } = {}) {
+export async function differences (aUrl, bUrl, { selects = () => true, design = false, revpos = true } = {}) {
   const [a, b] = await Promise.all([aUrl, bUrl].map(url => outline(url, design)))
   for (const id of a.keys()) if (!selects(id)) a.delete(id)
   const found = []
@@ -30,7 +30,7 @@ export async function differences (aUrl, bUrl, { selects = () => true, design = 
   for (let at = 0; at < both.length; at += CHUNK) {
     const ids = both.slice(at, at + CHUNK)
     const [left, right] = await Promise.all([leaves(aUrl, ids, a), leaves(bUrl, ids, b)])
-    for (const id of ids) found.push(...differ(id, left.get(id), right.get(id)))
+    for (const id of ids) found.push(...differ(id, left.get(id), right.get(id), revpos))
   }
   return found
 }
@@ -57,29 +57,29 @@ async function leaves (url, ids, outlined) {
   return found
 }
 
-function differ (id, left, right) {
+function differ (id, left, right, revpos) {
   const found = []
   for (const rev of new Set([...left.keys(), ...right.keys()])) {
     const [a, b] = [left.get(rev), right.get(rev)]
     if (!b) found.push(`${id} lacks the leaf ${rev}`)
     else if (!a) found.push(`${id} has a leaf of its own: ${rev}`)
-    else found.push(...differInFields(a, b).map(what => `${id} ${rev}: ${what}`))
+    else found.push(...differInFields(a, b, revpos).map(what => `${id} ${rev}: ${what}`))
   }
   return found
 }
 
-function differInFields ({ _attachments: these = {}, ...a }, { _attachments: those = {}, ...b }) {
+function differInFields ({ _attachments: these = {}, ...a }, { _attachments: those = {}, ...b }, revpos) {
   const keys = new Set([...Object.keys(a), ...Object.keys(b)])
   const fields = [...keys].filter(key => !isDeepStrictEqual(a[key], b[key])).map(key => `${key} is ${JSON.stringify(a[key])}, and ${JSON.stringify(b[key])} there`)
   const names = new Set([...Object.keys(these), ...Object.keys(those)])
-  return [...fields, ...[...names].flatMap(name => differInAttachment(these[name], those[name]).map(what => `attachment ${name}: ${what}`))]
+  return [...fields, ...[...names].flatMap(name => differInAttachment(these[name], those[name], revpos).map(what => `attachment ${name}: ${what}`))]
 }
 
-function differInAttachment (a, b) {
+function differInAttachment (a, b, revpos) {
   if (!a || !b) return [a ? 'is missing' : 'should not be there']
   if (a.data === undefined || b.data === undefined) return ['has no bytes']
   if (a.data !== b.data) return ['has other bytes']
-  const found = ['content_type', 'revpos', 'length'].filter(key => a[key] !== b[key]).map(key => `${key} is ${a[key]}, and ${b[key]} there`)
+  const found = ['content_type', 'length', ...(revpos ? ['revpos'] : [])].filter(key => a[key] !== b[key]).map(key => `${key} is ${a[key]}, and ${b[key]} there`)
   // CouchDB compresses text and digests that, the embedded store does not
   const plain = digestOf(Buffer.from(a.data, 'base64'))
   const isPacked = (a.digest === plain) !== (b.digest === plain)

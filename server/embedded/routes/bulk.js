@@ -24,9 +24,10 @@ const failure = (id, rev, error, reason) => ({ id, docs: [{ error: { id, rev: re
 
 async function getOne (database, wanted, options) {
   if (!isObject(wanted) || typeof wanted.id !== 'string') return { id: null, docs: [{ error: { id: null, rev: null, error: 'bad_request', reason: 'document id missed' } }] }
-  const { id, rev } = wanted
+  const { id, rev, atts_since: attsSince } = wanted
   if (rev !== undefined && !isRev(rev)) return failure(id, String(rev), 'bad_request', 'Invalid rev format')
-  const found = await openRevisions(database, id, rev === undefined ? 'all' : [rev], options)
+  if (attsSince !== undefined && !(Array.isArray(attsSince) && attsSince.every(isRev))) return failure(id, rev, 'bad_request', 'att_since value must be array of revs.')
+  const found = await openRevisions(database, id, rev === undefined ? 'all' : [rev], { ...options, attsSince, attachments: options.attachments || attsSince?.length > 0 })
   if (!found.length) return failure(id, rev, 'not_found', 'missing')
   return { id, docs: found.map(({ ok, missing }) => ok ? { ok } : { error: { id, rev: missing, error: 'not_found', reason: 'missing' } }) }
 }

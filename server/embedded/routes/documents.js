@@ -2,7 +2,7 @@
 import { badRequest, notFound, HttpError } from '../errors.js'
 import { decode, isObject } from '../exchange.js'
 import { getDocument, isRev, openRevisions, requireRev, winner } from '../documents.js'
-import { parseMultipart } from '../multipart.js'
+import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkId, writeDocument } from '../writer.js'
 import { notAllowed } from '../errors.js'
 
@@ -41,8 +41,15 @@ async function read (ex, id) {
   const options = readOptions(ex)
   ex.flag('att_encoding_info') // nothing is stored compressed, so there is nothing to tell
   if (ex.query.open_revs !== undefined) {
-    const found = await openRevisions(ex.db, id, askedRevisions(ex.query.open_revs), options)
-    if (!found.length && ex.query.open_revs === 'all') throw notFound()
+    const asked = askedRevisions(ex.query.open_revs)
+    const isMultipart = /multipart\/mixed/i.test(ex.headers.accept ?? '')
+    const attsSince = ex.query.atts_since === undefined ? undefined : askedRevisions(ex.query.atts_since)
+    const found = await openRevisions(ex.db, id, asked, { ...options, ...(attsSince && { attsSince }), ...(isMultipart && { attachments: true }) })
+    if (!found.length && asked === 'all') throw notFound()
+    if (isMultipart) {
+      const { type, body } = toMultipart(found)
+      return ex.send(200, body, { 'Content-Type': type, 'Cache-Control': 'must-revalidate' })
+    }
     return ex.sendJson(200, found)
   }
   const doc = await getDocument(ex.db, id, options)
