@@ -1,19 +1,26 @@
 // Sides of a replication as Node speaks with them.
-import { gunzipSync } from 'node:zlib'
+import { randomUUID } from 'node:crypto'
 import { TilecouchError } from '../../core/index.js'
 import { CouchPeer } from '../../core/mirror/index.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { digestOf } from '../store/tile.js'
 
 /** @param {import('../store/couch.js').Couch} couch @returns {CouchPeer} */
-export const peerOf = couch => new CouchPeer(couch, { bulkBody: docs => bulkBody(docs.map(inline), { newEdits: false }), check })
+export const peerOf = couch => new CouchPeer(couch, { bulkBody: docs => bulkBody(docs, { newEdits: false }), packed, check })
 
-/** CouchDB compresses text again by itself: inline attachments are plain. */
-function inline (doc) {
-  const packed = Object.entries(doc._attachments ?? {}).filter(([, { encoding, data }]) => encoding === 'gzip' && data instanceof Uint8Array)
-  if (!packed.length) return doc
-  const plain = packed.map(([name, { encoding, encoded_length: length, data, ...about }]) => [name, { ...about, data: gunzipSync(data) }])
-  return { ...doc, _attachments: { ...doc._attachments, ...Object.fromEntries(plain) } }
+/**
+ * Attachments that are kept compressed (text, by CouchDB itself; others, when they were sent so) arrive as they are, under the
+ * same digest, only in a request of their own: inline they would be plain.
+ */
+function packed (doc) {
+  const attachments = Object.entries(doc._attachments ?? {})
+  if (!attachments.some(([, { encoding, data }]) => encoding && data instanceof Uint8Array)) return undefined
+  const described = attachments.map(([name, { data, ...about }]) => [name, data === undefined ? about : { ...about, follows: true }])
+  const boundary = randomUUID()
+  const parts = [`--${boundary}\r\nContent-Type: application/json\r\n\r\n${JSON.stringify({ ...doc, _attachments: Object.fromEntries(described) })}`]
+  for (const [, { data }] of attachments) if (data !== undefined) parts.push(`\r\n--${boundary}\r\n\r\n`, data)
+  parts.push(`\r\n--${boundary}--`)
+  return { type: `multipart/related; boundary="${boundary}"`, body: Buffer.concat(parts.map(part => typeof part === 'string' ? Buffer.from(part) : part)) }
 }
 
 /** A link that is bad in the middle does not get to the store: the request is made again. */

@@ -1,5 +1,6 @@
 // What a mirror leaves behind is what CouchDB's own replicator leaves behind: held against it leaf by leaf.
 import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
 import { Store } from '../../loader/index.js'
 import { startCouchDb, findCouchDb } from '../../bench/couchdb.js'
 import { backends, json, request } from '../support/backends.js'
@@ -55,6 +56,11 @@ async function others (url) {
   const { rev: dead } = await put(`${url}/undeleted`, { _rev: gone.rev, _deleted: true })
   await put(`${url}/undeleted`, { _rev: dead, n: 2, _attachments: { tile: image(7) } })
   await put(`${url}/osm%3A6%3A7%3A1`, { _rev: await rev('osm:6:7:1'), _deleted: true })
+  // compressed by whoever sent it, and not as CouchDB would
+  const { rev: packed } = await put(`${url}/packed`, { _attachments: { tile: image(8), note: text('packed by CouchDB ') } })
+  const vector = { method: 'PUT', headers: { 'content-type': 'application/vnd.mapbox-vector-tile', 'content-encoding': 'gzip' }, body: gzipSync('a vector tile '.repeat(99), { level: 1 }) }
+  const sent = await request(`${url}/packed/vector?rev=${packed}`, vector)
+  assert.ok([201, 415].includes(sent.status)) // the embedded store takes none
   await put(`${url}/_local/here`, { stays: true })
   await put(`${url}/_design/foreign`, { views: {} })
 }
@@ -167,13 +173,13 @@ describe('mirrors between stores of every kind', function () {
       it('and a gateway is a source like any other, which only the target remembers', async () => {
         const gateway = await openGateway(source)
         try {
-          const to = `${target}_of_a_gateway`
-          await request(to, { method: 'PUT' })
-          const { docs } = await copy(`${gateway.url}/db`, to)
+          const copied = `${target}_of_a_gateway`
+          await request(copied, { method: 'PUT' })
+          const { docs } = await copy(`${gateway.url}/db`, copied)
           assert.ok(docs > 50)
-          assert.deepEqual(await differences(source, to, { revpos: false }), [])
-          assert.equal((await copy(`${gateway.url}/db`, to)).changes, 0)
-          await request(to, { method: 'DELETE' })
+          assert.deepEqual(await differences(source, copied, { revpos: false }), [])
+          assert.equal((await copy(`${gateway.url}/db`, copied)).changes, 0)
+          await request(copied, { method: 'DELETE' })
         } finally {
           await gateway.close()
         }
