@@ -100,7 +100,7 @@ export class MirrorReport {
     return [
       title,
       ...unknown,
-      `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them (${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
+      missing === 0 ? '  Nothing was missing' : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them (${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
       ...(absent ? [`  ${count(absent)} of them ${absent === 1 ? 'is' : 'are'} not at the source any more`] : []),
       ...this.#refusals(status),
       ...(ready ? describeReady(ready, this.pushed) : []),

@@ -15,7 +15,7 @@ export function addMirrorCommand (program, run) {
     .description('make one store into a copy of another, all of it or a part, once or for good')
     .argument('<from>', 'the store that is there: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or `embedded` for the store in --data')
     .argument('<to>', 'what becomes its mirror: the same, but for a gateway; a database that is not there is made')
-    .option('--layer <names>', 'only these layers; several with commas, or the option several times', (value, before) => [...before, ...value.split(',').map(name => name.trim())], /** @type {string[]} */ ([]))
+    .option('--layer <names>', 'only these layers; several with commas, or the option several times', (value, before = /** @type {string[]} */ ([])) => [...before, ...value.split(',').map(name => name.trim())])
     .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
     .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
     .option('-z, --zoom <a-b>', 'only these zooms')
@@ -47,7 +47,7 @@ async function mirrorCommand (context, options, from, to) {
   const { signal } = context
   check(options, from, to)
   const wanted = {
-    layers: options.layer.length ? options.layer : undefined,
+    layers: options.layer,
     area: await areaIfAny(options),
     zooms: zoomsOf(options.zoom),
     current: options.current,

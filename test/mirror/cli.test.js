@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PUBLIC_SECURITY } from '../../loader/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { until } from '../../bench/wait.js'
 import { memory } from '../loader/helpers.js'
@@ -68,6 +69,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.match(first.err, /^Everything is there\. Deploying/)
     const again = await run(url, target, '--json')
     const { from, to, changes, missing, docs, failures, seconds } = JSON.parse(again.out)
+    assert.match((await run(url, target)).out, /Nothing was missing/)
     assert.deepEqual([again.code, again.err, changes, missing, docs, failures, seconds >= 0], [0, '', 0, 0, 0, [], true])
     assert.deepEqual([from, to].map(address => new URL(address).username), ['', ''])
   })
@@ -143,6 +145,17 @@ onEachStore('tilecouch mirror', backend => {
     const { missing, ready } = JSON.parse(out)
     assert.deepEqual([code, ready.door], [0, 'opened'])
     assert.ok(missing < 324, 'not from the beginning')
+    assert.deepEqual(await differences(url, target, { design: true }), [])
+  })
+
+  it('that is killed before it is ready is made ready when it is run again', async () => {
+    const child = start(url, target)
+    await until(() => child.err.includes('Everything is there'), { timeout: 20000, what: child.err })
+    await child.end('SIGKILL')
+    const { code, out } = await run(url, target, '--json')
+    const { ready } = JSON.parse(out)
+    assert.deepEqual([code, ready.made, ready.door], [0, true, 'opened'])
+    assert.deepEqual(await json(`${target}/_security`), PUBLIC_SECURITY)
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
