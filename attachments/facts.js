@@ -2,7 +2,7 @@
 import { attributionNodes } from '../client/source/layer-options.js'
 import { fromSeconds } from '../core/index.js'
 import { button, element } from './dom.js'
-import { count, size, time as written, zooms } from './format.js'
+import { count, plural, size, time as written, zooms } from './format.js'
 import { template } from './store.js'
 
 /**
@@ -18,12 +18,17 @@ export function facts (layer, stats) {
     ['Zooms', zooms(layer.minzoom, layer.maxzoom)],
     ['First', stats && written(fromSeconds(stats.first))],
     ['Last', stats && written(fromSeconds(stats.last))],
+    ['Conflicts', stats?.conflicts && count(stats.conflicts)],
     ['Source', layer.attribution && element('span', null, ...attributionNodes(layer.attribution))]
   ].filter(([, value]) => value)
   return element('div', { class: 'facts' },
     layer.description && element('p', null, layer.description),
-    element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])))
+    element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])),
+    stats?.conflicts && element('p', { class: 'conflicts' }, conflictsWords(stats.conflicts), ' ', element('code', null, 'tilecouch resolve'), ' puts that right: the newest stays, and nothing is lost.'))
 }
+
+/** @param {number} conflicts documents */
+const conflictsWords = conflicts => `Stores that were loaded apart disagree about ${plural(conflicts, 'document')}.`
 
 /**
  * The address of a layer's tiles, to copy.

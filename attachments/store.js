@@ -76,6 +76,20 @@ export class Store {
   }
 
   /**
+   * Notes how many documents of each layer have conflicts, which masters make that were loaded apart.
+   * @param {Map<string, Stats>} stats
+   * @returns {Promise<boolean>} whether there are any; not where nobody can tell
+   */
+  async countConflicts (stats) {
+    const { rows } = await read(`${this.db}/_design/lifecycle/_view/conflicts?group_level=1`).catch(() => ({ rows: [] }))
+    for (const { key: [layer], value } of rows) {
+      const known = stats.get(layer)
+      if (known) known.conflicts = value
+    }
+    return rows.length > 0
+  }
+
+  /**
    * Editions of a layer, newest first.
    * @param {string} layer
    * @param {{limit: number, before?: string}} options before: a time
@@ -139,7 +153,7 @@ function addUp ({ rows }) {
 }
 
 /**
- * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, zooms: {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
+ * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms: {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
  * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number}} Layer
  * @typedef {{layer: string, time: string, title?: string, tiles?: number, finished?: string}} Edition
  * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?: string, gone?: boolean, current?: boolean, _attachments?: {tile?: {length: number, content_type: string}}}} TileDocument

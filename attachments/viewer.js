@@ -169,6 +169,7 @@ async function refresh () {
   describe()
   stats = await store.stats().catch(() => stats)
   describe()
+  if (stats && await store.countConflicts(stats)) describe()
 }
 
 function describe () {

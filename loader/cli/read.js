@@ -1,6 +1,7 @@
 // tilecouch layers, info, history, get
 import { writeFile } from 'node:fs/promises'
 import { TilecouchError, expiryOf, parseReference, parseTilePath } from '../../core/index.js'
+import { countConflicts } from '../resolve/index.js'
 import { withStore } from './connect.js'
 import { bytes, count, plural, table } from './output.js'
 
@@ -43,9 +44,13 @@ async function listLayers (store, output) {
 }
 
 // a store without design documents can still list its layers
-async function statsOf (store, layer) {
+const statsOf = (store, layer) => nullWithoutIndex(store.stats(layer))
+
+const conflictsOf = (store, layer) => nullWithoutIndex(countConflicts(store.couch, layer))
+
+async function nullWithoutIndex (answer) {
   try {
-    return await store.stats(layer)
+    return await answer
   } catch (error) {
     if (error.code === 'INDEX_MISSING') return null
     throw error
@@ -53,11 +58,12 @@ async function statsOf (store, layer) {
 }
 
 async function showLayer (store, layer, output) {
-  const [doc, stats, editions] = await Promise.all([store.layer(layer), store.stats(layer), store.editions(layer)])
+  const [doc, stats, editions, conflicts] = await Promise.all([store.layer(layer), store.stats(layer), store.editions(layer), conflictsOf(store, layer)])
   const lines = [
     `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
     ...(stats.bounds ? [`bounds ${stats.bounds.map(value => +value.toFixed(4)).join(', ')}`] : []),
     ...(doc.ttl ? [`expires after ${count(doc.ttl)} s`] : []),
+    ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: \`tilecouch resolve\` puts them right`] : []),
     '',
     ...table(['zoom', 'tiles', 'versions', 'now', 'all', 'first', 'last'], stats.zooms.map(zoom =>
       [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last]))
@@ -67,7 +73,7 @@ async function showLayer (store, layer, output) {
       edition.time, edition.title, (edition.created ?? 0) + (edition.advanced ?? 0) + (edition.backfilled ?? 0), edition.unchanged ?? 0, edition.gone ?? 0, stateOf(edition)
     ])))
   }
-  output.result({ ...doc, stats, editions }, lines)
+  output.result({ ...doc, stats, editions, ...(conflicts !== null && { conflicts }) }, lines)
 }
 
 const stateOf = ({ finished, failed, complete }) => !finished ? 'unfinished' : failed ? `${count(failed)} failed` : complete ? 'complete' : 'loaded'
@@ -80,7 +86,8 @@ async function showHistory (store, layer, tile, output) {
     ['time', 'stored', 'expires', 'type', 'size', ''],
     versions.map(version => [
       version.time, version.stored, version.current ? expiryOf(version, doc) ?? 'never' : version.expires,
-      version.gone ? 'gone' : version.type, version.gone ? '' : bytes(version.size), version.current ? 'current' : ''
+      version.gone ? 'gone' : version.type, version.gone ? '' : bytes(version.size),
+      [version.current ? 'current' : '', version.contested ? `loaded for ${version.contested}` : ''].filter(Boolean).join(', ')
     ])))
 }
 

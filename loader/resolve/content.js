@@ -60,23 +60,27 @@ export const compareLeaves = (a, b) =>
 /** @template {Leaf} T @param {T[]} leaves @returns {T} */
 export const best = leaves => leaves.reduce((a, b) => compareLeaves(a, b) >= 0 ? a : b)
 
-/** A document below a revision, or the first of its branch. */
-function under (doc, parent, text) {
+/** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent @param {string} text */
+function revisionsUnder (parent, text) {
   const [start, above] = parent ? [generation(parent) + 1, [parent.slice(parent.indexOf('-') + 1)]] : [1, []]
-  const own = md5(`${parent ?? ''} ${text}`)
-  return { ...doc, _rev: `${start}-${own}`, _revisions: { start, ids: [own, ...above] } }
+  return { start, ids: [md5(`${parent ?? ''} ${text}`), ...above] }
 }
+
+const under = (doc, { start, ids }) => ({ ...doc, _rev: `${start}-${ids[0]}`, _revisions: { start, ids } })
 
 /** @param {any} doc without revision; an attachment with its bytes and digest @param {string} [parent] */
 export function written (doc, parent) {
+  const fields = { _id: doc._id, ...fieldsOf(doc) }
   const image = imageOf(doc)
-  const text = canonical({ _id: doc._id, ...fieldsOf(doc), ...(image && { [TILE_ATTACHMENT]: [image.content_type, image.digest] }) })
-  const { digest, length, revpos, follows, stub, ...sent } = image ?? {}
-  return under({ _id: doc._id, ...fieldsOf(doc), ...(image && { _attachments: { [TILE_ATTACHMENT]: sent } }) }, parent, text)
+  if (!image) return under(fields, revisionsUnder(parent, canonical(fields)))
+  const revisions = revisionsUnder(parent, canonical({ ...fields, [TILE_ATTACHMENT]: [image.content_type, image.digest] }))
+  const { digest, length, follows, stub, ...sent } = image
+  // CouchDB takes it as it is given: with none, replicators would never send the bytes
+  return under({ ...fields, _attachments: { [TILE_ATTACHMENT]: { ...sent, revpos: revisions.start } } }, revisions)
 }
 
 /** The end of a leaf. @param {string} id @param {string} rev */
-export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, rev, 'deleted')
+export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, revisionsUnder(rev, 'deleted'))
 
 /**
  * A version where it is to stand in the past. One that moved there says which time it was loaded for.

@@ -18,6 +18,7 @@ export const BY_TIME = '_design/versions/_view/by_time'
  * @property {boolean} gone
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
+ * @property {string} [contested] the time it was loaded for: another image has that
  * @property {string} [type] content type
  * @property {string} [digest]
  * @property {number} size bytes
@@ -28,7 +29,7 @@ export const BY_TIME = '_design/versions/_view/by_time'
 
 /** @returns {StoredVersion} */
 export function describe (doc) {
-  const { _id, _rev, layer, z, x, y, time, stored, current, expires, origin } = doc
+  const { _id, _rev, layer, z, x, y, time, stored, current, expires, origin, contested } = doc
   const attachment = doc._attachments?.[TILE_ATTACHMENT]
   return {
     id: _id,
@@ -43,6 +44,7 @@ export function describe (doc) {
     gone: !attachment,
     ...(expires && { expires }),
     ...(origin && { origin }),
+    ...(contested && { contested }),
     ...(attachment && { type: attachment.content_type, digest: attachment.digest }),
     size: attachment?.length ?? 0
   }
