@@ -6,12 +6,14 @@ import { Slots } from './slots.js'
 
 const FIRST = 20 // documents of the first batch, before anything is known of their size
 const FINAL = new Set(['forbidden', 'unauthorized', 'doc_validation', 'bad_request', 'illegal_docid']) // what will be refused again
+const SILENT_ROUNDS = 2 // of batches, each half as large, before a line that is slow is taken for one that is dead
 const SPOILT = new Set([400, 412, 413]) // statuses of a request that one document makes fail
 const WEIGHT = 0.2 // of the newest batch in what a document is expected to measure, when it measures less
 
 export class Carrier {
   #slots
   #size = 0 // bytes a document is expected to measure
+  #silences = 0 // batches without an answer since the last that got across
   #pace = 1 // part of batchBytes that a slow line gets across in time
 
   /**
@@ -96,6 +98,7 @@ export class Carrier {
 
   #measure (count, bytes, took) {
     if (!count) return
+    this.#silences = 0
     const size = bytes / count
     // larger ones are believed at once: a batch of them is what fills the memory
     this.#size = Math.max(size, this.#size + WEIGHT * (size - this.#size))
@@ -144,26 +147,33 @@ export class Carrier {
     return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, absent: left.length }
   }
 
+  /** What was asked for and nothing else: a source could slip in a design document, and with it code. */
+  async #ask (asked, options) {
+    const answer = await this.source.fetch(asked, options)
+    const wanted = new Set(asked.map(({ id }) => id))
+    return { ...answer, docs: answer.docs.filter(({ _id: id }) => wanted.has(id)) }
+  }
+
   /**
    * As the source answers, but an attachment is left out only where the target has the very revision before. CouchDB finds the bytes
    * of one that is left out by name and by the revision it says it is from; a document that was deleted and made anew says the first
    * one. With a tombstone in between that the target never saw it would keep the old bytes, as it does with CouchDB's own replicator.
    */
   async #fetch (asked, options) {
-    const answer = await this.source.fetch(asked, options)
+    const answer = await this.#ask(asked, options)
     const ancestors = new Map(asked.map(({ id, ancestors: known = [] }) => [id, known]))
     const unsure = answer.docs.filter(doc => hasStubs(doc) && !ancestors.get(doc._id)?.includes(parentOf(doc)))
     if (!unsure.length) return answer
-    const whole = await this.source.fetch(unsure.map(({ _id: id, _rev: rev }) => ({ id, rev })), options)
+    const whole = await this.#ask(unsure.map(({ _id: id, _rev: rev }) => ({ id, rev })), options)
     const docs = [...answer.docs.filter(doc => !unsure.includes(doc)), ...whole.docs]
     return { docs, bytes: answer.bytes + whole.bytes, failed: [...answer.failed ?? [], ...whole.failed ?? []] }
   }
 
-  /** A line too slow for as much at once. */
+  /** A line too slow for as much at once; one that answers nothing at all, however little is asked for, is dead. */
   #isTooMuch (error, batch) {
     if (!error.details?.silent) return false
     this.#slower(0.5)
-    return batch.length > 1
+    return batch.length > 1 && ++this.#silences <= SILENT_ROUNDS * this.limits.concurrency
   }
 
   /** @returns {Promise<import('./peer.js').Refused[]>} */
@@ -195,7 +205,7 @@ export class Carrier {
 
   /** An attachment was left out that the target does not have after all. */
   async #writeWhole (id, rev, signal) {
-    const { docs, bytes } = await this.source.fetch([{ id, rev }], { signal, most: this.limits.mostDocument })
+    const { docs, bytes } = await this.#ask([{ id, rev }], { signal, most: this.limits.mostDocument })
     this.tally.bytes += bytes
     return this.#write(docs, signal, true)
   }
