@@ -75,18 +75,33 @@ export class PouchPeer {
     return { docs: found, bytes, failed }
   }
 
-  /** @type {Peer['revsDiff']} */
+  /**
+   * In IndexedDB one look at all ids costs a quarter of comparing each; what is new needs no comparison. In LevelDB it is
+   * the other way round.
+   * @type {Peer['revsDiff']}
+   */
   async revsDiff (revs, signal) {
-    const missing = await this.#ask(() => this.db.revsDiff(revs), signal)
-    // a first revision has none before it: only for the others is it worth looking
-    const later = Object.keys(missing).filter(id => missing[id].missing.some(rev => generation(rev) > 1))
-    if (!later.length) return missing
-    const { rows } = await this.#ask(() => this.db.allDocs({ keys: later }), signal)
-    for (const { id, value } of rows) {
-      if (!value || value.deleted) continue
-      if (missing[id].missing.some(rev => generation(rev) > generation(value.rev))) missing[id].possible_ancestors = [value.rev]
+    const looked = this.db.adapter === 'idb' ? await this.#winners(Object.keys(revs), signal) : undefined
+    const missing = /** @type {Record<string, {missing: string[], possible_ancestors?: string[]}>} */ ({})
+    const compared = {}
+    for (const [id, asked] of Object.entries(revs)) {
+      if (looked && !looked.has(id)) missing[id] = { missing: asked }
+      else compared[id] = asked
+    }
+    if (Object.keys(compared).length) Object.assign(missing, await this.#ask(() => this.db.revsDiff(compared), signal))
+    // a first revision has none before it; of the others attachments that are there need not come again
+    const later = Object.keys(missing).filter(id => id in compared && missing[id].missing.some(rev => generation(rev) > 1))
+    const winners = looked ?? (later.length ? await this.#winners(later, signal) : new Map())
+    for (const id of later) {
+      const { rev, deleted = true } = winners.get(id) ?? {}
+      if (!deleted && missing[id].missing.some(other => generation(other) > generation(rev))) missing[id].possible_ancestors = [rev]
     }
     return missing
+  }
+
+  async #winners (ids, signal) {
+    const { rows } = await this.#ask(() => this.db.allDocs({ keys: ids }), signal)
+    return new Map(rows.filter(({ value }) => value).map(({ id, value: { rev, deleted = false } }) => [id, { rev, deleted }]))
   }
 
   /** @type {Peer['write']} */

@@ -1,0 +1,208 @@
+/* global Mirror, PouchDB -- of the page, in functions that run there */
+// Stores taken into the PouchDB of a page: a browser, IndexedDB, another origin.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { until } from '../../bench/wait.js'
+import { publish } from '../../loader/index.js'
+import { Store } from '../../loader/store/index.js'
+import { startEmbedded } from '../../server/embedded/index.js'
+import { openGateway } from '../gateway/support/stand.js'
+import { startLink } from '../mirror/link.js'
+import { as, json } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+import { skip } from '../support/tools.js'
+import { openBrowser } from '../viewer/browser.js'
+import { serveMirrorPage } from './support/mirrors.js'
+import { everything } from './support/pouches.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const SIDE = 13 // tiles; two versions of each make 338
+const WHOLE = 2 * SIDE * SIDE + 2 // with the past of each, the layer and the marker; without design documents
+
+/** What is said on the console when nobody answers, which no page can prevent. */
+const UNANSWERED = /net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|SOCKET_NOT_CONNECTED)/
+
+async function embedded () {
+  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-embedded-'))
+  const server = await startEmbedded({ dir })
+  return {
+    url: server.url,
+    async close () {
+      await server.close()
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+    }
+  }
+}
+
+/** What a page reads from: the address of the database, and who may write there. */
+const sources = {
+  async 'the embedded store' () {
+    const server = await embedded()
+    return { writer: `${server.url}/tiles`, url: `${server.url}/tiles`, close: server.close }
+  },
+  async CouchDB (context) {
+    if (!findCouchDb()) skip(context, 'no CouchDB: name its executable in COUCHDB_BIN')
+    const server = await startCouchDb(undefined, { settings: '[chttpd]\nenable_cors = true\n[cors]\norigins = *' })
+    return { writer: `${server.url}/tiles`, url: as(`${server.url}/tiles`), close: server.close }
+  },
+  async 'a gateway' () {
+    const server = await embedded()
+    const writer = `${server.url}/tiles`
+    await fill(writer)
+    const gateway = await openGateway(writer)
+    return {
+      writer,
+      url: `${gateway.url}/db`,
+      async close () {
+        await gateway.close()
+        await server.close()
+      }
+    }
+  }
+}
+
+async function fill (url) {
+  const store = await Store.create(url)
+  await store.defineLayer('osm', {})
+  for (const year of [2023, 2024]) await store.write(square({ layer: 'osm', time: T(year), z: 6, side: SIDE, seed: (x, y) => year * 1000 + x * SIDE + y }))
+  await publish(store)
+  return store
+}
+
+for (const [name, start] of Object.entries(sources)) {
+  describe(`a page that takes tiles from ${name}`, function () {
+    this.timeout(60000)
+    let browser
+    let source
+    let link
+    let served
+    let context
+    const errors = /** @type {string[]} */ ([])
+
+    before(async function () {
+      source = await start(this)
+      await fill(source.writer)
+      browser = await openBrowser(this)
+      served = await serveMirrorPage()
+    })
+    after(async () => {
+      await browser?.close()
+      await served?.close()
+      await source?.close()
+    })
+    beforeEach(async () => {
+      link = await startLink(source.url)
+      context = await browser.newContext()
+    })
+    afterEach(async function () {
+      await context?.close()
+      await link?.close()
+      if (this.currentTest?.isPassed()) assert.deepEqual(errors, [], 'nothing on the console')
+      errors.length = 0
+    })
+
+    async function visit () {
+      const page = await context.newPage()
+      page.setDefaultTimeout(30000)
+      page.on('console', message => { if (['error', 'warning'].includes(message.type()) && !UNANSWERED.test(message.text())) errors.push(message.text()) })
+      page.on('pageerror', error => errors.push(String(error)))
+      await page.goto(served.url)
+      return page
+    }
+
+    /** Begins a mirror in the page, which is found there as `under`. */
+    const begin = (page, url, options = {}) => page.evaluate(([from, wanted]) => {
+      const db = new PouchDB('tiles', { auto_compaction: true })
+      const stop = new AbortController()
+      const states = []
+      const mirror = new Mirror(from, db, { ...wanted, signal: stop.signal, onState: ({ state, error }) => states.push(error ? `${state}: ${error}` : state) })
+      const ended = mirror.run().then(status => ({ status }), ({ code, message }) => ({ code, message }))
+      Object.assign(globalThis, { under: { db, stop, states, mirror, ended } })
+    }, [url, options])
+    const ended = page => page.evaluate(() => globalThis.under.ended)
+    const status = page => page.evaluate(() => globalThis.under.mirror.status())
+    const contents = page => page.evaluate(`(${everything})(under.db)`)
+
+    it('has them all, as the store has them', async () => {
+      const page = await visit()
+      await begin(page, link.url)
+      const { status: { docs, tiles, refused, absent } } = await ended(page)
+      assert.deepEqual([tiles, refused, absent], [2 * SIDE * SIDE, 0, 0])
+      assert.equal(docs, WHOLE)
+      const taken = await contents(page)
+      const { results } = await json(`${source.writer}/_changes?style=all_docs`)
+      const wanted = results.filter(({ id }) => !id.startsWith('_design/'))
+      assert.deepEqual(Object.keys(taken).sort(), wanted.map(({ id }) => id).sort())
+      for (const { id, changes } of wanted) assert.deepEqual(taken[id].leaves.map(({ _rev: rev }) => rev), changes.map(({ rev }) => rev), id)
+      const head = await json(`${source.writer}/osm:6:3:4?attachments=true&revs=true`, { headers: { accept: 'application/json' } })
+      const { _attachments: theirs, ...fields } = head
+      const { _attachments: ours, ...same } = taken['osm:6:3:4'].leaves[0]
+      assert.deepEqual(same, fields)
+      assert.deepEqual([ours.tile.data, ours.tile.digest, ours.tile.content_type], [theirs.tile.data, theirs.tile.digest, 'image/png'])
+      const blob = await page.evaluate(async () => {
+        const found = await globalThis.under.db.getAttachment('osm:6:3:4', 'tile')
+        return [found.constructor.name, found.type, found.size]
+      })
+      assert.deepEqual(blob, ['Blob', 'image/png', Buffer.from(theirs.tile.data, 'base64').length])
+    })
+
+    it('goes on where it was when it is closed in the middle and opened again', async () => {
+      const page = await visit()
+      link.set({ rate: 150000 })
+      await begin(page, link.url, { limits: { batchBytes: 10000, checkpoint: 1, page: 100 } })
+      const first = await until(async () => {
+        const now = await status(page)
+        return now.docs > 100 && now
+      }, { timeout: 30000, what: 'some tiles' })
+      await page.close()
+      link.set({})
+      const again = await visit()
+      await begin(again, link.url)
+      const { status: { docs, bytes } } = await ended(again)
+      assert.ok(docs <= WHOLE - first.docs, `${first.docs} and ${docs} of ${WHOLE}`)
+      assert.ok(bytes < 1.2 * first.bytes / first.docs * (WHOLE - first.docs), 'and nothing else was read')
+      assert.equal(Object.keys(await contents(again)).length, WHOLE)
+    })
+
+    it('waits for a store that is away, and follows it', async () => {
+      const page = await visit()
+      const limits = { poll: 1000, firstDelay: 100, longestDelay: 500 }
+      await begin(page, link.url, { live: true, limits })
+      await until(async () => (await status(page)).state === 'following', { timeout: 30000 })
+      await link.cut()
+      await until(async () => (await status(page)).state === 'away', { timeout: 20000, what: 'the page to notice' })
+      assert.equal((await status(page)).error, 'UNREACHABLE')
+      const store = await Store.create(source.writer)
+      await store.write([{ layer: 'osm', z: 6, x: 30, y: 30, time: T(2024), bytes: png(30) }])
+      await link.restore()
+      await until(async () => (await status(page)).state === 'following', { timeout: 20000 })
+      await until(() => page.evaluate(() => globalThis.under.db.get('osm:6:30:30').then(() => true, () => false)), { timeout: 20000, what: 'the new tile' })
+      await page.evaluate(() => globalThis.under.stop.abort())
+      assert.equal((await ended(page)).code, 'ABORTED')
+    })
+
+    it('stops when it is told to, and keeps what it has', async () => {
+      const page = await visit()
+      link.set({ rate: 100000 })
+      await begin(page, link.url, { limits: { batchBytes: 10000 } })
+      await until(async () => (await status(page)).docs > 20, { timeout: 30000 })
+      await page.evaluate(() => globalThis.under.stop.abort())
+      assert.equal((await ended(page)).code, 'ABORTED')
+      const { docs } = await status(page)
+      assert.ok(docs >= 20 && docs < WHOLE)
+    })
+
+    it('says what is wrong with an address', async () => {
+      const page = await visit()
+      await begin(page, 'ftp://example.org/tiles')
+        .then(() => assert.fail('it took that'), error => assert.match(error.message, /BAD_DATABASE|bad database/))
+      await begin(page, link.url.replace(/\/\w+$/, '/nowhere'))
+      const { code } = await ended(page)
+      assert.match(code, /DATABASE_NOT_FOUND|COUCHDB_ERROR|UNAUTHORIZED/)
+      assert.ok(errors.splice(0).every(error => /status of 40[14]/.test(error)))
+    })
+  })
+}

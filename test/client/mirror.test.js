@@ -1,0 +1,154 @@
+// Stores taken into a PouchDB, and back: what arrives, whatever it is. In Node, on LevelDB.
+import assert from 'node:assert/strict'
+import { Mirror, mirror } from '../../client/mirror/index.js'
+import { Store } from '../../loader/index.js'
+import { differences } from '../mirror/compare.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
+import { square } from '../support/tiles.js'
+import { PouchDB, everything, usePouches } from './support/pouches.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const SIDE = 6
+
+const bulk = (url, docs) => json(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false }) })
+const whole = (url, id) => json(`${url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
+const text = data => ({ content_type: 'text/plain', data: Buffer.from(data).toString('base64') })
+
+/** Three editions of a layer, one of another, conflicts, deleted documents, other people's documents. */
+async function furnish (url) {
+  const store = await Store.create(url)
+  await store.defineLayer('osm', {})
+  await store.defineLayer('sat', {})
+  for (const year of [2022, 2023, 2024]) {
+    await store.write(square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => x === 1 && year > 2022 ? null : y % 2 ? year + x : x * SIDE + y }))
+  }
+  await store.write(square({ layer: 'sat', time: T(2024), side: 3, seed: (x, y) => 500 + x * SIDE + y }))
+  const id = 'osm:5:0:1'
+  const head = await whole(url, id)
+  await bulk(url, [
+    { ...head, _rev: '2-aaaa', _revisions: { start: 2, ids: ['aaaa', 'bbbb'] }, time: T(2020), _attachments: { tile: { content_type: 'image/png', data: head._attachments.tile.data } } },
+    { _id: 'sat:5:2:2', _rev: '3-cccc', _revisions: { start: 3, ids: ['cccc', 'dddd', 'eeee'] }, _deleted: true },
+    { _id: 'osm:5:7:7', _rev: '2-ffff', _revisions: { start: 2, ids: ['ffff', '9999'] }, _deleted: true },
+    { _id: 'a note/ä ☕', _rev: '1-abcd', _revisions: { start: 1, ids: ['abcd'] }, _attachments: { 'long.txt': text('coffee '.repeat(500)), empty: text('') } }
+  ])
+  return store
+}
+
+onEachStore('a store in a PouchDB', backend => {
+  let url
+  const pouch = usePouches()
+  const withoutDesigns = { filter: ({ _id: id }) => !id.startsWith('_design/') }
+
+  before(async () => {
+    url = await backend.database()
+    await furnish(url)
+  })
+
+  it('is what PouchDB.replicate leaves: documents, revisions, conflicts, deletions, attachments', async () => {
+    const [ours, theirs] = [pouch(), pouch()]
+    const status = await mirror(url, ours)
+    await PouchDB.replicate(url, theirs, withoutDesigns)
+    assert.deepEqual(await everything(ours), await everything(theirs))
+    const { docs_written: written } = await PouchDB.replicate(url, ours, withoutDesigns)
+    assert.equal(written, 0, 'nothing is left to do for PouchDB')
+    const again = await mirror(url, theirs)
+    assert.deepEqual([again.missing, again.docs, again.bytes], [0, 0, 0], 'nor for us after PouchDB')
+    assert.deepEqual([status.refused, status.absent], [0, 0])
+    const { _attachments: notes } = await ours.get('a note/ä ☕', { attachments: true, binary: true })
+    assert.equal(notes['long.txt'].data.toString(), 'coffee '.repeat(500))
+  })
+
+  it('goes back to a store as it was', async () => {
+    const between = pouch()
+    await mirror(url, between)
+    const copy = await backend.database()
+    await request(copy, { method: 'PUT' })
+    await mirror(between, copy)
+    const different = await differences(url, copy)
+    // PouchDB counts the revision in which an attachment came anew
+    assert.deepEqual(different.filter(line => !/revpos|_attachments/.test(line)), [])
+    const back = await mirror(copy, between)
+    assert.deepEqual([back.missing, back.docs], [0, 0])
+  })
+
+  it('is asked only for what changed, and not for images that did not', async () => {
+    const own = await backend.database()
+    const store = await furnish(own)
+    const taken = pouch()
+    const first = await mirror(own, taken)
+    assert.equal((await mirror(own, taken)).changes, 0, 'it goes on where it was')
+    const heads = await Promise.all([2, 3, 4, 5].map(x => json(`${own}/osm:5:${x}:2`)))
+    for (const head of heads) await store.couch.put({ ...head, expires: T(2030) })
+    const second = await mirror(own, taken)
+    assert.equal(second.docs, 4)
+    assert.ok(second.bytes < 4 * 700, `${second.bytes} bytes for four documents without images`)
+    const [{ _id: id }] = heads
+    const image = Buffer.from(await taken.getAttachment(id, 'tile')) // PouchDB adds its type to it
+    assert.equal((await taken.get(id)).expires, T(2030))
+    assert.deepEqual(image, Buffer.from((await whole(own, id))._attachments.tile.data, 'base64'))
+    assert.ok(first.bytes > 20 * second.bytes)
+    await taken.compact()
+    assert.ok(image.equals(await taken.getAttachment(id, 'tile')), 'also when its old revision is gone')
+  })
+
+  it('takes the images after all when the PouchDB has lost them', async () => {
+    const own = await backend.database()
+    const store = await furnish(own)
+    const taken = pouch()
+    await mirror(own, taken)
+    const note = await json(`${own}/a%20note%2F%C3%A4%20%E2%98%95`)
+    // CouchDB digests the packed text, PouchDB the text: it knows no such attachment
+    await store.couch.put({ ...note, more: 1 })
+    assert.equal((await mirror(own, taken)).docs, 1)
+    const { more, _attachments: notes } = await taken.get('a note/ä ☕', { attachments: true, binary: true })
+    assert.deepEqual([more, notes['long.txt'].data.toString()], [1, 'coffee '.repeat(500)])
+  })
+
+  it('is the part of it that was asked for', async () => {
+    const idsOf = async options => {
+      const db = pouch()
+      await mirror(url, db, options)
+      return (await db.allDocs()).rows.map(({ id }) => id).filter(id => id.startsWith('osm:') || id.startsWith('sat:'))
+    }
+    assert.deepEqual(await idsOf({ layers: ['sat'], current: true, bbox: [-180, 80, -160, 85] }), ['sat:5:0:0', 'sat:5:0:1', 'sat:5:0:2', 'sat:5:1:0', 'sat:5:1:1', 'sat:5:1:2'])
+    assert.deepEqual(await idsOf({ zooms: '0-4' }), [])
+    const polygon = { type: 'Polygon', coordinates: [[[-179, 84.9], [-170, 84.9], [-170, 84.8], [-179, 84.9]]] }
+    assert.deepEqual(await idsOf({ layers: ['osm'], polygon }), ['osm:5:0:0'])
+    const since = await idsOf({ layers: ['osm'], since: '2023-06-01' })
+    assert.ok(since.includes(`osm:5:2:1@${T(2023)}`), 'what was to be seen then')
+    assert.ok(!since.includes(`osm:5:2:1@${T(2022)}`), 'and not what was gone by then')
+    assert.ok(since.includes('osm:5:2:1'))
+  })
+
+  it('counts what is missing, and writes nothing, when that is all that is wanted', async () => {
+    const db = pouch()
+    const { missing, docs } = await mirror(url, db, { dryRun: true })
+    assert.ok(missing > 50)
+    const { doc_count: count } = await db.info()
+    assert.deepEqual([docs, count], [0, 0])
+    await assert.rejects(db.get('_local/tilecouch'), { status: 404 })
+  })
+
+  it('leaves nothing at the store, which it only reads', async () => {
+    const before = await json(url)
+    await mirror(url, pouch())
+    const after = await json(url)
+    assert.equal(after.update_seq, before.update_seq)
+    assert.equal((await request(`${url}/_local/tilecouch`)).status, 404)
+  })
+
+  it('names neither the name nor the password of an address', async () => {
+    const { from, to } = new Mirror(as(url, 'somebody', 'se:cr%2Fet'), pouch())
+    assert.match(from, /^http:\/\/127\.0\.0\.1:\d+\/\w+$/)
+    assert.match(to, /^PouchDB /)
+  })
+
+  if (backend.supports.users) it('is refused when it is private, and taken with name and password', async () => {
+    const closed = await backend.database()
+    const store = await Store.create(closed, { public: false })
+    await store.defineLayer('osm', {})
+    await assert.rejects(mirror(as(closed), pouch()), ({ code, message }) => code === 'UNAUTHORIZED' && !/admin|test@/.test(message))
+    await assert.rejects(mirror(as(closed, 'admin', 'wrong'), pouch()), { code: 'UNAUTHORIZED' })
+    assert.equal((await mirror(closed, pouch())).docs, 2)
+  })
+})

@@ -1,0 +1,32 @@
+// Pages with a PouchDB, on an origin of their own: what they ask a store for is asked from elsewhere, as most pages do.
+import http from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mirrors</title><link rel="icon" href="data:,"><script src="/page.js"></script></html>'
+const entry = fileURLToPath(new URL('./mirror-page.js', import.meta.url))
+
+let made
+
+const script = async () => {
+  made ??= build({ entryPoints: [entry], bundle: true, write: false, format: 'iife', logLevel: 'silent', define: { global: 'globalThis' } })
+  return (await made).outputFiles[0].text
+}
+
+/** @returns {Promise<{url: string, close: () => Promise<void>}>} */
+export async function serveMirrorPage () {
+  const files = { '/': ['text/html', HTML], '/page.js': ['text/javascript', await script()] }
+  const server = http.createServer(({ url = '' }, response) => {
+    const [type, content] = files[url] ?? []
+    response.writeHead(type ? 200 : 404, { 'content-type': `${type}; charset=utf-8` }).end(content)
+  })
+  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    close: () => new Promise(resolve => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  }
+}

@@ -1,0 +1,39 @@
+// PouchDBs of a suite on LevelDB, and what is in them.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import PouchDB from 'pouchdb-node'
+
+export { PouchDB }
+
+/** A new PouchDB for whoever asks, all of them gone after each test. */
+export function usePouches () {
+  const made = /** @type {any[]} */ ([])
+  let dir = ''
+  beforeEach(() => { dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-pouch-')) })
+  afterEach(async () => {
+    for (const db of made.splice(0)) await db.close().catch(() => {}) // some tests close them
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
+  })
+  return (options = {}) => {
+    const db = new PouchDB(path.join(dir, `${made.length}`), options)
+    made.push(db)
+    return db
+  }
+}
+
+/**
+ * Every leaf of every document with its fields, ancestors and bytes, and which one wins. Runs in pages as well.
+ * @param {any} db
+ */
+export async function everything (db) {
+  const { results } = await db.changes({ style: 'all_docs', return_docs: true })
+  const all = {}
+  for (const { id, changes } of results) {
+    if (id.startsWith('_design/')) continue
+    const leaves = await db.get(id, { open_revs: changes.map(({ rev }) => rev).sort(), revs: true, attachments: true })
+    const winner = await db.get(id).then(({ _rev: rev }) => rev, ({ reason }) => reason)
+    all[id] = { winner, leaves: leaves.map(({ ok, missing }) => ok ?? missing) }
+  }
+  return all
+}
