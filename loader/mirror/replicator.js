@@ -51,8 +51,9 @@ const FIELDS = ['source', 'target', 'continuous', 'selector', 'winning_revs_only
 export async function replicate (from, to, options = {}) {
   const { selection, selector } = selectionOf(options)
   const { source, target, worker } = sidesOf(from, to, options)
-  const version = await replicatorVersion(worker)
   checkSeen(source, target, worker)
+  const version = await replicatorVersion(worker)
+  await checkTaken(source, selector)
   await prepare(source, target, options)
   const { live = false, winningRevsOnly = false } = options
   const [id, twin] = idsOf(from, to, options)
@@ -111,6 +112,16 @@ function checkSeen (source, target, worker) {
   if (LOOPBACK.test(here) || !LOOPBACK.test(other)) return
   const why = `${here} would do it, and ${other} means itself there`
   throw new TilecouchError('REPLICATOR_CANNOT', { what: worker === target ? 'reach the source' : 'reach the target', why })
+}
+
+/** A gateway takes no long expressions. */
+async function checkTaken (source, selector) {
+  try {
+    await changesAfter(source, { since: 'now', selector })
+  } catch (error) {
+    if (error.details?.status === 400) throw new TilecouchError('REPLICATOR_CANNOT', { what: `choose a part of ${source.url}`, why: `it does not take the selector: ${error.details.reason}` })
+    if (error.code !== 'DATABASE_NOT_FOUND') throw error // told of by who looks at the source
+  }
 }
 
 /**

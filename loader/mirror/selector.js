@@ -5,7 +5,7 @@ import { digitsBetween } from './digits.js'
 
 const MOST = 16000 // characters of the expression, which CouchDB reads anew for every change
 
-const NAME = '[a-z0-9][a-z0-9_-]{0,62}'
+const NAME = '(?!(?:layer|edition)(?:[:@]|$))[a-z0-9][a-z0-9_-]{0,62}'
 const ZOOM = digitsBetween(0, MAX_ZOOM)
 const NUMBER = '(?:0|[1-9][0-9]{0,9})'
 const TIME = '@[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'
@@ -13,22 +13,18 @@ const TIME = '@[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'
 /**
  * Throws REPLICATOR_CANNOT for what no selector can tell.
  * @param {import('../../core/mirror/index.js').Selection} selection
- * @returns {{_id: {$regex: string}}}
+ * @returns {Record<string, any>}
  */
 export function mangoOf (selection) {
   if (selection.since !== undefined) throw cannot('leave out the past before a time', 'whether a version was still to be seen then is told by the others of its tile, not by its own document')
   // code is never taken from elsewhere
-  return { _id: { $regex: selection.isWhole ? '^(?!_design/)' : expression(selection) } }
+  return selection.isWhole ? { $not: { _id: { $regex: '^_design/' } } } : { _id: { $regex: expression(selection) } }
 }
 
 function expression ({ layers, area, zooms, current }) {
-  const names = layers ? `(?:${[...layers].sort().join('|')})` : ''
+  const names = layers ? `(?:${[...layers].sort().join('|')})` : NAME
   const tiles = zooms || area ? `(?:${zoomsOf(area, zooms).join('|')})` : `${ZOOM}:${NUMBER}:${NUMBER}`
-  const text = [
-    `^(?:${STORE_ID}$`,
-    `(?:layer|edition):${names ? `${names}(?:@|$)` : '[^@]'}`,
-    `${names || `(?!layer:|edition:)${NAME}`}:${tiles}${current ? '' : `(?:${TIME})?`}$)`
-  ].join('|')
+  const text = `^(?:${STORE_ID}|layer:${names}|edition:${names}${TIME}|${names}:${tiles}${current ? '' : `(?:${TIME})?`})$`
   if (text.length > MOST) throw cannot('select so much', `its selector would have ${text.length} characters, more than ${MOST}`)
   return text
 }
