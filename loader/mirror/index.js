@@ -52,7 +52,7 @@ export class Mirror {
     const { layers, area, zooms, current, since, live = false, dryRun, signal, onProgress, onState, onRefused, limits } = options
     this.options = options
     this.source = openSource(from, live ? { retries: LIVE_RETRIES } : {})
-    this.target = to === null ? null : new Couch(to, live ? { retries: LIVE_RETRIES } : {})
+    this.target = to === null && dryRun ? null : new Couch(/** @type {string} */ (to), live ? { retries: LIVE_RETRIES } : {})
     this.#receiver = new Receiver(this.target && peerOf(this.target))
     const selection = new Selection({ layers, area, zooms, current, since })
     this.#replication = new Replication({

@@ -1,7 +1,7 @@
 // tilecouch mirror, as somebody types it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PUBLIC_SECURITY } from '../../loader/index.js'
@@ -162,7 +162,6 @@ onEachStore('tilecouch mirror', backend => {
   it('that is live says when its source is away and back, and ends with 0', async () => {
     const link = await startLink(url)
     try {
-      mkdirSync(path.join(folder.dir, 'x'))
       const [people, program] = [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
       const told = (event, at = -1) => until(() => program.lines.at(at)?.event === event, { timeout: 20000, what: `${event}: ${program.out} ${program.err}` })
       await told('following')

@@ -1,6 +1,10 @@
 // From each kind of store to each, and what the tests of mirrors as a whole share.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { Store, publish } from '../../loader/index.js'
-import { backends, json, request } from '../support/backends.js'
+import { startEmbedded } from '../../server/embedded/index.js'
+import { as, backends, json, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 
 export const T1 = '2022-03-01T00:00:00Z'
@@ -63,28 +67,41 @@ export async function pendingOf (url) {
 }
 
 /**
- * Users of a server: their names are those of this run.
+ * A server with users: their names are those of this run. The embedded store of other tests has none, and this one is another.
  * @param {Backend} backend
  * @param {Record<string, string[]>} roles by name
  */
-export async function makeUsers (backend, roles) {
-  const server = await backend.url()
-  const made = Object.entries(roles).map(([name, own]) => ({ name: `${name}_${process.pid}`, roles: own, type: 'user', password: `s3cret-${name}` }))
-  for (const user of made) await put(`${server}/_users/org.couchdb.user:${user.name}`, user)
+export async function withUsers (backend, roles) {
+  const nameOf = name => `${name}_${process.pid}`
+  const made = Object.entries(roles).map(([name, own]) => ({ name: nameOf(name), roles: own, type: 'user', password: `s3cret-${name}` }))
+  const { server, close } = await (backend.supports.users ? addUsers(backend, made) : startWithUsers(made))
+  let counter = 0
   return {
+    /** URL of a database that is not there yet, with an admin's name. */
+    database: () => `${server}/users_${process.pid}_${Date.now().toString(36)}_${counter++}`,
     /** The URL as one of them. @param {string} url @param {string} name */
-    as (url, name) {
-      const parsed = new URL(url)
-      parsed.username = `${name}_${process.pid}`
-      parsed.password = `s3cret-${name}`
-      return parsed.href
-    },
-    async remove () {
-      for (const { name } of made) {
-        const where = `${server}/_users/org.couchdb.user:${name}`
-        const { _rev: rev } = await json(where)
-        await request(`${where}?rev=${rev}`, { method: 'DELETE' })
-      }
+    as: (url, name) => as(url, nameOf(name), `s3cret-${name}`),
+    close
+  }
+}
+
+async function addUsers (backend, users) {
+  const server = await backend.url()
+  const where = ({ name }) => `${server}/_users/org.couchdb.user:${name}`
+  for (const user of users) await put(where(user), user)
+  const remove = async user => request(`${where(user)}?rev=${(await json(where(user)))._rev}`, { method: 'DELETE' })
+  return { server, close: async () => { for (const user of users) await remove(user) } }
+}
+
+async function startWithUsers (users) {
+  const dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-users-'))
+  const own = Object.fromEntries(users.map(({ name, password, roles }) => [name, { password, roles }]))
+  const embedded = await startEmbedded({ dir, admins: { admin: 'test' }, users: own })
+  return {
+    server: as(embedded.url, 'admin', 'test').replace(/\/$/, ''),
+    async close () {
+      await embedded.close()
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
     }
   }
 }

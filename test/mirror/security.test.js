@@ -5,8 +5,7 @@ import { mirror } from '../../loader/mirror/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { memory, useServer } from '../loader/helpers.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
-import { skip } from '../support/tools.js'
-import { anonymously, designsOf, isThere, makeUsers, notesOf, origin, securityOf } from './pairs.js'
+import { anonymously, designsOf, isThere, notesOf, origin, securityOf, withUsers } from './pairs.js'
 
 const MEMBERS = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['staff'] } }
 
@@ -59,13 +58,12 @@ onEachStore('a store that not everybody may read', backend => {
 
 onEachStore('names and passwords of a mirror', backend => {
   let url, store, target, users
-  before(async function () {
-    if (!backend.supports.users) return skip(this, 'this store has no users')
-    users = await makeUsers(backend, { reader: ['staff'], writer: ['staff', WRITER_ROLE], nobody: [] })
+  before(async () => {
+    users = await withUsers(backend, { reader: ['staff'], writer: ['staff', WRITER_ROLE], nobody: [] })
   })
   beforeEach(async () => {
-    url = await backend.database()
-    target = await backend.database()
+    url = users.database()
+    target = users.database()
     store = await origin(url, { side: 2 })
   })
   afterEach(async () => {
@@ -73,7 +71,7 @@ onEachStore('names and passwords of a mirror', backend => {
     await store.destroy()
     await request(target, { method: 'DELETE' })
   })
-  after(() => users?.remove())
+  after(() => users?.close())
 
   it('are not needed to mirror what everybody may read', async () => {
     assert.equal((await mirror(as(url), target)).ready.door, 'opened')
