@@ -63,7 +63,7 @@ export class Carrier {
     const { batch, smallBytes, batchMost, batchBytes } = this.limits
     if (!this.#size) return Math.min(FIRST, batch)
     const fit = bytes => Math.round(bytes * this.#pace / this.#size)
-    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), fit(batchBytes), batchMost))
+    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), fit(batchBytes), batchMost)) || 1
   }
 
   /** @returns {Promise<import('./peer.js').Asked[]>} */

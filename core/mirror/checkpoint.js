@@ -120,16 +120,25 @@ export class Checkpoint {
     })
   }
 
-  /** What is to be told of it without having got any further: an error, or that it still runs. */
+  /** That it still runs, if both sides still know of it. */
   note (state, signal) {
     return this.#inTurn(async () => {
-      const { source, target } = this.#sides
-      if (this.#remembers) await source.check(this.session, signal)
-      await target.peer.updateLocal(this.#id, doc => {
-        target.verify(this.session, doc)
-        return { session_id: '', source_last_seq: 0, history: [], ...doc, ...this.about, ...state }
-      }, signal)
+      if (this.#remembers) await this.#sides.source.check(this.session, signal)
+      await this.#note(state, signal)
     })
+  }
+
+  /** An error, most often: the source may be away. */
+  tell (state, signal) {
+    return this.#inTurn(() => this.#note(state, signal))
+  }
+
+  #note (state, signal) {
+    const { target } = this.#sides
+    return target.peer.updateLocal(this.#id, doc => {
+      target.verify(this.session, doc)
+      return { session_id: '', source_last_seq: 0, history: [], ...doc, ...this.about, ...state }
+    }, signal)
   }
 
   #inTurn (task) {

@@ -11,6 +11,8 @@ export class Notes {
   #saving = /** @type {Promise<void> | undefined} */ (undefined)
   #timer
   #before
+  #what = '' // it was told of last
+  #isDeaf = false // the side that is told
 
   /**
    * @param {import('./checkpoint.js').Checkpoint} checkpoint
@@ -68,12 +70,15 @@ export class Notes {
     await saving
   }
 
-  /** A state that people want to know of, if the target can be told; once. */
-  async tell (status) {
-    const what = `${status.state} ${status.error}`
-    if (this.isSilent || this.what === what) return
-    this.what = what
-    await this.#soon(signal => this.checkpoint.note(this.#state(status), signal))
+  /**
+   * A state that people want to know of, if the target can be told; once.
+   * @param {any} status @param {string} [state] that it has come to, instead
+   */
+  async tell (status, state = status.state) {
+    const what = `${state} ${status.error}`
+    if (this.isSilent || this.#what === what) return
+    this.#what = what
+    await this.#soon(signal => this.checkpoint.tell(this.#state({ ...status, state }), signal))
   }
 
   /** What got there is noted, whatever came in between. */
@@ -84,7 +89,8 @@ export class Notes {
 
   /** Nobody waits long for a side that may be away. */
   async #soon (task) {
+    if (this.#isDeaf) return
     const waiting = patience(this.limits.parting)
-    await task(waiting.signal).catch(() => {}).finally(waiting.end)
+    await task(waiting.signal).catch(() => { this.#isDeaf = waiting.isOver }).finally(waiting.end)
   }
 }

@@ -74,7 +74,7 @@ export class Replication {
    * @param {Partial<typeof replicationDefaults>} [parts.limits]
    */
   constructor ({ source, target, selection = new Selection(), lookBack, begin, live = false, dryRun = false, about, signal, onProgress, onState, onRefused, onUpToDate, limits }) {
-    this.limits = { ...replicationDefaults, ...limits }
+    this.limits = { ...replicationDefaults, ...Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined)) }
     this.source = source
     this.target = target
     this.selection = selection
@@ -113,7 +113,10 @@ export class Replication {
           await this.#session()
           return this.status()
         } catch (error) {
-          if (signal?.aborted) throw Object.assign(new TilecouchError('ABORTED'), { status: this.status() })
+          if (signal?.aborted) {
+            await this.#notes?.tell(this.status(), 'stopped')
+            throw Object.assign(new TilecouchError('ABORTED'), { status: this.status() })
+          }
           if (this.tally.changes > changes || this.#standing.state === 'following') tries = 0
           await this.#bear(error, tries)
         }
@@ -194,6 +197,7 @@ export class Replication {
       }
       // what is not noted is not remembered: that counts as well
       await notes.save()
+      await notes.tell(this.status(), 'completed')
     } catch (error) {
       throw failure ?? error
     } finally {
@@ -215,7 +219,10 @@ export class Replication {
     }
     const { state } = this.#standing
     this.#standing.reach(this.live)
-    if (this.live && state !== 'following') await this.#notes?.tell(this.status())
+    if (this.live && state !== 'following') {
+      await this.#notes?.save()
+      await this.#notes?.tell(this.status())
+    }
     this.onProgress?.(this.status())
   }
 

@@ -12,7 +12,7 @@ describe('core/mirror: checkpoints', () => {
     const [source, target] = [filled(25), new FakePeer()]
     await copy(source, target, { about: { from: 'a', to: 'b' } })
     const { session_id: session, source_last_seq: since, history: [entry], from, to, bytes, state } = target.checkpoint
-    assert.deepEqual({ since, from, to, bytes, state }, { since: 25, from: 'a', to: 'b', bytes: 2500, state: 'reading' })
+    assert.deepEqual({ since, from, to, bytes, state }, { since: 25, from: 'a', to: 'b', bytes: 2500, state: 'completed' })
     const { start_time: start, end_time: end, ...counts } = entry
     assert.deepEqual(counts, {
       session_id: session, start_last_seq: 0, end_last_seq: 25, recorded_seq: 25, missing_checked: 25, missing_found: 25, docs_read: 25, docs_written: 25, doc_write_failures: 0
