@@ -32,7 +32,7 @@ export async function examine (source, target, { dryRun = false, isForAll = fals
   await recogniseSource(source, signal)
   if (!isThere) return { isThere, validates }
   await checkDifferent(source, target, !dryRun)
-  if (!isForAll && await isPublic(target) && !await isPublic(source)) throw new TilecouchError('WOULD_BE_PUBLIC', { url: source.url, where: target.url })
+  if (!isForAll && await isPublic(target, signal) && !await isPublic(source, signal)) throw new TilecouchError('WOULD_BE_PUBLIC', { url: source.url, where: target.url })
   return { isThere, validates }
 }
 
@@ -75,7 +75,8 @@ async function checkRight (store) {
 
 async function recogniseSource (source, signal) {
   try {
-    await source.request({ ...FIRST, signal })
+    const { doc_count: count } = await source.request({ ...FIRST, signal })
+    if (!Number.isInteger(count)) throw new TilecouchError('BAD_ANSWER', { url: source.url, why: 'it does not say what a database says of itself' })
     await storeAt(source).recognise()
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') throw new TilecouchError('SOURCE_NOT_FOUND', { value: source.url }, { cause: error })

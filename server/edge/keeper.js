@@ -28,7 +28,7 @@ export class Keeper {
   /** @type {Mirror | undefined} */
   #mirror
   #running = /** @type {Promise<void> | undefined} */ (undefined)
-  #upToDate = /** @type {number | undefined} */ (undefined) // milliseconds: when nothing was lacking, if that is over
+  #upToDate = /** @type {number | undefined} */ (undefined) // milliseconds: when it was last known to lack nothing
   #notedAt = 0
   #toldAt = Date.now()
   #notes = Promise.resolve()
@@ -130,7 +130,7 @@ export class Keeper {
 
   /** A gateway lets everybody read who reaches it. */
   async #checkPublic () {
-    const isOpen = await isPublic(this.origin).catch(error => {
+    const isOpen = await isPublic(this.origin, this.#stop.signal).catch(error => {
       if (error.code === 'DATABASE_NOT_FOUND') return true // the mirror says so in its own words
       throw error
     })
@@ -181,7 +181,7 @@ export class Keeper {
     this.onTurn?.({ state, before, error, reason, seconds, isFirst, report: this.report() })
   }
 
-  /** For the next run, which may find the origin away. It is not worth an error: then that one does not know. */
+  /** For the next run, which may find the origin away and then cannot even name the checkpoint. It is not worth an error: then that one does not know. */
   #noteDown () {
     if (this.#upToDate === undefined) return
     this.#notedAt = Date.now()
@@ -207,7 +207,7 @@ export class Keeper {
   report = () => {
     this.#look()
     const state = this.#state
-    const upToDate = state === 'following' ? Date.now() : this.#upToDate
+    const upToDate = this.#upToDate
     const lag = upToDate === undefined ? null : Math.max(0, (Date.now() - upToDate) / 1000)
     const error = this.#error
     return {

@@ -2,7 +2,7 @@
 // time, would be answers that are wrong, and that clients would keep.
 import { TilecouchError } from '../../core/index.js'
 
-const UNSURE = new Set(['TILE_NOT_FOUND', 'LAYER_NOT_FOUND', 'INDEX_MISSING'])
+const UNSURE = new Set(['DATABASE_NOT_FOUND', 'TILE_NOT_FOUND', 'LAYER_NOT_FOUND', 'INDEX_MISSING'])
 
 /** @param {{isFilling?: () => boolean}} ctx @param {{kind?: string, time?: string}} asked */
 export function checkFilled (ctx, { kind, time }) {

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { createProgram } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
+import { edgeOptions, wantedOf } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { longFlag, options } from '../../server/gateway/options.js'
 import { restartDefaults } from '../../server/gateway/workers.js'
@@ -99,8 +100,12 @@ describe('deploy/compose.yaml', () => {
   })
 })
 
-describe('deploy/tilecouch.service', () => {
-  const lines = read('deploy/tilecouch.service').split('\n').filter(line => line && !line.startsWith('#'))
+const units = [
+  { unit: 'tilecouch', name: 'serve', config: 'gateway.json', table: options },
+  { unit: 'tilecouch-edge', name: 'edge', config: 'edge.json', table: edgeOptions }
+]
+for (const { unit, name: command, config, table } of units) describe(`deploy/${unit}.service`, () => {
+  const lines = read(`deploy/${unit}.service`).split('\n').filter(line => line && !line.startsWith('#'))
   const section = name => {
     const start = lines.indexOf(`[${name}]`)
     const rest = lines.slice(start + 1)
@@ -110,16 +115,16 @@ describe('deploy/tilecouch.service', () => {
   const service = Object.fromEntries(section('Service'))
 
   it('runs a command with options that there are, and sets variables that there are', () => {
-    const [, ...words] = /tilecouch serve (.*)$/.exec(service.ExecStart)?.[0].split(' ') ?? []
-    assert.equal(words[0], 'serve')
-    for (const flag of words.filter(word => word.startsWith('--'))) assert.ok(options.some(option => longFlag(option) === flag), flag)
+    const [, ...words] = / tilecouch (.*)$/.exec(service.ExecStart)?.[0].trim().split(' ') ?? []
+    assert.equal(words[0], command)
+    for (const flag of words.filter(word => word.startsWith('--'))) assert.ok(table.some(option => longFlag(option) === flag), flag)
     for (const variable of service.Environment.split(' ')) {
       const [name] = variable.split('=')
-      assert.ok(name === 'NODE_ENV' || options.some(({ env }) => env === name), name)
+      assert.ok(name === 'NODE_ENV' || table.some(({ env }) => env === name), name)
     }
     const [credential, source] = service.LoadCredential.split(':')
     assert.ok(service.ExecStart.endsWith(`%d/${credential}`))
-    assert.equal(source, '/etc/tilecouch/gateway.json')
+    assert.equal(source, `/etc/tilecouch/${config}`)
   })
 
   it('lets the gateway end by itself', () => {
@@ -135,11 +140,11 @@ describe('deploy/tilecouch.service', () => {
   })
 
   it('has nothing to complain about for systemd, and little that it leaves open', function () {
-    const verify = spawnSync('systemd-analyze', ['verify', file('deploy/tilecouch.service')], { encoding: 'utf8' })
+    const verify = spawnSync('systemd-analyze', ['verify', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
     if (verify.error) skip(this, 'systemd-analyze is not installed')
     assert.deepEqual([verify.stderr, verify.stdout, verify.status], ['', '', 0])
-    const security = spawnSync('systemd-analyze', ['security', '--offline=true', file('deploy/tilecouch.service')], { encoding: 'utf8' })
-    assert.ok(Number(/exposure level for tilecouch\.service: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
+    const security = spawnSync('systemd-analyze', ['security', '--offline=true', file(`deploy/${unit}.service`)], { encoding: 'utf8' })
+    assert.ok(Number(/exposure level for [\w-]+\.service: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
   })
 
   it('has lines that systemd reads', () => {
@@ -152,5 +157,14 @@ describe('deploy/gateway.json', () => {
   it('is a configuration that the gateway takes', () => {
     const resolved = resolveOptions({ file: JSON.parse(read('deploy/gateway.json')) })
     assert.deepEqual([resolved.port, resolved.workers, resolved.memory, resolved.trustProxy], [8080, 2, 512e6, true])
+  })
+})
+
+describe('deploy/edge.json', () => {
+  it('is a configuration that an edge takes', async () => {
+    const resolved = resolveOptions({ table: edgeOptions, file: JSON.parse(read('deploy/edge.json')) })
+    assert.deepEqual([resolved.from, resolved.layer, resolved.maxLag, resolved.upstream], ['https://maps.example.org/db', ['osm'], 3600, false])
+    const { layers, zooms, area } = await wantedOf(resolved)
+    assert.deepEqual([layers, zooms, area?.bbox], [['osm'], { min: 0, max: 14 }, [13, 52.3, 13.8, 52.7]])
   })
 })

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { freePort, until } from '../../bench/wait.js'
+import { isRunning } from '../../loader/system.js'
+import { startEmbedded } from '../../server/embedded/index.js'
+import { serve } from '../gateway/support/serving.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { fill, useEdges } from './stage.js'
+
+const SLOW = 60000 // milliseconds: each test starts processes
+
+const running = []
+const start = (args, options) => {
+  const edge = serve(args, { ...options, command: 'edge' })
+  running.push(edge)
+  return edge
+}
+
+onEachStore('the command tilecouch edge', backend => {
+  const folder = useFolder()
+  let from
+  let origin
+  before(async () => {
+    from = await backend.database()
+    origin = await fill(from, { layers: ['osm'] })
+  })
+  after(() => origin.destroy())
+  afterEach(() => Promise.all(running.splice(0).map(edge => edge.stop())))
+
+  it('prints addresses that answer, what is mirrored and where to, and no password', async () => {
+    const edge = start([from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
+    const text = await edge.ready()
+    for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m, /^ {2}Mirrored +osm; zoom 0-7$/m, /^ {2}Store +\S+, embedded, data in /m]) assert.match(text, line)
+    assert.ok(text.includes(`  Origin    ${origin.url}\n`))
+    const [template] = /\S+\{z\}\S+/.exec(text) ?? []
+    await until(async () => (await fetch(String(template).replace('{z}/{x}/{y}', '5/0/0'))).status === 200, { what: 'a tile' })
+    await until(() => edge.log().some(({ msg }) => msg === 'the mirror is up to date'), { what: 'a word of it in the log' })
+    assert.equal(await edge.stop('SIGINT'), 0)
+    for (const said of [edge.out, edge.err]) assert.doesNotMatch(said, /:test@|"test"/)
+  }).timeout(SLOW)
+
+  it('tells programs an object a line, and leaves nothing behind on Ctrl-C', async () => {
+    const data = path.join(folder.dir, 'edge')
+    const edge = start([from, '--data', data, '--workers', '2', '--json'], { group: true })
+    const up = await edge.ready()
+    assert.deepEqual([up.event, up.workers, up.embedded, up.from], ['up', 2, true, origin.url])
+    const events = () => edge.out.split('\n').filter(Boolean).map(line => JSON.parse(line))
+    const following = await until(() => events().find(({ event }) => event === 'following'), { timeout: 20000, what: 'to be up to date' })
+    assert.deepEqual([following.mirror.state, following.mirror.lag < 60], ['following', true])
+    const workers = edge.log().filter(({ worker }) => worker).map(({ pid }) => pid)
+    assert.equal(new Set(workers).size, 2)
+    process.kill(-Number(edge.child.pid), 'SIGINT') // as a terminal does: all of the group
+    assert.equal(await edge.ended, 0)
+    assert.deepEqual(workers.filter(isRunning), [])
+    await assert.rejects(fetch(up.health))
+    await assert.rejects(fetch(up.store))
+    const store = await startEmbedded({ dir: data }) // its lock is free
+    await store.close()
+  }).timeout(SLOW)
+})
+
+describe('tilecouch edge with an origin that is none', () => {
+  const folder = useFolder()
+  const edges = useEdges()
+
+  /** @param {(req: any, res: any) => void} answer */
+  const listen = async answer => {
+    const server = createServer(answer).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    edges.with(async () => {
+      server.closeAllConnections()
+      server.close()
+    })
+    return `http://127.0.0.1:${/** @type {any} */ (server.address()).port}/tiles`
+  }
+  const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
+
+  it('says what is wrong with it, and does not start', async () => {
+    await assert.rejects(open(null), { code: 'BAD_OPTION' })
+    for (const from of ['file:///etc/passwd', 'http://', 'http://user:secret1@h:0x/../', '../../etc/passwd']) {
+      await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'), from)
+    }
+    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: { area: 'berlin' }, BAD_OPTION: { area: '1,2,3,4', bbox: '1,2,3,4' }, BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
+    for (const [code, flags] of Object.entries(wrong)) await assert.rejects(open('http://127.0.0.1:1/tiles', flags), { code })
+    assert.deepEqual(readdirSync(folder.dir).filter(name => name !== 'edge'), [])
+  })
+
+  it('tells a page of the web from a store', async () => {
+    const pages = await listen((req, res) => res.setHeader('content-type', 'text/html').end('<html>Welcome</html>'))
+    const others = await listen((req, res) => res.setHeader('content-type', 'application/json').end('{"hello": "world"}'))
+    for (const from of [pages, others]) await assert.rejects(open(from), { code: 'BAD_ANSWER' }, from)
+    const nothing = await listen((req, res) => res.writeHead(404, { 'content-type': 'application/json' }).end('{"error": "not_found", "reason": "Database does not exist."}'))
+    await assert.rejects(open(nothing), { code: 'SOURCE_NOT_FOUND' })
+  })
+
+  it('waits for one that is not there, and serves meanwhile when one says nothing', async () => {
+    for (const from of [`http://127.0.0.1:${await freePort()}/tiles`, await listen(() => {})]) {
+      const edge = await open(from)
+      assert.equal(edge.report.lag, null)
+      assert.equal((await edge.get('osm/0/0/0.png')).status, 503)
+      await edge.close()
+    }
+  }).timeout(SLOW)
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { until } from '../../bench/wait.js'
+import { startEmbeddedProcess } from '../support/embedded-process.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { T3, fill, useEdges } from './stage.js'
+
+const SLOW = 90000 // milliseconds: servers are killed and started again
+
+const kinds = [
+  { name: 'embedded', start: startEmbeddedProcess },
+  ...(findCouchDb() ? [{ name: 'CouchDB', start: startCouchDb }] : [])
+]
+
+/** Clients that ask for the same tiles all the time, one after the other. */
+function poll (edge, addresses) {
+  const failed = []
+  let answers = 0
+  let isOver = false
+  const client = async () => {
+    for (let turn = 0; !isOver; turn++) {
+      const address = addresses[turn % addresses.length]
+      const { status } = await edge.get(address).catch(error => ({ status: `${error.cause?.code ?? error.message}` }))
+      answers++
+      if (status !== 200) failed.push([address, status])
+    }
+  }
+  const clients = [client(), client(), client(), client()]
+  return {
+    get answers () { return answers },
+    async end () {
+      isOver = true
+      await Promise.all(clients)
+      return failed
+    }
+  }
+}
+
+for (const { name, start } of kinds) {
+  describe(`an edge of an origin that comes and goes, on ${name}`, () => {
+    const folder = useFolder()
+    const edges = useEdges()
+    let server
+    let from
+    let origin
+    before(async () => {
+      server = await start()
+      from = `${server.url}/tiles`
+      origin = await fill(from, { layers: ['osm'] })
+    })
+    after(() => server.close())
+
+    const write = (x, seed) => origin.write([{ layer: 'osm', z: 5, x, y: 3, time: T3, bytes: png(seed) }])
+
+    it('answers every request for a tile that it has while the origin is killed and comes back, says how far behind it is, and catches up', async () => {
+      const edge = await edges.start(from, { data: path.join(folder.dir, 'edge'), memory: 0, maxLag: '2s' })
+      await edge.until()
+      const addresses = Array.from({ length: 16 }, (_, at) => `osm${at % 3 ? '' : '@2022'}/5/${at >> 2}/${at % 4}.png`)
+      const clients = poll(edge, addresses)
+      edges.with(() => clients.end())
+      await server.kill()
+      await edge.until('away')
+      const { mirror, status } = await edge.json('health')
+      // how far behind it is counts from when the origin was last heard of
+      assert.deepEqual([mirror.state, mirror.error, status], ['away', 'UNREACHABLE', mirror.lag > 2 ? 'behind' : 'ok'])
+      const behind = await until(async () => {
+        const answer = await edge.get('health')
+        return answer.status === 503 && JSON.parse(answer.body.toString())
+      }, { what: 'an edge that is further behind than it may be' })
+      assert.equal(behind.status, 'behind')
+      assert.ok(behind.mirror.lag >= 2 && Math.abs(behind.mirror.lag - (Date.now() - Date.parse(behind.mirror.upToDate)) / 1000) < 1, JSON.stringify(behind.mirror))
+      assert.match(await edge.metrics(), /^tilecouch_mirror_state\{state="away"\} 1$/m)
+      assert.match(await edge.metrics(), /^tilecouch_mirror_lag_seconds ([2-9]|\d\d)/m)
+      assert.match(await edge.metrics(), /^tilecouch_mirror_errors_total\{code="UNREACHABLE"\} [1-9]/m)
+      const before = clients.answers
+      await until(() => clients.answers > before + 100, { what: 'answers without the origin' })
+
+      await server.start()
+      await write(3, 91)
+      await edge.until()
+      await until(async () => (await edge.get('osm/5/3/3.png')).body.equals(png(91)), { what: 'what was written when it was back' })
+      const after = await edge.json('health')
+      assert.deepEqual([after.status, after.mirror.lag, after.mirror.error], ['ok', 0, undefined])
+      assert.deepEqual(await clients.end(), [])
+    }).timeout(SLOW)
+
+    it('starts without its origin, with what it has and the knowledge of how old that is', async () => {
+      const data = path.join(folder.dir, 'edge')
+      const first = await edges.start(from, { data })
+      await first.until()
+      await first.close()
+      const closed = Date.now()
+      await server.kill()
+      const second = await edges.start(from, { data })
+      assert.equal(second.report.state, 'away')
+      assert.deepEqual((await second.get('osm@2022/5/1/0.png')).body, png(10))
+      assert.equal((await second.get('osm/5/9/9.png')).status, 404)
+      const { status, mirror } = await second.json('health')
+      assert.equal(status, 'ok')
+      assert.ok(Math.abs(Date.parse(mirror.upToDate) - closed) < 2000, `${mirror.upToDate}, closed at ${new Date(closed).toISOString()}`)
+      await server.start()
+      await write(2, 92)
+      await second.until()
+      await until(async () => (await second.get('osm/5/2/3.png')).body.equals(png(92)), { what: 'what was written meanwhile' })
+    }).timeout(SLOW)
+
+    it('starts without its origin and with nothing, and is filled when there is one', async () => {
+      await server.kill()
+      const edge = await edges.start(from, { data: path.join(folder.dir, 'edge') })
+      assert.deepEqual([edge.report.state, edge.report.lag, edge.report.upToDate], ['away', null, null])
+      assert.equal((await edge.get('osm/5/0/0.png')).status, 503)
+      await server.start()
+      await edge.until()
+      await until(async () => (await edge.get('osm/5/0/0.png')).status === 200, { what: 'a tile' })
+      assert.deepEqual((await edge.get('osm@2022/5/1/0.png')).body, png(10))
+    }).timeout(SLOW)
+
+    it('outlives a restart of its own store', async function () {
+      const store = await start()
+      edges.with(() => store.close())
+      const edge = await edges.start(from, { store: `${store.url}/tiles`, memory: '10MB' })
+      await edge.until()
+      const clients = poll(edge, ['osm/5/0/0.png'])
+      edges.with(() => clients.end())
+      await until(() => clients.answers > 10, { what: 'answers from memory' })
+      await store.kill()
+      await until(async () => (await edge.get('health')).status === 503, { what: 'the store to be missed' })
+      assert.equal((await edge.get('osm/5/0/0.png')).status, 200, 'what is in memory is served')
+      await write(1, 93)
+      await store.start()
+      await until(async () => (await edge.get('osm/5/1/3.png').catch(() => ({ body: Buffer.of() }))).body.equals(png(93)), { timeout: 30000, what: 'what was written while the store was away' })
+      await until(async () => (await edge.json('health')).status === 'ok', { what: 'health' })
+      assert.deepEqual(await clients.end(), [])
+    }).timeout(SLOW)
+  })
+}
