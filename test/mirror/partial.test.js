@@ -9,7 +9,7 @@ import { caughtUp, documentsOf, replicationOf } from './part.js'
 
 const ROUNDS = +(process.env.TILECOUCH_MIRROR_ROUNDS ?? 4)
 const SEED = +(process.env.TILECOUCH_MIRROR_SEED ?? 6)
-const LIMIT = 30000 + 5000 * ROUNDS
+const LIMIT = 60000 + 20000 * ROUNDS // milliseconds; most of it is for others who use the machine
 
 const TIMES = Array.from({ length: 8 }, (_, index) => `${2016 + index}-01-01T00:00:00Z`)
 const SINCE = TIMES[3]
