@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { Replication } from '../../core/mirror/index.js'
 import { Store, publish } from '../../loader/index.js'
+import { compose } from '../../loader/couchapp/compose.js'
 import { peerOf } from '../../loader/mirror/peer.js'
 import { resolve } from '../../loader/resolve/index.js'
 import { backends, json } from '../support/backends.js'
@@ -11,6 +12,9 @@ import { png } from '../support/tiles.js'
 
 export const T = day => `2024-01-0${day}T00:00:00Z`
 export const S = hour => `2024-06-01T0${hour}:00:00Z`
+
+/** What writing and resolving need: the validation, and the view of conflicts. */
+const DESIGNS = ['_design/tiles', '_design/lifecycle']
 
 const [embedded, couchDb] = backends
 
@@ -30,12 +34,13 @@ export class Masters {
     this.urls = urls
   }
 
-  /** @param {Backend[]} mixture @param {number} [count] */
-  static async open (mixture, count = 2) {
+  /** @param {Backend[]} mixture @param {number} [count] @param {string[]} [designs] */
+  static async open (mixture, count = 2, designs = DESIGNS) {
     const urls = []
     for (let at = 0; at < count; at++) urls.push(await mixture[at % mixture.length].database())
     const stores = await Promise.all(urls.map(url => Store.create(url, { public: false })))
-    for (const store of stores) await publish(store)
+    const docs = (await compose()).filter(({ _id }) => designs.includes(_id))
+    for (const store of stores) await publish(store, { docs })
     return new Masters(stores, urls)
   }
 

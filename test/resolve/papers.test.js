@@ -1,0 +1,79 @@
+// Layers, editions, the mark of a store, and what is not ours.
+import assert from 'node:assert/strict'
+import { planPaper } from '../../loader/resolve/papers.js'
+import { json } from '../support/backends.js'
+import { Masters, S, T, onEachMixture } from './masters.js'
+
+onEachMixture('conflicts of other documents', mixture => {
+  /** @type {Masters} */
+  let masters
+  beforeEach(async function () {
+    this.timeout(60000)
+    masters = await Masters.open(mixture)
+  })
+  afterEach(() => masters.close())
+
+  it('a layer reaches as far as any of its makers said, and keeps what only one said', async () => {
+    await masters.stores[0].defineLayer('osm', { name: 'Here', minzoom: 3, maxzoom: 8, bounds: [0, 0, 10, 10] })
+    await masters.stores[0].defineLayer('osm', { name: 'Here and there' })
+    await masters.stores[1].defineLayer('osm', { name: 'There', minzoom: 1, maxzoom: 5, bounds: [5, -5, 20, 5], ttl: 60 })
+    await masters.meet()
+    assert.equal((await masters.settle()).merged, 2)
+    for (const store of masters.stores) {
+      assert.deepEqual(await store.layer('osm'), { layer: 'osm', name: 'Here and there', minzoom: 1, maxzoom: 8, bounds: [0, -5, 20, 10], ttl: 60 })
+    }
+  })
+
+  it('of an edition the load that got further stays, with the title somebody gave it', async () => {
+    await masters.stores[0].putEdition('osm', T(1), { source: 'a', started: S(1), title: 'January', tiles: 90 })
+    await masters.stores[1].putEdition('osm', T(1), { source: 'b', started: S(1), finished: S(2), tiles: 50 })
+    await masters.meet()
+    await masters.settle()
+    for (const store of masters.stores) assert.deepEqual(await store.edition('osm', T(1)), { layer: 'osm', time: T(1), source: 'b', started: S(1), finished: S(2), tiles: 50, title: 'January' })
+  })
+
+  it('the mark is that of the store which was there first, at all of them', async () => {
+    const marks = await Promise.all(masters.stores.map(({ couch }) => couch.get('tilecouch')))
+    const [first] = marks.sort((a, b) => a.created < b.created || (a.created === b.created && a.uuid < b.uuid) ? -1 : 1)
+    await masters.meet()
+    await masters.settle()
+    for (const store of masters.stores) assert.equal(await store.identity(), first.uuid)
+  })
+
+  it('design documents and those of others are left alone, and others are named', async () => {
+    const foreign = { _id: 'osm:3:1:2', type: 'tile', layer: 'osm', z: 3, x: 1, y: 2, current: true, time: T(1), gone: true }
+    const own = await Masters.open(mixture, 2, ['_design/lifecycle']) // nothing keeps others out
+    await own.load(0, T(2), 2)
+    await own.graft(1, [
+      { _id: 'notes', _rev: '1-a', text: 'one' }, { _id: 'notes', _rev: '1-b', text: 'two' },
+      { ...foreign, _rev: '1-c', x: 7 }, { ...foreign, _rev: '1-d' },
+      { _id: '_design/own', _rev: '1-a', views: {} }, { _id: '_design/own', _rev: '1-b', views: {}, a: 1 }
+    ])
+    const written = async () => (await json(`${own.urls[1]}/_changes?style=all_docs`)).results.map(({ id, changes }) => `${id} ${JSON.stringify(changes)}`).sort()
+    const before = await written()
+    const { left, named, ended, refused } = await own.resolve(1)
+    assert.deepEqual([left, ended, refused], [2, 0, 0])
+    assert.deepEqual(named.map(({ id, reason }) => `${id}: ${reason}`).sort(), ['notes: it is no document of a tile store', 'osm:3:1:2: it is no valid tile: fields-disagree, x 7'])
+    assert.deepEqual(await written(), before)
+    await own.close()
+  })
+})
+
+describe('what is made of several leaves of a document', () => {
+  const orders = list => list.length < 2 ? [list] : list.flatMap((item, at) => orders([...list.slice(0, at), ...list.slice(at + 1)]).map(rest => [item, ...rest]))
+
+  it('is the same in whatever order they are read', () => {
+    const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm' }
+    const edition = { _id: 'edition:osm@2024-01-01T00:00:00Z', type: 'edition', layer: 'osm' }
+    const mark = { _id: 'tilecouch', type: 'store', schema: 1 }
+    for (const leaves of [
+      [{ ...layer, _rev: '1-a', minzoom: 2, ttl: 5 }, { ...layer, _rev: '2-b', maxzoom: 7 }, { ...layer, _rev: '2-c', minzoom: 4, bounds: [0, 0, 1, 1] }],
+      [{ ...edition, _rev: '1-a', title: 'x' }, { ...edition, _rev: '1-b', finished: S(1) }, { ...edition, _rev: '1-c', finished: S(1), complete: true }],
+      [{ ...mark, _rev: '1-a', created: S(1), uuid: 'b' }, { ...mark, _rev: '1-b', created: S(1), uuid: 'a', published: S(5) }, { ...mark, _rev: '1-c', created: S(2), uuid: '0', published: S(4) }]
+    ]) {
+      const ends = plan => plan.ends.map(({ _rev }) => _rev).sort()
+      const plans = orders(leaves).map(order => planPaper(order))
+      for (const plan of plans) assert.deepEqual([plan?.write, ends(plan)], [plans[0]?.write, ends(plans[0])])
+    }
+  })
+})

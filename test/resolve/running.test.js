@@ -1,0 +1,111 @@
+// How it runs: page by page, twice at once, killed, for ever, and without the right to.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Store } from '../../loader/index.js'
+import { resolve } from '../../loader/resolve/index.js'
+import { as, backends, json } from '../support/backends.js'
+import { checkLoaded } from '../support/invariants.js'
+import { square } from '../support/tiles.js'
+import { skip } from '../support/tools.js'
+import { end, until } from '../../bench/wait.js'
+import { differences } from '../mirror/compare.js'
+import { Masters, S, T, onEachMixture } from './masters.js'
+
+const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+
+/** The same square loaded apart: other times, and for one time other images. */
+const loads = side => [0, 1].flatMap(at => [
+  { at, versions: square({ layer: 'osm', time: T(1 + at), side, seed: (x, y) => 100 * at + x + y }) },
+  { at, versions: square({ layer: 'osm', time: T(5), side, seed: (x, y) => x % 2 ? x + y : 500 + 100 * at + y }) }
+])
+
+async function fill (masters, side) {
+  for (const { at, versions } of loads(side)) await masters.stores[at].write(versions, { stored: S(at) })
+  await masters.meet()
+}
+
+onEachMixture('putting right', mixture => {
+  /** @type {Masters} */
+  let masters
+  beforeEach(async function () {
+    this.timeout(60000)
+    masters = await Masters.open(mixture)
+  })
+  afterEach(() => masters.close())
+
+  it('comes to the same in pages and batches of any size, and says beforehand what it will do', async () => {
+    await fill(masters, 4)
+    const { named, ...planned } = await masters.resolve(0, { dryRun: true })
+    const { named: none, ...done } = await masters.resolve(0, { limits: { page: 3, tiles: 2, batch: 1, bytes: 1 } })
+    assert.deepEqual(done, planned)
+    assert.deepEqual([done.contested, done.past], [8, 8])
+    await masters.settle()
+  }).timeout(60000)
+
+  it('may run twice at once', async () => {
+    await fill(masters, 4)
+    await Promise.all([masters.resolve(0, { limits: { tiles: 3 } }), masters.resolve(0), masters.resolve(1)])
+    await masters.settle()
+  }).timeout(60000)
+
+  it('of one layer leaves the others alone', async () => {
+    await fill(masters, 2)
+    assert.equal((await masters.resolve(0, { layers: ['other'] })).conflicts, 0)
+    assert.equal((await masters.resolve(0, { layers: ['other', 'osm'] })).contested, 2)
+  })
+
+  it('loses nothing when it is killed, and another run finishes', async () => {
+    await fill(masters, 10)
+    for (let round = 0; round < ROUNDS; round++) {
+      const child = spawn(process.execPath, [bin, 'resolve', '--db', masters.urls[0], '--json'], { stdio: 'ignore' })
+      const before = (await json(`${masters.urls[0]}`)).doc_count
+      // past copies have begun to come, or it was quicker
+      await until(async () => child.exitCode !== null || (await json(masters.urls[0])).doc_count > before, { timeout: 30000, every: 2, what: 'the first copies' })
+      await end(child, 'SIGKILL')
+    }
+    await masters.meet()
+    await masters.settle()
+    const contested = ({ x, time }) => time === T(5) && x % 2 === 0
+    for (const url of masters.urls) await checkLoaded(url, loads(10).filter(({ at }) => at === 1).flatMap(({ versions }) => versions).concat(loads(10)[0].versions).filter(version => !contested(version)))
+  }).timeout(120000)
+
+  it('goes on when asked to, and puts right what comes', async () => {
+    const stop = new AbortController()
+    const states = []
+    const running = masters.resolve(0, { live: true, signal: stop.signal, limits: { gather: 20 }, onState: ({ state }) => states.push(state) })
+    await until(() => states.length, { what: 'the first look' })
+    for (const day of [1, 2]) {
+      await masters.load(0, T(day * 2), day)
+      await masters.load(1, T(day * 2 + 1), day + 4)
+      await masters.meet()
+      await until(async () => !(await json(`${masters.urls[0]}/osm:3:1:2?conflicts=true`))._conflicts, { timeout: 30000, what: 'the conflict to go' })
+    }
+    stop.abort()
+    const { past } = await running
+    assert.ok(past >= 2)
+    await masters.meet()
+    await masters.settle()
+    assert.equal((await masters.history()).length, 4)
+    assert.deepEqual(states, ['following'])
+  }).timeout(60000)
+})
+
+describe('putting right without the right to write', () => {
+  const backend = backends.find(({ supports }) => supports.users)
+
+  it('says so for each document, and changes nothing', async function () {
+    if (!backend) return skip(this, 'no CouchDB: the embedded store knows no users')
+    const masters = await Masters.open([backend])
+    await masters.load(0, T(1), 1)
+    await masters.load(1, T(2), 2)
+    await masters.meet()
+    await masters.stores[0].secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: [] } })
+    const summary = await resolve(await Store.open(as(masters.urls[0]), { ambient: false }))
+    assert.deepEqual([summary.refused, summary.past, summary.ended, summary.merged], [2, 0, 0, 0])
+    assert.match(summary.named[0].reason, /writing needs an admin/)
+    assert.deepEqual(await differences(masters.urls[0], masters.urls[1]), [])
+    await masters.close()
+  })
+})
