@@ -79,14 +79,24 @@ export class Mirror {
    */
   async run () {
     const stop = () => this.#stop.abort()
+    let leave = stop
+    // what a PouchDB was asked that is closed in the meantime, it may never answer
+    const left = new Promise((resolve, reject) => {
+      leave = () => {
+        stop()
+        reject(new TilecouchError('ABORTED'))
+      }
+    })
     this.signal?.addEventListener('abort', stop)
     if (this.signal?.aborted) stop()
-    for (const db of this.databases) db.once('closed', stop).once('destroyed', stop)
+    for (const db of this.databases) db.once('closed', leave).once('destroyed', leave)
+    const running = this.#replication.run()
+    running.catch(() => {}) // heard below, unless that is over
     try {
-      return await this.#replication.run()
+      return await Promise.race([running, left])
     } finally {
       this.signal?.removeEventListener('abort', stop)
-      for (const db of this.databases) db.removeListener('closed', stop).removeListener('destroyed', stop)
+      for (const db of this.databases) db.removeListener('closed', leave).removeListener('destroyed', leave)
     }
   }
 }

@@ -1,0 +1,242 @@
+// What comes in between when a store is taken into a PouchDB: lines that break, databases that are full, closed or gone.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { until } from '../../bench/wait.js'
+import { HttpCouch } from '../../client/mirror/http.js'
+import { Mirror, mirror } from '../../client/mirror/index.js'
+import { PouchPeer } from '../../client/mirror/pouch-peer.js'
+import { Store } from '../../loader/index.js'
+import { startLink } from '../mirror/link.js'
+import { backends, json, request } from '../support/backends.js'
+import { png, square } from '../support/tiles.js'
+import { PouchDB, everything, usePouches } from './support/pouches.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const SIDE = 10
+const quick = { poll: 500, firstDelay: 50, longestDelay: 200 }
+
+describe('a store taken into a PouchDB', () => {
+  const backend = backends.at(-1)
+  const pouch = usePouches()
+  let url
+  let store
+  let link
+
+  before(async () => {
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', {})
+    await store.write(square({ layer: 'osm', time: T(2024), side: SIDE, seed: (x, y) => x * SIDE + y }))
+  })
+  beforeEach(async () => { link = await startLink(url) })
+  afterEach(() => link.close())
+
+  const isWhole = async db => {
+    const { rows } = await db.allDocs()
+    const { rows: wanted } = await json(`${url}/_all_docs`)
+    assert.deepEqual(rows.map(({ id }) => id), wanted.map(({ id }) => id).filter(id => !id.startsWith('_design/')))
+  }
+
+  it('gets there over a line that breaks again and again', async () => {
+    link.set({ loss: 15000 })
+    const db = pouch()
+    for (let rounds = 0; rounds < 50; rounds++) {
+      const done = await mirror(link.url, db, { limits: { batchBytes: 4000 } }).then(() => true, ({ code }) => {
+        assert.equal(code, 'UNREACHABLE')
+        return false
+      })
+      if (done) break
+    }
+    assert.ok(link.counts.resets > 3, `${link.counts.resets} resets`)
+    await isWhole(db)
+  }).timeout(60000)
+
+  it('follows the store, is away when it is, and comes back with it', async () => {
+    const db = pouch()
+    const stop = new AbortController()
+    const states = []
+    const live = new Mirror(link.url, db, { live: true, signal: stop.signal, limits: quick, onState: ({ state, error }) => states.push(error ?? state) })
+    const running = live.run()
+    await until(() => live.status().state === 'following')
+    await store.write([{ layer: 'osm', z: 6, x: 1, y: 1, time: T(2024), bytes: png(900) }])
+    await until(() => db.get('osm:6:1:1').catch(() => false))
+    await link.cut()
+    await until(() => live.status().state === 'away', { timeout: 20000 })
+    await store.write([{ layer: 'osm', z: 6, x: 1, y: 2, time: T(2024), bytes: png(901) }])
+    await link.restore()
+    await until(() => db.get('osm:6:1:2').catch(() => false), { timeout: 20000 })
+    await until(() => live.status().state === 'following')
+    stop.abort()
+    await assert.rejects(running, { code: 'ABORTED' })
+    assert.deepEqual([states[0], states.includes('UNREACHABLE')], ['following', true])
+    await isWhole(db)
+  }).timeout(60000)
+
+  it('goes the other way live as well: what a device writes comes to the store', async () => {
+    const db = pouch()
+    const target = await backend.database()
+    await request(target, { method: 'PUT' })
+    const stop = new AbortController()
+    const live = new Mirror(db, target, { live: true, signal: stop.signal, limits: { ...quick, poll: 60000 } })
+    const running = live.run()
+    await until(() => live.status().state === 'following')
+    await db.put({ _id: 'osm:1:0:0', type: 'tile', _attachments: { tile: { content_type: 'image/png', data: png(1) } } })
+    const there = await until(() => json(`${target}/osm:1:0:0`).then(doc => doc._rev && doc), { what: 'the tile' })
+    assert.equal(there._attachments.tile.length, png(1).length)
+    stop.abort()
+    await assert.rejects(running, { code: 'ABORTED' })
+  }).timeout(30000)
+
+  it('stops at once when the PouchDB is closed or destroyed', async () => {
+    for (const end of ['close', 'destroy']) {
+      const db = pouch()
+      const live = new Mirror(url, db, { live: true, limits: quick })
+      const running = live.run()
+      await until(() => live.status().state === 'following')
+      const rejected = assert.rejects(running, { code: 'ABORTED' }, end)
+      await db[end]()
+      await rejected
+    }
+  })
+
+  it('does not begin when it was stopped before', async () => {
+    const db = pouch()
+    await assert.rejects(mirror(url, db, { signal: AbortSignal.abort() }), { code: 'ABORTED' })
+    assert.deepEqual(await everything(db), {})
+  })
+
+  it('says that there is no room', async () => {
+    for (const trouble of [{ status: 500, name: 'indexed_db_went_bad', reason: 'QuotaExceededError' }, Object.assign(new Error('IO error: No space left on device'), { status: 500 })]) {
+      const db = pouch()
+      db.bulkDocs = () => Promise.reject(trouble)
+      await assert.rejects(mirror(url, db), ({ code, details }) => code === 'DISK_FULL' && details.where.startsWith('PouchDB '))
+    }
+  })
+
+  it('passes over a document that PouchDB does not take, and tells of it', async () => {
+    const own = await backend.database()
+    await request(own, { method: 'PUT' })
+    await request(`${own}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }] }) })
+    const db = pouch()
+    const { bulkDocs } = db
+    db.bulkDocs = (docs, options) => docs.some(({ _id: id }) => id === 'b')
+      ? Promise.reject(Object.assign(new Error('Bad special document member: _x'), { status: 500, name: 'doc_validation' }))
+      : bulkDocs.call(db, docs, options)
+    const refused = []
+    const status = await mirror(own, db, { onRefused: one => refused.push(one.id) })
+    assert.deepEqual([refused, status.refused, status.docs], [['b'], 1, 2])
+    assert.deepEqual(Object.keys(await everything(db)), ['a', 'c'])
+  })
+
+  it('takes no sides that are none', () => {
+    const db = pouch()
+    const wrong = ['', 'nowhere', 'http://127.0.0.1:5984', 'ftp://127.0.0.1/tiles', null, {}, 7, new PouchDB('http://127.0.0.1:5984/tiles', { skip_setup: true })]
+    for (const side of wrong) assert.throws(() => new Mirror(side, db), { code: 'BAD_DATABASE' }, String(side))
+    assert.throws(() => new Mirror('http://admin:secret@127.0.0.1', db), ({ message }) => !/secret|admin/.test(message))
+    assert.throws(() => new Mirror(url, db, { zooms: '9-3' }), { code: 'BAD_ZOOM' })
+    assert.throws(() => new Mirror(url, db, { bbox: '1,2,3' }), { code: 'BAD_BBOX' })
+    assert.throws(() => new Mirror(db, url, { since: '2024' }), { code: 'BAD_OPTION' })
+  })
+
+  it('hears of changes while it waits, and waits no longer than it is to', async () => {
+    const db = pouch()
+    const peer = new PouchPeer(db)
+    const waiting = peer.changes({ since: 0, limit: 10, wait: 20000 })
+    await db.put({ _id: 'x' })
+    const { rows } = await waiting
+    assert.deepEqual(rows.map(({ id }) => id), ['x'])
+    const stop = new AbortController()
+    const none = peer.changes({ since: rows[0].seq, limit: 10, wait: 20000, signal: stop.signal })
+    stop.abort()
+    await assert.rejects(none, { code: 'ABORTED' })
+  })
+
+  it('leaves no listeners behind', async () => {
+    const db = pouch()
+    await db.info()
+    const count = () => db.listenerCount('closed') + db.listenerCount('destroyed')
+    const before = count()
+    await mirror(url, db)
+    assert.equal(count(), before)
+  })
+})
+
+describe('a CouchDB over fetch', () => {
+  let answers
+  let asked
+  let server
+  let couch
+
+  before(async () => {
+    server = createServer((req, res) => {
+      asked.push(req)
+      const answer = answers.shift() ?? [200, '{"ok":true}']
+      if (answer === 'cut') return res.destroy()
+      if (answer === 'silent') return
+      res.writeHead(answer[0], { 'content-type': 'application/json' })
+      if (answer[2]) res.flushHeaders()
+      res.write(answer[1])
+      if (answer[2] === 'cut') setImmediate(() => res.destroy())
+      else res.end()
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+  })
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  beforeEach(() => {
+    answers = []
+    asked = []
+    couch = new HttpCouch(`http://me:%C3%A4%20pass@127.0.0.1:${server.address().port}/some/tiles/`, { firstDelay: 1, longestDelay: 2 })
+  })
+
+  it('asks again when that may help, and takes the answer', async () => {
+    answers = [[503, '{"reason":"busy"}'], 'cut', [429, ''], [200, '{"ok":'], [200, 'null'], [200, '{"half":', 'cut']]
+    assert.deepEqual(await couch.request({ path: 'x', qs: { a: 'b c' } }), { ok: true })
+    assert.equal(asked.length, 7)
+    assert.equal(asked[0].url, '/some/tiles/x?a=b+c')
+    assert.equal(asked[0].headers.authorization, `Basic ${Buffer.from('me:ä pass').toString('base64')}`)
+  })
+
+  it('asks no more than it is told to, nor where asking is in vain', async () => {
+    for (const [answer, code] of [[[401, '{}'], 'UNAUTHORIZED'], [[403, '{"reason":"no"}'], 'FORBIDDEN'], [[404, '{"reason":"missing"}'], 'COUCHDB_ERROR'], [[507, '{}'], 'DISK_FULL'],
+      [[404, '{"reason":"Database does not exist."}'], 'DATABASE_NOT_FOUND'], [[412, '{}'], 'COUCHDB_ERROR']]) {
+      asked = []
+      answers = [answer]
+      await assert.rejects(couch.request({}), error => error.code === code && !/me:|%C3|ä/.test(JSON.stringify([error.message, error.details])))
+      assert.equal(asked.length, 1, code)
+    }
+    answers = ['cut', 'cut', 'cut']
+    asked = []
+    await assert.rejects(couch.request({ retries: 2 }), { code: 'UNREACHABLE' })
+    assert.equal(asked.length, 3)
+  })
+
+  it('finds nothing where nothing is, unless the database is missing', async () => {
+    answers = [[404, '{"reason":"missing"}']]
+    assert.equal(await couch.find({ path: '_local/x' }), undefined)
+    answers = [[404, '{"reason":"no_db_file"}']]
+    await assert.rejects(couch.find({ path: '_local/x' }), { code: 'DATABASE_NOT_FOUND' })
+  })
+
+  it('gives up a line on which nothing is heard, and says so', async () => {
+    answers = ['silent']
+    await assert.rejects(couch.request({ patience: 50 }), ({ code, details }) => code === 'UNREACHABLE' && details.silent)
+    assert.equal(asked.length, 1)
+  })
+
+  it('stops in the middle of an answer when it is told to', async () => {
+    answers = ['silent']
+    const stop = new AbortController()
+    const under = couch.request({ signal: stop.signal })
+    await until(() => asked.length)
+    stop.abort()
+    await assert.rejects(under, { code: 'ABORTED' })
+  })
+
+  it('reads no more than is wanted', async () => {
+    answers = [[200, JSON.stringify({ long: 'x'.repeat(5000) })]]
+    await assert.rejects(couch.request({ raw: true, most: 1000 }), { code: 'ANSWER_TOO_LARGE' })
+  })
+})
