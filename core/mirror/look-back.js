@@ -21,8 +21,9 @@ export const lookBackDefaults = {
  * As Replication takes it: answers the versions from before `since` that belong to a mirror, of the tiles that the ids are of.
  *
  * The tiles of a change are looked at as they are when it is read, which is not before the change: the last change of a tile finds
- * it as it stays. A version that was in force at `since` until an older one of it was loaded, or until its head was, is not
- * taken away again: nothing that asks from `since` on sees it. What is deleted at the source is deleted at the mirror.
+ * it as it stays. A version that was in force until another of before `since` was loaded after it is not taken away again: nobody
+ * who asks from `since` on sees it. What is deleted at the source is deleted at the mirror. (In a cluster a copy that answers here may
+ * be behind the one that told of the change, as any of its reads may be.)
  * @param {Asking} couch the source
  * @param {string} since exact time
  * @returns {(ids: string[], signal?: AbortSignal) => Promise<{id: string, revs: string[]}[]>}
