@@ -94,13 +94,25 @@ onEachStore('a source that answers what nobody asked for', backend => {
     res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
   }
 
-  it('gets nothing in', async () => {
-    const { docs, ready } = await mirror(proxy, target)
-    assert.equal(docs, 4 + 1 + 1 + 2 + 1)
-    assert.equal(ready.made, true)
+  const evil = async () => {
     const { rows } = await json(`${target}/_all_docs`)
-    assert.deepEqual(rows.map(({ id }) => id).filter(id => /evil/.test(id)), [])
+    return rows.map(({ id }) => id).filter(id => /evil/.test(id))
+  }
+
+  it('gets nothing into a new mirror', async () => {
+    const { docs, refused, ready } = await mirror(proxy, target)
+    assert.deepEqual([docs, refused, ready.made], [4 + 1 + 1 + 2 + 1, 0, true])
+    assert.deepEqual(await evil(), [])
+    const { validate_doc_update: validation, _conflicts: conflicts } = await json(`${target}/_design/tiles?conflicts=true`)
+    assert.deepEqual([validation !== SPITE, conflicts], [true, undefined])
+  })
+
+  it('gets nothing into one that validates by itself, which design documents pass by', async () => {
+    await mirror(url, target)
+    await store.defineLayer('relief')
+    const { docs, refused } = await mirror(proxy, target, { layers: ['relief', 'osm'] })
+    assert.deepEqual([docs, refused], [1, 0])
+    assert.deepEqual(await evil(), [])
     assert.notEqual((await json(`${target}/_design/tiles`)).validate_doc_update, SPITE)
-    assert.equal((await json(`${target}/_design/tiles?conflicts=true`))._conflicts, undefined)
   })
 })
