@@ -19,6 +19,8 @@ export class MemoryCouch extends Couch {
   docs_ = new Map()
   /** Writes until it dies. */
   lives = Infinity
+  /** @type {(id: string) => boolean} */
+  refuses = () => false
   /** What somebody else does after so many requests to write. @type {{writes: number, run: () => Promise<void>} | undefined} */
   meanwhile
 
@@ -135,6 +137,7 @@ export class MemoryCouch extends Couch {
   #add (doc, rev, parent) {
     for (const attachment of Object.values(doc._attachments ?? {})) Object.assign(attachment, { digest: digestOf(Buffer.from(attachment.data, 'base64')), length: Buffer.from(attachment.data, 'base64').length })
     try {
+      if (this.refuses(doc._id)) throw { forbidden: 'not this one' }
       validate(doc, parent?.doc ?? null, { name: 'admin', roles: ['_admin'] }, {})
     } catch (error) {
       return { id: doc._id, error: 'forbidden', reason: error.forbidden }
