@@ -1,0 +1,158 @@
+// What `tilecouch mirrors` tells: of ours on every store, of CouchDB's own where there is a CouchDB.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { Mirror, mirror } from '../../loader/mirror/index.js'
+import { forgetMirror, listMirrors } from '../../loader/mirror/list.js'
+import { Couch } from '../../loader/store/couch.js'
+import { startGateway } from '../../server/gateway/index.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
+import { square } from '../support/tiles.js'
+import { memory } from '../loader/helpers.js'
+import { origin, put } from './pairs.js'
+
+const shown = url => new Couch(url).url
+
+/** Runs the command line with streams that remember. */
+async function run (...argv) {
+  const streams = { stdout: memory(), stderr: memory() }
+  const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
+  return { code: await start(argv), out: streams.stdout.text, err: streams.stderr.text }
+}
+
+onEachStore('the list of mirrors', backend => {
+  let from, to, store
+  beforeEach(async () => {
+    [from, to] = [await backend.database(), await backend.database()]
+    store = await origin(from)
+  })
+  afterEach(() => Promise.all([from, to].map(url => request(url, { method: 'DELETE' }))))
+
+  const listed = async (url, limits) => (await listMirrors(url, { limits })).mirrors
+  const write = year => store.write(square({ layer: 'osm', time: `${year}-01-01T00:00:00Z`, side: 2, seed: x => year + x }))
+
+  it('is empty where nothing is mirrored', async () => {
+    const { mirrors, unseen } = await listMirrors(from)
+    assert.deepEqual([mirrors, unseen], [[], []])
+    assert.match((await run('mirrors', '--db', from)).out, /: 0 mirrors\n$/)
+  })
+
+  it('has a mirror at both of its sides, with what there is to say of it', async () => {
+    await mirror(from, to, { layers: ['osm'], zooms: { min: 0, max: 9 } })
+    for (const [url, role] of [[to, 'target'], [from, 'source']]) {
+      const [one, ...others] = await listed(url)
+      assert.deepEqual(others, [])
+      assert.match(one.id, /^tilecouch-mirror-[0-9a-f]{16}$/)
+      assert.deepEqual([one.by, one.role, one.from, one.to, one.live, one.state, one.pending, one.docs], ['tilecouch', role, shown(from), shown(to), false, 'completed', 0, 49])
+      assert.deepEqual(one.selection.layers, ['osm'])
+      assert.ok(one.rate > 0 && Date.now() - Date.parse(one.success) < 60000 && one.error === undefined)
+    }
+    await write(2025)
+    assert.equal((await listed(to))[0].pending, 8, 'four heads, four that have gone to the past')
+    const { out } = await run('mirrors', '--db', to)
+    assert.match(out, /BY +FROM +TO +PART +STATE +LAG +PENDING +RATE +LAST SUCCESS +ID\ntilecouch +http\S+ +\(here\) +osm; z0-9 +completed +\S+ +8 +\d/)
+    assert.doesNotMatch(out, /admin|:test@/)
+    assert.equal(JSON.parse((await run('mirrors', '--db', to, '--json')).out).mirrors.length, 1)
+  })
+
+  it('tells a live one from one that died', async () => {
+    const stop = new AbortController()
+    const live = new Mirror(from, to, { live: true, signal: stop.signal })
+    const running = live.run()
+    running.catch(() => {})
+    await until(() => live.status().state === 'following', { timeout: 30000, what: 'the mirror to follow' })
+    await write(2025) // or there might be nothing to note for a minute
+    await until(async () => (await listed(to))[0]?.state === 'following', { timeout: 30000, what: 'it to be noted' })
+    await until(async () => (await listed(to))[0].pending === 0, { timeout: 30000, what: 'everything to be noted' })
+    const [one] = await listed(to)
+    assert.deepEqual([one.live, one.state, one.lag], [true, 'following', 0])
+    await assert.rejects(forgetMirror(to, one.id), /it is at work/)
+    stop.abort()
+    await assert.rejects(running, { code: 'ABORTED' })
+
+    // as one that was killed leaves it
+    const path = `${to}/_local/${one.id}`
+    const { state, error, reason, ...doc } = await json(path)
+    await put(path, { ...doc, state: 'following', noted: '2024-01-01T00:00:00Z', up_to_date: '2024-01-01T00:00:00Z', history: doc.history.map(entry => ({ ...entry, end_time: '2024-01-01T00:00:00Z' })) })
+    await write(2026)
+    const [dead] = await listed(to)
+    assert.deepEqual([dead.state, dead.pending, dead.seen], ['dead', 8, '2024-01-01T00:00:00Z'])
+    assert.ok(dead.lag > 86400)
+    const { out } = await run('mirrors', '--db', to)
+    assert.match(out, new RegExp(`${one.id}: no sign of it since 2024-01-01T00:00:00Z. Start it again, or: tilecouch mirrors --forget ${one.id}`))
+    const { code, out: forgotten } = await run('mirrors', '--db', to, '--forget', one.id)
+    assert.deepEqual([code, /^Forgotten: /.test(forgotten), /could not be asked/.test(forgotten)], [0, true, false])
+    assert.deepEqual([await listed(to), await listed(from)], [[], []])
+    const { missing } = await mirror(from, to)
+    assert.equal(missing, 8, 'it compares everything anew, and carries what is missing')
+  })
+
+  it('is not taken in by what anybody may have written there', async () => {
+    const trap = `http://127.0.0.1:9/${'x'.repeat(20)}`
+    const bad = [
+      { session_id: 'a', from: 1, to: {} }, { session_id: 'a', from: trap, to: shown(to), history: 'none' }, { session_id: 'a', from: trap, to: shown(to), history: [null] },
+      { from: trap, to: shown(to) }, { session_id: 'a', from: `${trap}\u001b[2J`, to: shown(to), state: '\u001b]0;gone\u0007', source_last_seq: {}, noted: 'never' }, { session_id: 'a', from: 'file:///etc/passwd', to: shown(to) }
+    ]
+    await request(to, { method: 'PUT' })
+    for (const [index, doc] of bad.entries()) await put(`${to}/_local/tilecouch-mirror-${index}`, doc)
+    const { code, out } = await run('mirrors', '--db', to)
+    assert.equal(code, 0)
+    assert.match(out, /: 2 mirrors\n/)
+    assert.doesNotMatch(out.replace(/\n/g, ''), /\p{Cc}/u)
+    await assert.rejects(forgetMirror(to, 'tilecouch'), { code: 'BAD_OPTION' })
+    await assert.rejects(forgetMirror(to, '../tilecouch'), { code: 'BAD_OPTION' })
+  })
+
+  it('says what a gateway does not show', async () => {
+    const gateway = await startGateway({ db: from, port: 0, logLevel: 'silent' })
+    try {
+      const { mirrors, unseen } = await listMirrors(`${gateway.url}/db`)
+      assert.deepEqual([mirrors, unseen.map(({ by }) => by)], [[], ['tilecouch']])
+    } finally {
+      await gateway.close()
+    }
+  })
+
+  if (!backend.supports.users) {
+    it('says that there is no replicator to ask', async () => {
+      for (const argv of [['mirror', from, to, '--replicator'], ['mirrors', '--db', from, '--stop', 'x']]) {
+        const { code, err } = await run(...argv)
+        assert.deepEqual([code, /\[NO_REPLICATOR\]\n {2}Leave out --replicator/.test(err)], [1, true], argv.join(' '))
+      }
+    })
+    return
+  }
+
+  it('has what CouchDB replicates by itself, and says who is shown it', async () => {
+    await put(`${await backend.url()}/_node/_local/_config/replicator/startup_jitter`, '1') // milliseconds, instead of seconds
+    const { code, out, err } = await run('mirror', from, to, '--replicator', '--zoom', '0-9')
+    assert.equal(code, 0, err)
+    assert.match(out, /everything is there after \d+:\d\d\n {2}49 revisions missing: 49 documents read, 49 written/)
+    const [id] = /** @type {string[]} */ (/tilecouch-[0-9a-f]{16}/.exec(out))
+    const server = await backend.url()
+    const foreign = `foreign-${id}`
+    await put(`${server}/_replicator/${foreign}`, { source: `${from}/`, target: { url: to }, continuous: true, doc_ids: ['layer:osm'] })
+    try {
+      await until(async () => (await listed(from)).some(one => one.id === foreign && one.pending === 0 && one.state === 'running'), { timeout: 40000, what: 'the other one to be up to date' })
+      for (const [url, role] of [[to, 'target'], [from, 'source']]) {
+        const [other, one] = (await listed(url)).sort((a, b) => a.id < b.id ? -1 : 1)
+        assert.deepEqual([one.by, one.id, one.role, one.from, one.to, one.live, one.state, one.lag, one.pending, one.docs], ['couchdb', id, role, shown(from), shown(to), false, 'completed', 0, 0, 49])
+        assert.deepEqual(one.selection, { zooms: { min: 0, max: 9 } })
+        assert.ok(one.rate > 0 && Date.parse(one.success))
+        assert.deepEqual([other.id, other.live, other.state, other.lag, other.selection], [foreign, true, 'running', 0, undefined])
+      }
+      const { out: table } = await run('mirrors', '--db', to)
+      assert.match(table, /couchdb +http\S+ +\(here\) +a part +running, live +0:00 +0 /)
+      assert.doesNotMatch(table, /admin|:test@/)
+      const { out: anonymous } = await run('mirrors', '--db', as(to))
+      assert.match(anonymous, /0 mirrors\nThose of CouchDB's replicator are not listed: the server shows its replications to its admins only\.\n/)
+    } finally {
+      await request(`${server}/_node/_local/_config/replicator/startup_jitter`, { method: 'DELETE' })
+      assert.match((await run('mirrors', '--db', to, '--stop', foreign)).out, /^Stopped: /)
+    }
+    assert.equal((await run('mirror', from, to, '--replicator', '--zoom', '0-9', '--stop')).code, 0)
+    await until(async () => !(await listed(to)).length, { what: 'the server to let go of them' })
+    const { code: none, err: why } = await run('mirrors', '--db', to, '--stop', foreign)
+    assert.deepEqual([none, /there is no such document/.test(why)], [1, true])
+  })
+})
