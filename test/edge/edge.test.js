@@ -102,8 +102,11 @@ onEachStore('tilecouch edge', backend => {
       assert.deepEqual([status, JSON.parse(body.toString()).error], [503, 'FILLING'], address)
       assert.deepEqual([headers.get('cache-control'), headers.get('retry-after')], ['no-store', '5'])
     }
+    const view = 'db/_design/versions/_view/by_tile?limit=1'
+    assert.equal((await edge.get(view)).status, 503)
     await link.restore()
     await edge.until()
+    assert.equal((await edge.get(view)).status, 200)
     await until(async () => (await Promise.all(asked.map(address => edge.get(address)))).every(({ status }) => status === 200), { what: 'everything that was asked for' })
     assert.equal((await edge.get('osm/5/9/9.png')).status, 404, 'now it knows')
   }).timeout(60000)

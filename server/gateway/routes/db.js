@@ -6,6 +6,8 @@ import { readQuestion } from '../db/question.js'
 import { DatabaseProxy, IMMUTABLE, SAFE } from '../db/proxy.js'
 import { isKnown } from '../etags.js'
 
+const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
+
 /** One for each gateway's store. @type {WeakMap<object, DatabaseProxy>} */
 const proxies = new WeakMap()
 
@@ -29,6 +31,7 @@ export async function db (ctx, asked, req, res) {
   try {
     if (!ctx.options.dbAccess) throw notFound('this gateway shows no database')
     const reading = parseReading(req.method ?? '', asked.path, asked.query)
+    if (ctx.isFilling?.() && VIEW.test(asked.path)) throw away(503, 'this edge is being filled, and its indexes come when all of it is there')
     if (await answerImage(ctx, reading, req, res)) return
     const body = req.method === 'POST' ? await readQuestion(req, reading.question) : undefined
     await proxyOf(ctx).forward(reading, body, req, res)
