@@ -45,8 +45,12 @@ async function resolveCommand (context, options) {
 /** What is said while following: a line when something was put right, and when the store goes and comes. */
 function following (output) {
   let ended = 0
+  let wasAway = false
   return {
-    onState: ({ state, error }) => output.note(state === 'away' ? `The store is away: ${error.message}. Trying again.` : 'Looking for conflicts as they come. Ctrl-C ends it.'),
+    onState: ({ state, error }) => {
+      output.note(state === 'away' ? `The store is away: ${error.message}. Trying again.` : wasAway ? 'The store is back.' : 'Looking for conflicts as they come. Ctrl-C ends it.')
+      wasAway = state === 'away'
+    },
     onProgress: tally => {
       if (tally.ended === ended) return
       output.line(`${new Date().toISOString().slice(0, 19)}Z  ${plural(tally.ended - ended, 'losing revision')} ended, ${count(tally.ended)} in all`)

@@ -10,7 +10,7 @@ import { resolve } from '../../loader/resolve/index.js'
 import { png } from '../support/tiles.js'
 import { MemoryCouch } from './memory-couch.js'
 
-const RUNS = +(process.env.TILECOUCH_HISTORIES ?? 300)
+const RUNS = +(process.env.TILECOUCH_HISTORIES ?? 200)
 const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
 const FIRST = toSeconds('2024-01-01T00:00:00Z')
 const MASTERS = 3
