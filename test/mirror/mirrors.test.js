@@ -8,7 +8,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
-import { memory } from '../loader/helpers.js'
+import { memory, useServer } from '../loader/helpers.js'
 import { origin, put } from './pairs.js'
 
 const shown = url => new Couch(url).url
@@ -21,6 +21,7 @@ async function run (...argv) {
 }
 
 onEachStore('the list of mirrors', backend => {
+  const stranger = useServer()
   let from, to, store
   beforeEach(async () => {
     [from, to] = [await backend.database(), await backend.database()]
@@ -101,6 +102,24 @@ onEachStore('the list of mirrors', backend => {
     assert.doesNotMatch(out.replace(/\n/g, ''), /\p{Cc}/u)
     await assert.rejects(forgetMirror(to, 'tilecouch'), { code: 'BAD_OPTION' })
     await assert.rejects(forgetMirror(to, '../tilecouch'), { code: 'BAD_OPTION' })
+  })
+
+  it('takes no name or password to an address that somebody has written there', async () => {
+    await request(to, { method: 'PUT' })
+    stranger.answers = [[200, { results: [], last_seq: 9, pending: 0 }]]
+    const names = { TILECOUCH_FROM_USER: 'me', TILECOUCH_FROM_PASSWORD: 'secret', COUCHDB_USER: 'me', COUCHDB_PASSWORD: 'secret' }
+    const before = Object.fromEntries(Object.keys(names).map(name => [name, process.env[name]]))
+    await put(`${to}/_local/tilecouch-mirror-0`, { session_id: 'a', from: shown(stranger.url), to: shown(to), source_last_seq: 3, live: true, state: 'following', noted: new Date().toISOString() })
+    // the embedded store takes nobody for anybody else
+    const own = backend.supports.users ? names : { TILECOUCH_FROM_USER: 'me', TILECOUCH_FROM_PASSWORD: 'secret' }
+    Object.assign(process.env, own)
+    try {
+      assert.deepEqual((await listed(to)).map(({ pending }) => pending), [0])
+    } finally {
+      for (const [name, value] of Object.entries(before)) value === undefined ? delete process.env[name] : process.env[name] = value
+    }
+    assert.ok(stranger.requests.length > 0)
+    assert.ok(stranger.requests.every(({ authorization }) => authorization === undefined))
   })
 
   it('says what a gateway does not show', async () => {
