@@ -31,9 +31,10 @@ export async function everything (db) {
   const all = {}
   for (const { id, changes } of results) {
     if (id.startsWith('_design/')) continue
-    const leaves = await db.get(id, { open_revs: changes.map(({ rev }) => rev).sort(), revs: true, attachments: true })
+    const leaves = await db.get(id, { open_revs: changes.map(({ rev }) => rev), revs: true, attachments: true })
     const winner = await db.get(id).then(({ _rev: rev }) => rev, ({ reason }) => reason)
-    all[id] = { winner, leaves: leaves.map(({ ok, missing }) => ok ?? missing) }
+    // PouchDB answers in the order in which it finds them
+    all[id] = { winner, leaves: leaves.map(({ ok, missing }) => ok ?? { _rev: missing }).sort((a, b) => a._rev < b._rev ? -1 : 1) }
   }
   return all
 }
