@@ -55,7 +55,16 @@ describe('core/mirror: checkpoints', () => {
     for (const id of source.docs.keys()) assert.ok(target.docs.has(id), id)
   })
 
-  it('the same, when the source cannot remember: it has not got as far as the target was told', async () => {
+  it('of two places of one session the smaller counts, whichever side it is on', async () => {
+    for (const side of ['source', 'target']) {
+      const sides = { source: filled(20), target: new FakePeer() }
+      await copy(sides.source, sides.target)
+      sides[side].checkpoint.history[0].recorded_seq = 12
+      assert.equal((await copy(sides.source, sides.target)).changes, 8, side)
+    }
+  })
+
+  it('of a source that is put back and cannot remember nothing is missed either: it has not got as far as the target was told', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     const old = source.copy()
     readOnly(source)

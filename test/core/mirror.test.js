@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { TilecouchError } from '../../core/index.js'
 import { Replication } from '../../core/mirror/index.js'
 import { Slots } from '../../core/mirror/slots.js'
+import { Standing } from '../../core/mirror/standing.js'
 import { Window } from '../../core/mirror/window.js'
 import { until } from '../../bench/wait.js'
 import { FakePeer, filled } from './fake-peer.js'
@@ -237,6 +238,16 @@ describe('core/mirror: live', () => {
     assert.deepEqual(states, ['following', 'UNREACHABLE', 'following'])
     stop.abort()
     await assert.rejects(running, { code: 'ABORTED' })
+  })
+
+  it('a source that says nothing for longer than a poll is not taken for one without changes', async () => {
+    const standing = new Standing(10, () => {})
+    standing.hear(false)
+    standing.reach(true)
+    assert.equal(standing.status().lag, 0)
+    await until(() => (standing.status().lag ?? 0) > 0.015)
+    standing.hear(false)
+    assert.equal(standing.status().lag, 0)
   })
 
   it('while changes are on their way the lag grows, although it follows', async () => {
