@@ -9,7 +9,7 @@ import { Namespace, whyNot } from './namespaces.js'
 import { T2, edition, fill, follow, hasty, replication, write } from './stage.js'
 
 const COUNT = 600
-const HASTE = 20 // the 30 s that are waited for an answer are 1.5 s
+const HASTE = 40 // the 30 s that are waited for an answer are 0.75 s
 const year = number => T2.replace('2022', `${number}`)
 
 describe('mirrors between network namespaces', () => {
