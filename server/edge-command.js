@@ -93,7 +93,7 @@ class Said {
   #text ({ state, before, error, reason = '', seconds = 0, isFirst, report: { from, counts, upToDate } }, { store }) {
     const name = isAbout(reason, store) ? 'The store' : 'The origin'
     if (state === 'away') {
-      return `${error === 'UNREACHABLE' ? `${name} is away` : 'The mirror waits'}: ${reason} [${error}]. ${upToDate ? 'What is here is served on.' : 'Nothing is here yet that could be served.'}`
+      return `${error === 'UNREACHABLE' ? `${name} is away` : 'The mirror waits'}: ${reason} [${error}]. ${upToDate || counts.documents ? 'What is here is served on.' : 'Nothing is here yet that could be served.'}`
     }
     const got = counts.documents ? `: ${plural(counts.documents, 'document')} (${bytes(counts.bytes)})` : ''
     if (isFirst) return `Up to date after ${duration(seconds)}${got}. Following the changes of ${from}.`

@@ -43,7 +43,8 @@ export class Keeper {
   /** @type {{resolve: () => void, reject: (error: Error) => void}} */
   #begun = { resolve () {}, reject () {} }
   #state = /** @type {MirrorReport['state']} */ ('starting')
-  #since = Date.now() // when the state began
+  #started = Date.now()
+  #since = this.#started // when the state began
 
   /**
    * @param {string} from URL of the origin @param {string} to URL of the store
@@ -170,7 +171,7 @@ export class Keeper {
     this.#error = error
     if (error) this.#errors[error] = (this.#errors[error] ?? 0) + 1
     const isFirst = state === 'following' && !this.#wasThere
-    const seconds = (Date.now() - this.#since) / 1000
+    const seconds = (Date.now() - (isFirst ? this.#started : this.#since)) / 1000
     if (state !== before && !(before === 'starting' && state === 'reading')) this.#since = Date.now()
     this.#state = state
     if (state === 'following') this.#wasThere = true
