@@ -66,7 +66,7 @@ onEachStore('a store in a PouchDB', backend => {
     await mirror(between, copy)
     const different = await differences(url, copy)
     // PouchDB counts the revision in which an attachment came anew
-    assert.deepEqual(different.filter(line => !/revpos|_attachments/.test(line)), [])
+    assert.deepEqual(different.filter(line => !/revpos is/.test(line)), [])
     const back = await mirror(copy, between)
     assert.deepEqual([back.missing, back.docs], [0, 0])
   })
