@@ -71,7 +71,7 @@ export const attachmentBytes = (database, id, name, stub) => new Promise((resolv
  * @returns {Promise<any[]>}
  */
 export async function openRevisions (database, id, asked, { latest, attsSince, ...options }) {
-  let revs = asked
+  let revs = /** @type {string[]} */ (asked)
   if (asked === 'all' || latest) {
     const leaves = await leavesOf(database, id)
     if (asked === 'all') revs = leaves.map(({ rev }) => rev)
