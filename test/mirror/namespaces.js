@@ -5,6 +5,7 @@ const sh = (...command) => execFileSync(command[0], command.slice(1), { encoding
 
 const made = /** @type {Set<Namespace>} */ (new Set())
 process.once('exit', () => { for (const namespace of made) namespace.close() }) // a test that was ended leaves none behind either
+process.once('SIGTERM', () => process.exit(143))
 
 /** Why there can be none here; nothing when there can. */
 export function whyNot () {
@@ -84,7 +85,11 @@ export class Namespace {
 
   close () {
     if (!made.delete(this)) return
-    // the cards go with it, but not before the last process in it does
+    try {
+      for (const pid of sh('ip', 'netns', 'pids', this.name).split('\n').filter(Boolean)) process.kill(+pid, 'SIGKILL')
+    } catch {
+      // none, or just gone
+    }
     for (const command of [['ip', 'link', 'del', this.card], ['ip', 'netns', 'del', this.name]]) {
       try {
         sh(...command)
