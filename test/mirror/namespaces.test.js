@@ -9,7 +9,7 @@ import { Namespace, whyNot } from './namespaces.js'
 import { T2, edition, fill, follow, hasty, replication, write } from './stage.js'
 
 const COUNT = 600
-const HASTE = 40 // the 30 s that are waited for an answer are 0.75 s
+const HASTE = 20 // the 30 s that are waited for an answer are 1.5 s
 const year = number => T2.replace('2022', `${number}`)
 
 describe('mirrors between network namespaces', () => {
@@ -46,7 +46,7 @@ describe('mirrors between network namespaces', () => {
     try {
       for (const side of ['source', 'target']) {
         const { docs } = mirror.status()
-        await until(() => mirror.status().docs > docs, { every: 1, what: 'documents' })
+        await until(() => mirror.status().docs > docs, { timeout: 40000, every: 1, what: 'documents' })
         sides[side].namespace.cut()
         await until(() => mirror.is('away'), { timeout: 40000, what: 'it to be away' })
         assert.equal(mirror.status().error, 'UNREACHABLE')
