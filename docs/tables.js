@@ -13,6 +13,7 @@ import { clientTables } from './client-tables.js'
 import { exportTables } from './export-tables.js'
 import { gatewayTables } from './gateway-tables.js'
 import { historyTables } from './history-tables.js'
+import { mirrorTables } from './mirror-tables.js'
 import { serveMemoryTables, serveTables } from './serve-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
@@ -71,6 +72,7 @@ export async function withTables (text) {
     ...historyTables(await result('history'), table),
     ...serveTables(await result('serve'), table),
     ...exportTables(await result('export'), table),
+    ...mirrorTables(await result('mirror'), table),
     ...serveMemoryTables(await result('serve-memory'), table),
     ...clientTables(table),
     ...gatewayTables(table),
