@@ -64,7 +64,8 @@ for (const { name, start } of kinds) {
       await edge.until('away')
       const { mirror, status } = await edge.json('health')
       // how far behind it is counts from when the origin was last heard of
-      assert.deepEqual([mirror.state, mirror.error, status], ['away', 'UNREACHABLE', mirror.lag > 2 ? 'behind' : 'ok'])
+      assert.deepEqual([mirror.state, status], ['away', mirror.lag > 2 ? 'behind' : 'ok'])
+      assert.ok(['UNREACHABLE', 'BAD_ANSWER'].includes(mirror.error), mirror.error) // an answer that was under way is cut off first
       const behind = await until(async () => {
         const answer = await edge.get('health')
         return answer.status === 503 && JSON.parse(answer.body.toString())
