@@ -2,6 +2,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, compareIds } from '../../core/index.js'
+import { GONE_LIST } from '../sources/gone.js'
 import { isUrl, kindOf } from '../sources/index.js'
 
 const ZOOM = /^([12]?\d|30)$/
@@ -65,9 +66,10 @@ async function among (folder, matches, name) {
 
 const isSource = async name => (await statOf(name))?.isDirectory() ? isTileFolder(name) : Boolean(await kindOf(name))
 
-/** Whether there are zooms in a folder. */
+/** Whether there are zooms in a folder, or it is a diff, which may do nothing but take tiles away. */
 async function isTileFolder (name) {
   for (const child of await list(name)) {
+    if (child === GONE_LIST) return true
     if (ZOOM.test(child) && (await statOf(path.join(name, child)))?.isDirectory()) return true
   }
   return false
