@@ -13,11 +13,12 @@ const SHOTS = process.env.TILECOUCH_SHOTS // a folder for pictures, for people
 onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
   const note = page => page.locator('.facts .conflicts')
 
-  /** Another master's leaf of some heads. */
+  let leaf = 0
+  /** Another master's leaf of some heads: a new one each time, since what was put right stays so. */
   async function disagree (count) {
     const { rows } = await stage.store.couch.request({ path: '_all_docs', qs: { startkey: 'steps:', endkey: 'steps;', include_docs: true } })
     const heads = rows.map(({ doc }) => doc).filter(({ current }) => current).slice(0, count)
-    const leaves = heads.map(({ _attachments, ...doc }, at) => ({ ...doc, gone: true, time: '2024-01-01T00:00:01Z', stored: '2024-01-01T00:00:01Z', _rev: `1-${at}` }))
+    const leaves = heads.map(({ _attachments, ...doc }) => ({ ...doc, gone: true, time: '2024-01-01T00:00:01Z', stored: '2024-01-01T00:00:01Z', _rev: `1-${leaf++}` }))
     assert.deepEqual(await peerOf(stage.store.couch).write(leaves), [])
   }
 
