@@ -1,5 +1,7 @@
 // A PouchDB as a side of a replication, whatever it keeps its data in: IndexedDB in a browser, LevelDB in Node.
 import { TilecouchError } from '../../core/index.js'
+import { generation } from '../../core/mirror/index.js'
+import { rewrite } from '../../core/rewrite.js'
 import { unpack } from './codec.js'
 
 /** What PouchDB says of documents that it will never take. */
@@ -134,19 +136,16 @@ export class PouchPeer {
   }
 
   /** @type {Peer['updateLocal']} */
-  async updateLocal (id, change, signal) {
-    for (let attempt = 1; ; attempt++) {
-      const stored = await this.getLocal(id, signal)
-      const doc = change(stored)
-      if (!doc) return stored
-      try {
-        await this.#ask(() => this.db.put({ ...doc, _id: `_local/${id}`, _rev: stored?._rev }), signal)
+  updateLocal (id, change, signal) {
+    const _id = `_local/${id}`
+    return rewrite(_id, {
+      read: () => this.getLocal(id, signal),
+      change,
+      write: async (doc, stored) => {
+        await this.#ask(() => this.db.put({ ...doc, _id, _rev: stored?._rev }), signal)
         return doc
-      } catch (error) {
-        if (error.details?.status !== 409) throw error
-        if (attempt >= 10) throw new TilecouchError('CONTENDED', { id: `_local/${id}`, attempts: attempt })
       }
-    }
+    })
   }
 
   /** @param {() => Promise<any>} question @param {AbortSignal} [signal] */
@@ -166,8 +165,6 @@ export class PouchPeer {
     return new TilecouchError('COUCHDB_ERROR', { url: this.name, status, reason }, { cause: error })
   }
 }
-
-const generation = rev => Number.parseInt(rev, 10)
 
 /** @param {any} data of PouchDB: a Blob or a Buffer */
 async function toBytes (data) {

@@ -216,7 +216,8 @@ export class Carrier {
   }
 }
 
-const generation = rev => parseInt(rev)
+/** @param {string} rev */
+export const generation = rev => Number.parseInt(rev, 10)
 
 const isParentOf = rev => ancestor => generation(ancestor) === generation(rev) - 1
 

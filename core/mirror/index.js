@@ -1,4 +1,5 @@
 // Replication of tile stores, for Node and browsers.
+export { generation } from './carrier.js'
 export { CouchPeer } from './peer.js'
 export { Checkpoint, IDENTITY, PREFIX, identityOf, randomId } from './checkpoint.js'
 export { leavesOf, lookBackDefaults, lookBackOf } from './look-back.js'

@@ -3,6 +3,7 @@
 import { TilecouchError } from '../errors.js'
 import { parseBulkGet } from '../multipart.js'
 import { patience } from '../patience.js'
+import { rewrite } from '../rewrite.js'
 
 /**
  * @typedef {{id: string, seq: string | number, revs: string[], deleted: boolean}} Row
@@ -134,19 +135,16 @@ export class CouchPeer {
   }
 
   /** @type {Peer['updateLocal']} */
-  async updateLocal (id, change, signal) {
-    for (let attempt = 1; ; attempt++) {
-      const stored = await this.getLocal(id, signal)
-      const doc = change(stored)
-      if (!doc) return stored
-      try {
-        await this.#ask({ method: 'PUT', path: `_local/${id}`, body: { ...doc, _id: `_local/${id}`, _rev: stored?._rev }, signal })
+  updateLocal (id, change, signal) {
+    const path = `_local/${id}`
+    return rewrite(path, {
+      read: () => this.getLocal(id, signal),
+      change,
+      write: async (doc, stored) => {
+        await this.#ask({ method: 'PUT', path, body: { ...doc, _id: path, _rev: stored?._rev }, signal })
         return doc
-      } catch (error) {
-        if (error.details?.status !== 409) throw error
-        if (attempt >= 10) throw new TilecouchError('CONTENDED', { id: `_local/${id}`, attempts: attempt })
       }
-    }
+    })
   }
 
   #bad (why) {

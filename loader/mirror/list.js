@@ -5,7 +5,7 @@ import { PREFIX } from '../../core/mirror/index.js'
 import { patience } from '../../core/patience.js'
 import { encodeId } from '../store/address.js'
 import { Couch } from '../store/couch.js'
-import { DATABASE, changesAfter, credentialsOf, statusOf, withCredentials } from './scheduler.js'
+import { DATABASE, LOOPBACK, changesAfter, credentialsOf, statusOf, withCredentials } from './scheduler.js'
 
 export const listDefaults = {
   patience: 2000, // milliseconds another store may take to answer
@@ -13,7 +13,6 @@ export const listDefaults = {
   most: 1000 // replications of CouchDB that are looked at
 }
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 
 /**

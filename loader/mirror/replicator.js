@@ -10,7 +10,7 @@ import { bringDesigns } from './designs.js'
 import { examine, openSource } from './open.js'
 import { adoptEmpty, makeDatabase, makeReady } from './ready.js'
 import { mangoOf } from './selector.js'
-import { DATABASE, changesAfter, readStatus, replicatorVersion, sideOf, stopReplication, updateDoc } from './scheduler.js'
+import { DATABASE, LOOPBACK, changesAfter, readStatus, replicatorVersion, sideOf, stopReplication, updateDoc } from './scheduler.js'
 
 export const replicatorDefaults = {
   poll: 1000, // milliseconds between two looks at how it goes
@@ -21,7 +21,6 @@ export const replicatorDefaults = {
 export const PREFIX = 'tilecouch-'
 const LIVE = '-live'
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 const ENDED = new Set(['completed', 'failed', 'stopped'])
 const FIELDS = ['source', 'target', 'continuous', 'selector', 'winning_revs_only', 'use_checkpoints', 'tilecouch'] // ours of the document
 

@@ -1,8 +1,12 @@
 // What a CouchDB says of the replications that it does itself.
 import { TilecouchError } from '../../core/index.js'
+import { rewrite } from '../../core/rewrite.js'
 import { encodeId } from '../store/address.js'
 
 export const DATABASE = '_replicator'
+
+/** Names of hosts by which every machine means itself. */
+export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 const OBJECTS = [3, 2] // the first version that takes names and passwords beside the address
 
@@ -102,20 +106,14 @@ export const readDoc = (couch, id) => couch.find({ path: `${DATABASE}/${encodeId
  * @param {string} id
  * @param {(stored: any) => any} change nothing: leave it alone
  */
-export async function updateDoc (couch, id, change) {
-  for (let attempt = 1; ; attempt++) {
-    const stored = await readDoc(couch, id)
-    const doc = change(stored)
-    if (!doc) return stored
-    try {
-      await couch.request({ method: 'PUT', path: `${DATABASE}/${encodeId(id)}`, server: true, body: { ...doc, ...(stored && { _rev: stored._rev }) } })
-      return doc
-    } catch (error) {
-      if (error.details?.status !== 409) throw error
-      if (attempt >= 10) throw new TilecouchError('CONTENDED', { id, attempts: attempt })
-    }
+export const updateDoc = (couch, id, change) => rewrite(id, {
+  read: () => readDoc(couch, id),
+  change,
+  write: async (doc, stored) => {
+    await couch.request({ method: 'PUT', path: `${DATABASE}/${encodeId(id)}`, server: true, body: { ...doc, ...(stored && { _rev: stored._rev }) } })
+    return doc
   }
-}
+})
 
 /**
  * Ends a replication of CouchDB for good. What it has copied stays.

@@ -3,6 +3,7 @@
 // do so here, or what is put right on both sides of a replication would be two documents.
 import { hash } from 'node:crypto'
 import { TILE_ATTACHMENT, compareIds } from '../../core/index.js'
+import { generation } from '../../core/mirror/index.js'
 
 /**
  * @typedef {object} Leaf a living leaf of a tile's head or of one of its past versions
@@ -37,8 +38,6 @@ export function leafOf (doc) {
   const digest = imageOf(doc)?.digest ?? ''
   return { doc, id: doc._id, rev: doc._rev, time, own, key: `${own} ${digest}`, content: md5(canonical([own, digest, fields])) }
 }
-
-const generation = rev => Number.parseInt(rev, 10)
 
 /** The order of revisions by which CouchDB chooses among living leaves. */
 export const compareRevs = (a, b) => generation(a) - generation(b) || compareIds(a, b)

@@ -4,6 +4,7 @@ import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, scrub } from '../../core/index.js'
 import { patience } from '../../core/patience.js'
+import { rewrite } from '../../core/rewrite.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
 import { askBytes, toBody } from './bytes.js'
 import { leavesOf, parseLeaves, winnerOf } from './leaves.js'
@@ -160,19 +161,15 @@ export class Couch {
    * @param {string} id
    * @param {(stored: any) => any} change answers the new document, or nothing to leave it alone
    */
-  async update (id, change) {
-    for (let attempt = 1; ; attempt++) {
-      const stored = await this.get(id)
-      const doc = change(stored)
-      if (!doc) return stored
-      try {
+  update (id, change) {
+    return rewrite(id, {
+      read: () => this.get(id),
+      change,
+      write: async (doc, stored) => {
         const { rev } = await this.put({ ...doc, _id: id, _rev: stored?._rev })
         return { ...doc, _id: id, _rev: rev }
-      } catch (error) {
-        if (error.details?.status !== 409) throw error
-        if (attempt >= 10) throw new TilecouchError('CONTENDED', { id, attempts: attempt })
       }
-    }
+    })
   }
 
   /**

@@ -6,7 +6,7 @@ import { fingerprint } from '../../core/fingerprint.js'
 import { patience } from '../../core/patience.js'
 import { Selection } from '../../core/mirror/index.js'
 import { isPublic } from '../../loader/mirror/door.js'
-import { Mirror } from '../../loader/mirror/index.js'
+import { Mirror, isPassing } from '../../loader/mirror/index.js'
 import { openSource } from '../../loader/mirror/open.js'
 import { peerOf } from '../../loader/mirror/peer.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -233,6 +233,3 @@ export class Keeper {
     await this.#notes
   }
 }
-
-/** What a server says that is not up, or has trouble. */
-const isPassing = ({ code, details }) => code === 'UNREACHABLE' || (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))

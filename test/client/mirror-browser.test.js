@@ -1,17 +1,13 @@
 /* global Mirror, PouchDB -- of the page, in functions that run there */
 // Stores taken into the PouchDB of a page: a browser, IndexedDB, another origin.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { until } from '../../bench/wait.js'
 import { publish } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
-import { startEmbedded } from '../../server/embedded/index.js'
 import { openGateway } from '../gateway/support/stand.js'
 import { startLink } from '../mirror/link.js'
-import { as, json } from '../support/backends.js'
+import { as, json, startThrowAwayEmbedded } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { openBrowser } from '../viewer/browser.js'
@@ -25,22 +21,10 @@ const WHOLE = 2 * SIDE * SIDE + 2 // with the past of each, the layer and the ma
 /** What is said on the console when nobody answers, which no page can prevent. */
 const UNANSWERED = /net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|SOCKET_NOT_CONNECTED)/
 
-async function embedded () {
-  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-embedded-'))
-  const server = await startEmbedded({ dir })
-  return {
-    url: server.url,
-    async close () {
-      await server.close()
-      await rm(dir, { recursive: true, force: true, maxRetries: 5 })
-    }
-  }
-}
-
 /** What a page reads from: the address of the database, and who may write there. */
 const sources = {
   async 'the embedded store' () {
-    const server = await embedded()
+    const server = await startThrowAwayEmbedded()
     return { writer: `${server.url}/tiles`, url: `${server.url}/tiles`, close: server.close }
   },
   async CouchDB (context) {
@@ -49,7 +33,7 @@ const sources = {
     return { writer: `${server.url}/tiles`, url: as(`${server.url}/tiles`), close: server.close }
   },
   async 'a gateway' () {
-    const server = await embedded()
+    const server = await startThrowAwayEmbedded()
     const writer = `${server.url}/tiles`
     await fill(writer)
     const gateway = await openGateway(writer)

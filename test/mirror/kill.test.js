@@ -1,12 +1,11 @@
 // Whatever is killed when: either server, or the mirror. In the end nothing is lost, nothing is there twice, and little came
 // more than once: the line to the source counts. TILECOUCH_KILL_ROUNDS (kills) and TILECOUCH_KILL_TILES make it a long run.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { random } from '../../bench/tiles.js'
 import { end, until } from '../../bench/wait.js'
 import { json } from '../support/backends.js'
+import { startCommand } from '../support/command.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
@@ -20,7 +19,6 @@ const PATIENCE = 60000 + TILES * 50 // milliseconds
 const MOST = 0.1 // of what a clean run reads may be read again by 20 kills in 200 MB
 const IN_FLIGHT = 4 * 0.7e6 // bytes that are on their way when something is killed, at most
 const VICTIMS = ['source', 'target', 'mirror']
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
 
@@ -79,18 +77,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       if (needed >= KILLS * 10e6) assert.ok(more < MOST, `${(100 * more).toFixed(1)} % more`)
     })
 
-    function mirror (to) {
-      const child = spawn(process.execPath, [bin, 'mirror', link.url, to, '--json'], { stdio: ['ignore', 'ignore', 'pipe'] })
-      let errors = ''
-      child.stderr.on('data', text => { errors += text })
-      const ended = new Promise(resolve => {
-        child.once('close', code => {
-          if (code) console.error(errors)
-          resolve(code)
-        })
-      })
-      return { child, ended }
-    }
+    const mirror = to => startCommand(['mirror', link.url, to, '--json'])
   })
 }
 

@@ -1,14 +1,13 @@
 // Whatever is killed when: the loader or the database, at a random moment of a first or a second edition. After the load
 // is run again every invariant holds and every version has its bytes. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { random } from '../../bench/tiles.js'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { json } from '../support/backends.js'
+import { startCommand } from '../support/command.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
@@ -17,7 +16,6 @@ import { until } from '../../bench/wait.js'
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
 const SIDE = 24
-const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 const editions = [
@@ -81,20 +79,9 @@ for (const [kind, start] of Object.entries(kinds)) {
       }
     }
 
-    function runLoad (url, time) {
-      const child = spawn(process.execPath, [
-        bin, 'load', path.join(folder, time.slice(0, 4)), '--layer', 'osm', '--time', time, '--complete', '--batch', '20', '--concurrency', '2', '--db', url, '--json'
-      ], { stdio: ['ignore', 'ignore', 'pipe'] })
-      let errors = ''
-      child.stderr.on('data', text => { errors += text })
-      const ended = new Promise(resolve => {
-        child.once('close', code => {
-          if (code) console.error(errors)
-          resolve(code)
-        })
-      })
-      return { child, ended }
-    }
+    const runLoad = (url, time) => startCommand([
+      'load', path.join(folder, time.slice(0, 4)), '--layer', 'osm', '--time', time, '--complete', '--batch', '20', '--concurrency', '2', '--db', url, '--json'
+    ])
   })
 }
 

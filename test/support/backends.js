@@ -58,7 +58,7 @@ export function as (url, name, password) {
   return parsed.href
 }
 
-async function startThrowAwayEmbedded () {
+export async function startThrowAwayEmbedded () {
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-embedded-'))
   const server = await startEmbedded({ dir })
   return {

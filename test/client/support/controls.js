@@ -7,6 +7,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { openBrowser, openPage } from '../../viewer/browser.js'
+import { listening } from './listening.js'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const styles = path.join(here, '../../../client/styles')
@@ -44,15 +45,7 @@ export async function serveControls () {
     if (!read) return response.writeHead(404).end()
     response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(await read())
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    close: () => new Promise(resolve => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  }
+  return listening(server)
 }
 
 /**

@@ -2,6 +2,7 @@
 import http from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { listening } from './listening.js'
 
 const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mirrors</title><link rel="icon" href="data:,"><script src="/page.js"></script></html>'
 const entry = fileURLToPath(new URL('./mirror-page.js', import.meta.url))
@@ -20,13 +21,5 @@ export async function serveMirrorPage () {
     const [type, content] = files[url] ?? []
     response.writeHead(type ? 200 : 404, { 'content-type': `${type}; charset=utf-8` }).end(content)
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    close: () => new Promise(resolve => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  }
+  return listening(server)
 }
