@@ -11,7 +11,9 @@ import { clientFiles } from './client-page.js'
  * @property {number | undefined} status
  * @property {boolean} aborted the page gave it up
  * @property {boolean} done
- * @typedef {{status?: number, body?: string | Buffer, headers?: Record<string, string>, cut?: number}} Answer cut: bytes of the real answer after which the connection breaks
+ * @property {{up: number, down: number}} bytes of bodies, as they were on the wire
+ * @typedef {{status?: number, body?: string | Buffer, headers?: Record<string, string>, cut?: number, hang?: number, change?: (piece: Buffer, at: number) => void}} Answer
+ *   cut, hang: bytes of the real answer after which the connection breaks, or says nothing more; change: spoils what comes in its place, told where it begins
  * @typedef {(entry: Entry) => Answer | void | Promise<Answer | unknown>} Rule
  */
 
@@ -23,8 +25,9 @@ const kindOf = path => /^_changes/.test(path) ? 'changes'
 
 /**
  * @param {string} target URL of the database
+ * @param {{files?: () => Promise<Record<string, [string, string]>>}} [options] files: of the pages that it has, by name
  */
-export async function startFront (target) {
+export async function startFront (target, { files = clientFiles } = {}) {
   const { pathname: database, port: upstream, hostname } = new URL(target)
   /** @type {Entry[]} */
   let log = []
@@ -34,12 +37,13 @@ export async function startFront (target) {
 
   async function serve (request, response) {
     const url = /** @type {string} */ (request.url)
-    if (url.startsWith('/__page/')) return servePage(url, response)
+    if (url.startsWith('/__page/')) return servePage(await files(), url, response)
+    if (request.method === 'OPTIONS') return response.writeHead(204, sharing(request)).end()
     const body = await read(request)
     const path = url.slice(database.length + 1)
     const [, z, x, y] = /:(\d+):(\d+):(\d+)/.exec(decodeURIComponent(path)) ?? []
     /** @type {Entry} */
-    const entry = { kind: kindOf(path), path, tile: `${z}/${x}/${y}`, body: body.length ? JSON.parse(body.toString()) : null, status: undefined, aborted: false, done: false }
+    const entry = { kind: kindOf(path), path, tile: `${z}/${x}/${y}`, body: body.length ? JSON.parse(body.toString()) : null, status: undefined, aborted: false, done: false, bytes: { up: body.length, down: 0 } }
     log.push(entry)
     response.once('close', () => {
       entry.done = true
@@ -52,18 +56,30 @@ export async function startFront (target) {
       if (answer) break
     }
     if (response.destroyed) return
-    if (answer?.status) return send(response, entry, answer)
-    forward(request, body, response, entry, answer?.cut)
+    if (answer?.status) return send(response, entry, { ...answer, headers: { ...sharing(request), ...answer.headers } })
+    forward(request, body, response, entry, answer ?? {})
   }
 
-  function forward (request, body, response, entry, cut) {
+  function forward (request, body, response, entry, { cut, hang, change }) {
     const { host, connection, ...headers } = request.headers
     const passed = ask({ host: hostname, port: upstream, path: request.url, method: request.method, headers }, answer => {
       entry.status = answer.statusCode
-      response.writeHead(entry.status, answer.headers)
+      response.writeHead(entry.status, { ...answer.headers, ...sharing(request) })
       answer.once('error', () => response.destroy())
-      if (cut === undefined) return answer.pipe(response)
-      answer.once('data', data => response.write(data.subarray(0, cut), () => response.destroy()))
+      const most = cut ?? hang ?? Infinity
+      answer.on('data', data => {
+        const at = entry.bytes.down
+        if (at >= most) return
+        const piece = data.subarray(0, most - at)
+        change?.(piece, at)
+        entry.bytes.down += piece.length
+        const isLast = entry.bytes.down >= most
+        if (!response.write(piece, () => { if (isLast && cut !== undefined) response.destroy() }) && !isLast) {
+          answer.pause()
+          response.once('drain', () => answer.resume())
+        }
+      })
+      answer.once('end', () => { if (hang === undefined || entry.bytes.down < hang) response.end() })
     })
     passed.on('error', () => response.destroy())
     response.once('close', () => passed.destroy())
@@ -106,8 +122,13 @@ export async function startFront (target) {
   }
 }
 
-async function servePage (url, response) {
-  const [contentType, body] = (await clientFiles())[new URL(url, 'http://x').pathname.slice('/__page/'.length)] ?? []
+/** What lets a page of another origin read the answer. */
+const sharing = ({ headers: { origin, 'access-control-request-headers': asked } }) => origin
+  ? { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE', ...(asked && { 'Access-Control-Allow-Headers': asked }), Vary: 'Origin' }
+  : {}
+
+function servePage (files, url, response) {
+  const [contentType, body] = files[new URL(url, 'http://x').pathname.slice('/__page/'.length)] ?? []
   response.writeHead(body ? 200 : 404, { 'Content-Type': contentType ?? 'text/plain', 'Cache-Control': 'max-age=600' }).end(body)
 }
 

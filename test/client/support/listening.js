@@ -1,4 +1,5 @@
-// A server of pages on a free port of this machine.
+// Servers of pages on a free port of this machine.
+import http from 'node:http'
 
 /** @param {import('node:http').Server} server @returns {Promise<{url: string, close: () => Promise<void>}>} */
 export async function listening (server) {
@@ -12,3 +13,12 @@ export async function listening (server) {
     })
   }
 }
+
+/**
+ * A server of files that are there already, by name; the empty name is the page itself.
+ * @param {Record<string, [string, string]>} files content type and text
+ */
+export const servePages = files => listening(http.createServer(({ url = '' }, response) => {
+  const [type, content] = files[new URL(url, 'http://x').pathname.slice(1)] ?? []
+  response.writeHead(type ? 200 : 404, { 'content-type': `${type}; charset=utf-8` }).end(content)
+}))
