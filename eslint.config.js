@@ -8,7 +8,7 @@ const folders = ['core', 'client', 'loader', 'server', 'bench', 'test', 'attachm
 const inBrowsers = {
   core: { group: ['node:*'], message: 'core/ runs in browsers too' },
   client: { regex: '^(?!leaflet$|\\.)', message: 'client/ runs in browsers: of packages it may import leaflet alone' },
-  attachments: { regex: '^(?!leaflet$|\\.)', message: 'the viewer runs in browsers: of packages it may import leaflet alone' }
+  attachments: { regex: '^(?!leaflet$|pouchdb-browser$|\\.)', message: 'the viewer runs in browsers: of packages it may import leaflet and PouchDB alone' }
 }
 
 function zone (folder, allowed) {

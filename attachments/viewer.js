@@ -2,6 +2,7 @@
 import { wait, backoff } from '../client/source/patience.js'
 import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
+import { Device } from './device.js'
 import { soon } from './dom.js'
 import { PAGE } from './editions.js'
 import { plural, size } from './format.js'
@@ -25,6 +26,8 @@ const LONG = 300000 // milliseconds: the longest of them
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
+const entry = /** @type {HTMLButtonElement} */ (byId('offline'))
+const device = new Device({ onOpen: mount })
 const store = new Store()
 const sheet = new Sheet(byId('panel'), byId('toggle'))
 const notices = new Notices(byId('notices'))
@@ -57,6 +60,23 @@ function covered () {
   const box = node => node.getBoundingClientRect()
   const side = box(byId('cards'))
   return { left: sheet.covered, right: side.left > 0 ? innerWidth - side.left : 0, bottom: box(byId('map')).bottom - box(byId('time')).top }
+}
+
+/** From now on the panel of areas answers its button. */
+function mount (offline, { mountOffline }) {
+  entry.removeEventListener('click', openAreas)
+  return mountOffline({ offline, entry, stage, view, notices, cards, layers: () => layers })
+}
+
+async function openAreas () {
+  entry.setAttribute('aria-busy', 'true')
+  try {
+    (await device.open(store.db)).open()
+    notices.end('device')
+  } catch (error) {
+    notices.say('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
+  }
+  entry.removeAttribute('aria-busy')
 }
 
 async function start () {
@@ -223,6 +243,8 @@ watch(stage, notices, view, retry)
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
 }).observe(byId('time'))
+entry.hidden = false
+entry.addEventListener('click', openAreas)
 addEventListener('hashchange', () => { if (layers.length) follow() })
 addEventListener('online', () => again.abort())
 addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })

@@ -1,5 +1,5 @@
 // What browsers get, each in one file: the viewer, and the client library for pages of other people. Leaflet is never
-// inside: the viewer and script tags find it as the global L, ES modules import it.
+// inside: the viewer and script tags find it as the global L, ES modules import it. PouchDB is apart from both.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { invalid } from './invalid.js'
@@ -11,14 +11,17 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Bundles of the viewer, by the name they are attached as. @type {Record<string, Bundle>} */
 export const viewerBundles = {
   'viewer.js': { entry: 'attachments/viewer.js', format: 'esm', leaflet: 'global' },
-  'viewer.css': { entry: 'attachments/viewer.css' }
+  'viewer.css': { entry: 'attachments/viewer.css' },
+  'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' }, // only who takes areas along loads it
+  'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
 /** Bundles of the client library. The store serves them too, so that a page needs nothing but its address. @type {Record<string, Bundle>} */
 export const clientBundles = {
   'tilecouch.js': { entry: 'client/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch.esm.js': { entry: 'client/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch.css': { entry: 'client/tilecouch.css' }
+  'tilecouch.css': { entry: 'client/tilecouch.css' },
+  'pouchdb.js': { entry: 'attachments/pouchdb.js', format: 'iife' } // what offline areas stand on
 }
 
 /** What a bundle may take for granted: browsers of 2023 on. */
@@ -65,6 +68,7 @@ async function one (esbuild, { entry, format, leaflet }, folder) {
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'silent',
+    define: { global: 'globalThis' }, // PouchDB's name for it
     loader: { '.svg': 'dataurl', '.png': 'dataurl' },
     tsconfigRaw: '{}', // a tsconfig.json further up is none of ours
     external: leaflet === 'external' ? ['leaflet'] : [],

@@ -7,6 +7,7 @@ import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
 import { bundle, clientBundles, viewerBundles } from './bundle.js'
 import { invalid as fail } from './invalid.js'
+import { stamp } from './shell.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -124,6 +125,7 @@ async function ownAttachments () {
     bundle({ ...viewerBundles, ...clientBundles })
   ])
   for (const [name, { bytes }] of Object.entries(bundles)) add(files, name, name, bytes)
+  stamp(files, name => !Object.hasOwn(clientBundles, name))
   return sorted(files)
 }
 

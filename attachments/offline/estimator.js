@@ -1,0 +1,36 @@
+// Figures that follow while somebody drags: asked for when there is a moment's rest, and only the last ones count.
+
+export const REST = 250 // milliseconds without a change before the store is asked
+
+export class Estimator {
+  #ask
+  #onAnswer
+  #timer
+  #turn = new AbortController()
+
+  /**
+   * @param {(spec: any, options: {signal: AbortSignal}) => Promise<any>} ask
+   * @param {(answer: {figures?: any, error?: any}) => void} onAnswer
+   */
+  constructor (ask, onAnswer) {
+    this.#ask = ask
+    this.#onAnswer = onAnswer
+  }
+
+  /** @param {any} spec of an area */
+  follow (spec) {
+    this.stop()
+    const { signal } = this.#turn
+    this.#timer = setTimeout(async () => {
+      const answer = await this.#ask(spec, { signal }).then(figures => ({ figures }), error => ({ error }))
+      if (!signal.aborted) this.#onAnswer(answer)
+    }, REST)
+  }
+
+  /** Nobody wants to know any more. */
+  stop () {
+    clearTimeout(this.#timer)
+    this.#turn.abort()
+    this.#turn = new AbortController()
+  }
+}
