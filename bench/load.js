@@ -4,7 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { publish } from '../loader/publish.js'
 import { Store } from '../loader/store/index.js'
-import { pastOf, prepareTile, tileDocument } from '../loader/store/tile.js'
+import { pastOf, tileDocument } from '../core/store/documents.js'
+import { prepareTile } from '../loader/store/tile.js'
 import { budget, interleave, median } from './measure.js'
 import { noiseTile } from './tiles.js'
 

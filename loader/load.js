@@ -1,6 +1,6 @@
 // Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
 import { TilecouchError, checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
-import { widen } from './extent.js'
+import { widen } from '../core/store/extent.js'
 import { missingTiles } from './load/missing.js'
 import { Pass } from './load/pass.js'
 

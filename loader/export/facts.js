@@ -1,6 +1,6 @@
 // What went into a target: counted as it goes, told in its metadata.
 import { extensionOf } from '../../core/index.js'
-import { Extent } from '../extent.js'
+import { Extent } from '../../core/store/extent.js'
 
 export class Facts {
   tiles = 0

@@ -1,7 +1,7 @@
 // The tiles of a source on their way into the store: as versions of one time, with what is learnt of them on the way.
 import { tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
-import { Extent } from '../extent.js'
+import { Extent } from '../../core/store/extent.js'
 
 export class Pass {
   extent = new Extent()

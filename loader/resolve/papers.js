@@ -1,6 +1,6 @@
 // Layers, editions and the mark of a store: small documents of which one is made of all.
 import { STORE_ID, compareIds } from '../../core/index.js'
-import { union } from '../store/stats.js'
+import { union } from '../../core/store/extent.js'
 import { readLeaves } from './leaves.js'
 import { canonical, compareRevs, fieldsOf, tombstone, written } from './content.js'
 

@@ -1,5 +1,6 @@
 // What a layer holds, from reduces alone: the cost does not grow with the number of tiles.
 import { TilecouchError, checkLayer, fromSeconds, tileBounds } from '../../core/index.js'
+import { union } from '../../core/store/extent.js'
 
 export const BY_ZOOM = '_design/sizes/_view/by_zoom'
 
@@ -65,9 +66,3 @@ function total (sum, part) {
 
 const earlier = (a, b) => a === null || (b !== null && b < a) ? b : a
 const later = (a, b) => a === null || (b !== null && b > a) ? b : a
-
-/** The smallest box around two; either may be missing. */
-export function union (a, b) {
-  if (!a || !b) return a ?? b ?? null
-  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
-}

@@ -1,9 +1,7 @@
 // Tiles on their way into the store: checked, digested, and turned into documents.
 import { hash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
-import {
-  TILE_ATTACHMENT, TilecouchError, checkLayer, checkTile, inspectTile, isExactTime, tileId, versionId
-} from '../../core/index.js'
+import { TilecouchError, checkLayer, checkTile, inspectTile, isExactTime, tileId } from '../../core/index.js'
 
 // a vector tile that unpacks to more than this is not a tile
 const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
@@ -75,41 +73,3 @@ const toBuffer = bytes => Buffer.isBuffer(bytes) || !bytes ? bytes : Buffer.from
 
 /** The digest CouchDB gives an attachment it does not compress, which it does for none of our types. */
 export const digestOf = bytes => `md5-${hash('md5', bytes, 'base64')}`
-
-/** Head or past document of a tile; the attachment's `data` is bytes until it is sent. */
-export function tileDocument (tile, { current, stored }) {
-  const { id, layer, z, x, y, time, type, bytes, expires, origin } = tile
-  return {
-    _id: current ? id : versionId(layer, z, x, y, time),
-    type: 'tile',
-    layer,
-    z,
-    x,
-    y,
-    current,
-    time,
-    stored,
-    ...(expires && { expires }),
-    ...(origin && { origin }),
-    ...(bytes
-      ? { _attachments: { [TILE_ATTACHMENT]: { content_type: type, data: bytes } } }
-      : { gone: true })
-  }
-}
-
-/** The past document of a head that is about to be overwritten. Fields of other writers come along. */
-export function pastOf (head) {
-  const { _id, _rev, _revisions, _conflicts, _attachments, ...fields } = head
-  const attachment = _attachments?.[TILE_ATTACHMENT]
-  return {
-    _id: `${_id}@${head.time}`,
-    ...fields,
-    current: false,
-    ...(attachment && { _attachments: { [TILE_ATTACHMENT]: { content_type: attachment.content_type, data: attachment.data } } })
-  }
-}
-
-/** What the timeline needs to know of a stored document. */
-export function versionOf (doc) {
-  return { time: doc.time, digest: doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null, rev: doc._rev, id: doc._id }
-}

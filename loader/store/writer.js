@@ -2,7 +2,8 @@
 // batches, whatever the number of tiles; one bad tile never costs the others.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, now } from '../../core/index.js'
-import { Batch } from './batch.js'
+import { Batch } from '../../core/store/batch.js'
+import { bulkBody } from './bulk-body.js'
 import { prepareTile } from './tile.js'
 import { Tuner } from './tuner.js'
 
@@ -69,7 +70,7 @@ export async function writeVersions (couch, versions, {
 
   const inFlight = new Set()
   const stop = new AbortController() // stops the other batches when one has failed for good
-  const batches = new Batch(couch, { stored, report, signal: stop.signal })
+  const batches = new Batch(couch, { stored, report, send: (docs, until) => couch.bulk(bulkBody(docs), until), signal: stop.signal })
   let fatal
   let broken // the source
   let bytesInFlight = 0

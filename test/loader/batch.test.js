@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { compareIds, decide, tileId, versionId } from '../../core/index.js'
-import { Batch } from '../../loader/store/batch.js'
+import { Batch } from '../../core/store/batch.js'
 
 const T = '2024-01-01T00:00:00Z'
 
@@ -10,12 +10,12 @@ describe('a batch on new ground', () => {
     await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.nat(200), { minLength: 1, maxLength: 8 }), async rows => {
       let range
       const couch = {
-        request: async ({ qs }) => { range = qs; return { rows: [] } },
-        bulk: async body => JSON.parse(body).docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
+        request: async ({ qs }) => { range = qs; return { rows: [] } }
       }
+      const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
       const done = []
       const tiles = rows.map(y => ({ id: tileId('osm', 8, 0, y), layer: 'osm', z: 8, x: 0, y, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }))
-      await new Batch(couch, { stored: T, report: (tile, outcome) => done.push(outcome) }).store(tiles)
+      await new Batch(couch, { stored: T, send, report: (tile, outcome) => done.push(outcome) }).store(tiles)
       assert.deepEqual(done, tiles.map(tile => decide(tile, null)))
       for (const y of rows) {
         for (const id of [tileId('osm', 8, 0, y), versionId('osm', 8, 0, y, T)]) assert.ok(compareIds(range.startkey, id) <= 0 && compareIds(id, range.endkey) <= 0, id)

@@ -5,7 +5,7 @@ import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { listDefaults } from '../../loader/store/list-defaults.js'
 import { bulkBody } from '../../loader/store/bulk-body.js'
-import { tileDocument } from '../../loader/store/tile.js'
+import { tileDocument } from '../../core/store/documents.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 

@@ -1,6 +1,6 @@
 // Which zooms were seen, and where: what a load tells the layer document, and an export its target.
-import { extensionOf, tileBounds } from '../core/index.js'
-import { union } from './store/stats.js'
+import { tileBounds } from '../grid.js'
+import { extensionOf } from '../images.js'
 
 const clamp = (value, most) => Math.min(Math.max(value, -most), most)
 
@@ -48,4 +48,10 @@ export function widen (stored, extent, { types }) {
     bounds: union(stored.bounds, extent.bounds),
     ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
   }
+}
+
+/** The smallest box around two; either may be missing. */
+export function union (a, b) {
+  if (!a || !b) return a ?? b ?? null
+  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
 }

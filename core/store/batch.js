@@ -4,11 +4,33 @@
 //   1. new heads, back-fills, and copies of the heads that will be overwritten go out together: none of them destroys anything
 //   2. only heads whose copy stands are overwritten, at the revision that was copied
 //   3. whatever met a conflict is read again and decided again
-import { TilecouchError, compareIds, decide, pastRange } from '../../core/index.js'
-import { bulkBody } from './bulk-body.js'
-import { pastOf, tileDocument, versionOf } from './tile.js'
+import { TilecouchError } from '../errors.js'
+import { compareIds, pastRange } from '../ids.js'
+import { decide } from '../versions.js'
+import { pastOf, tileDocument, versionOf } from './documents.js'
 
-/** @typedef {import('./tile.js').Tile} Tile */
+/**
+ * @typedef {object} Tile a version on its way into the store
+ * @property {string} id of its head
+ * @property {string} layer
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y
+ * @property {string} time
+ * @property {string} [expires]
+ * @property {Record<string, any>} [origin]
+ * @property {string} [type] content type
+ * @property {Uint8Array} [bytes] none when gone
+ * @property {string | null} digest as CouchDB writes it; null when gone
+ * @property {number} attempts rounds of conflict
+ * @property {'create' | 'advance' | 'backfill'} [tried] what a request that held it was to do, perhaps in vain
+ *
+ * @typedef {object} Couch the database; how bytes are sent is the caller's: Node and browsers do it differently
+ * @property {string} url
+ * @property {(ids: string[], options: {attachments?: boolean, signal?: AbortSignal}) => Promise<{id: string, doc?: any, deleted: boolean}[]>} docs the winner of each, in their order
+ * @property {(request: {path: string, qs: Record<string, any>, signal?: AbortSignal}) => Promise<any>} request
+ * @property {(path: string, queries: object[], signal?: AbortSignal) => Promise<any[][]>} queries the rows of each
+ */
 /** @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome */
 /** @typedef {{tile: Tile, action: string, head?: any, before?: any, removed?: boolean}} Step */
 
@@ -16,11 +38,16 @@ export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as con
 
 export class Batch {
   /**
-   * @param {import('./couch.js').Couch} couch
-   * @param {{stored: string, signal?: AbortSignal, report: (tile: Tile, outcome: Outcome | TilecouchError) => void}} options
+   * @param {Couch} couch
+   * @param {object} options
+   * @param {string} options.stored when the store learnt it
+   * @param {AbortSignal} [options.signal]
+   * @param {(docs: any[], signal?: AbortSignal) => Promise<{id: string, ok?: boolean, error?: string, reason?: string}[]>} options.send new revisions, with attachments whose `data` is as `docs` and the tiles have it
+   * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
    */
-  constructor (couch, { stored, signal, report }) {
+  constructor (couch, { stored, signal, send, report }) {
     this.couch = couch
+    this.send = send
     this.stored = stored
     this.signal = signal
     this.report = report
@@ -180,7 +207,7 @@ export class Batch {
     if (!writes.length) return
     writes.sort((a, b) => compareIds(a.doc._id, b.doc._id))
     for (const { step } of writes) step.tile.tried = step.action
-    const results = await this.couch.bulk(bulkBody(writes.map(write => write.doc)), this.signal)
+    const results = await this.send(writes.map(write => write.doc), this.signal)
     if (results.length !== writes.length) throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why: 'results are missing' })
     // CouchDB answers in the order of the request, but does not promise it
     const byId = new Map(results.map(result => [result.id, result]))
