@@ -3,19 +3,30 @@
 import { chromium } from 'playwright-core'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
+export const flags = ['--no-sandbox', '--disable-dev-shm-usage']
+
 /**
- * Starts a browser, or skips the suite where there is none. In CI there has to be one.
+ * The executable, or the suite is skipped where there is none. In CI there has to be one.
  * @param {Mocha.Context} context
+ * @returns {string}
  */
-export async function openBrowser (context) {
+export function chromiumFor (context) {
   const executablePath = findChromium()
   if (!executablePath) {
     if (process.env.CI) throw new Error('no Chromium: install it, or name it in CHROMIUM_BIN')
     skip(context, 'no Chromium: install it, or name it in CHROMIUM_BIN')
   }
+  return /** @type {string} */ (executablePath)
+}
+
+/**
+ * Starts a browser, or skips the suite where there is none.
+ * @param {Mocha.Context} context
+ */
+export async function openBrowser (context) {
   return chromium.launch({
-    executablePath: /** @type {string} */ (executablePath),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    executablePath: chromiumFor(context),
+    args: flags,
     handleSIGINT: false // tests interrupt commands in this process; Playwright would end all of it
   })
 }

@@ -122,9 +122,9 @@ export async function startFront (target, { files = clientFiles } = {}) {
   }
 }
 
-/** What lets a page of another origin read the answer. */
+/** What lets a page of another origin read the answer, in place of what the store says of that. */
 const sharing = ({ headers: { origin, 'access-control-request-headers': asked } }) => origin
-  ? { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE', ...(asked && { 'Access-Control-Allow-Headers': asked }), Vary: 'Origin' }
+  ? { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', 'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE', ...(asked && { 'access-control-allow-headers': asked }), vary: 'origin' }
   : {}
 
 function servePage (files, url, response) {

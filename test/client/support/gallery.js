@@ -6,10 +6,11 @@ const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in 
 /** The time of step 1, 2, 3, … */
 export const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
 
-/** @param {number} step up to 31 @param {number} z up to 7 @param {number} x up to 31 @param {number} y up to 31 */
+/** @param {number} step up to 31 @param {number} z up to 7 @param {number} x up to 255 @param {number} y up to 255 */
 export function picture (step, z, x, y) {
-  const palette = Uint8Array.from([0, 1, 2, 3].flatMap(quarter => [step * 8 + z, x * 8, y * 8 + quarter]))
+  const palette = Uint8Array.from([[0, 1, 2, 3].map(quarter => [step * 8 + z, x * 8, y * 8 + quarter]), [x, y, step]].flat(2))
   const pixels = Uint8Array.from({ length: SIZE * SIZE }, (_, at) => +(at % SIZE >= SIZE / 2) + 2 * +(at >= SIZE * SIZE / 2))
+  if (x > 31 || y > 31) pixels[pixels.length - 1] = 4 // the last pixel, which nobody looks at, tells it from the tile 32 further on
   return encodeIndexed(pixels, SIZE, palette)
 }
 

@@ -1,0 +1,47 @@
+// A browser whose process may be killed, and started again on the same profile.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { chromium } from 'playwright-core'
+import { until } from '../../../bench/wait.js'
+import { chromiumFor, flags } from '../../viewer/browser.js'
+
+/** @param {Mocha.Context} context skipped where there is no Chromium */
+export async function startProfile (context) {
+  const executable = chromiumFor(context)
+  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-profile-'))
+  let child
+  let browser
+
+  /** @returns {Promise<import('playwright-core').BrowserContext>} the one context of the profile */
+  async function start () {
+    await rm(path.join(dir, 'DevToolsActivePort'), { force: true })
+    // a group of its own: all its processes end at once, as when the power goes
+    child = spawn(executable, [...flags, '--headless=new', '--no-first-run', '--remote-debugging-port=0', `--user-data-dir=${dir}`, 'about:blank'], { stdio: 'ignore', detached: true })
+    const port = await until(async () => {
+      if (child.exitCode !== null) throw new Error(`Chromium ended with ${child.exitCode}`)
+      return (await readFile(path.join(dir, 'DevToolsActivePort'), 'utf8').catch(() => '')).split('\n')[0]
+    }, { timeout: 20000, what: 'Chromium to start' })
+    browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`)
+    return browser.contexts()[0]
+  }
+
+  async function kill () {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    process.kill(-child.pid, 'SIGKILL')
+    await ended
+    await browser.close().catch(() => {}) // the other end of the line is gone
+  }
+
+  return {
+    start,
+    kill,
+    async close () {
+      await kill()
+      await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    }
+  }
+}
