@@ -52,8 +52,8 @@ await check('types', [executable('typescript', 'tsc'), '-p', 'tsconfig.json'])
 // In two processes: where Playwright has run, Node 20's async hooks are on, and a call of hostile design functions that
 // is cut short may then end the process ("Assertion failed: (env_->execution_async_id()) == (0)").
 const suites = {
-  'tests in Node': ['--ignore', 'test/{client,examples,viewer}/**'],
-  'tests of what runs in browsers': ['--ignore', 'test/!(client|examples|viewer)/**']
+  'tests in Node': ['--ignore', 'test/{client,examples,offline,viewer}/**'],
+  'tests of what runs in browsers': ['--ignore', 'test/!(client|examples|offline|viewer)/**']
 }
 const last = Object.keys(suites).at(-1)
 for (const [name, choice] of Object.entries(suites)) {
