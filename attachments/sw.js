@@ -1,2 +1,83 @@
-/* global SHELL -- written before this when the couchapp is put together: {version, files: name -> digest} */
-console.assert(SHELL.version)
+/* global SHELL, clients -- SHELL is written before this when the couchapp is put together: {version, files: name -> sha-256} */
+// The service worker: keeps the viewer's own files, so that the page opens without a network. What a store holds never
+// comes by here: tiles and documents on the device are PouchDB's.
+const worker = /** @type {any} */ (globalThis)
+const { scope } = worker.registration
+const PATIENCE = 4000 // milliseconds until a network that says nothing counts as none
+const PAGE = 'index.html'
+const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options'] // of a file, that matter to the page
+
+// of an origin, which may have several stores
+const cacheOf = version => `tilecouch viewer ${scope} ${version}`
+const addressOf = (name, version) => name === PAGE ? scope : `${scope}${name}?v=${version}`
+
+worker.addEventListener('install', event => event.waitUntil(install()))
+worker.addEventListener('activate', event => event.waitUntil(activate()))
+worker.addEventListener('fetch', event => {
+  const answer = answerTo(event.request)
+  if (answer) event.respondWith(answer)
+})
+
+// all of a version or none: its cache is not used before every file is there
+async function install () {
+  const { version, files } = SHELL
+  const cache = await caches.open(cacheOf(version))
+  try {
+    await Promise.all(Object.entries(files).map(async ([name, digest]) => cache.put(addressOf(name, version), await read(addressOf(name, version), digest))))
+  } catch (error) {
+    await caches.delete(cacheOf(version))
+    throw error // the browser tries again at the next visit
+  }
+  await worker.skipWaiting() // pages that are open keep their version, see answerTo
+}
+
+// a store may be deployed while it is read: what is not of this version is not kept
+async function read (address, digest) {
+  const response = await fetch(address, { cache: 'no-cache' })
+  if (!response.ok || response.redirected) throw new Error(`${address}: ${response.status}`)
+  const bytes = await response.arrayBuffer()
+  const found = [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))].map(byte => byte.toString(16).padStart(2, '0')).join('')
+  if (found !== digest) throw new Error(`${address} is of another version`)
+  return new Response(bytes, { headers: HEADERS.filter(name => response.headers.has(name)).map(name => [name, response.headers.get(name) ?? '']) })
+}
+
+async function activate () {
+  const others = (await caches.keys()).filter(name => name.startsWith(cacheOf('')) && name !== cacheOf(SHELL.version))
+  // the last one stays: pages that are still open with it may ask for more of it
+  await Promise.all(others.slice(0, -1).map(name => caches.delete(name)))
+  await clients.claim()
+}
+
+/** @param {Request} request @returns {Promise<Response> | undefined} nothing for what is not the viewer's own */
+function answerTo (request) {
+  const { method, mode, url } = request
+  if (method !== 'GET' || !url.startsWith(scope)) return
+  const [rest] = url.slice(scope.length).split('#')
+  if (mode === 'navigate') return /^(index\.html)?(\?|$)/.test(rest) ? page(request) : undefined
+  // the address says which version the page is of: it never gets a file of another one
+  const version = /^[\w.-]+\?v=([0-9a-f]{16})$/.exec(rest)?.[1]
+  return version && file(request, version)
+}
+
+async function file (request, version) {
+  return await kept(request.url, version) ?? fetch(request)
+}
+
+// the network first: what comes is small, names its version, and so a new one shows at once
+async function page (request) {
+  const mine = () => kept(scope, SHELL.version)
+  const late = new Promise(resolve => { setTimeout(resolve, PATIENCE) }).then(mine)
+  try {
+    const asked = fetch(request)
+    const answer = await Promise.race([asked, late]) ?? await asked
+    return answer.status < 500 ? answer : await mine() ?? answer // a proxy whose server is away
+  } catch (error) {
+    const answer = await mine()
+    if (answer) return answer
+    throw error
+  }
+}
+
+const kept = async (address, version) => await caches.has(cacheOf(version))
+  ? (await caches.open(cacheOf(version))).match(address, { ignoreVary: true })
+  : undefined

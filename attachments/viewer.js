@@ -14,6 +14,7 @@ import { Panel } from './panel.js'
 import * as permalink from './permalink.js'
 import { RangeCard } from './range-card.js'
 import { Sheet } from './sheet.js'
+import { keepShell, obstacle } from './shell.js'
 import { Stage } from './stage.js'
 import { Store, databaseUrl } from './store.js'
 import { TileCard } from './tile-card.js'
@@ -65,7 +66,7 @@ function covered () {
 /** From now on the panel of areas answers its button. */
 function mount (offline, { mountOffline }) {
   entry.removeEventListener('click', openAreas)
-  return mountOffline({ offline, entry, stage, view, notices, cards, layers: () => layers })
+  return mountOffline({ offline, entry, stage, view, notices, cards, layers: () => layers, reason: obstacle() })
 }
 
 async function openAreas () {
@@ -239,6 +240,7 @@ stage.on('extent', ({ first, last }) => { // told anew whenever a tile changes
 })
 stage.on('storeerror', ({ error }) => { if (error.code === 'LAYER_NOT_FOUND' || error.code === 'DATABASE_NOT_FOUND') refresh() })
 watch(stage, notices, view, retry)
+keepShell(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
