@@ -68,8 +68,11 @@ export const layers = {
 }
 
 /** The step that a tile of a layer shows as of a step, `-` for none. */
-export function stepAt (layer, step, z, x, y) {
-  const written = Object.entries(layers[layer].steps).filter(([at, tiles]) => +at <= step && tiles.some(tile => tile[0] === z && tile[1] === x && tile[2] === y))
+export const stepAt = (layer, step, z, x, y) => stepOf(layers[layer].steps, step, z, x, y)
+
+/** The same, by what was written when. @param {Record<number, any[]>} steps */
+export function stepOf (steps, step, z, x, y) {
+  const written = Object.entries(steps).filter(([when, tiles]) => +when <= step && tiles.some(tile => tile[0] === z && tile[1] === x && tile[2] === y))
   const last = written.at(-1)
   return !last || last[1].some(tile => tile[0] === z && tile[1] === x && tile[2] === y && tile[3]) ? '-' : last[0]
 }

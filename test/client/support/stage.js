@@ -1,4 +1,4 @@
-/* global window, L -- of the page, in functions that run there */
+/* global window -- of the page, in functions that run there */
 // A store with layers, a server before it that can be made to fail, and a browser: what the tests of the client library stand on.
 import assert from 'node:assert/strict'
 import { Store } from '../../../loader/index.js'
@@ -8,6 +8,7 @@ import { furnish } from './designs.js'
 import { startFront } from './front.js'
 import { hang, history } from './gallery.js'
 import { install } from './in-page.js'
+import { at, draw, rest } from './maps.js'
 
 let browser
 
@@ -86,27 +87,19 @@ export class Stage {
    */
   async show (layer, { map = {}, wait = true, kind = 'history', page: context, ...options } = {}) {
     const page = await this.page(context)
-    await page.evaluate(([name, mapOptions, layerOptions, couch]) => {
-      const view = /** @type {any} */ (window)
-      view.map = L.map('map', { center: [0, 0], zoom: 3, ...mapOptions })
-      view.layer = (couch ? L.tileLayer.couch : L.tileLayer.couch.history)(view.db, { layer: name, ...(!couch && { preload: 0 }), ...layerOptions })
-      view.see.listen('timeload changes tileerror storeerror storeback layerload extent')
-      view.layer.addTo(view.map)
-    }, /** @type {any} */ ([layer, map, options, kind === 'couch']))
-    if (wait) await this.rest(page)
+    await draw(page, layer, { map, kind, ...options })
+    if (wait) await rest(page)
     return page
   }
 
   /** Waits until everything in view is drawn, and says what it is. */
-  async rest (page) {
-    await page.waitForFunction(() => /** @type {any} */ (window).see.isAtRest())
-    return page.evaluate(() => /** @type {any} */ (window).see.picture())
+  rest (page) {
+    return rest(page)
   }
 
   /** Moves the clock, waits, and says what is to be seen. */
-  async at (page, time) {
-    await page.evaluate(value => { /** @type {any} */ (window).layer.setTime(value) }, time)
-    return this.rest(page)
+  at (page, time) {
+    return at(page, time)
   }
 }
 

@@ -160,7 +160,10 @@ export class Device {
 
   /** Opens the store in a page that is there. @param {import('playwright-core').Page} page */
   begin (page, options = {}) {
-    return page.evaluate(given => /** @type {any} */ (window).field.open(given), { remote: this.stage.front.url, name: 'field', ...options })
+    return page.evaluate(given => {
+      Object.assign(window, { db: given.remote })
+      return /** @type {any} */ (window).field.open(given)
+    }, { remote: this.stage.front.url, name: 'field', ...options })
   }
 
   /** From now on the page opens without a net. @param {import('playwright-core').Page} page */
