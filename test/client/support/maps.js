@@ -10,7 +10,7 @@
 export function draw (page, layer, { map = {}, kind = 'history', ...options } = {}) {
   return page.evaluate(([name, mapOptions, { offline, ...layerOptions }, couch]) => {
     const view = /** @type {any} */ (window)
-    view.map?.remove()
+    if (view.map instanceof L.Map) view.map.remove() // by nature it is the element of that id
     view.map = L.map('map', { center: [0, 0], zoom: 3, ...mapOptions })
     view.layer = (couch ? L.tileLayer.couch : L.tileLayer.couch.history)(view.db, { layer: name, ...(!couch && { preload: 0 }), ...(offline && { offline: view.offline }), ...layerOptions })
     view.see.listen('timeload changes tileerror storeerror storeback layerload extent')
