@@ -76,6 +76,13 @@ export const catalogue = {
   PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
   WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'What it met is in the log.' },
 
+  // areas on a device
+  NO_POUCHDB: { status: 501, text: d => `no PouchDB to keep tiles in${d.why ? `: ${d.why}` : ''}`, advice: 'Load PouchDB before (pouchdb-browser, in Node pouchdb-node), or give it as the option PouchDB.' },
+  OFFLINE_FORBIDDEN: { status: 403, text: d => d.host ? `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid taking areas along` : `the layer ${show(d.layer)} is not for offline use`, advice: 'Look at it online. Whoever has leave says permission: true.' },
+  AREA_EXISTS: { status: 409, text: d => `there is an area ${show(d.value)} already`, advice: 'Take another name, or remove that area first.' },
+  AREA_NOT_FOUND: { status: 404, text: d => `no area ${show(d.value)} on this device`, advice: 'It was removed; areas.list() says what there is.' },
+  QUOTA_EXCEEDED: { status: 507, text: d => `no room on this device for ${d.area ? show(d.area) : 'this'}${d.needed === undefined ? '' : `: it needs ${megabytes(d.needed)}, and ${megabytes(d.free ?? 0)} are free`}`, advice: 'Remove an area, take a smaller one or fewer zooms, or free space on the device, then download again: it goes on where it was.' },
+
   NO_REPLICATOR: { status: 501, text: d => `${d.url} has no replicator of its own: ${d.why}`, advice: 'Leave out --replicator: tilecouch then copies by itself. A CouchDB gets its _replicator database by `tilecouch setup --fix`.' },
   REPLICATOR_CANNOT: { status: 400, text: d => `CouchDB's replicator cannot ${d.what}: ${d.why}`, advice: 'Leave out --replicator: tilecouch then copies by itself, and can.' },
 
@@ -87,6 +94,8 @@ export const catalogue = {
   ABORTED: { status: 499, text: () => 'stopped on request', advice: 'Run it again to resume.' },
   INTERNAL: { status: 500, text: d => `${d.why ?? 'unexpected error'}` }
 }
+
+const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`
 
 /** Text of a value for a message: quoted, cut, without anything that could be a password. */
 function show (value) {

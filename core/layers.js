@@ -3,7 +3,7 @@ import { TilecouchError } from './errors.js'
 import { MAX_ZOOM } from './grid.js'
 import { formats } from './images.js'
 import { layerId, checkLayer, formatReference } from './ids.js'
-import { checkUpstream } from './upstream.js'
+import { checkUpstream, hostOf } from './upstream.js'
 
 const text = value => typeof value === 'string'
 const zoom = value => Number.isInteger(value) && value >= 0 && value <= MAX_ZOOM
@@ -29,6 +29,7 @@ export const layerFields = {
   tileSize: value => Number.isInteger(value) && value >= 64 && value <= 4096, // pixels
   ttl: value => Number.isInteger(value) && value > 0, // seconds until a tile expires, counted from when it was stored
   upstream: value => object(value) && Boolean(checkUpstream(value)), // where missing tiles come from; says itself which field is wrong
+  offline: value => typeof value === 'boolean', // false: its terms forbid taking areas of it along on a device
   retention: object // which past versions are kept
 }
 
@@ -45,6 +46,17 @@ export function layerDocument (layer, fields = {}) {
     doc[field] = value
   }
   return doc
+}
+
+/**
+ * The host whose terms say that its tiles are for looking at, a view at a time: not for fetching ahead, archives or areas
+ * on a device. Nothing where nobody says so.
+ * @param {Record<string, any>} doc a layer document
+ */
+export function forbiddingHost ({ upstream }) {
+  if (!upstream) return undefined
+  const { seed, url } = checkUpstream(upstream)
+  return seed ? undefined : hostOf(url)
 }
 
 /**

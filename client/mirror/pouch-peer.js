@@ -154,11 +154,12 @@ export class PouchPeer {
     try {
       return await question()
     } catch (error) {
-      throw this.#explain(error)
+      throw this.explain(error)
     }
   }
 
-  #explain (error) {
+  /** What PouchDB says, as an error of the catalogue. */
+  explain (error) {
     const reason = error.reason ?? error.message ?? String(error)
     if (FULL.test(`${error.name} ${reason}`)) return new TilecouchError('DISK_FULL', { where: this.name })
     const status = UNTAKEABLE.has(error.name) ? 400 : error.status ?? 500

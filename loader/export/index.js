@@ -1,6 +1,6 @@
 // A layer as it is, or as it was, as files that need no store. An export may be stopped or killed at any moment and run
 // again: nothing stands under its name before it is whole.
-import { TilecouchError, asOf, checkLayer, checkUpstream, endOf, hostOf } from '../../core/index.js'
+import { TilecouchError, asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
 import { LATEST } from '../store/list.js'
 import { openTarget } from './target.js'
 
@@ -78,9 +78,8 @@ export async function exportLayer (store, layer, target, { time, area, zooms, sc
 
 /** Tiles whose upstream is not for fetching ahead came from it a view at a time; its terms forbid archives, too. */
 export function checkTerms (doc, permission) {
-  if (!doc.upstream || permission) return
-  const { seed, url } = checkUpstream(doc.upstream)
-  if (!seed) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: doc.layer, host: hostOf(url) })
+  const host = permission ? undefined : forbiddingHost(doc)
+  if (host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: doc.layer, host })
 }
 
 async function isEmpty (list) {

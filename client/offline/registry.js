@@ -1,0 +1,102 @@
+// Which areas there are: one document each, in a PouchDB of its own. Several tabs write here, and pages are killed at any moment.
+import { PouchPeer } from '../mirror/pouch-peer.js'
+import { rewrite } from '../../core/rewrite.js'
+
+const PREFIX = 'area:'
+
+/**
+ * @typedef {object} AreaDocument
+ * @property {string} _id
+ * @property {string} [_rev]
+ * @property {'area'} type
+ * @property {string} name
+ * @property {import('./spec.js').Spec} spec
+ * @property {boolean} [permission] somebody said that there is leave
+ * @property {string} created
+ * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state as it is when nobody transfers: a page that is killed leaves no other behind
+ * @property {number} tiles on the device
+ * @property {number} versions
+ * @property {number} bytes
+ * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total]
+ * @property {number} failed
+ * @property {string} [updated] when it lacked nothing
+ * @property {boolean} live
+ * @property {string} [error]
+ * @property {string} [reason]
+ */
+
+export class Registry {
+  #peer
+
+  /** @param {any} db a PouchDB */
+  constructor (db) {
+    this.db = db
+    this.#peer = new PouchPeer(db)
+  }
+
+  /** @returns {Promise<AreaDocument[]>} in the order in which they were made */
+  async list () {
+    const { rows } = await this.#ask(() => this.db.allDocs({ include_docs: true, startkey: PREFIX, endkey: `${PREFIX}\ufff0` }))
+    return rows.map(({ doc }) => doc).filter(isArea).sort((a, b) => a.created < b.created ? -1 : 1)
+  }
+
+  /** @param {string} id @returns {Promise<AreaDocument | undefined>} */
+  async get (id) {
+    try {
+      return await this.#ask(() => this.db.get(PREFIX + id))
+    } catch (error) {
+      if (error.details?.status === 404) return undefined
+      throw error
+    }
+  }
+
+  /** Whether there was an area of this id, and it was removed. @param {string} id */
+  async hadOnce (id) {
+    const { rows: [{ value }] } = await this.#ask(() => this.db.allDocs({ keys: [PREFIX + id] }))
+    return Boolean(value?.deleted)
+  }
+
+  /** @param {Omit<AreaDocument, '_id' | 'type'> & {id: string}} area @returns {Promise<AreaDocument>} */
+  async add ({ id, ...fields }) {
+    const doc = /** @type {AreaDocument} */ ({ _id: PREFIX + id, type: 'area', ...fields })
+    const { rev } = await this.#ask(() => this.db.put(doc))
+    return { ...doc, _rev: rev }
+  }
+
+  /**
+   * @param {string} id
+   * @param {(doc: AreaDocument) => AreaDocument | undefined} change
+   * @returns {Promise<AreaDocument | undefined>} nothing when there is no such area any more
+   */
+  change (id, change) {
+    return rewrite(PREFIX + id, {
+      read: () => this.get(id),
+      change: stored => stored && change(stored),
+      write: async doc => {
+        const { rev } = await this.#ask(() => this.db.put(doc))
+        return { ...doc, _rev: rev }
+      }
+    })
+  }
+
+  /** @param {string} id */
+  async remove (id) {
+    await this.change(id, doc => /** @type {any} */ ({ _id: doc._id, _rev: doc._rev, _deleted: true }))
+  }
+
+  /** @param {AreaDocument} doc */
+  static idOf (doc) {
+    return doc._id.slice(PREFIX.length)
+  }
+
+  async #ask (question) {
+    try {
+      return await question()
+    } catch (error) {
+      throw this.#peer.explain(error)
+    }
+  }
+}
+
+/** What somebody else left here is not taken for an area. */
+const isArea = doc => doc?.type === 'area' && typeof doc.name === 'string' && Boolean(doc.spec?.layer)
