@@ -2,11 +2,11 @@
 import L from 'leaflet'
 import * as client from './index.js'
 
-const { TilecouchError, Clock, CompareControl, CouchLayer, HistoryLayer, Mirror, Player, TimelineControl } = client
+const { TilecouchError, Clock, CompareControl, CouchLayer, HistoryLayer, Mirror, OfflineStore, Player, TimelineControl } = client
 const { clock, compare, couchLayer, historyLayer, mirror, player, timeline } = client
 
 Object.assign(L.TileLayer, { Couch: Object.assign(CouchLayer, { History: HistoryLayer }) })
 Object.assign(L.tileLayer, { couch: Object.assign(couchLayer, { history: historyLayer }) })
 Object.assign(L.Control, { Timeline: TimelineControl, Compare: CompareControl })
 Object.assign(L.control, { timeline, compare })
-Object.assign(L, { Couch: { Clock, Mirror, Player, TilecouchError }, couch: { clock, mirror, player } })
+Object.assign(L, { Couch: { Clock, Mirror, OfflineStore, Player, TilecouchError }, couch: { clock, mirror, player } })
