@@ -14,7 +14,7 @@ export const catalogue = {
   BAD_ZOOM: { status: 400, text: d => `bad zoom range ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Zooms are one number or a range such as 0-14, within 0 and 30.' },
   BAD_OPTION: { status: 400, text: d => `bad value ${show(d.value)} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
-  BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream and retention.' },
+  BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
   BAD_UPSTREAM: { status: 400, text: d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`, advice: 'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.' },
 
   // what a program asked over HTTP

@@ -24,11 +24,14 @@ export function addLayerCommand (program, run) {
     .option('--tile-size <n>', 'pixels a side')
     .option('--upstream <file|url>', 'where missing tiles come from: a JSON file (see docs/upstreams.md), or the template of an XYZ or WMTS address')
     .option('--no-upstream', 'missing tiles come from nowhere')
+    .option('--no-offline', 'its terms forbid taking areas of it along on a device')
+    .option('--offline', 'they do not')
     .addHelpText('after', `
 Examples:
   tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d --attribution "© OpenStreetMap contributors"
   tilecouch layer relief --upstream relief-wms.json --zoom 0-15 --bbox 5.9,45.8,10.5,47.8
   tilecouch layer osm --no-upstream
+  tilecouch layer aerial --no-offline
   tilecouch layer osm`)
     .action(run(layerCommand))
 }
@@ -50,7 +53,7 @@ async function layerCommand (context, options, layer) {
 }
 
 /** What was given, as fields of the document; null removes one. */
-async function fieldsOf ({ title, description, attribution, ttl, zoom, bbox, format, tileSize, upstream }) {
+async function fieldsOf ({ title, description, attribution, ttl, zoom, bbox, format, tileSize, upstream, offline }) {
   const zooms = zoom === undefined ? undefined : parseZooms(zoom)
   const fields = {
     name: title,
@@ -62,7 +65,8 @@ async function fieldsOf ({ title, description, attribution, ttl, zoom, bbox, for
     bounds: bbox === undefined ? undefined : parseBbox(bbox),
     format,
     tileSize: wholeNumber('--tile-size', tileSize, 4),
-    upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream)
+    upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
+    offline: offline ? null : offline
   }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
@@ -75,13 +79,14 @@ function withFormat (fields) {
 }
 
 function show (output, doc) {
-  const { layer, name, upstream, ttl, minzoom, maxzoom, bounds, format } = doc
+  const { layer, name, upstream, ttl, minzoom, maxzoom, bounds, format, offline } = doc
   output.result(doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
     ...(bounds ? [`bounds ${bounds.join(', ')}`] : []),
     ...(format ? [`tiles are ${format}`] : []),
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
-    upstream ? `missing tiles come from ${upstream.url} (${upstream.type ?? 'xyz'})` : 'missing tiles come from nowhere'
+    upstream ? `missing tiles come from ${upstream.url} (${upstream.type ?? 'xyz'})` : 'missing tiles come from nowhere',
+    ...(offline === false ? ['its terms forbid taking areas along on a device'] : [])
   ])
 }

@@ -13,7 +13,7 @@ const layerDoc = fc.record({
   name: fc.string(), description: fc.string(), attribution: fc.string(), legend: fc.string(), version: fc.string(),
   minzoom: fc.nat(30), maxzoom: fc.nat(30), fillzoom: fc.nat(30), bounds: fc.tuple(number, number, number, number), center: fc.tuple(number, number, fc.nat(30)),
   vector_layers: fc.array(object), format: fc.constantFrom('png', 'jpg', 'webp', 'avif', 'pbf'), tileSize: fc.integer({ min: 64, max: 4096 }),
-  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: object
+  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: object, offline: fc.boolean()
 }, { requiredKeys: [] }).map(({ upstream, ...fields }) => ({ ...layerDocument('osm', fields), ...(upstream && { upstream }), _rev: '2-x' }))
 
 describe('the show of TileJSON', () => {
