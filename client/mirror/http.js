@@ -1,6 +1,7 @@
 // A CouchDB, an embedded store or the /db of a gateway over fetch, with what a side of a replication asks of it: retries,
 // and every failure as an error of the catalogue.
 import { TilecouchError } from '../../core/index.js'
+import { heed } from '../../core/heed.js'
 import { patience } from '../../core/patience.js'
 import { failureOf, isPassing, unanswered } from '../source/failure.js'
 import { backoff, wait } from '../source/patience.js'
@@ -85,9 +86,9 @@ export class HttpCouch {
     }
     const heard = patience(given ?? silence, signal)
     try {
-      const response = await fetch(target, { ...init, signal: heard.signal })
+      const response = await heed(fetch(target, { ...init, signal: heard.signal }), heard.signal)
       if (!response.ok) throw await failureOf(response, this.url)
-      const bytes = await readAll(response, most, heard.renew)
+      const bytes = await heed(readAll(response, most, heard.renew), heard.signal)
       return raw ? parse ? parse(bytes) : bytes : this.#json(bytes)
     } catch (error) {
       if (error instanceof TilecouchError) throw error

@@ -3,6 +3,7 @@
 import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, scrub } from '../../core/index.js'
+import { heed } from '../../core/heed.js'
 import { patience } from '../../core/patience.js'
 import { rewrite } from '../../core/rewrite.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
@@ -102,7 +103,7 @@ export class Couch {
   async #once (request) {
     const { method = 'GET', path = '', qs, body, server, signal, type } = request
     if (request.raw) return askBytes(this.access, request)
-    const answer = await this.nano.request({
+    const answer = await heed(this.nano.request({
       method,
       db: server ? undefined : this.db,
       path,
@@ -111,7 +112,7 @@ export class Couch {
       dontStringify: true,
       contentType: type,
       signal
-    })
+    }), signal)
     // an answer that ended early parses as nothing: a server that was killed while it spoke
     if (method !== 'HEAD' && (typeof answer !== 'object' || answer === null || Buffer.isBuffer(answer))) {
       throw Object.assign(new Error('not JSON, or cut off'), { badAnswer: true })
