@@ -57,6 +57,7 @@ export class Stage {
 
   constructor (backend) {
     this.backend = backend
+    this.isAway = false
   }
 
   /** @param {string} url of a database that is not there yet, with the right to write @param {string[]} layers */
@@ -73,6 +74,8 @@ export class Stage {
     const devices = this.#devices.filter(({ stays }) => !stays)
     this.#devices = this.#devices.filter(({ stays }) => stays)
     await Promise.all(devices.map(device => device.close()))
+    for (const device of this.#devices) await device.comeBack()
+    if (this.isAway) await this.restart()
     this.front.reset()
     if (test?.isPassed()) assert.deepEqual([...devices, ...this.#devices].flatMap(device => device.complaints()), [], 'nothing on the console')
   }
@@ -80,6 +83,17 @@ export class Stage {
   async close () {
     await Promise.all(this.#devices.splice(0).map(device => device.close()))
     await this.front?.close()
+  }
+
+  async stop () {
+    this.isAway = true
+    await this.front.stop()
+  }
+
+  async restart () {
+    if (!this.isAway) return
+    await this.front.restart()
+    this.isAway = false
   }
 
   /** A new device, with nothing on it. @param {DeviceOptions} [options] */
@@ -109,9 +123,9 @@ export class Stage {
     return { requests: entries.length, bytes: entries.reduce((sum, { bytes }) => sum + bytes.down, 0) }
   }
 
-  /** Documents that were asked for, one by one or in bulk. */
+  /** Tiles that were asked for in bulk: ids of their documents, as often as they were. */
   asked () {
-    return this.front.requests().filter(({ path }) => path.startsWith('_bulk_get')).flatMap(({ body }) => body.docs.map(({ id }) => id))
+    return this.front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => isTileId(id.split('@')[0]))
   }
 }
 
@@ -175,11 +189,11 @@ export class Device {
   /** Takes the net away, as a walk into the woods does: the server is gone as well. */
   async leave () {
     await this.context.setOffline(true)
-    await this.stage.front.stop()
+    await this.stage.stop()
   }
 
   async comeBack () {
-    await this.stage.front.restart()
+    await this.stage.restart()
     await this.context.setOffline(false)
   }
 
@@ -192,6 +206,9 @@ export class Device {
     return this.context.close()
   }
 }
+
+/** Whether a request is one for documents in bulk. @param {import('../../client/support/front.js').Entry} entry */
+export const isBulk = ({ path }) => path.startsWith('_bulk_get')
 
 /** Asks `field` of a page, which in-page.js describes. */
 export const field = (page, name, ...args) => page.evaluate(([method, values]) => {

@@ -1,0 +1,176 @@
+// Downloads that are stopped, spoilt, refused and crowded out.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { gate } from '../client/support/front.js'
+import { field, isBulk, onField, take } from './support/stage.js'
+
+const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
+const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
+const SOME = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
+
+/** Batches small enough to have many. */
+const limits = { batch: 50, smallBytes: 0, batchMost: 50, batchBytes: 64 * 1024 }
+
+onField('a download', ['plain', 'small'], stage => {
+  const isWhole = async (page, spec) => {
+    const wanted = await stage.wanted(spec)
+    const there = await field(page, 'contents', spec.name)
+    for (const [id, revision] of Object.entries(wanted)) assert.deepEqual(there[id], revision, id)
+    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
+    const { tiles, versions, state, failed } = await field(page, 'status', spec.name)
+    assert.deepEqual([state, versions, failed], ['complete', Object.keys(wanted).length, 0])
+    assert.equal(tiles, Object.keys(wanted).filter(id => !id.includes('@')).length)
+  }
+
+  /** Lets so many batches pass, and holds the others until it is opened. */
+  function hold (most) {
+    const { opened, open } = gate()
+    let passed = 0
+    let waiting = 0
+    stage.front.rule(async entry => {
+      if (!isBulk(entry) || ++passed <= most) return
+      waiting++
+      await opened
+    })
+    return { open, isHolding: () => waiting > 0 }
+  }
+
+  it('that is cancelled at half stops at once, keeps what it has, and fetches the rest alone', async () => {
+    const device = await stage.device()
+    const page = await device.open({ limits })
+    await field(page, 'add', PLAIN)
+    const held = hold(14)
+    await field(page, 'begin', 'Plain', 'download')
+    await until(held.isHolding, { timeout: 30000 })
+    await until(async () => (await field(page, 'status', 'Plain')).versions >= 500, { timeout: 30000, what: 'what has come to be written' })
+    await field(page, 'abort', 'Plain')
+    assert.equal((await field(page, 'ended', 'Plain')).code, 'ABORTED')
+    const asked = stage.front.requests().length
+    held.open()
+    await until(async () => (await field(page, 'list'))[0].state === 'incomplete')
+    const { versions } = await field(page, 'status', 'Plain')
+    assert.ok(versions >= 500 && versions < 1365, `${versions} are kept`)
+    assert.equal(stage.front.requests().length, asked, 'nothing more is asked for')
+    stage.front.forget()
+    const { result, ...error } = await field(page, 'call', 'Plain', 'download')
+    assert.ok(result, error.message)
+    assert.ok(stage.asked().length <= 1365 - versions, `${stage.asked().length} asked for, ${versions} were there`)
+    await isWhole(page, PLAIN)
+  })
+
+  it('that is paused says so, after a reload as well, and goes on', async () => {
+    const device = await stage.device({ at: 'store' })
+    const page = await device.open({ limits })
+    await field(page, 'add', PLAIN)
+    const held = hold(6)
+    await field(page, 'begin', 'Plain', 'download')
+    await until(held.isHolding, { timeout: 30000 })
+    await field(page, 'call', 'Plain', 'pause')
+    assert.equal((await field(page, 'ended', 'Plain')).code, 'ABORTED')
+    held.open()
+    assert.equal((await field(page, 'status', 'Plain')).state, 'paused')
+    await device.reload(page, { limits })
+    assert.equal((await field(page, 'status', 'Plain')).state, 'paused')
+    await field(page, 'call', 'Plain', 'download')
+    await isWhole(page, PLAIN)
+  })
+
+  it('takes all others when the store fails for some tiles, and then those alone', async () => {
+    const device = await stage.device()
+    device.allow(/status of 500/)
+    const page = await device.open({ limits: { ...limits, tries: 2, retryDelay: 20 } })
+    await field(page, 'add', PLAIN)
+    const well = stage.front.rule(entry => {
+      if (isBulk(entry) && entry.body.docs.some(({ id }) => SOME.has(id))) return { status: 500, body: '{"error":"internal_server_error","reason":"badmatch"}' }
+    })
+    const { result, ...error } = await field(page, 'call', 'Plain', 'download')
+    assert.ok(result, error.message)
+    assert.deepEqual([result.state, result.failed, result.versions], ['incomplete', SOME.size, 1365 - SOME.size])
+    await device.reload(page)
+    assert.deepEqual([(await field(page, 'status', 'Plain')).state, (await field(page, 'status', 'Plain')).failed], ['incomplete', SOME.size])
+    well()
+    stage.front.forget()
+    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+    assert.deepEqual(stage.asked().sort(), [...SOME].sort(), 'only those')
+    await isWhole(page, PLAIN)
+  })
+
+  it('believes no answer that is cut, changed or never ends', async () => {
+    const device = await stage.device()
+    device.allow(/status of 500/)
+    const page = await device.open({ limits })
+    await field(page, 'add', SMALL)
+    const bad = [{ cut: 3000 }, { change: piece => flip(piece) }, { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
+    let turn = 0
+    const spoilt = []
+    stage.front.rule(entry => {
+      if (!isBulk(entry) || ++turn % 2) return
+      const answer = bad[spoilt.length % bad.length]
+      if (spoilt.length < 15) return spoilt.push(answer) && answer
+    })
+    await until(async () => {
+      const { result, code, message } = await field(page, 'call', 'Small', 'download')
+      assert.ok(result || ['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR'].includes(code), message)
+      return result?.state === 'complete'
+    }, { timeout: 60000 })
+    assert.ok(spoilt.length > 4, `${spoilt.length} answers were spoilt`)
+    await isWhole(page, SMALL)
+  })
+
+  it('that does not fit is refused before it begins, and stops cleanly when the device fills up', async () => {
+    const device = await stage.device()
+    const page = await device.open({ limits })
+    const control = await device.context.newCDPSession(page)
+    const origin = new URL(page.url()).origin
+    const { usage } = await control.send('Storage.getUsageAndQuota', { origin })
+    await field(page, 'add', PLAIN)
+    await control.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: usage + 100000 })
+    stage.front.forget()
+    assert.equal((await field(page, 'call', 'Plain', 'download')).code, 'QUOTA_EXCEEDED')
+    assert.equal(stage.asked().length, 0)
+    const { code } = await field(page, 'call', 'Plain', 'download', { force: true })
+    assert.equal(code, 'QUOTA_EXCEEDED')
+    const { state, versions } = await field(page, 'status', 'Plain')
+    assert.equal(state, 'incomplete')
+    assert.ok(versions < 1365, `${versions}`)
+    await control.send('Storage.overrideQuotaForOrigin', { origin })
+    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+    await isWhole(page, PLAIN)
+  })
+
+  it('in two tabs is one, which either may see, and goes on when its tab is closed', async () => {
+    const device = await stage.device()
+    const one = await device.open({ limits })
+    const two = await device.open({ limits })
+    await field(one, 'add', PLAIN)
+    await until(async () => (await field(two, 'list')).length === 1)
+    const held = hold(6)
+    await Promise.all([one, two].map(page => field(page, 'begin', 'Plain', 'download')))
+    await until(held.isHolding, { timeout: 30000 })
+    const states = await Promise.all([one, two].map(async page => (await field(page, 'status', 'Plain')).state))
+    assert.deepEqual(states.sort(), ['downloading', 'waiting'])
+    const [working, waiting] = (await field(one, 'status', 'Plain')).state === 'downloading' ? [one, two] : [two, one]
+    await until(async () => (await field(waiting, 'status', 'Plain')).versions > 0)
+    await working.close()
+    held.open()
+    const { result, ...error } = await field(waiting, 'ended', 'Plain')
+    assert.equal(result?.state, 'complete', error.message)
+    assert.ok(stage.asked().length <= 1365 + 3 * 50 + 100, `${stage.asked().length} asked for`)
+    await isWhole(waiting, PLAIN)
+  })
+
+  it('of two areas in two tabs does not trouble either', async () => {
+    const device = await stage.device()
+    const [one, two] = [await device.open(), await device.open()]
+    const [a, b] = await Promise.all([take(one, PLAIN), take(two, SMALL)])
+    assert.deepEqual([a.state, b.state], ['complete', 'complete'])
+    await until(async () => (await field(one, 'list')).filter(({ isComplete }) => isComplete).length === 2)
+    await isWhole(two, PLAIN)
+    await isWhole(one, SMALL)
+  })
+})
+
+/** Another byte in the middle of a piece: of what is in an attachment mostly, sometimes of a document or a boundary. */
+function flip (piece) {
+  piece[piece.length >> 1] ^= 1
+}

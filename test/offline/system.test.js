@@ -1,0 +1,118 @@
+/* global window -- of the page, in functions that run there */
+// One area of thousands of tiles from its estimate to its removal, with the net really off in between.
+import assert from 'node:assert/strict'
+import { field, isBulk, onField, take } from './support/stage.js'
+import { tour } from './support/tour.js'
+import { T, downTo } from './support/world.js'
+
+const WORLD = { name: 'World', layer: 'world', bbox: [-180, -85, 180, 85], zooms: '0-6', history: true }
+const HERE = { places: /** @type {any} */ ([[0, 0, 6], [60, -120, 6], [20, 179, 3], [60, 45, 6], [0, 0, 7]]), times: [T(1), T(2), T(3), T(4)] }
+const CHANGED = downTo(5).slice(-60).concat(Array.from({ length: 40 }, (_, at) => [6, 30 + at % 5, 28 + at % 8]))
+
+/** Within so many parts of a hundred. */
+const near = (value, wanted, percent, what) =>
+  assert.ok(Math.abs(value - wanted) <= wanted * percent / 100, `${what}: ${value}, foretold ${wanted}`)
+
+onField('an area of 5,461 tiles and their past', ['world'], stage => {
+  let device
+  let page
+  let reference
+  let held
+
+  before(async () => {
+    device = await stage.device({ stays: true })
+    page = await device.open()
+    await device.install(page)
+  })
+
+  it('comes as it was foretold, to the byte, and is what the store has', async () => {
+    assert.ok((await field(page, 'add', WORLD)).id)
+    stage.front.forget()
+    const { result: foretold, ...error } = await field(page, 'call', 'World', 'estimate')
+    assert.ok(foretold, error.message)
+    assert.ok(stage.received().requests < 20, `${stage.received().requests} requests for an estimate`)
+    stage.front.forget()
+    const { result: status } = await field(page, 'call', 'World', 'download')
+    assert.equal(status.state, 'complete')
+    held = await stage.wanted(WORLD)
+    assert.equal(Object.keys(held).length, 5461 + 1024 + 4)
+    const there = await field(page, 'contents', 'World')
+    for (const [id, wanted] of Object.entries(held)) assert.deepEqual(there[id], wanted, id)
+    assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
+    assert.equal(foretold.versions, Object.keys(held).length)
+    near(stage.received(isBulk).bytes, foretold.transfer, 1, 'bytes of bodies')
+    const tasks = await field(page, 'longTasks')
+    console.log(`      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`)
+  })
+
+  it('shows without a net what the store shows: here, elsewhere, and then', async () => {
+    reference = await tour(page, 'world', HERE)
+    await device.leave()
+    await device.reload(page)
+    assert.deepEqual((await field(page, 'list')).map(({ name, state }) => [name, state]), [['World', 'complete']])
+    assert.deepEqual(await tour(page, 'world', HERE, { offline: true }), reference)
+    assert.deepEqual(await tour(page, 'world', HERE, { offline: true, read: 'only' }), reference)
+    await device.comeBack()
+  })
+
+  it('asks the store for no tile that is on the device, net or not', async () => {
+    stage.front.forget()
+    assert.deepEqual(await tour(page, 'world', HERE, { offline: true }), reference)
+    assert.equal(stage.front.requests('tile').length, 0)
+  })
+
+  it('is refreshed by what has changed and by nothing else', async () => {
+    await stage.load('world', { 4: CHANGED })
+    const wanted = await stage.wanted(WORLD)
+    const changed = Object.keys(wanted).filter(id => wanted[id][0] !== held[id]?.[0])
+    assert.equal(changed.length, 200, 'a hundred new heads, and what they were')
+    stage.front.forget()
+    const { result, ...error } = await field(page, 'call', 'World', 'refresh')
+    assert.ok(result, error.message)
+    assert.equal(result.changed.tiles, 200)
+    assert.deepEqual(stage.asked().sort(), changed.sort())
+    const there = await field(page, 'contents', 'World')
+    for (const [id, revision] of Object.entries(wanted)) assert.deepEqual(there[id], revision, id)
+    stage.front.forget()
+    assert.deepEqual((await field(page, 'call', 'World', 'refresh')).result.changed, { docs: 0, tiles: 0, bytes: 0 })
+    assert.equal(stage.asked().length, 0)
+    await device.leave()
+    const seen = await tour(page, 'world', { ...HERE, times: [T(4)] }, { offline: true })
+    await device.comeBack()
+    assert.deepEqual(seen, await tour(page, 'world', { ...HERE, times: [T(4)] }))
+  })
+
+  it('lends to another area what that holds as well, and is taken away without it', async () => {
+    const West = { name: 'West', layer: 'world', bbox: [-179.9, 1, -0.1, 84], zooms: '2-6' }
+    stage.front.forget()
+    const status = await take(page, West)
+    assert.ok(stage.asked().length === 0, `${stage.asked().length} documents of tiles over the net`)
+    assert.equal(status.state, 'complete')
+    const places = /** @type {any} */ ([[40, -90, 5], [60, -120, 6]])
+    const seen = await tour(page, 'world', { places, times: [T(4)] })
+    const databases = (await field(page, 'databases')).length
+    const { error, message } = await field(page, 'call', 'World', 'remove')
+    assert.equal(error ?? message, undefined)
+    assert.equal((await field(page, 'databases')).length, databases - 1)
+    await device.leave()
+    await device.reload(page)
+    assert.deepEqual((await field(page, 'list')).map(({ name, state }) => [name, state]), [['West', 'complete']])
+    const there = await field(page, 'contents', 'West')
+    const wanted = await stage.wanted(West)
+    for (const [id, revision] of Object.entries(wanted)) assert.deepEqual(there[id], revision, id)
+    assert.deepEqual(await field(page, 'unreadable', 'West'), [])
+    assert.deepEqual(await tour(page, 'world', { places, times: [T(4)] }, { offline: true }), seen)
+    await device.comeBack()
+  })
+
+  it('leaves nothing behind when it is closed, and nothing at all when it is destroyed', async () => {
+    await page.evaluate(() => /** @type {any} */ (window).map.remove())
+    await page.evaluate(() => /** @type {any} */ (window).offline.close())
+    assert.deepEqual(await field(page, 'connections'), [])
+    assert.equal((await page.evaluate(() => /** @type {any} */ (window).see.urls())).open, 0, 'object URLs')
+    await device.begin(page)
+    await page.evaluate(() => /** @type {any} */ (window).offline.destroy())
+    assert.deepEqual(await field(page, 'connections'), [])
+    assert.deepEqual(await field(page, 'databases'), [])
+  })
+})
