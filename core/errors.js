@@ -46,6 +46,7 @@ export const catalogue = {
   CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again: it resumes.' },
   REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message is from the validate_doc_update of the store.' },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'See `tilecouch layers` for what the store holds.' },
+  NOT_ON_DEVICE: { status: 404, text: d => `nothing of the layer ${show(d.layer)} is on this device`, advice: 'Take an area of it along, or let the layer read from the network as well.' },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },
   NOT_A_STORE: { status: 409, text: d => `${d.db} holds documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
   FILLING: { status: 503, text: () => 'this edge is being filled, and does not know yet what it lacks', advice: 'Ask again later, or ask its origin.' },

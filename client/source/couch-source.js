@@ -105,6 +105,21 @@ export class CouchSource {
   }
 
   /**
+   * The newest image of a place, whatever its version is.
+   * @param {string} layer @param {number} z @param {number} x @param {number} y @param {AbortSignal} [signal]
+   * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
+   * @returns {Promise<{blob: Blob, digest?: string}>} digest: as documents name it, where the page may see it
+   */
+  async head (layer, z, x, y, signal, { fresh = false } = {}) {
+    const id = tileId(layer, z, x, y)
+    const response = await this.#fetch(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, ...(fresh && { cache: 'reload' }) })
+    if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id })
+    if (!response.ok) throw await this.#failure(response)
+    const [, md5] = /^"([\w+/]{22}==)"$/.exec(response.headers.get('etag') ?? '') ?? []
+    return { blob: await this.#body(response, 'blob'), ...(md5 && { digest: `md5-${md5}` }) }
+  }
+
+  /**
    * What changed in a layer: waits for the next changes, and answers with them.
    * @param {string} layer @param {string} since `now`, or what the last call answered
    * @param {AbortSignal} signal

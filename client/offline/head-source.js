@@ -1,0 +1,95 @@
+// The newest tiles, of which nobody needs to know the versions: from the device, from the network, and from somewhere
+// near when neither has them.
+import { TilecouchError, tileId } from '../../core/index.js'
+
+/**
+ * @typedef {object} Head
+ * @property {Blob} blob
+ * @property {import('./reader.js').HeldVersion} [version]
+ * @property {string} [digest]
+ * @property {boolean} isNear from the device
+ * @property {boolean} [isOld] the network might know better, and does not answer
+ * @typedef {Head & {up: number, dx: number, dy: number}} Part of an ancestor, as resolve.js names it
+ */
+
+export class HeadSource {
+  #offline
+  #layer
+  #isNetworkFirst
+  #line
+  #stale
+  #enlarged
+
+  /** @param {{offline: any, layer: string, read: string, line: import('./line.js').Line, stale: import('./stale.js').Stale, enlarged: number}} parts */
+  constructor ({ offline, layer, read, line, stale, enlarged }) {
+    this.#offline = offline
+    this.#layer = layer
+    this.#isNetworkFirst = read === 'network'
+    this.#line = line
+    this.#stale = stale
+    this.#enlarged = enlarged
+  }
+
+  /**
+   * From the device, unless the network comes first.
+   * @returns {Promise<Head | null | undefined>} null: there is no tile; undefined: that is not known here
+   */
+  async near (z, x, y) {
+    if (this.#isNetworkFirst && !this.#line.isDown) return undefined
+    const { device } = this.#offline
+    const layer = this.#layer
+    const found = await device.head(layer, z, x, y)
+    if (found) return this.#stale.has({ z, x, y }, [found.version]) ? undefined : headOf(found)
+    const [[version], databases] = await Promise.all([device.heads(layer, [{ z, x, y }]), device.databases(layer)])
+    if (version?.gone || databases.some(({ area, isComplete, holds }) => area && isComplete && holds(z, x, y))) {
+      return this.#stale.has({ z, x, y }, version ? [version] : []) ? undefined : null
+    }
+    return this.#line.isThere ? undefined : this.#browsed(z, x, y)
+  }
+
+  /**
+   * From the network; from the device what it has, when the network fails.
+   * @param {AbortSignal} [signal] @param {{fresh?: boolean}} [options]
+   * @returns {Promise<Head>}
+   */
+  async far (z, x, y, signal, options) {
+    const layer = this.#layer
+    if (!this.#line.isThere) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
+    const asked = async () => {
+      const { blob, digest } = await this.#line.ask(couch => couch.head(layer, z, x, y, signal, options), signal)
+      this.#offline.browse?.putHead(layer, z, x, y, blob)
+      return { blob, digest, isNear: false }
+    }
+    const here = async () => {
+      const found = await this.#offline.device.head(layer, z, x, y)
+      return found ? { ...headOf(found), isOld: true } : this.#browsed(z, x, y)
+    }
+    return this.#isNetworkFirst ? this.#line.first(asked, here) : this.#line.orElse(asked, here)
+  }
+
+  /**
+   * What may stand there until the network has answered: what was seen there last, or a part of the nearest ancestor.
+   * @returns {Promise<Part | undefined>}
+   */
+  async meanwhile (z, x, y) {
+    const own = await this.#browsed(z, x, y)
+    if (own) return { ...own, up: 0, dx: 0, dy: 0 }
+    const { device } = this.#offline
+    const ancestors = []
+    for (let up = 1; up <= Math.min(z, this.#enlarged); up++) ancestors.push({ z: z - up, x: Math.floor(x / 2 ** up), y: Math.floor(y / 2 ** up), up })
+    const versions = await device.heads(this.#layer, ancestors)
+    for (const [at, { up, ...tile }] of ancestors.entries()) {
+      const version = versions[at]
+      const blob = version && !version.gone ? await device.tile(version) : undefined
+      const found = blob ? headOf({ blob, version }) : await this.#browsed(tile.z, tile.x, tile.y)
+      if (found) return { ...found, isOld: true, up, dx: x - tile.x * 2 ** up, dy: y - tile.y * 2 ** up }
+    }
+  }
+
+  async #browsed (z, x, y) {
+    const found = await this.#offline.browse?.head(this.#layer, z, x, y)
+    return found && { ...found, isNear: true, isOld: true }
+  }
+}
+
+const headOf = ({ blob, version }) => ({ blob, version, digest: version.digest, isNear: true })
