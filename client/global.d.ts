@@ -7,19 +7,21 @@ declare module 'leaflet' {
   const Couch: {
     Clock: typeof client.Clock
     Mirror: typeof client.Mirror
+    OfflineStore: typeof client.OfflineStore
     Player: typeof client.Player
     TilecouchError: typeof client.TilecouchError
   }
   const couch: {
     clock: typeof client.clock
     mirror: typeof client.mirror
+    offline: (options: client.OfflineStoreOptions) => client.OfflineStore
     player: typeof client.player
   }
   namespace TileLayer {
-    const Couch: typeof client.CouchLayer & { History: typeof client.HistoryLayer }
+    const Couch: typeof client.CouchLayer & { History: typeof client.HistoryLayer, Coverage: typeof client.CoverageLayer }
   }
   namespace tileLayer {
-    const couch: typeof client.couchLayer & { history: typeof client.historyLayer }
+    const couch: typeof client.couchLayer & { history: typeof client.historyLayer, coverage: typeof client.coverageLayer }
   }
   namespace Control {
     const Timeline: typeof client.TimelineControl

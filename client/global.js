@@ -2,11 +2,14 @@
 import L from 'leaflet'
 import * as client from './index.js'
 
-const { TilecouchError, Clock, CompareControl, CouchLayer, HistoryLayer, Mirror, OfflineStore, Player, TimelineControl } = client
-const { clock, compare, couchLayer, historyLayer, mirror, player, timeline } = client
+const { TilecouchError, Clock, CompareControl, CouchLayer, CoverageLayer, HistoryLayer, Mirror, OfflineStore, Player, TimelineControl } = client
+const { clock, compare, couchLayer, coverageLayer, historyLayer, mirror, player, timeline } = client
 
-Object.assign(L.TileLayer, { Couch: Object.assign(CouchLayer, { History: HistoryLayer }) })
-Object.assign(L.tileLayer, { couch: Object.assign(couchLayer, { history: historyLayer }) })
+/** @param {any} options */
+const offline = options => new OfflineStore(options)
+
+Object.assign(L.TileLayer, { Couch: Object.assign(CouchLayer, { History: HistoryLayer, Coverage: CoverageLayer }) })
+Object.assign(L.tileLayer, { couch: Object.assign(couchLayer, { history: historyLayer, coverage: coverageLayer }) })
 Object.assign(L.Control, { Timeline: TimelineControl, Compare: CompareControl })
 Object.assign(L.control, { timeline, compare })
-Object.assign(L, { Couch: { Clock, Mirror, OfflineStore, Player, TilecouchError }, couch: { clock, mirror, player } })
+Object.assign(L, { Couch: { Clock, Mirror, OfflineStore, Player, TilecouchError }, couch: { clock, mirror, offline, player } })

@@ -139,6 +139,10 @@ export interface StoreOptions {
   timeout?: number
   /** for every request, as fetch takes them */
   fetchOptions?: RequestInit
+  /** what is on the device, to be read as well */
+  offline?: OfflineStore
+  /** which is read first: the device (with `offline`), the network; or the device only */
+  read?: 'device' | 'network' | 'only'
 }
 
 /** What both layers tell of the store. */
@@ -399,6 +403,40 @@ export class CompareControl extends CompareControlBase {
 
 export function compare (left: Side, right: Side, options?: CompareControlOptions): CompareControl
 
+export interface CoverageLayerOptions extends L.GridLayerOptions {
+  /** name of the layer */
+  layer: string
+  opacity?: number
+  zIndex?: number
+  className?: string
+}
+
+export interface CoverageLayerEvents {
+  coverage: { tiles: CoverageCounts }
+}
+
+/** Tiles in view, by what is on the device. */
+export interface CoverageCounts {
+  /** the tile, and all that the areas take along beneath it */
+  whole: number
+  /** not all of it: an area is not complete, or holds only a part of what lies beneath */
+  part: number
+  /** only because it was looked at: it is kept for a while */
+  browsed: number
+}
+
+declare const CoverageLayerBase: Base<L.GridLayer, CoverageLayerEvents, typeof L.GridLayer>
+
+/** Which tiles are on the device, painted over the map. */
+export class CoverageLayer extends CoverageLayerBase {
+  constructor (offline: OfflineStore, options: CoverageLayerOptions)
+  options: CoverageLayerOptions
+  counts (): CoverageCounts
+  refresh (): this
+}
+
+export function coverageLayer (offline: OfflineStore, options: CoverageLayerOptions): CoverageLayer
+
 // ---- Mirror
 
 /** A PouchDB of the page, with whatever adapter but http. */
@@ -520,5 +558,263 @@ export class Mirror {
 
 /** A mirror that runs: `PouchDB.replicate` with the same sides, for tiles. */
 export function mirror (from: string | PouchDatabase, to: string | PouchDatabase, options?: MirrorOptions): Promise<MirrorStatus>
+
+// ---- Offline
+
+/** What `new PouchDB(name, options)` is made with. */
+export type PouchConstructor = new (name: string, options?: any) => any
+
+export interface OfflineStoreOptions {
+  /** address of the store, absolute or relative to the page; may hold a name and password */
+  remote: string
+  /** of the databases on the device: two stores of a page have two names; `tilecouch` unless given */
+  name?: string
+  /** the global one unless given; without any: `NO_POUCHDB` */
+  PouchDB?: PouchConstructor
+  /** of PouchDB: `idb` in browsers, `leveldb` in Node unless given */
+  adapter?: string
+  /** for every request, as fetch takes them */
+  fetchOptions?: RequestInit
+  /** keeps what was looked at, up to so many bytes (50 MB unless said); off unless given. Browsers only: `BAD_OPTION` in Node */
+  browse?: true | { size?: number }
+  /** how much at once */
+  limits?: Partial<MirrorLimits>
+}
+
+/** Listeners are given `{type, …}` with these. */
+export interface OfflineStoreEvents {
+  /** an area was added, removed, renamed, or changed its state */
+  areas: { areas: Area[] }
+  /** during a transfer, some ten times a second at most */
+  progress: { area: Area, status: AreaStatus }
+  /** something in the background went wrong; what a call meets rejects the call */
+  failure: { area?: Area, error: TilecouchError }
+  /** the store answers, or does not any more */
+  online: { online: boolean }
+  /** tiles of a layer on the device changed */
+  tiles: { layer: string, area?: Area }
+}
+
+/** Parts of the map on a device, with all that belongs to them: in the PouchDB of the page, or of Node. */
+export class OfflineStore {
+  constructor (options: OfflineStoreOptions)
+  /** of its databases */
+  readonly name: string
+  /** address of the store, without name and password */
+  readonly remote: string
+  /** Resolves when the list of areas has been read. */
+  readonly ready: Promise<void>
+  /** what was taken along, and is to be */
+  readonly areas: Areas
+  /** what is on the device, whatever the network does */
+  readonly device: Device
+  /** what was made on this device */
+  readonly edits: Edits
+  /** what was looked at, when that is kept */
+  readonly browse?: BrowseCache
+  /** whether the store answered last time; undefined: it was not asked yet */
+  readonly isOnline: boolean | undefined
+  on<K extends keyof OfflineStoreEvents> (type: K, fn: (event: { type: K } & OfflineStoreEvents[K]) => void): this
+  on (types: string, fn: (event: any) => void): this
+  once<K extends keyof OfflineStoreEvents> (type: K, fn: (event: { type: K } & OfflineStoreEvents[K]) => void): this
+  once (types: string, fn: (event: any) => void): this
+  off<K extends keyof OfflineStoreEvents> (type: K, fn?: (event: { type: K } & OfflineStoreEvents[K]) => void): this
+  off (types: string, fn?: (event: any) => void): this
+  /** How much room there is. What a browser does not tell is not there, nor anything but `ours` in Node. */
+  storage (): Promise<StorageFigures>
+  /** Asks the browser never to clear what is here by itself; whether it agreed. */
+  persist (): Promise<boolean>
+  /** Ends what is under way, and leaves everything on the device. */
+  close (): Promise<void>
+  /** Closes it, and removes everything from the device. */
+  destroy (): Promise<void>
+}
+
+/** Bytes that are used and free. */
+export interface StorageFigures {
+  /** by everything of this origin, as the browser counts */
+  usage?: number
+  /** what the browser gives this origin at most */
+  quota?: number
+  free?: number
+  /** the browser does not clear it by itself */
+  persisted?: boolean
+  /** images of the areas and of what was looked at */
+  ours: number
+}
+
+/** What an area is of. */
+export interface AreaSpec {
+  layer: string
+  /** west, south, east, north in degrees */
+  bbox?: [number, number, number, number]
+  /** GeoJSON */
+  polygon?: object
+  zooms: { min: number, max: number }
+  /** false: only the newest tiles; true: their past as well; since: of the past only what was still to be seen then, or came later */
+  history: boolean | { since: ExactTime }
+}
+
+/** What is taken along, as it is said. */
+export interface AreaWish {
+  layer: string
+  /** as Leaflet has it: south-west and north-east */
+  bounds?: L.LatLngBoundsExpression
+  /** west, south, east, north in degrees */
+  bbox?: [number, number, number, number] | string
+  /** GeoJSON: a Polygon, MultiPolygon, Feature or FeatureCollection */
+  polygon?: object
+  /** `'0-14'`, `7`, `[0, 14]`; all of the layer unless said */
+  zooms?: { min: number, max: number } | [number, number] | string | number
+  /** false unless said: only the newest tiles */
+  history?: boolean | { since: Time }
+  /** there is leave to take along what the terms of the layer forbid */
+  permission?: boolean
+}
+
+/** The areas of a device: the same list in every tab. */
+export interface Areas {
+  /**
+   * Nothing is taken yet. Rejects with `BAD_LAYER`, `BAD_BBOX`, `BAD_AREA`, `BAD_ZOOM`, `BAD_OPTION`, `LAYER_NOT_FOUND`,
+   * `OFFLINE_FORBIDDEN` (the terms of the layer), `AREA_EXISTS` (the name is taken), `UNREACHABLE`.
+   */
+  add (wish: AreaWish & { name: string }): Promise<Area>
+  /** In the order in which they were made. */
+  list (): Area[]
+  get (idOrName: string): Area | undefined
+  /** As the estimate of an area that is added, without adding it. */
+  estimate (wish: AreaWish, options?: { signal?: AbortSignal }): Promise<AreaEstimate>
+}
+
+/** `waiting`: another tab transfers it. `incomplete`: broken off, or some tiles failed. */
+export type AreaState = 'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'
+
+/** What an area takes, before anything is taken. */
+export interface AreaEstimate {
+  /** places that have an image */
+  tiles: number
+  /** documents: more than tiles where there is a past */
+  versions: number
+  /** of images, exactly */
+  bytes: number
+  /** over the net, within 1 % */
+  transfer: number
+  /** made for the estimate itself */
+  requests: number
+}
+
+/** How an area stands. */
+export interface AreaStatus {
+  state: AreaState
+  /** on the device */
+  tiles: number
+  versions: number
+  /** of images on the device */
+  bytes: number
+  /** what it will be, once that is known */
+  total?: { tiles: number, versions: number, bytes: number, transfer: number }
+  /** tiles that did not come; the next download tries them, and only them */
+  failed: number
+  /** bytes a second, during a transfer */
+  rate?: number
+  /** seconds, during a transfer */
+  remaining?: number
+  /** when it lacked nothing, last */
+  updated?: string
+  /** it is kept as the store has it */
+  live: boolean
+  /** code of what went wrong last */
+  error?: string
+  reason?: string
+}
+
+/** A part of a layer that a device keeps. Other areas may hold the same tiles: each is complete by itself. */
+export interface Area {
+  readonly id: string
+  readonly name: string
+  readonly layer: string
+  readonly spec: AreaSpec
+  /** its PouchDB */
+  readonly db: any
+  readonly state: AreaState
+  readonly isComplete: boolean
+  /** true: all of the past; false: none; a time: what was still to be seen then, and since */
+  readonly hasHistory: boolean | ExactTime
+  /** Plain values. */
+  status (): AreaStatus
+  /** Whether a place lies in it. */
+  holds (z: number, x: number, y: number): boolean
+  estimate (options?: { signal?: AbortSignal }): Promise<AreaEstimate>
+  /**
+   * Takes along what is not there yet: goes on where it was, tries again what failed; when nothing is missing it is a refresh.
+   * Rejects with `ABORTED` (the signal, `pause()`, `remove()`), `QUOTA_EXCEEDED` (no room; `force` tries it all the same), `UNREACHABLE`, …
+   */
+  download (options?: { signal?: AbortSignal, force?: boolean }): Promise<AreaStatus>
+  /** Stops a transfer, in whichever tab it runs. */
+  pause (): Promise<void>
+  /** Only what changed since. */
+  refresh (options?: { signal?: AbortSignal }): Promise<AreaStatus & { changed: { docs: number, tiles: number, bytes: number } }>
+  /** Keeps it as the store has it from now on, also after a reload. */
+  live (isLive?: boolean): Promise<void>
+  rename (name: string): Promise<void>
+  /** Off the device, at once and completely. */
+  remove (): Promise<void>
+}
+
+/** What is on the device: of all areas and of what was made here, read together. */
+export interface Device {
+  layers (): Promise<LayerDocument[]>
+  layer (layer: string): Promise<LayerDocument | undefined>
+  /** Newest first. */
+  editions (layer: string): Promise<Record<string, any>[]>
+  /** What there is of a layer, zoom by zoom. */
+  stats (layer: string): Promise<DeviceStats>
+  /** First and last time; null when there is nothing. */
+  extent (layer: string): Promise<{ first: ExactTime, last: ExactTime } | null>
+  /** Of the tiles of each column, ascending by row, then time. */
+  versions (layer: string, columns: Column[]): Promise<Version[][]>
+  tile (version: Version): Promise<Blob | undefined>
+  /** The newest image of a place. */
+  head (layer: string, z: number, x: number, y: number): Promise<{ blob: Blob, version: Version } | undefined>
+  /** Whether the newest image of a place is there. */
+  has (layer: string, z: number, x: number, y: number): Promise<boolean>
+}
+
+/** Rows of one column of tiles; both ends belong to it. */
+export interface Column {
+  z: number
+  x: number
+  y0: number
+  y1: number
+}
+
+/** What a device holds of a layer; times in seconds. */
+export interface DeviceStats {
+  tiles: number
+  versions: number
+  bytes: number
+  first: number
+  last: number
+  zooms: { z: number, tiles: number, x0: number, x1: number, y0: number, y1: number }[]
+}
+
+/** What was looked at, kept up to a number of bytes. Nothing of it rejects: what it cannot do it leaves. */
+export interface BrowseCache {
+  /** bytes kept at most */
+  readonly size: number
+  get (version: Version): Promise<Blob | undefined>
+  put (version: Version, blob: Blob): Promise<void>
+  /** The newest image of a place that is kept; without a version when only the place of it is known. */
+  head (layer: string, z: number, x: number, y: number): Promise<{ blob: Blob, version?: Version } | undefined>
+  layers (): Promise<string[]>
+  usage (): Promise<{ bytes: number, tiles: number, size: number, layers: Record<string, { bytes: number, tiles: number }> }>
+  /** Forgets a layer, or everything. */
+  clear (layer?: string): Promise<void>
+}
+
+/** What was made on this device, until it is uploaded. */
+export interface Edits {
+  [method: string]: any
+}
 
 export {}

@@ -26,6 +26,8 @@ export class BrowseDatabase {
   #opening
   #isClosed = false
   #isHopeless = false
+  /** What did not answer in time, and may yet. @type {Set<Promise<any>>} */
+  #stuck = new Set()
 
   /** @param {string} name */
   constructor (name) {
@@ -40,11 +42,32 @@ export class BrowseDatabase {
    * @returns {Promise<T | undefined>} undefined: there is no database; rejects when what was to be written is not
    */
   async run (mode, work) {
-    const db = await soon(this.#open())
+    const db = await this.#soon(this.#open())
     if (!db || this.#isClosed) return undefined
-    const doing = this.#transact(db, mode, work)
-    doing.catch(() => {})
-    return soon(doing)
+    return this.#soon(this.#transact(db, mode, work))
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} promise
+   * @returns {Promise<T | undefined>} undefined when it takes too long; then nothing is waited for until it is there
+   */
+  async #soon (promise) {
+    promise.catch(() => {})
+    if (this.#stuck.size) return undefined
+    let timer
+    const over = new Promise(resolve => {
+      timer = setTimeout(() => {
+        const late = promise.catch(() => {}).then(() => this.#stuck.delete(late))
+        this.#stuck.add(late)
+        resolve(undefined)
+      }, PATIENCE)
+    })
+    try {
+      return await Promise.race([promise, over])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async #transact (db, mode, work) {
@@ -127,27 +150,12 @@ export class BrowseDatabase {
 
   async close () {
     this.#isClosed = true
-    const db = await soon(Promise.resolve(this.#opening))
+    const db = await this.#soon(Promise.resolve(this.#opening))
     db?.close()
   }
 
   async destroy () {
     await this.close()
-    await soon(this.#delete().catch(() => {}))
-  }
-}
-
-/**
- * @template T
- * @param {Promise<T>} promise
- * @returns {Promise<T | undefined>} undefined when it takes too long
- */
-async function soon (promise) {
-  let timer
-  const over = new Promise(resolve => { timer = setTimeout(resolve, PATIENCE) })
-  try {
-    return await Promise.race([promise, over])
-  } finally {
-    clearTimeout(timer)
+    await this.#soon(this.#delete()).catch(() => {})
   }
 }

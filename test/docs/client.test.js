@@ -6,7 +6,7 @@ import { loadGlobal } from '../types/leaflet.js'
 
 describe('the reference of the client library', () => {
   const paths = {
-    Clock: 'Couch.Clock', Player: 'Couch.Player', CouchLayer: 'TileLayer.Couch', HistoryLayer: 'TileLayer.Couch.History',
+    Clock: 'Couch.Clock', Player: 'Couch.Player', CouchLayer: 'TileLayer.Couch', HistoryLayer: 'TileLayer.Couch.History', CoverageLayer: 'TileLayer.Couch.Coverage',
     TimelineControl: 'Control.Timeline', CompareControl: 'Control.Compare'
   }
   /** @type {any} */

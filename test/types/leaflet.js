@@ -35,6 +35,6 @@ export async function loadGlobal () {
 // an object is a namespace, and a class or a function may have some more on it
 function paths (path, value) {
   if (typeof value === 'object') return Object.keys(value).flatMap(name => paths(`${path}.${name}`, value[name]))
-  const more = Object.keys(value).filter(name => /^(History|history)$/.test(name))
+  const more = Object.keys(value).filter(name => /^(History|history|Coverage|coverage)$/.test(name))
   return [path, ...more.map(name => `${path}.${name}`)]
 }

@@ -1,0 +1,132 @@
+// Which tiles are on the device, painted over the map: what is there may be shown without a network.
+import L from 'leaflet'
+import { checkLayer } from '../core/index.js'
+import { coverageOf } from './offline/coverage.js'
+import { leafletOptions } from './source/layer-options.js'
+
+const KINDS = ['whole', 'part', 'browsed']
+const PAUSE = 700 // milliseconds between two looks while a download goes on
+
+export const coverageDefaults = {
+  layer: undefined, // name of the layer; required
+  opacity: 1, // of the marks
+  zIndex: 50, // above the layers of tiles
+  className: 'tilecouch-coverage-layer' // of the container
+}
+
+const prototype = /** @type {any} */ (L.GridLayer.prototype)
+
+/**
+ * Marks the tiles of the zoom that is shown: those that are on the device with all that the areas take along beneath them,
+ * those that are there in part, and those that are only kept because they were looked at. Follows downloads and removals.
+ *
+ * @event coverage {tiles} what is in view was looked up: how many tiles of each kind
+ */
+export const CoverageLayer = /** @type {new (offline: any, options: any) => any} */ (/** @type {unknown} */ (L.GridLayer.extend(/** @type {ThisType<any>} */ ({
+  options: coverageDefaults,
+
+  initialize (offline, options) {
+    checkLayer(options?.layer)
+    L.Util.setOptions(this, options)
+    this._offline = offline
+    this._given = new Set(Object.keys(options)) // what the caller decided stays
+    this._known = new Map()
+    this._onChange = ({ layer, area }) => { if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE) }
+  },
+
+  onAdd (map) {
+    prototype.onAdd.call(this, map)
+    this._offline.on('areas tiles progress', this._onChange)
+    this._readLayer()
+  },
+
+  onRemove (map) {
+    this._offline.off('areas tiles progress', this._onChange)
+    clearTimeout(this._timer)
+    this._timer = undefined
+    prototype.onRemove.call(this, map)
+  },
+
+  createTile (coords) {
+    const tile = L.DomUtil.create('div', 'tilecouch-coverage')
+    const place = { z: coords.z + (this.options.zoomOffset ?? 0), x: coords.x, y: coords.y }
+    tile.dataset.tile = `${place.z}/${place.x}/${place.y}`
+    paint(tile, this._known.get(tile.dataset.tile))
+    this._lookSoon(0)
+    return tile
+  },
+
+  /** @returns {{whole: number, part: number, browsed: number}} how many tiles in view there are of each kind, as of the last look */
+  counts () {
+    const counts = { whole: 0, part: 0, browsed: 0 }
+    for (const { el, current } of Object.values(this._tiles ?? {})) {
+      const kind = current && this._known.get(el.dataset.tile)
+      if (kind) counts[kind]++
+    }
+    return counts
+  },
+
+  /** Looks again. What this device does itself is seen without it. */
+  refresh () {
+    this._lookSoon(0)
+    return this
+  },
+
+  // the first look at once, another when it has rested
+  _lookSoon (pause) {
+    if (!this._map) return
+    const due = Math.max(performance.now() + (pause && 50), (this._looked ?? -Infinity) + pause)
+    if (this._timer !== undefined && this._due <= due) return
+    clearTimeout(this._timer)
+    this._due = due
+    this._timer = setTimeout(() => {
+      this._timer = undefined
+      this._look()
+    }, Math.max(0, due - performance.now()))
+  },
+
+  async _look () {
+    const turn = this._turn = {}
+    const elements = Object.values(this._tiles).map(({ el }) => el)
+    await this._readLayer()
+    const known = await coverageOf(this._offline, this.options.layer, columnsOf(elements), this._doc?.bounds).catch(() => undefined)
+    this._looked = performance.now()
+    if (!known || !this._map || this._turn !== turn) return // closed, or another look has begun
+    this._known = known
+    for (const { el } of Object.values(this._tiles)) paint(el, known.get(el.dataset.tile))
+    this.fire('coverage', { tiles: this.counts() })
+  },
+
+  /** The layer's document says how deep its tiles go, and how large they are; it comes to the device with the first area. */
+  async _readLayer () {
+    const { device, browse } = this._offline
+    const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined) ?? await browse?.fact(this.options.layer, 'layer')
+    if (!doc || doc._rev === this._doc?._rev || !this._map) return
+    this._doc = doc
+    const { maxNativeZoom, tileSize, zoomOffset } = leafletOptions(doc, 0)
+    for (const [option, value] of Object.entries({ maxNativeZoom, tileSize, zoomOffset })) if (!this._given.has(option)) this.options[option] = value
+    this.redraw()
+  }
+}))))
+
+function paint (tile, kind) {
+  for (const other of KINDS) tile.classList.toggle(`tilecouch-coverage-${other}`, other === kind)
+}
+
+/** One range of rows for each column. @param {HTMLElement[]} elements */
+function columnsOf (elements) {
+  const columns = new Map()
+  for (const { dataset: { tile = '' } } of elements) {
+    const [z, x, y] = tile.split('/').map(Number)
+    if (y < 0 || y >= 2 ** z) continue
+    const column = columns.get(`${z}/${x}`) ?? { z, x, y0: y, y1: y }
+    columns.set(`${z}/${x}`, { z, x, y0: Math.min(column.y0, y), y1: Math.max(column.y1, y) })
+  }
+  return [...columns.values()]
+}
+
+/**
+ * @param {any} offline an OfflineStore
+ * @param {object} options
+ */
+export const coverageLayer = (offline, options) => new CoverageLayer(offline, options)

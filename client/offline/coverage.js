@@ -1,0 +1,70 @@
+// Which tiles of a view are on the device, and whether all that lies beneath them is: told by the areas and one look at each
+// column, never tile by tile.
+import { tileRanges } from '../../core/index.js'
+
+const DEPTH = 4 // zooms beneath a tile that are looked at, of areas that are no boxes: 256 places a tile
+
+/**
+ * @typedef {import('../source/couch-source.js').Column} Column
+ * @typedef {'whole' | 'part' | 'browsed'} Coverage
+ *   whole: the tile and all that any area takes along beneath it. part: not all of it. browsed: it was looked at, and is kept for a while
+ */
+
+/**
+ * @param {any} offline an OfflineStore
+ * @param {string} layer
+ * @param {Column[]} columns
+ * @param {import('../../core/grid.js').Bbox} [bounds] of the layer: beyond, nothing is missing
+ * @returns {Promise<Map<string, Coverage>>} by `z/x/y`; what is not on the device is not in it
+ */
+export async function coverageOf (offline, layer, columns, bounds) {
+  await Promise.resolve(offline.ready).catch(() => {}) // who opened it hears of it
+  const areas = offline.areas.list().filter(area => area.layer === layer && area.state !== 'removing')
+  const [held, browsed] = await Promise.all([offline.device.places(layer, columns), Promise.all(columns.map(column => offline.browse?.places(layer, column) ?? []))])
+  /** @type {Map<string, Coverage>} */
+  const coverage = new Map()
+  columns.forEach(({ z, x, y0, y1 }, at) => {
+    const [here, seen] = [new Set(held[at]), new Set(browsed[at])]
+    for (let y = y0; y <= y1; y++) {
+      const touching = areas.filter(area => isNear(area, z, x, y))
+      const isWhole = here.has(y) && touching.length > 0 && isWholeIn(touching, { z, x, y }, bounds)
+      const isPart = here.has(y) || touching.some(area => z < area.selection.zooms.min && area.status().tiles > 0)
+      if (isWhole || isPart || seen.has(y)) coverage.set(`${z}/${x}/${y}`, isWhole ? 'whole' : isPart ? 'part' : 'browsed')
+    }
+  })
+  return coverage
+}
+
+/** Whether an area has something to do with a tile: the tile itself, or what lies beneath it. */
+const isNear = ({ selection: { zooms, area } }, z, x, y) => z <= zooms.max && (!area || area.has(z, x, y))
+
+// the areas that touch a tile say how deep one may look: as deep as the deepest of them
+function isWholeIn (areas, tile, bounds) {
+  const depth = Math.max(...areas.map(({ selection }) => selection.zooms.max))
+  return areas.some(({ isComplete, selection: { zooms, area } }) => (
+    isComplete && zooms.max === depth && zooms.min <= tile.z && (!area || contains(area, tile, depth, bounds))
+  ))
+}
+
+/** Whether an area has all places of a zoom that lie beneath a tile. @param {import('../../core/area.js').Area} area */
+function contains (area, tile, depth, bounds) {
+  const rectangles = area.rectangles(depth)
+  if (rectangles) return beneath(tile, depth, bounds).every(inner => rectangles.some(outer => isInside(inner, outer)))
+  const z = Math.min(depth, tile.z + DEPTH)
+  for (const { x0, x1, y0, y1 } of beneath(tile, z, bounds)) {
+    for (let x = x0; x <= x1; x++) if (!area.column(z, x).some(([first, last]) => first <= y0 && y1 <= last)) return false
+  }
+  return true
+}
+
+/** The places of a zoom beneath a tile, as far as the layer goes. @returns {import('../../core/grid.js').TileRange[]} */
+function beneath ({ z, x, y }, depth, bounds) {
+  const side = 2 ** (depth - z)
+  const all = { x0: x * side, x1: (x + 1) * side - 1, y0: y * side, y1: (y + 1) * side - 1 }
+  if (!bounds) return [all]
+  return tileRanges(bounds, depth).map(({ x0, x1, y0, y1 }) => (
+    { x0: Math.max(x0, all.x0), x1: Math.min(x1, all.x1), y0: Math.max(y0, all.y0), y1: Math.min(y1, all.y1) }
+  )).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
+}
+
+const isInside = (inner, outer) => outer.x0 <= inner.x0 && inner.x1 <= outer.x1 && outer.y0 <= inner.y0 && inner.y1 <= outer.y1
