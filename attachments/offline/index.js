@@ -1,29 +1,19 @@
 // The panel of areas, and what it stands on: a bundle of its own, which the page loads when there is anything on the device,
 // or when somebody presses the button.
+import { OfflinePanel } from './panel.js'
+
 export { openOffline } from './open.js'
 
 /**
  * @param {object} page
- * @param {any} page.offline the OfflineStore, open and ready
+ * @param {any} page.offline the OfflineStore, open and ready; null where there can be none
+ * @param {string} [page.reason] why there is none, or why the page does not open without a network
  * @param {HTMLElement} page.entry the button in the header of the panel; from now on its clicks are answered here
  * @param {import('../stage.js').Stage} page.stage
  * @param {import('../map.js').MapView} page.view
  * @param {import('../notices.js').Notices} page.notices
  * @param {import('../cards.js').Cards} page.cards
  * @param {() => import('../store.js').Layer[]} page.layers those the viewer knows now
+ * @param {() => {left: number, right: number, bottom: number}} [page.free] pixels of the map that lie under something
  */
-export function mountOffline ({ entry, cards }) {
-  const panel = {
-    isOpen: false,
-    open () {
-      panel.isOpen = true
-      cards.open('offline', 'Offline maps', () => panel.close())
-    },
-    close () {
-      panel.isOpen = false
-      cards.close('offline')
-    }
-  }
-  entry.addEventListener('click', () => panel.isOpen ? panel.close() : panel.open())
-  return panel
-}
+export const mountOffline = page => new OfflinePanel(page)

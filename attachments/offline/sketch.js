@@ -56,6 +56,10 @@ export class Sketch {
     return this.#places.length
   }
 
+  get bounds () {
+    return L.latLngBounds(this.#places)
+  }
+
   /** @param {number[]} bbox */
   setBox (bbox) {
     this.kind = 'box'
@@ -83,7 +87,7 @@ export class Sketch {
   /** The copy of the world that is in the middle of the map: nobody looks for a shape in another one. */
   #follow () {
     if (!this.#places.length) return
-    const middle = L.latLngBounds(this.#places).getCenter().lng
+    const middle = this.bounds.getCenter().lng
     const shift = 360 * Math.round((this.#map.getCenter().lng - middle) / 360)
     if (!shift) return
     this.#places = this.#places.map(({ lat, lng }) => L.latLng(lat, lng + shift))
@@ -116,14 +120,14 @@ export class Sketch {
     node.setAttribute('aria-label', `${label}: arrow keys move it`)
     handle.on('drag', () => onMove(handle.getLatLng(), false))
     handle.on('dragend', () => onMove(handle.getLatLng(), true))
-    handle.on('keydown', ({ originalEvent: event }) => {
+    node.addEventListener('keydown', event => {
       const direction = ARROWS[event.key]
       if (!direction) return
-      L.DomEvent.stop(event) // the map would go along
+      event.preventDefault()
+      event.stopPropagation() // the map would go along
       const by = L.point(direction).multiplyBy(event.shiftKey ? FAR : STEP)
       onMove(this.#map.containerPointToLatLng(this.#map.latLngToContainerPoint(handle.getLatLng()).add(by)), true)
     })
-    node.addEventListener('keydown', event => { if (event.key in ARROWS) event.stopPropagation() })
     return handle
   }
 
@@ -131,10 +135,10 @@ export class Sketch {
   #drag (index, to, isOver) {
     if (this.kind === 'box') {
       const opposite = this.#places[(index + 2) % 4]
-      const isNorthSouth = index % 2 === 0 // the neighbour that comes next keeps the latitude of this corner, or its longitude
+      const isLevel = index % 2 === 0 // the neighbour that comes next is at the latitude of this corner, or else at its longitude
       this.#places[index] = to
-      this.#places[(index + 1) % 4] = isNorthSouth ? L.latLng(to.lat, opposite.lng) : L.latLng(opposite.lat, to.lng)
-      this.#places[(index + 3) % 4] = isNorthSouth ? L.latLng(opposite.lat, to.lng) : L.latLng(to.lat, opposite.lng)
+      this.#places[(index + 1) % 4] = isLevel ? L.latLng(to.lat, opposite.lng) : L.latLng(opposite.lat, to.lng)
+      this.#places[(index + 3) % 4] = isLevel ? L.latLng(opposite.lat, to.lng) : L.latLng(to.lat, opposite.lng)
       if (isOver) this.#straighten(index)
     } else this.#places[index] = to
     this.#draw()
@@ -145,7 +149,7 @@ export class Sketch {
   #straighten (index) {
     const hadFocus = this.#handles[index].getElement() === document.activeElement
     const to = this.#places[index]
-    const bounds = L.latLngBounds(this.#places)
+    const { bounds } = this
     this.#places = [bounds.getNorthWest(), bounds.getNorthEast(), bounds.getSouthEast(), bounds.getSouthWest()]
     const now = this.#places.findIndex(place => place.equals(to, 1e-9))
     if (hadFocus && now >= 0) this.#handles[now].getElement()?.focus({ preventScroll: true })
@@ -160,7 +164,7 @@ export class Sketch {
   }
 
   #middle () {
-    const bounds = L.latLngBounds(this.#places)
+    const { bounds } = this
     return this.#map.unproject(this.#map.project(bounds.getNorthWest()).add(this.#map.project(bounds.getSouthEast())).divideBy(2))
   }
 

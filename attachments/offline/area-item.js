@@ -1,0 +1,258 @@
+// One area in the list: what it is, how fresh, how far its download is, and what can be done with it. Made once and then only
+// rewritten, so that the focus stays where it is while figures run.
+import { button, element } from '../dom.js'
+import { count, plural, size, zooms } from '../format.js'
+import { amount, changedWords, freshness, isStopped, lasting, pastWords, problem } from './words.js'
+
+let number = 0
+
+export class AreaItem {
+  #area
+  #list
+  #isOpen = false
+  #said = ''
+  #id = `area-${++number}`
+  /** @type {{name: string, act: string} | null} what is being asked: a new name, or whether it may go */
+  #asking = null
+  #parts
+
+  /**
+   * @param {any} area
+   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, announce: (text: string) => void, onRemoved: (item: AreaItem) => void}} list
+   */
+  constructor (area, list) {
+    this.#area = area
+    this.#list = list
+    const part = (tag, name, attributes) => element(tag, { class: name, ...attributes })
+    this.#parts = {
+      head: element('button', { type: 'button', class: 'head', 'aria-controls': this.#id, on: { click: () => { this.isOpen = !this.#isOpen } } }),
+      title: part('span', 'title'), what: part('span', 'what'), state: part('span', 'state'),
+      bar: part('div', 'bar', { role: 'progressbar', 'aria-valuemin': '0', 'aria-valuemax': '100' }),
+      fill: part('span', 'fill'), figures: part('p', 'figures'), problem: part('p', 'problem'),
+      main: button('', () => this.#act(), { class: 'primary main' }),
+      cancel: button('Cancel', () => this.#ask('cancel'), { class: 'secondary' }),
+      live: element('input', { type: 'checkbox', on: { change: ({ target }) => this.#follow(target.checked) } }),
+      refresh: button('Refresh', () => this.#run('refresh', ({ changed }) => changedWords(changed)), { class: 'secondary' }),
+      more: element('div', { class: 'more', id: this.#id }), ask: part('div', 'ask')
+    }
+    this.node = element('li', { class: 'area', 'data-area': area.id })
+    this.#build()
+    this.update()
+  }
+
+  get area () {
+    return this.#area
+  }
+
+  /** Whether what can be done is to be seen. */
+  set isOpen (open) {
+    this.#isOpen = open
+    this.#parts.head.setAttribute('aria-expanded', String(open))
+    this.#parts.more.hidden = !open
+    if (!open && this.#asking) this.#ask(null)
+  }
+
+  get isOpen () {
+    return this.#isOpen
+  }
+
+  focus () {
+    this.#parts.head.focus({ preventScroll: true })
+    this.node.scrollIntoView({ block: 'nearest' })
+  }
+
+  /** Goes on where the download is, and says how it ended. */
+  download () {
+    return this.#run('download', status => status.failed ? '' : `“${this.#area.name}” is on this device.`)
+  }
+
+  /** What went wrong by itself. @param {any} error */
+  fail (error) {
+    this.#say(problem(error))
+  }
+
+  #build () {
+    const { head, title, what, state, bar, fill, main, cancel, more, live, refresh } = this.#parts
+    head.append(title, what, state)
+    bar.append(fill)
+    more.append(
+      button('Show on the map', () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
+      button('Rename', () => this.#ask('rename'), { class: 'secondary' }),
+      button('Remove', () => this.#ask('remove'), { class: 'secondary danger' }),
+      element('label', null, live, 'Keep it up to date'))
+    this.node.append(head, bar, this.#parts.figures, this.#parts.problem, element('div', { class: 'acts' }, main, cancel), more, this.#parts.ask)
+    this.#parts.ask.hidden = true
+    this.isOpen = false
+  }
+
+  /** Writes what is known now. */
+  update () {
+    const { title, what, state, bar, fill, figures, main, cancel, live, refresh } = this.#parts
+    const area = this.#area
+    const status = area.status()
+    const { min, max } = area.spec.zooms ?? {}
+    write(title, area.name)
+    write(what, [this.#list.layerTitle(area.layer), min !== undefined && `zoom ${zooms(min, max)}`, pastWords(area.hasHistory), status.bytes && size(status.bytes)].filter(Boolean).join(' · '))
+    write(state, stateWords(status))
+    this.node.dataset.state = status.state
+    const share = shareOf(status)
+    bar.hidden = share === undefined
+    if (share !== undefined) {
+      fill.style.width = `${100 * share}%`
+      bar.setAttribute('aria-valuenow', String(Math.floor(100 * share)))
+      bar.setAttribute('aria-label', `Download of ${area.name}`)
+    }
+    write(figures, figuresOf(status))
+    figures.hidden = !figures.textContent
+    const [word] = doable(status)
+    main.hidden = !word
+    write(main, word ?? '')
+    main.classList.toggle('quiet', word === 'Pause')
+    cancel.hidden = !word || Boolean(status.updated)
+    live.checked = Boolean(status.live)
+    refresh.hidden = status.state !== 'complete'
+    this.#tell(status)
+  }
+
+  /** An error that stands in the status, unless something newer was said. */
+  #tell (status) {
+    const { problem: note } = this.#parts
+    const isBroken = ['incomplete', 'paused', 'new'].includes(status.state)
+    const text = this.#said || (isBroken && status.error ? problem({ code: status.error, message: status.reason ?? status.error }) : '')
+    write(note, text)
+    note.hidden = !text
+  }
+
+  #say (text) {
+    this.#said = text
+    this.#tell(this.#area.status())
+    if (text) this.#list.announce(text)
+  }
+
+  #act () {
+    const [, act] = doable(this.#area.status())
+    if (act === 'pause') this.#pause()
+    else this.download()
+  }
+
+  async #pause () {
+    await Promise.resolve(this.#area.pause()).catch(error => this.fail(error))
+    this.update()
+  }
+
+  async #run (call, words) {
+    this.#said = ''
+    try {
+      const doing = this.#area[call]()
+      this.update()
+      this.#say(words(await doing))
+    } catch (error) {
+      if (!isStopped(error)) this.fail(error)
+    }
+    this.update()
+  }
+
+  async #follow (on) {
+    try {
+      await this.#area.live(on)
+    } catch (error) {
+      this.fail(error)
+    }
+    this.update()
+  }
+
+  /** @param {'rename' | 'remove' | 'cancel' | null} act */
+  #ask (act) {
+    const { ask, more, main } = this.#parts
+    const hadFocus = ask.contains(document.activeElement)
+    this.#asking = act ? { name: this.#area.name, act } : null
+    ask.hidden = !act
+    more.hidden = Boolean(act) || !this.#isOpen
+    main.parentElement.hidden = Boolean(act)
+    if (!act) {
+      ask.replaceChildren()
+      if (hadFocus) this.#parts.head.focus({ preventScroll: true })
+      return
+    }
+    ask.replaceChildren(...act === 'rename' ? this.#renaming() : this.#removing(act))
+    ask.querySelector(act === 'rename' ? 'input' : 'button')?.focus({ preventScroll: true })
+    ask.scrollIntoView({ block: 'nearest' })
+  }
+
+  #renaming () {
+    const name = element('input', { type: 'text', value: this.#area.name, maxlength: '100', required: true, 'aria-label': 'New name' })
+    const save = async event => {
+      event.preventDefault()
+      try {
+        await this.#area.rename(name.value.trim())
+        this.#said = ''
+        this.#ask(null)
+      } catch (error) {
+        this.fail(error)
+      }
+      this.update()
+    }
+    return [element('form', { on: { submit: save } }, name, element('div', { class: 'acts' }, element('button', { type: 'submit', class: 'primary' }, 'Rename'), button('Leave it', () => this.#ask(null), { class: 'secondary' })))]
+  }
+
+  /** @param {'remove' | 'cancel'} act */
+  #removing (act) {
+    const status = this.#area.status()
+    const goes = status.tiles ? `${amount(status)} go from this device, and that much room is free again.` : 'Nothing of it is on this device yet.'
+    return [
+      element('p', null, act === 'cancel' ? `Stop, and take back what came of “${this.#area.name}”? ` : `Remove “${this.#area.name}”? `, goes, ' The store keeps its tiles.'),
+      element('div', { class: 'acts' }, button('Remove it', () => this.#remove(), { class: 'primary danger' }), button('Keep it', () => this.#ask(null), { class: 'secondary' }))]
+  }
+
+  async #remove () {
+    this.#ask(null)
+    try {
+      await this.#area.remove()
+      this.#list.onRemoved(this)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+}
+
+/** The same text is not written again: it would be read aloud, and a selection lost. */
+function write (node, text) {
+  if (node.textContent !== text) node.textContent = text
+}
+
+function stateWords (status) {
+  switch (status.state) {
+    case 'new': return 'Not downloaded yet'
+    case 'waiting': return 'Waiting: another window is busy with it'
+    case 'downloading': return status.updated ? 'Refreshing …' : 'Downloading …'
+    case 'paused': return 'Paused'
+    case 'incomplete': return status.failed ? `${plural(status.failed, 'tile')} did not come` : 'Not complete'
+    case 'removing': return 'Removing …'
+    default: return freshness(status)
+  }
+}
+
+/** What the button does, and what it says. @returns {[string, 'download' | 'pause'] | []} */
+function doable ({ state, failed, tiles }) {
+  switch (state) {
+    case 'new': return [tiles ? 'Go on' : 'Download', 'download']
+    case 'waiting': case 'downloading': return ['Pause', 'pause']
+    case 'paused': return ['Go on', 'download']
+    case 'incomplete': return [failed ? 'Try again' : 'Go on', 'download']
+    default: return []
+  }
+}
+
+/** How much of it is there, between 0 and 1; nothing where there is no end to be seen. */
+function shareOf ({ state, bytes, tiles, total }) {
+  if (state === 'complete' || state === 'new' || state === 'removing' || !total) return undefined
+  const [have, all] = total.bytes ? [bytes, total.bytes] : [tiles, total.tiles]
+  return all ? Math.min(have / all, 1) : undefined
+}
+
+function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
+  if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
+  const isRunning = state === 'downloading'
+  return [`${count(tiles)} of ${plural(total.tiles, 'tile')}`, `${size(bytes)} of ${size(total.bytes)}`,
+    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && remaining !== undefined && Number.isFinite(remaining) && `${lasting(remaining)} left`].filter(Boolean).join(' · ')
+}

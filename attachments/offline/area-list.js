@@ -1,0 +1,105 @@
+// What is on this device: whether the store answers, the areas, how much room they take.
+import { button, element, soon } from '../dom.js'
+import { AreaItem } from './area-item.js'
+import { Meter } from './meter.js'
+import { reasons } from './words.js'
+
+const AGAIN = 30000 // milliseconds after which words such as "5 minutes ago" are not right any more
+const WEIGH = 3000 // milliseconds between two looks at the room while tiles come
+
+export class AreaList {
+  #offline
+  #page
+  /** @type {Map<string, AreaItem>} */
+  #items = new Map()
+  #connection = element('p', { class: 'connection' })
+  #list = element('ul', { class: 'areas', 'aria-label': 'Areas on this device' })
+  #empty = element('p', { class: 'hint' }, 'Take a part of the map along, and it is there without a network: on a ship, in the mountains, in a cellar.')
+  #said = element('p', { class: 'unseen', role: 'status' })
+  #add
+  #meter
+  #timer
+
+  /**
+   * @param {any} offline
+   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, onAdd: () => void, onChange: () => void, coverage: HTMLElement, reason?: string}} page
+   */
+  constructor (offline, page) {
+    this.#offline = offline
+    this.#page = page
+    const announce = text => { this.#said.textContent = text }
+    this.#meter = new Meter(offline, announce)
+    this.#add = button('Take an area along', page.onAdd, { class: 'primary' })
+    this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
+      this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#said)
+    this.#make = area => new AreaItem(area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) })
+    this.weigh = soon(() => this.#meter.update(), WEIGH)
+    this.sync()
+    this.setOnline(offline.isOnline)
+    this.#meter.update()
+    this.#timer = setInterval(() => { for (const item of this.#items.values()) item.update() }, AGAIN)
+  }
+
+  #make
+
+  close () {
+    clearInterval(this.#timer)
+  }
+
+  /** The areas as they are now; those that stay keep their place and the focus. */
+  sync () {
+    const areas = this.#offline.areas.list()
+    const there = new Set(areas.map(({ id }) => id))
+    for (const [id, item] of this.#items) {
+      if (there.has(id)) continue
+      this.#leave(item)
+      this.#items.delete(id)
+    }
+    for (const area of areas) {
+      const item = this.#items.get(area.id)
+      if (item) item.update()
+      else {
+        const made = this.#make(area)
+        this.#items.set(area.id, made)
+        this.#list.append(made.node)
+      }
+    }
+    this.#empty.hidden = areas.length > 0
+    this.#list.hidden = !areas.length
+    this.weigh()
+    this.#page.onChange()
+  }
+
+  /** @param {string} id @returns {AreaItem | undefined} */
+  item (id) {
+    return this.#items.get(id)
+  }
+
+  /** What is said when nothing is known yet is what the browser knows. @param {boolean} [online] */
+  setOnline (online = navigator.onLine) {
+    this.#connection.classList.toggle('away', !online)
+    const words = online ? 'Connected to the store' : 'No connection: what is on this device is shown'
+    if (this.#connection.textContent !== words) this.#connection.textContent = words
+  }
+
+  /** Opens one of them, and closes the others. @param {string} id */
+  open (id) {
+    for (const [other, item] of this.#items) item.isOpen = other === id
+  }
+
+  focus () {
+    this.#add.focus({ preventScroll: true })
+  }
+
+  #leave ({ node }) {
+    const hadFocus = node.contains(document.activeElement)
+    node.remove()
+    if (hadFocus) this.focus()
+  }
+
+  #removed ({ area }) {
+    this.#said.textContent = `“${area.name}” is off this device.`
+    this.sync()
+    this.#meter.update()
+  }
+}

@@ -1,0 +1,191 @@
+// A new area: its shape is drawn on the map, the rest is said here, and what it would take follows while somebody drags.
+import { parseBbox } from '../../core/index.js'
+import { button, element } from '../dom.js'
+import { plural } from '../format.js'
+import { estimateLine } from './estimate-line.js'
+import { Estimator } from './estimator.js'
+import { Sketch } from './sketch.js'
+import { Stepper } from './stepper.js'
+import { freeName, problem } from './words.js'
+
+const DEEPER = 2 // zooms beyond the one that is shown, unless somebody wants another one
+const LAST = 22 // zoom, of a layer that does not say where it ends
+
+export class AreaForm {
+  #offline
+  #page
+  #layers
+  #sketch
+  #estimator
+  #parts
+  #canDownload = false
+  #isNamed = false // by somebody, and not by us
+
+  /**
+   * @param {any} offline
+   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], onDone: (area: any) => void, onCancel: () => void}} page
+   *   layer: the one that is shown; box: what the map shows
+   */
+  constructor (offline, page) {
+    this.#offline = offline
+    this.#page = page
+    this.#layers = page.layers
+    this.#parts = this.#make(page.layer)
+    this.#estimator = new Estimator((spec, options) => this.#weigh(spec, options), answer => this.#tell(answer))
+    this.node = this.#build()
+    this.#fill()
+    this.#sketch = new Sketch(page.map, () => this.#drawn())
+    this.#sketch.setBox(page.box)
+  }
+
+  /** Where the focus goes: not to a field, on devices whose keyboard would hide the map. */
+  focus () {
+    const { name, heading } = this.#parts
+    if (matchMedia('(pointer: coarse)').matches) heading.focus({ preventScroll: true })
+    else name.select()
+  }
+
+  close () {
+    this.#estimator.stop()
+    this.#sketch.remove()
+  }
+
+  #make (shown) {
+    const changed = () => this.#ask()
+    const field = (tag, attributes, ...children) => element(tag, { ...attributes, on: { input: changed, ...attributes.on } }, ...children)
+    return {
+      heading: element('h3', { tabindex: '-1' }, 'Take an area along'),
+      name: field('input', { type: 'text', maxlength: '100', required: true, autocomplete: 'off', on: { input: () => { this.#isNamed = true } } }),
+      layer: field('select', { on: { input: () => this.#fill() } }, ...this.#layers.map(({ layer, name }) => element('option', { value: layer, selected: layer === shown }, name ?? layer))),
+      box: button('Box', () => this.#choose('box'), { 'aria-pressed': 'true' }),
+      polygon: button('Free shape', () => this.#choose('polygon'), { 'aria-pressed': 'false' }),
+      hint: element('p', { class: 'hint' }),
+      undo: button('Take back the last corner', () => this.#sketch.dropCorner(), { class: 'secondary' }),
+      numbers: element('input', { type: 'text', inputmode: 'text', autocomplete: 'off', spellcheck: 'false', on: { change: () => this.#typed() } }),
+      first: new Stepper('First zoom', changed),
+      last: new Stepper('Last zoom', changed),
+      past: field('select', {}, element('option', { value: 'none' }, 'Only the newest'), element('option', { value: 'since' }, 'The past since …'), element('option', { value: 'all' }, 'All of the past')),
+      since: field('input', { type: 'date', 'aria-label': 'Since', hidden: true, value: new Date(Date.now() - 365 * 86400000).toISOString().slice(0, 10) }),
+      answer: element('p', { class: 'estimate', role: 'status' }),
+      submit: element('button', { type: 'submit', class: 'primary' }, 'Download')
+    }
+  }
+
+  #build () {
+    const { heading, name, layer, box, polygon, hint, undo, numbers, first, last, past, since, answer, submit } = this.#parts
+    const labelled = (text, ...fields) => element('label', null, element('span', null, text), ...fields)
+    return element('form', { class: 'area-form', novalidate: true, on: { submit: event => { event.preventDefault(); this.#submit() } } },
+      heading,
+      element('div', { class: 'choice', role: 'group', 'aria-label': 'Shape' }, box, polygon),
+      hint, undo,
+      labelled('Name', name),
+      this.#layers.length > 1 && labelled('Layer', layer),
+      element('div', { class: 'zooms', role: 'group', 'aria-label': 'Zooms' }, first.element, last.element),
+      labelled('Past', past), since,
+      element('details', null, element('summary', null, 'Box as numbers'), labelled('West, south, east, north', numbers)),
+      element('div', { class: 'foot' }, answer, element('div', { class: 'acts' }, submit, button('Cancel', this.#page.onCancel, { class: 'secondary' }))))
+  }
+
+  /** What follows from the layer: its zooms, and a name nobody took. */
+  #fill () {
+    const { name, first, last, layer } = this.#parts
+    const { minzoom = 0, maxzoom = LAST, name: title } = this.#chosen
+    const seen = Math.round(this.#page.map.getZoom()) + DEEPER
+    const deepest = Math.min(Math.max(seen, minzoom), maxzoom)
+    first.set(minzoom, minzoom, maxzoom)
+    last.set(deepest, minzoom, maxzoom)
+    if (!this.#isNamed) name.value = freeName((title ?? layer.value).slice(0, 90), this.#offline.areas.list().map(area => area.name))
+  }
+
+  get #chosen () {
+    return this.#layers.find(({ layer }) => layer === this.#parts.layer.value) ?? { layer: this.#page.layer }
+  }
+
+  /** @param {'box' | 'polygon'} kind */
+  #choose (kind) {
+    if (this.#sketch.kind === kind) return
+    if (kind === 'box') this.#sketch.setBox(this.#page.box)
+    else this.#sketch.startPolygon()
+  }
+
+  #typed () {
+    try {
+      this.#sketch.setBox(parseBbox(this.#parts.numbers.value))
+      this.#page.map.fitBounds(this.#sketch.bounds, { padding: [40, 40], animate: false })
+    } catch (error) {
+      this.#tell({ error })
+    }
+  }
+
+  #drawn () {
+    const { box, polygon, hint, undo, numbers } = this.#parts
+    const { kind, corners, geometry } = this.#sketch
+    box.setAttribute('aria-pressed', String(kind === 'box'))
+    polygon.setAttribute('aria-pressed', String(kind === 'polygon'))
+    const said = kind === 'box' ? 'Drag the corners on the map.' : !corners ? 'Tap the map where the corners are.' : `${plural(corners, 'corner')}. Tap for another one, drag to move one.`
+    if (hint.textContent !== said) hint.textContent = said
+    undo.hidden = kind === 'box' || !corners
+    if (geometry && 'bbox' in geometry && document.activeElement !== numbers) numbers.value = geometry.bbox.join(', ')
+    this.#ask()
+  }
+
+  get #spec () {
+    const { first, last, past, since } = this.#parts
+    const geometry = this.#sketch.geometry
+    return geometry && {
+      layer: this.#chosen.layer, ...geometry, zooms: { min: first.value, max: last.value },
+      history: past.value === 'all' || (past.value === 'since' && { since: since.value })
+    }
+  }
+
+  #ask () {
+    const { past, since, answer } = this.#parts
+    since.hidden = past.value !== 'since'
+    this.#allow(false)
+    const spec = this.#spec
+    if (!spec) {
+      this.#estimator.stop()
+      answer.className = 'estimate'
+      answer.replaceChildren('At least three corners make an area.')
+      return
+    }
+    answer.classList.add('waiting')
+    this.#estimator.follow(spec)
+  }
+
+  async #weigh (spec, options) {
+    const [figures, room] = await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
+    return { ...figures, free: room.free }
+  }
+
+  #tell (answer) {
+    const { tone, parts, isPossible } = estimateLine(answer, this.#offline)
+    this.#parts.answer.className = `estimate ${tone}`
+    this.#parts.answer.replaceChildren(...parts)
+    this.#allow(isPossible)
+  }
+
+  #allow (can) {
+    this.#canDownload = can
+    this.#parts.submit.setAttribute('aria-disabled', String(!can)) // a button that is disabled loses the focus
+  }
+
+  async #submit () {
+    const { name } = this.#parts
+    const spec = this.#spec
+    if (!spec || !this.#canDownload) return
+    if (!name.value.trim()) {
+      this.#parts.answer.className = 'estimate warn'
+      this.#parts.answer.textContent = 'Give it a name.'
+      return name.focus()
+    }
+    this.#allow(false)
+    try {
+      this.#page.onDone(await this.#offline.areas.add({ name: name.value.trim(), ...spec }))
+    } catch (error) {
+      this.#parts.answer.className = 'estimate warn'
+      this.#parts.answer.textContent = problem(error)
+      this.#allow(true)
+    }
+  }
+}
