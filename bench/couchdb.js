@@ -99,6 +99,7 @@ ${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interfac
   return {
     url,
     port,
+    dir,
     start,
     kill: () => end(child, 'SIGKILL'),
     /** Neither answers nor closes anything, until it is thawed. */

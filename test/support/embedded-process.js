@@ -26,6 +26,7 @@ export async function startEmbeddedProcess () {
   await start()
   return {
     url,
+    dir,
     start,
     kill: () => end(child, 'SIGKILL'),
     /** Neither answers nor closes anything, until it is thawed. */

@@ -33,9 +33,10 @@ after(async () => {
  * @param {string} title
  * @param {string[]} layers of world.js
  * @param {(stage: Stage) => void} body
+ * @param {{name: string, database: () => Promise<string>}[]} [stores] other than those of all tests
  */
-export function onField (title, layers, body) {
-  for (const backend of backends) {
+export function onField (title, layers, body, stores = backends) {
+  for (const backend of stores) {
     describe(`${title} on ${backend.name}`, function () {
       this.timeout(90000)
       const stage = new Stage(backend)
@@ -96,9 +97,9 @@ export class Stage {
     this.isAway = false
   }
 
-  /** A new device, with nothing on it. @param {DeviceOptions} [options] */
-  async device (options) {
-    const device = new Device(this, await browser.newContext(VIEW), options)
+  /** A new device, with nothing on it, or one of a context that is there. @param {DeviceOptions & {context?: import('playwright-core').BrowserContext}} [options] */
+  async device ({ context = undefined, ...options } = {}) {
+    const device = new Device(this, context ?? await browser.newContext(VIEW), options)
     this.#devices.push(device)
     return device
   }

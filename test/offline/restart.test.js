@@ -1,0 +1,158 @@
+// What is killed in the middle: the tab, the browser, the store; and a store that is another one when it is back.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { Store } from '../../loader/index.js'
+import { furnish } from '../client/support/designs.js'
+import { json } from '../support/backends.js'
+import { startProfile } from './support/chrome.js'
+import { mortals } from './support/servers.js'
+import { field, isBulk, onField, take } from './support/stage.js'
+import { tour } from './support/tour.js'
+import { T, hang, tilesOf } from './support/world.js'
+
+const ROUNDS = +(process.env.TILECOUCH_OFFLINE_ROUNDS ?? 2) // kills of each kind
+
+const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
+const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
+const VERSIONS = 1365
+
+/** Batches small enough to have a middle, and waits that are short. */
+const limits = { batch: 40, smallBytes: 0, batchMost: 40, batchBytes: 64 * 1024, retryDelay: 20 }
+
+const stores = mortals()
+after(() => Promise.all(stores.map(store => store.close())))
+
+onField('a device', ['plain', 'small'], stage => {
+  const isWhole = async (page, spec) => {
+    const wanted = await stage.wanted(spec)
+    const there = await field(page, 'contents', spec.name)
+    const tiles = Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`)))
+    assert.deepEqual(tiles, wanted)
+    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
+  }
+
+  /** Resolves when so many tiles more have been written than there were. */
+  async function wait (page, more) {
+    const { versions } = await field(page, 'status', 'Plain')
+    await until(async () => {
+      const now = await field(page, 'status', 'Plain')
+      return now.versions >= Math.min(versions + more, VERSIONS) || now.state === 'complete'
+    }, { timeout: 30000, what: `${more} more tiles` })
+  }
+
+  /** Slows the store, so that there is a middle to kill. */
+  const slow = () => stage.front.rule(async entry => { if (isBulk(entry)) await new Promise(resolve => { setTimeout(resolve, 30) }) })
+
+  it('goes on where it was when its tab is closed in the middle, again and again', async function () {
+    this.timeout(60000 + 20000 * ROUNDS)
+    const device = await stage.device()
+    let page = await device.open({ limits })
+    await field(page, 'add', PLAIN)
+    stage.front.forget()
+    slow()
+    let kills = 0
+    for (let round = 0; round < ROUNDS; round++) {
+      await field(page, 'begin', 'Plain', 'download')
+      await wait(page, VERSIONS / (ROUNDS + 1))
+      if ((await field(page, 'status', 'Plain')).state === 'complete') break
+      await page.close()
+      kills++
+      page = await device.open({ limits })
+      assert.equal((await field(page, 'status', 'Plain')).state, 'incomplete')
+    }
+    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+    const asked = stage.asked().length
+    if (ROUNDS > 2) console.log(`      ${kills} tabs closed: ${asked} documents asked for, ${VERSIONS} in one go; ${stage.received(isBulk).bytes} bytes`)
+    assert.ok(asked <= VERSIONS + kills * 8 * limits.batch, `${asked} asked for after ${kills} kills`)
+    await isWhole(page, PLAIN)
+  })
+
+  it('goes on where it was when the browser is killed, again and again', async function () {
+    this.timeout(60000 + 30000 * ROUNDS)
+    const profile = await startProfile(this)
+    try {
+      let device = await stage.device({ context: await profile.start() })
+      let page = await device.open({ limits })
+      await field(page, 'add', PLAIN)
+      stage.front.forget()
+      slow()
+      let kills = 0
+      for (let round = 0; round < ROUNDS; round++) {
+        await field(page, 'begin', 'Plain', 'download')
+        await wait(page, VERSIONS / (ROUNDS + 1))
+        if ((await field(page, 'status', 'Plain')).state === 'complete') break
+        await profile.kill()
+        kills++
+        device = await stage.device({ context: await profile.start() })
+        page = await device.open({ limits })
+        assert.equal((await field(page, 'status', 'Plain')).state, 'incomplete')
+      }
+      assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+      const asked = stage.asked().length
+      if (ROUNDS > 2) console.log(`      ${kills} browsers killed: ${asked} documents asked for, ${VERSIONS} in one go; ${stage.received(isBulk).bytes} bytes`)
+      await isWhole(page, PLAIN)
+    } finally {
+      await profile.close()
+    }
+  })
+
+  it('waits for a store that is killed in the middle, or goes on when it is asked to', async () => {
+    const device = await stage.device()
+    const page = await device.open({ limits })
+    await field(page, 'add', PLAIN)
+    slow()
+    await field(page, 'begin', 'Plain', 'download')
+    await wait(page, 300)
+    await stage.backend.server().kill()
+    const { result, code } = await Promise.race([field(page, 'ended', 'Plain'), until(() => false, { timeout: 45000, what: 'the end of a download without a store' })])
+    assert.ok(!result && ['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR'].includes(code), code)
+    const { state, versions } = await field(page, 'status', 'Plain')
+    assert.equal(state, 'incomplete')
+    assert.ok(versions >= 300)
+    await stage.backend.server().start()
+    stage.front.forget()
+    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+    assert.ok(stage.asked().length <= VERSIONS - versions)
+    await isWhole(page, PLAIN)
+  })
+
+  it('has what a store has that was put back to an older state', async () => {
+    const device = await stage.device()
+    const page = await device.open({ limits })
+    await take(page, SMALL)
+    const back = await stage.backend.keep()
+    await stage.load('small', { 4: tilesOf(4, (x, y) => x < 4 && y < 4) })
+    await field(page, 'call', 'Small', 'refresh')
+    await isWhole(page, SMALL)
+    await back()
+    await stage.load('small', { 5: tilesOf(4, (x, y) => x === 2 && y < 8) })
+    const { result, ...error } = await field(page, 'call', 'Small', 'refresh')
+    assert.equal(result?.state, 'complete', error.message)
+    const places = /** @type {any} */ ([[60, -135, 4], [0, 0, 3]])
+    const times = [T(1), T(2), T(4), T(5)]
+    assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }), await tour(page, 'small', { places, times }))
+    const { versions } = await field(page, 'status', 'Small')
+    assert.equal(versions, Object.keys(await stage.wanted(SMALL)).length)
+  })
+
+  it('has what a store has that was deleted and made anew', async () => {
+    const device = await stage.device()
+    const page = await device.open({ limits })
+    await take(page, SMALL)
+    await json(stage.url, { method: 'DELETE' })
+    assert.equal((await field(page, 'call', 'Small', 'refresh')).code, 'DATABASE_NOT_FOUND')
+    assert.equal((await field(page, 'list'))[0].isComplete, true, 'what it has is as good as before')
+    stage.store = await Store.create(stage.url)
+    await hang(stage.store, ['plain'])
+    await stage.store.defineLayer('small', { name: 'Small', minzoom: 0, maxzoom: 4 })
+    await stage.load('small', { 6: tilesOf(4, x => x < 8) })
+    await furnish(stage.store)
+    const { result, ...error } = await field(page, 'call', 'Small', 'refresh')
+    assert.equal(result?.state, 'complete', error.message)
+    const places = /** @type {any} */ ([[0, 0, 4]])
+    const times = [T(2), T(6)]
+    assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }), await tour(page, 'small', { places, times }))
+    const { versions } = await field(page, 'status', 'Small')
+    assert.equal(versions, 128)
+  })
+}, stores)
