@@ -2,6 +2,7 @@
 import { TilecouchError } from '../errors.js'
 import { isTileId } from '../ids.js'
 import { pause } from './pause.js'
+import { hasStubs, isParentOf, missingIn, parentOf } from './revisions.js'
 import { Slots } from './slots.js'
 
 const FIRST = 20 // documents of the first batch, before anything is known of their size
@@ -24,10 +25,12 @@ export class Carrier {
    * @param {boolean} parts.dryRun
    * @param {typeof import('./replication.js').replicationDefaults} parts.limits
    * @param {(refused: import('./peer.js').Refused) => void} [parts.onRefused]
-   * @param {() => void} [parts.onProgress]
+   * @param {(kept: any[]) => void} [parts.onProgress] with the documents that are there now
+   * @param {import('./doubts.js').Doubts} [parts.doubts] passes over single documents that a side has trouble with, instead of giving up
    */
-  constructor ({ source, target, tally, dryRun, limits, onRefused, onProgress }) {
+  constructor ({ source, target, tally, dryRun, limits, onRefused, onProgress, doubts }) {
     this.onRefused = onRefused
+    this.doubts = doubts
     this.onProgress = onProgress
     this.source = source
     this.target = target
@@ -40,7 +43,12 @@ export class Carrier {
   /** @param {{id: string, revs: string[]}[]} rows @param {AbortSignal} signal */
   async carry (rows, signal) {
     const asked = await this.#missing(rows, signal)
-    if (this.dryRun || !asked.length) return this.onProgress?.()
+    if (this.dryRun || !asked.length) return this.onProgress?.([])
+    await this.bring(asked, signal)
+  }
+
+  /** What the target is known to lack. @param {import('./peer.js').Asked[]} asked @param {AbortSignal} signal */
+  async bring (asked, signal) {
     const under = new Set()
     let failure
     for (let at = 0; at < asked.length && !failure;) {
@@ -77,9 +85,23 @@ export class Carrier {
     return asked
   }
 
-  /** @param {import('./peer.js').Asked[]} batch @param {AbortSignal} signal */
-  async #move (batch, signal) {
+  /** @param {import('./peer.js').Asked[]} batch @param {AbortSignal} signal @param {number} [attempt] */
+  async #move (batch, signal, attempt = 1) {
     if (signal.aborted) throw new TilecouchError('ABORTED')
+    try {
+      await this.#across(batch, signal)
+    } catch (error) {
+      if (!this.doubts || signal.aborted) throw error
+      await this.doubts.judge(error)
+      if (batch.length > 1) return this.#halve(batch, half => this.#move(half, signal))
+      if (attempt >= this.limits.tries) return this.doubts.fail(batch[0], error)
+      await pause(this.limits.retryDelay * 2 ** (attempt - 1), signal)
+      await this.#move(batch, signal, attempt + 1)
+    }
+  }
+
+  /** @param {import('./peer.js').Asked[]} batch @param {AbortSignal} signal */
+  async #across (batch, signal) {
     const began = performance.now()
     const read = await this.#read(batch, signal)
     if (!read) return this.#halve(batch, half => this.#move(half, signal))
@@ -93,7 +115,8 @@ export class Carrier {
     this.tally.docs += kept.length
     this.tally.deleted += kept.filter(({ _deleted: gone }) => gone).length
     this.tally.tiles += kept.filter(({ _id: id }) => isTileId(id)).length
-    this.onProgress?.()
+    if (kept.length) this.doubts?.clear()
+    this.onProgress?.(kept)
   }
 
   #measure (count, bytes, took) {
@@ -140,7 +163,12 @@ export class Carrier {
       // a shard that was away for a moment: nothing may be passed over for that. What is not found is looked for once more
       const trouble = answer.failed?.find(({ error }) => error !== 'not_found')
       if (!left.length || (!trouble && attempt > 1)) break
-      if (attempt >= tries) throw new TilecouchError('COUCHDB_ERROR', { url: this.source.name, status: 500, reason: `${left[0].id}: ${trouble?.reason ?? trouble?.error ?? 'missing'}` })
+      if (attempt >= tries) {
+        const error = new TilecouchError('COUCHDB_ERROR', { url: this.source.name, status: 500, reason: `${left[0].id}: ${trouble?.reason ?? trouble?.error ?? 'missing'}` })
+        if (!this.doubts || !docs.size) throw error
+        left = left.filter(one => !this.doubts?.failOne(one, answer.failed ?? []))
+        break
+      }
       await pause(retryDelay * 2 ** (attempt - 1), signal)
     }
     // in the order of ids, which is that of the target's tree
@@ -197,7 +225,10 @@ export class Carrier {
       docs = docs.filter(({ _id: id, _rev: rev }) => again.has(`${id} ${rev}`) || again.has(`${id} undefined`))
       if (!docs.length) break
       const [{ id, reason, error }] = again.values()
-      if (attempt >= tries) throw new TilecouchError('COUCHDB_ERROR', { url: this.target.name, status: 500, reason: `${id}: ${reason ?? error}` })
+      if (attempt >= tries) {
+        if (!this.doubts) throw new TilecouchError('COUCHDB_ERROR', { url: this.target.name, status: 500, reason: `${id}: ${reason ?? error}` })
+        return [...refused, ...again.values()]
+      }
       await pause(retryDelay * 2 ** (attempt - 1), signal)
     }
     return refused
@@ -214,23 +245,4 @@ export class Carrier {
     this.tally.refused++
     this.onRefused?.(refused)
   }
-}
-
-/** @param {string} rev */
-export const generation = rev => Number.parseInt(rev, 10)
-
-const isParentOf = rev => ancestor => generation(ancestor) === generation(rev) - 1
-
-const parentOf = ({ _revisions: { start, ids } = { start: 0, ids: [] } }) => `${start - 1}-${ids[1]}`
-
-const hasStubs = ({ _attachments: attachments = {} }) => Object.values(attachments).some(({ stub }) => stub)
-
-/** Those asked for that are not among the documents, nor an ancestor of one: asked for the latest, that comes instead. */
-function missingIn (asked, docs) {
-  const there = new Set()
-  for (const { _id: id, _rev: rev, _revisions: revisions } of docs) {
-    there.add(`${id} ${rev}`)
-    revisions?.ids.forEach((hash, index) => there.add(`${id} ${revisions.start - index}-${hash}`))
-  }
-  return asked.filter(({ id, rev }) => !there.has(`${id} ${rev}`))
 }

@@ -1,7 +1,10 @@
 // Replication of tile stores, for Node and browsers.
-export { generation } from './carrier.js'
+export { Carrier } from './carrier.js'
 export { CouchPeer } from './peer.js'
 export { Checkpoint, IDENTITY, PREFIX, identityOf, randomId } from './checkpoint.js'
+export { Doubts } from './doubts.js'
 export { leavesOf, lookBackDefaults, lookBackOf } from './look-back.js'
+export { askQueries } from './queries.js'
 export { Replication, replicationDefaults } from './replication.js'
+export { generation, isParentOf } from './revisions.js'
 export { Selection } from './selection.js'

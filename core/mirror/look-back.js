@@ -2,6 +2,7 @@
 // is itself that old. Of many tiles in two requests, from the primary index alone: it is there wherever a store is, and never behind.
 import { TilecouchError } from '../errors.js'
 import { isTileId, parseTileId } from '../ids.js'
+import { askQueries } from './queries.js'
 
 export const lookBackDefaults = {
   ranges: 200, // of ids in a request; one costs CouchDB as much as some forty rows
@@ -114,16 +115,7 @@ function rangeOf (run) {
 }
 
 /** @param {Asking} couch @param {Range[]} ranges @param {AbortSignal} [signal] @returns {Promise<{id: string}[][]>} the rows of each */
-async function ask (couch, ranges, signal) {
-  const answers = []
-  for (let at = 0; at < ranges.length; at += lookBackDefaults.ranges) {
-    const queries = ranges.slice(at, at + lookBackDefaults.ranges)
-    const { results } = await couch.request({ method: 'POST', path: '_all_docs/queries', body: { queries }, signal })
-    if (results?.length !== queries.length || !results.every(({ rows }) => Array.isArray(rows))) throw new TilecouchError('BAD_ANSWER', { url: '_all_docs/queries', why: 'rows are missing' })
-    answers.push(...results.map(({ rows }) => rows))
-  }
-  return answers
-}
+const ask = (couch, ranges, signal) => askQueries(couch, '_all_docs', ranges, { most: lookBackDefaults.ranges, signal })
 
 /**
  * Every leaf of documents, the deleted ones as well, without their bytes. By _bulk_get, which is twice as fast as _all_docs with keys.

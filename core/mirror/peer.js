@@ -38,10 +38,12 @@ export class CouchPeer {
   /**
    * @param {{url: string, request: (request: any) => Promise<any>, find: (request: any) => Promise<any>}} couch
    * @param {Codec} codec
+   * @param {{retries?: number}} [reading] of documents: times such a request is repeated, where that is not left to the couch
    */
-  constructor (couch, codec) {
+  constructor (couch, codec, reading = {}) {
     this.couch = couch
     this.codec = codec
+    this.reading = reading
     this.name = couch.url
   }
 
@@ -78,6 +80,7 @@ export class CouchPeer {
     const docs = asked.map(({ id, rev, ancestors }) => ({ id, rev, ...(ancestors?.length && { atts_since: ancestors }) }))
     let bytes = 0
     const found = await this.#ask({
+      ...this.reading,
       method: 'POST',
       path: '_bulk_get',
       qs: { revs: true, attachments: true, latest: true },

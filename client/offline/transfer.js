@@ -1,0 +1,267 @@
+// Takes an area to the device, and later what has changed of it. What the area holds is listed by the index of the store; then its
+// changes are read from where the feed was before. Both say where to look, and there the same is done: so both end in the same.
+import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
+import { Carrier, Doubts, replicationDefaults } from '../../core/mirror/index.js'
+import { codec } from '../mirror/codec.js'
+import { Lent } from '../mirror/lenders.js'
+import { Origin } from '../mirror/origin.js'
+import { PouchPeer } from '../mirror/pouch-peer.js'
+import { Counter } from './counter.js'
+import { Held, sizeOf } from './held.js'
+import { Listing, chosenIn } from './listing.js'
+import { NOTHING, readNote, saveNote } from './note.js'
+import { changedSince, isGood, placeOf } from './places.js'
+import { Settling } from './settle.js'
+
+export const transferDefaults = {
+  ...replicationDefaults,
+  concurrency: 3, // batches on their way: a browser opens six connections to a server of old, and the map needs some
+  pages: 2, // parts of the listing under way
+  tries: 3, // for a document that a side has trouble with
+  retries: 1, // of a request for documents, before it is found out which one is to blame
+  noting: 2000, // milliseconds between two notes of how far it got
+  feed: 1000, // changes that are read rather than the area listed anew
+  feedShare: 2 // as many more of them as the area has versions
+}
+
+/**
+ * @typedef {import('./note.js').Counts} Counts
+ * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net; docs, deleted: written in this run
+ * @typedef {import('../../core/mirror/peer.js').Refused} Failed
+ */
+
+export class Transfer {
+  #stop = new AbortController()
+  #note = /** @type {import('./note.js').AreaNote} */ ({ failed: [], held: { ...NOTHING }, touched: [] })
+  #failed = /** @type {Map<string, Failed>} */ (new Map())
+  #counter = new Counter()
+  #isListing = false
+  #noted = 0
+  #tally
+  #settling
+  #prober
+
+  /**
+   * @param {object} parts
+   * @param {import('../mirror/http.js').HttpCouch} parts.couch
+   * @param {any} parts.db PouchDB of the area
+   * @param {{layer: string, selection: import('../../core/mirror/index.js').Selection}} parts.area
+   * @param {any[]} [parts.lenders] databases of the device that may have the same revisions
+   * @param {boolean} [parts.force] lists anew, however little has changed
+   * @param {AbortSignal} [parts.signal]
+   * @param {(progress: Progress) => void} [parts.onProgress]
+   * @param {(failed: Failed) => void} [parts.onFailed]
+   * @param {Partial<typeof transferDefaults & import('./listing.js').listingDefaults>} [parts.limits]
+   */
+  constructor ({ couch, db, area: { layer, selection }, lenders = [], force = false, signal, onProgress, onFailed, limits }) {
+    this.couch = couch
+    this.db = db
+    this.layer = layer
+    this.selection = selection
+    this.force = force
+    this.signal = signal
+    this.onProgress = onProgress
+    this.limits = { ...transferDefaults, ...limits }
+    this.origin = new Origin(couch, codec, { retries: this.limits.retries })
+    this.#prober = new Origin(couch, codec)
+    this.target = new PouchPeer(db, { text: true })
+    this.held = new Held(db, layer)
+    this.listing = new Listing(couch, selection, { signal: this.#stop.signal, limits })
+    this.#tally = { changes: 0, selected: 0, checked: 0, missing: 0, docs: 0, deleted: 0, bytes: 0, tiles: 0, absent: 0, refused: 0 }
+    const fail = failed => onFailed?.(this.#failed.set(failed.id, failed) && failed)
+    const source = lenders.length ? new Lent(this.origin, lenders) : this.origin
+    const carrier = new Carrier({
+      source, target: this.target, tally: this.#tally, dryRun: false, limits: this.limits, onRefused: fail, onProgress: docs => this.#arrive(docs),
+      doubts: new Doubts({ probe: () => this.#probe(), onFailed: fail })
+    })
+    this.#settling = new Settling({ couch, source, target: this.target, carrier, held: this.held, onBury: () => this.#bury(), signal: this.#stop.signal })
+  }
+
+  /** @returns {Progress} */
+  progress () {
+    const { bytes: received, docs, deleted } = this.#tally
+    return { ...this.#counter.counts, received, docs, deleted }
+  }
+
+  /**
+   * Resolves when everything is there that could be had; another one goes on where one was broken off.
+   * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number, bytes: number}, held: Counts, isComplete: boolean}>}
+   */
+  async run () {
+    const stop = () => this.#stop.abort()
+    this.signal?.addEventListener('abort', stop)
+    if (this.signal?.aborted) stop()
+    try {
+      await this.#run()
+      const { docs, tiles, bytes } = this.#tally
+      const failed = [...this.#failed.values()]
+      return { since: this.#note.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts }, isComplete: !failed.length }
+    } catch (error) {
+      throw this.signal?.aborted ? new TilecouchError('ABORTED') : error
+    } finally {
+      stop()
+      this.signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  async #run () {
+    if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
+    const note = this.#note = await readNote(this.db)
+    this.#counter = new Counter(note.held)
+    this.#settling.isWary = Boolean(note.buried)
+    const isNew = note.since === undefined && await this.held.isNew()
+    const place = placeOf(await this.couch.request({ path: '', signal: this.#stop.signal }))
+    const changed = await this.#changed(place)
+    if (changed) {
+      for (const { id } of note.failed) changed.places.add(id)
+      await this.#refresh(changed.places)
+    } else {
+      await this.#list(isNew)
+    }
+    // what came while that was read
+    const { places, last } = /** @type {{places: import('./places.js').Places, last: any}} */ (await this.#changes(changed?.last ?? place.since))
+    await this.#refresh(places)
+    Object.assign(note, { ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()] })
+    if (!note.failed.length) note.updated = new Date().toISOString().replace(/\.\d+/, '')
+    await this.#save()
+  }
+
+  /** Where something changed since this area lacked nothing; nothing when it is quicker, or safer, to list it anew. */
+  #changed (place) {
+    const { since, selection, held } = this.#note
+    if (this.force || selection !== this.selection.key || !isGood(this.#note, place)) return undefined
+    return this.#changes(/** @type {string} */ (since), this.limits.feed + this.limits.feedShare * held.versions)
+  }
+
+  /** @param {string | number} since @param {number} [most] */
+  #changes (since, most) {
+    return changedSince(this.origin, this.selection, since, { page: this.limits.page, most, signal: this.#stop.signal })
+  }
+
+  /** Everything that the area holds. @param {boolean} isNew */
+  async #list (isNew) {
+    const { listing, held } = this
+    if (this.#note.since !== undefined || this.#note.touched.length) {
+      // it is counted anew from here on
+      this.#note.since = undefined
+      this.#note.touched = []
+      await this.#save()
+    }
+    this.#counter = new Counter()
+    this.#isListing = true
+    await this.#takeNamed()
+    const zooms = (await listing.zooms()).map(({ z }) => z)
+    const columns = await listing.columns(zooms)
+    if (!isNew) await held.addColumns(columns, this.selection.zooms)
+    await this.#settleAll(listing.within(columns), isNew)
+    this.#isListing = false
+  }
+
+  /** What the area holds in these places. @param {import('./places.js').Places} places */
+  async #refresh (places) {
+    if (places.hasNamed) await this.#takeNamed()
+    const note = this.#note
+    const known = new Set(note.touched)
+    for (const tile of known) places.addTile(tile)
+    if (!places.tiles.size) return
+    const ranges = places.ranges()
+    for (const range of ranges) {
+      for (const { id, bytes, gone } of (await this.held.versions(range, true)).values()) {
+        const { z, x, y } = parseTileId(id)
+        if (!known.has(`${z}/${x}/${y}`)) this.#counter.add({ z, x, y, bytes, gone }, -1)
+      }
+    }
+    this.#counter.forget(places.tiles.values())
+    // broken off from here on, the next one knows which are not counted
+    Object.assign(note, { held: { ...this.#counter.counts }, touched: [...places.tiles.keys()] })
+    await this.#save()
+    await this.#settleAll(ranges, false)
+    note.touched = []
+  }
+
+  /** @param {Iterable<import('./listing.js').Range>} ranges @param {boolean} isNew */
+  async #settleAll (ranges, isNew) {
+    const under = new Set()
+    let failure
+    try {
+      for await (const parts of this.listing.read(ranges)) {
+        const work = this.#settle(parts, isNew).catch(error => { failure ??= error }).finally(() => under.delete(work))
+        under.add(work)
+        while (under.size >= this.limits.pages && !failure) await Promise.race(under)
+        if (failure) break
+      }
+    } catch (error) {
+      failure ??= error
+    }
+    if (failure) this.#stop.abort()
+    await Promise.all(under)
+    if (failure) throw failure
+  }
+
+  /** @param {import('./listing.js').Part[]} parts whole tiles @param {boolean} isNew */
+  async #settle (parts, isNew) {
+    const there = new Map()
+    const wanted = new Map()
+    const lost = []
+    for (const part of parts) {
+      const own = isNew ? NONE : await this.held.versions(part)
+      const listed = new Set(part.rows.map(({ id }) => id))
+      for (const [id, version] of own) {
+        there.set(id, version)
+        if (!listed.has(id)) lost.push(id)
+      }
+      // what was to be seen once stays
+      for (const row of chosenIn(part.rows, this.selection, own)) wanted.set(row.id, { ...row, z: part.z, x: part.x })
+    }
+    const asked = this.#settling.missing([...wanted.values()], there)
+    const missing = new Set(asked.map(({ id }) => id))
+    for (const [id, row] of wanted) if (!missing.has(id)) this.#counter.add(row)
+    const left = (await this.#settling.take(asked, there, lost)).filter(one => there.has(one))
+    // of what could not be had an older revision is here
+    for (const [id, version] of await this.held.docs(left, true)) this.#counter.add({ ...wanted.get(id), ...version })
+    this.#counter.forget(wanted.values())
+    this.#tell()
+  }
+
+  /** The documents of the layer that are no tiles. */
+  async #takeNamed () {
+    const rows = await this.listing.named()
+    const there = await this.held.named()
+    const listed = new Set(rows.map(({ id }) => id))
+    await this.#settling.take(this.#settling.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id)))
+  }
+
+  #arrive (docs) {
+    this.#settling.arrive(docs)
+    for (const doc of docs) if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...sizeOf(doc) })
+    this.#tell()
+  }
+
+  #tell () {
+    this.onProgress?.(this.progress())
+    if (!this.#isListing || Date.now() - this.#noted < this.limits.noting) return
+    this.#note.held = { ...this.#counter.counts }
+    this.#noted = Date.now()
+    saveNote(this.db, { ...this.#note }).catch(() => {}) // what is wrong is found by who writes next
+  }
+
+  async #save () {
+    this.#note.held = this.#note.touched.length ? this.#note.held : { ...this.#counter.counts }
+    this.#noted = Date.now()
+    await saveNote(this.db, this.#note)
+  }
+
+  async #bury () {
+    if (this.#note.buried) return
+    this.#note.buried = true
+    await this.#save()
+  }
+
+  /** Whether both sides are well. The store is asked as it is for tiles, for what it surely has. */
+  async #probe () {
+    await this.#prober.fetch([{ id: layerId(this.layer), rev: /** @type {any} */ (undefined) }], { signal: this.#stop.signal })
+    await this.target.info()
+  }
+}
+
+const NONE = /** @type {Map<string, import('./held.js').HeldVersion>} */ (new Map())

@@ -1,0 +1,21 @@
+// Revisions of a document: which comes before which.
+
+/** @param {string} rev */
+export const generation = rev => Number.parseInt(rev, 10)
+
+/** @param {string} rev @returns {(ancestor: string) => boolean} */
+export const isParentOf = rev => ancestor => generation(ancestor) === generation(rev) - 1
+
+export const parentOf = ({ _revisions: { start, ids } = { start: 0, ids: [] } }) => `${start - 1}-${ids[1]}`
+
+export const hasStubs = ({ _attachments: attachments = {} }) => Object.values(attachments).some(({ stub }) => stub)
+
+/** Those asked for that are not among the documents, nor an ancestor of one: asked for the latest, that comes instead. */
+export function missingIn (asked, docs) {
+  const there = new Set()
+  for (const { _id: id, _rev: rev, _revisions: revisions } of docs) {
+    there.add(`${id} ${rev}`)
+    revisions?.ids.forEach((hash, index) => there.add(`${id} ${revisions.start - index}-${hash}`))
+  }
+  return asked.filter(({ id, rev }) => !there.has(`${id} ${rev}`))
+}
