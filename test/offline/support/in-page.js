@@ -1,5 +1,5 @@
 // Runs in the page before everything else: what tests ask of an OfflineStore there, and what it leaves behind.
-/* global window, L, PouchDB, IDBFactory, IDBDatabase, indexedDB -- of the page */
+/* global window, L, IDBFactory, IDBDatabase, indexedDB -- of the page */
 
 export function installField () {
   const view = /** @type {any} */ (window)
@@ -78,6 +78,19 @@ export function installField () {
     connections: () => [...connections.values()].sort(),
     longTasks: () => tasks.splice(0),
     memory: () => /** @type {any} */ (performance).memory?.usedJSHeapSize,
-    pouch: name => new PouchDB(name)
+    /** Puts the clock of the device wrong. @param {number} days */
+    shift (days) {
+      const Right = Date
+      const now = () => Right.now() + days * 86400e3
+      view.Date = class extends Right {
+        constructor (...given) {
+          super(...(given.length ? given : [now()]))
+        }
+
+        static now () {
+          return now()
+        }
+      }
+    }
   }
 }

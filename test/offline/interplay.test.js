@@ -1,0 +1,151 @@
+/* global window -- of the page, in functions that run there */
+// Areas of every shape, tiles of every kind, stores with a life of their own, and devices whose clock is wrong.
+import assert from 'node:assert/strict'
+import { json } from '../support/backends.js'
+import { draw } from '../client/support/maps.js'
+import { field, isBulk, onField, take } from './support/stage.js'
+import { tour } from './support/tour.js'
+import { T, tilesOf } from './support/world.js'
+
+const WORLD = [-180, -85, 180, 85]
+const ring = (west, south, east, north) => [[west, south], [east, south], [east, north], [west, north], [west, south]]
+
+const areas = {
+  'a box over the antimeridian': { bbox: [170, -40, -170, 40] },
+  'a polygon with a hole': { polygon: { type: 'Polygon', coordinates: [ring(-100, -60, 100, 60), ring(-60, -40, 60, 40)] } },
+  'polygons on both sides of the antimeridian': { polygon: { type: 'MultiPolygon', coordinates: [[ring(160, 10, 180, 40)], [ring(-180, 10, -150, 40)]] } },
+  'a single point of a box': { bbox: [10, 10, 10.001, 10.001] },
+  'one zoom': { bbox: [-20, -20, 20, 20], zooms: 4 },
+  'the north of the world': { bbox: [-180, 60, 180, 85] }
+}
+
+onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage => {
+  const isWhole = async (page, spec) => {
+    const wanted = await stage.wanted(spec)
+    const there = await field(page, 'contents', spec.name)
+    assert.deepEqual(Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`))), wanted)
+    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
+    const status = await field(page, 'status', spec.name)
+    assert.deepEqual([status.state, status.versions], ['complete', Object.keys(wanted).length])
+    return status
+  }
+
+  /** Within a hundredth. */
+  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 100, `${what}: ${value}, foretold ${wanted}`)
+
+  for (const [title, what] of Object.entries(areas)) {
+    it(`may be ${title}: what is foretold is what comes`, async () => {
+      const device = await stage.device()
+      const page = await device.open()
+      const spec = { name: 'Part', layer: 'small', zooms: '0-4', history: true, ...what }
+      assert.ok((await field(page, 'add', spec)).id)
+      const { result: foretold, ...error } = await field(page, 'call', 'Part', 'estimate')
+      assert.ok(foretold, error.message)
+      stage.front.forget()
+      const { result } = await field(page, 'call', 'Part', 'download')
+      assert.equal(result?.state, 'complete')
+      const status = await isWhole(page, spec)
+      assert.deepEqual([foretold.tiles, foretold.versions, foretold.bytes], [status.tiles, status.versions, status.bytes])
+      near(stage.received(isBulk).bytes, foretold.transfer, 'bytes of bodies')
+    })
+  }
+
+  for (const layer of ['photos', 'roads', 'large', 'gone']) {
+    for (const history of [false, true, { since: T(2) }]) {
+      it(`holds ${layer} ${history === false ? 'as they are' : history === true ? 'with all of their past' : 'since a time'}, byte for byte, as foretold`, async () => {
+        const device = await stage.device()
+        const page = await device.open()
+        const spec = { name: 'All', layer, bbox: WORLD, zooms: 3, history }
+        await field(page, 'add', spec)
+        const { result: foretold, ...error } = await field(page, 'call', 'All', 'estimate')
+        assert.ok(foretold, error.message)
+        stage.front.forget()
+        const { result: status } = await field(page, 'call', 'All', 'download')
+        assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
+        near(stage.received(isBulk).bytes, foretold.transfer, 'bytes of bodies')
+        if (typeof history === 'boolean') await isWhole(page, spec)
+        const { rows } = await json(`${stage.url}/_all_docs?include_docs=true&attachments=true&startkey="${layer}:"&endkey="${layer};"`)
+        const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
+        const ours = await page.evaluate(async () => {
+          const found = await /** @type {any} */ (window).offline.areas.get('All').db.allDocs({ include_docs: true, attachments: true })
+          return found.rows.filter(({ doc }) => doc.type === 'tile').map(({ id, doc }) => [id, doc._attachments?.tile])
+        })
+        for (const [id, image] of ours) assert.deepEqual([image?.content_type, image?.data], [theirs[id]?.content_type, theirs[id]?.data], id)
+      })
+    }
+  }
+
+  it('shows photos, large tiles and what has gone as the store does', async () => {
+    const device = await stage.device()
+    const page = await device.open()
+    for (const layer of ['large', 'gone']) {
+      await take(page, { name: layer, layer, bbox: WORLD, zooms: 3, history: true })
+      const where = { places: /** @type {any} */ ([[0, 0, 3], [60, -120, 3], [-70, 170, 3]]), times: [T(1), T(2), T(3)] }
+      const reference = await tour(page, layer, where)
+      assert.deepEqual(await tour(page, layer, where, { offline: true, read: 'only' }), reference)
+    }
+    await take(page, { name: 'photos', layer: 'photos', bbox: WORLD, zooms: 3 })
+    await draw(page, 'photos', { kind: 'couch', offline: true, read: 'only', map: { fadeAnimation: false } })
+    await page.waitForFunction(() => {
+      const images = [...window.document.querySelectorAll('#map .leaflet-tile img')]
+      return images.length > 0 && images.every(image => /** @type {any} */ (image).naturalWidth === 16)
+    })
+  })
+
+  it('takes the winner of a conflict, the loser when that is deleted, and the new one when it is solved', async () => {
+    const put = docs => json(`${stage.url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false }) })
+    const spec = { name: 'Small', layer: 'small', bbox: WORLD, zooms: '0-4' }
+    const device = await stage.device()
+    const page = await device.open()
+    const id = 'small:4:5:5'
+    const { _attachments: attachments, ...doc } = await json(`${stage.url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
+    const rival = `${doc._rev.split('-')[0]}-ffffffffffffffffffffffffffffffff`
+    await put([{ ...doc, _rev: rival, time: T(7), _attachments: { tile: { ...attachments.tile, stub: undefined, digest: undefined, revpos: undefined } } }])
+    await take(page, spec)
+    await isWhole(page, spec)
+    assert.equal((await field(page, 'contents', 'Small'))[id][0], rival)
+    await json(`${stage.url}/${id}?rev=${rival}`, { method: 'DELETE' })
+    assert.equal((await field(page, 'call', 'Small', 'refresh')).result?.state, 'complete')
+    assert.equal((await field(page, 'contents', 'Small'))[id][0], doc._rev)
+    await isWhole(page, spec)
+    await stage.load('small', { 8: [[4, 5, 5]] })
+    await field(page, 'call', 'Small', 'refresh')
+    await isWhole(page, spec)
+  })
+
+  it('takes the new name of its layer, and stays when the layer is taken away', async () => {
+    const device = await stage.device()
+    const page = await device.open()
+    const spec = { name: 'Roads', layer: 'roads', bbox: WORLD, zooms: 3 }
+    await take(page, spec)
+    await stage.store.defineLayer('roads', { name: 'Roads and paths', minzoom: 3, maxzoom: 3, format: 'pbf' })
+    assert.equal((await field(page, 'call', 'Roads', 'refresh')).result?.state, 'complete')
+    const name = () => page.evaluate(async () => (await /** @type {any} */ (window).offline.device.layer('roads')).name)
+    assert.equal(await name(), 'Roads and paths')
+    const { _rev: rev } = await json(`${stage.url}/layer:roads`)
+    await json(`${stage.url}/layer:roads?rev=${rev}`, { method: 'DELETE' })
+    device.allow(/status of 404/)
+    assert.equal((await field(page, 'call', 'Roads', 'refresh')).code, 'LAYER_NOT_FOUND')
+    assert.equal(await name(), 'Roads and paths')
+    assert.equal((await field(page, 'list'))[0].isComplete, true)
+    await stage.store.defineLayer('roads', { minzoom: 3, maxzoom: 3, format: 'pbf' })
+    assert.equal((await field(page, 'call', 'Roads', 'refresh')).result?.state, 'complete')
+    await isWhole(page, spec)
+  })
+
+  for (const days of [4000, -4000]) {
+    it(`is refreshed on a device whose clock was ${Math.abs(days)} days ${days > 0 ? 'ahead' : 'behind'}`, async () => {
+      const device = await stage.device()
+      const page = await device.open()
+      await field(page, 'shift', days)
+      const spec = { name: 'Large', layer: 'large', bbox: WORLD, zooms: 3, history: true }
+      await take(page, spec)
+      await device.reload(page) // its clock is right from here on
+      for (const [step, verb] of /** @type {[number, string][]} */ ([[10, 'refresh'], [11, 'download']])) {
+        await stage.load('large', { [step + (days > 0 ? 0 : 10)]: tilesOf(3, (x, y) => x === y) })
+        assert.equal((await field(page, 'call', 'Large', verb)).result?.state, 'complete')
+        await isWhole(page, spec)
+      }
+    })
+  }
+})
