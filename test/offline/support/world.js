@@ -2,7 +2,7 @@
 import { T, history, tilesOf } from '../../client/support/gallery.js'
 import { image, vectorTile } from '../../verify/helpers.js'
 
-export { T }
+export { T, tilesOf }
 
 /** All tiles of the zooms up to one: 5,461 up to zoom 6, 1,365 up to 5, 341 up to 4. */
 export const downTo = z => Array.from({ length: z + 1 }, (_, zoom) => tilesOf(zoom)).flat()
