@@ -1,5 +1,9 @@
 // What this device holds of the store. PouchDB and the panel of areas come in a file of their own, offline.js: it is loaded
 // only when something is on the device, or when somebody presses the button. A note says so without loading anything.
+import { wait } from '../client/source/patience.js'
+import { Held } from './held.js'
+
+const PATIENCE = 3000 // milliseconds that a map which could come from the store waits for the device
 
 /** The same for every address of a store on one origin, and another for every other store: both are folders. */
 const folder = () => new URL('.', document.baseURI).pathname.replace(/\/_design\/[^/]+\/_rewrite\/$/, '/')
@@ -7,7 +11,9 @@ const folder = () => new URL('.', document.baseURI).pathname.replace(/\/_design\
 export class Device {
   /** @type {any} the OfflineStore, once it is open */
   offline = null
-  /** @type {Promise<any> | null} */
+  /** Name of the databases on the device. */
+  name = `tilecouch:${folder().split('/').filter(Boolean).join(':')}`
+  /** @type {Promise<{panel: any, held: Held}> | null} */
   #opening = null
   #onOpen
   #onAreas
@@ -15,16 +21,11 @@ export class Device {
   /**
    * @param {object} options
    * @param {(offline: any, file: any) => any} options.onOpen mounts the panel; file: what offline.js exports
-   * @param {(areas: any[]) => void} [options.onAreas]
+   * @param {(areas: any[]) => void} options.onAreas whenever there are others, or in another state
    */
-  constructor ({ onOpen, onAreas = () => {} }) {
+  constructor ({ onOpen, onAreas }) {
     this.#onOpen = onOpen
     this.#onAreas = onAreas
-  }
-
-  /** Name of the databases on the device. */
-  get name () {
-    return `tilecouch:${decodeURIComponent(folder()).split('/').filter(Boolean).join(':')}`
   }
 
   /** @returns {{db: string, areas: number} | null} what was on the device when somebody last looked */
@@ -41,7 +42,7 @@ export class Device {
   }
 
   /**
-   * Opens what there is, or an empty one, and answers with its panel.
+   * Opens what there is, or an empty one.
    * @param {string} [db] address of the database; the one that was noted, when it does not answer
    */
   open (db = this.note?.db) {
@@ -52,9 +53,32 @@ export class Device {
     return this.#opening
   }
 
+  /** Opens it when there is anything, and does not keep anybody waiting who could do without. */
+  async prepare () {
+    if (this.isUsed) await Promise.race([this.open().catch(() => {}), wait(PATIENCE)])
+  }
+
+  /** What is on the device, to read. */
+  async held () {
+    return (await this.open()).held
+  }
+
+  /**
+   * Since when the device says what it says of a layer: the last time that all of it was as the store had it.
+   * @param {string} layer
+   * @returns {string | null | undefined} null: it lacks something; undefined: nothing of the layer is here
+   */
+  asOf (layer) {
+    const areas = this.offline?.areas.list().filter(area => area.layer === layer) ?? []
+    const times = areas.map(area => area.status().updated).filter(time => time).sort()
+    return areas.length ? times[0] ?? null : undefined
+  }
+
   async #open (db) {
+    // of the version that this page is of
     const file = await import(new URL(`offline.js${new URL(import.meta.url).search}`, import.meta.url).href)
-    const offline = this.offline = await file.openOffline(db, this.name)
+    const offline = await file.openOffline(db, this.name)
+    this.offline = offline
     const tell = () => {
       const areas = offline.areas.list()
       this.#write({ db, areas: areas.length })
@@ -63,7 +87,7 @@ export class Device {
     const panel = this.#onOpen(offline, file)
     offline.on('areas', tell)
     tell()
-    return panel
+    return { panel, held: new Held(offline) }
   }
 
   #write (note) {

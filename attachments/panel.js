@@ -3,6 +3,7 @@ import { button, element } from './dom.js'
 import { Editions } from './editions.js'
 import { address, facts } from './facts.js'
 import { plural, size, zooms } from './format.js'
+import { picture } from './picture.js'
 
 /** @typedef {import('./store.js').Layer} Layer */
 
@@ -19,7 +20,7 @@ export class Panel {
 
   /**
    * @param {HTMLElement} content
-   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x: number, y: number}) => string}} options
+   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x: number, y: number}) => Promise<string | undefined>}} options
    */
   constructor (content, options) {
     this.#content = content
@@ -97,7 +98,7 @@ export class Panel {
     const whole = first && first.tiles === (first.x1 - first.x0 + 1) * (first.y1 - first.y0 + 1)
     if (!whole || layer.format === 'pbf') return element('span', { class: 'thumbnail' })
     const place = { z: first.z, x: (first.x0 + first.x1) >> 1, y: (first.y0 + first.y1) >> 1 }
-    return element('img', { class: 'thumbnail', src: this.#options.newestUrl(layer.layer, place), alt: '', width: 44, height: 44, on: { error: ({ target }) => target.removeAttribute('src') } })
+    return picture(this.#options.newestUrl(layer.layer, place), { class: 'thumbnail', width: 44, height: 44 })
   }
 }
 

@@ -29,6 +29,9 @@ export class Stage extends L.Evented {
   /** @type {{layer: any, clock: any, control: any} | null} */
   #left = null
 
+  /** @type {any} */
+  #offline = null
+
   /** @param {L.Map} map @param {HTMLElement} container of the timeline */
   constructor (map, container) {
     super()
@@ -42,6 +45,17 @@ export class Stage extends L.Evented {
 
   get time () {
     return this.clock.getTime()
+  }
+
+  /** The OfflineStore that layers read from as well, once there is anything in it. */
+  get offline () {
+    return this.#offline
+  }
+
+  set offline (offline) {
+    if (offline === this.#offline) return
+    this.#offline = offline
+    if (offline && this.doc) this.show(this.#db, this.doc)
   }
 
   /** @returns {{from: string, to: string} | null} chosen on the timeline */
@@ -73,7 +87,7 @@ export class Stage extends L.Evented {
     this.#retire()
     this.doc = doc
     this.#db = db
-    const layer = this.layer = new HistoryLayer(db, { layer: doc.layer, clock: this.clock, live: true, fade: FADE })
+    const layer = this.layer = new HistoryLayer(db, { ...this.#reading(), clock: this.clock, live: true, fade: FADE })
     layer.on(LAYER_EVENTS, this.#tell, this)
     layer.once('timeload storeerror', () => this.#dropEarlier())
     layer.addTo(this.#map)
@@ -114,6 +128,11 @@ export class Stage extends L.Evented {
     this.fire('compare')
   }
 
+  // the network first: what the store knows now is what the page tells; images that are here do not come again
+  #reading () {
+    return { layer: this.doc?.layer, ...(this.#offline && { offline: this.#offline, read: 'network' }) }
+  }
+
   #tell (event) {
     this.fire(event.type, event)
   }
@@ -144,7 +163,7 @@ export class Stage extends L.Evented {
     const { from, to } = /** @type {{from: string, to: string}} */ (this.range)
     const clock = new Clock({ time: from })
     // below the other one until both can be cut
-    const layer = new HistoryLayer(this.#db, { layer: this.doc?.layer, clock, zIndex: 0, fade: FADE, preload: 0 })
+    const layer = new HistoryLayer(this.#db, { ...this.#reading(), clock, zIndex: 0, fade: FADE, preload: 0 })
     const control = new CompareControl(layer, this.layer)
     this.#left = { layer, clock, control, to }
     layer.once('timeload', () => {

@@ -1,8 +1,9 @@
-// What the page reads of the store itself: layers, editions, figures and the documents of one tile. The map and the
-// timeline read for themselves.
-import { layerId, pastRange, tileId, timeline } from '../core/index.js'
+// What the page reads of the store itself: layers, editions, figures and the documents of one tile; what the device holds
+// of it, while the store does not answer. The map and the timeline read for themselves.
+import { pastRange, tileId, timeline } from '../core/index.js'
 
 const PATIENCE = 20000 // milliseconds until a request counts as unanswered
+const HASTE = 4000 // milliseconds of it, where the device can answer instead
 const INDEXING = 300000 // milliseconds: figures may wait for an index that is being built
 
 /** What went wrong, in words for the page. */
@@ -26,6 +27,9 @@ async function read (url, { patience = PATIENCE, ...init } = {}) {
   throw new StoreError(body?.reason ?? `The server answered ${answer.status} ${answer.statusText}.`, answer.status)
 }
 
+/** Nobody is there, or a proxy whose server is away. @param {any} error */
+const isAway = ({ status }) => status === undefined || (status >= 502 && status <= 504)
+
 const key = value => encodeURIComponent(JSON.stringify(value))
 
 /** The database behind this page, when CouchDB serves it; nothing behind a gateway. */
@@ -43,16 +47,49 @@ export const template = ({ layer, format = 'png' }, time) => `${time ? `${layer}
 export class Store {
   /** Address of the database, once it has answered. A rewrite costs CouchDB twice as much as what it leads to. */
   db = ''
+  /** Whether the store does not answer and the device does. Then only layers() asks the store again. */
+  isAway = false
+  #device
+
+  /** @param {import('./device.js').Device} device */
+  constructor (device) {
+    this.#device = device
+  }
+
+  /**
+   * @template T
+   * @param {(held: import('./held.js').Held) => Promise<T>} ofDevice
+   * @param {() => Promise<T>} ofStore
+   * @returns {Promise<T>}
+   */
+  async #ask (ofDevice, ofStore, { again = false } = {}) {
+    if (this.isAway && !again) return ofDevice(await this.#device.held())
+    try {
+      const answer = await ofStore()
+      this.isAway = false
+      return answer
+    } catch (error) {
+      const held = isAway(error) && this.#device.isUsed && await this.#device.held().catch(() => null)
+      if (!held || !(await held.layers()).length) throw error
+      this.isAway = true
+      this.db ||= this.#device.note?.db ?? ''
+      return ofDevice(held)
+    }
+  }
 
   /** @returns {Promise<Layer[]>} every layer, without figures */
-  async layers () {
+  layers () {
+    return this.#ask(held => held.layers(), () => this.#layers(), { again: true })
+  }
+
+  async #layers () {
     const path = `_all_docs?include_docs=true&startkey=${key('layer:')}&endkey=${key('layer;')}`
     const addresses = this.db ? [this.db] : [databaseUrl(), new URL('db', document.baseURI).href]
     let problem
     for (const address of addresses) {
       if (!address) continue
       try {
-        const { rows } = await read(`${address}/${path}`)
+        const { rows } = await read(`${address}/${path}`, { patience: this.#device.isUsed ? HASTE : PATIENCE })
         this.db = address
         return rows.map(({ doc }) => doc)
       } catch (error) { // a proxy may show the page and hide the database
@@ -66,7 +103,11 @@ export class Store {
    * The figures of every layer.
    * @returns {Promise<Map<string, Stats>>} empty where the view was not deployed
    */
-  async stats () {
+  stats () {
+    return this.#ask(held => held.stats(), () => this.#stats())
+  }
+
+  async #stats () {
     try {
       return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { patience: INDEXING }))
     } catch (error) {
@@ -81,6 +122,7 @@ export class Store {
    * @returns {Promise<boolean>} whether there are any; not where nobody can tell
    */
   async countConflicts (stats) {
+    if (this.isAway) return false
     const { rows } = await read(`${this.db}/_design/lifecycle/_view/conflicts?group_level=1`).catch(() => ({ rows: [] }))
     for (const { key: [layer], value } of rows) {
       const known = stats.get(layer)
@@ -91,13 +133,16 @@ export class Store {
 
   /**
    * Editions of a layer, newest first.
-   * @param {string} layer
-   * @param {{limit: number, before?: string}} options before: a time
+   * @param {string} layer @param {number} limit
    * @returns {Promise<Edition[]>}
    */
-  async editions (layer, { limit, before = '~' }) {
-    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${limit + (before === '~' ? 0 : 1)}&startkey=${key(`edition:${layer}@${before}`)}&endkey=${key(`edition:${layer}@`)}`)
-    return rows.map(({ doc }) => doc).filter(({ time }) => time !== before)
+  editions (layer, limit) {
+    return this.#ask(held => held.editions(layer, limit), () => this.#editions(layer, limit))
+  }
+
+  async #editions (layer, limit) {
+    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${limit}&startkey=${key(`edition:${layer}@~`)}&endkey=${key(`edition:${layer}@`)}`)
+    return rows.map(({ doc }) => doc)
   }
 
   /**
@@ -106,7 +151,11 @@ export class Store {
    * @param {number} limit
    * @returns {Promise<TileDocument[]>}
    */
-  async versions (layer, { z, x, y }, limit) {
+  versions (layer, tile, limit) {
+    return this.#ask(held => held.versions(layer, tile, limit), () => this.#versions(layer, tile, limit))
+  }
+
+  async #versions (layer, { z, x, y }, limit) {
     const id = tileId(layer, z, x, y)
     const { startkey, endkey } = pastRange(id)
     const { results } = await read(`${this.db}/_all_docs/queries`, {
@@ -117,20 +166,17 @@ export class Store {
     return timeline(results.flatMap(({ rows }) => rows.map(({ doc }) => doc)).filter(doc => doc?.type === 'tile')).slice(-limit)
   }
 
-  /** @param {string} layer @returns {Promise<boolean>} */
-  async has (layer) {
-    const { rows: [row] } = await read(`${this.db}/_all_docs?key=${key(layerId(layer))}`)
-    return Boolean(row && !row.value.deleted)
+  /**
+   * Where the image of a version is: the address names what never changes.
+   * @param {TileDocument} doc @returns {Promise<string | undefined>}
+   */
+  async tileUrl (doc) {
+    return this.isAway ? (await this.#device.held()).tileUrl(doc) : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
   }
 
-  /** Where the image of a version is: the address names what never changes. @param {TileDocument} doc */
-  tileUrl ({ _id, _rev }) {
-    return `${this.db}/${encodeURI(_id)}/tile?rev=${_rev}`
-  }
-
-  /** Where the newest image of a tile is. */
-  newestUrl (layer, { z, x, y }) {
-    return `${this.db}/${tileId(layer, z, x, y)}/tile`
+  /** Where the newest image of a tile is. @returns {Promise<string | undefined>} */
+  async newestUrl (layer, { z, x, y }) {
+    return this.isAway ? (await this.#device.held()).newestUrl(layer, { z, x, y }) : `${this.db}/${tileId(layer, z, x, y)}/tile`
   }
 }
 

@@ -3,6 +3,7 @@
 import { asOf, expiryOf, now } from '../core/index.js'
 import { button, element, icon } from './dom.js'
 import { brief, plural, size, time as written, zoneName } from './format.js'
+import { picture } from './picture.js'
 
 const NAME = 'tile'
 const PAGE = 50 // versions read and shown at once
@@ -119,15 +120,17 @@ export class TileCard {
     const url = this.#store.tileUrl(version)
     const until = expiryOf(version, this.#stage.doc ?? undefined)
     const isDrawn = image && /^image\//.test(image.content_type)
+    const download = image && element('a', {
+      class: 'icon', download: `${layer}-${z}-${x}-${y}@${time.replace(/:/g, '')}.${format}`,
+      'aria-label': `Download the image of ${written(time)}`, title: 'Download the image'
+    }, icon('download'))
+    url.then(found => { if (found) download?.setAttribute('href', found) }, () => {})
     return element('li', { class: gone ? 'gone' : null },
       element('button', { type: 'button', 'data-version': time, on: { click: () => this.#stage.clock.setTime(time) } },
-        isDrawn ? element('img', { src: url, alt: '', width: 56, height: 56, loading: 'lazy', on: { error: ({ target }) => target.removeAttribute('src') } }) : element('span', { class: 'picture' }),
+        isDrawn ? picture(url, { width: 56, height: 56, loading: 'lazy' }) : element('span', { class: 'picture' }),
         element('span', { class: 'title' }, brief(time), current && element('em', null, 'newest')),
         element('span', { class: 'note' }, gone ? 'Gone: no tile from here on' : image ? size(image.length) : 'No image'),
         element('span', { class: 'note' }, [stored && `stored ${brief(stored)}`, until && `${until < now() ? 'expired' : 'expires'} ${brief(until)}`].filter(Boolean).join(', '))),
-      image && element('a', {
-        class: 'icon', href: url, download: `${layer}-${z}-${x}-${y}@${time.replace(/:/g, '')}.${format}`,
-        'aria-label': `Download the image of ${written(time)}`, title: 'Download the image'
-      }, icon('download')))
+      download)
   }
 }

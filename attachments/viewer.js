@@ -5,6 +5,7 @@ import { Cards } from './cards.js'
 import { Device } from './device.js'
 import { soon } from './dom.js'
 import { PAGE } from './editions.js'
+import { enter } from './entry.js'
 import { plural, size } from './format.js'
 import { MapView } from './map.js'
 import { empty, failure, loading } from './notice.js'
@@ -27,13 +28,13 @@ const LONG = 300000 // milliseconds: the longest of them
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
-const entry = /** @type {HTMLButtonElement} */ (byId('offline'))
-const device = new Device({ onOpen: mount })
-const store = new Store()
+const device = new Device({ onOpen: mount, onAreas: areas => { stage.offline = areas.length ? device.offline : null } })
+const store = new Store(device)
 const sheet = new Sheet(byId('panel'), byId('toggle'))
 const notices = new Notices(byId('notices'))
 const view = new MapView(byId('map'), { onMove, onPick: pick, free: covered })
 const stage = new Stage(view.map, byId('time'))
+const entered = enter(byId('offline'), notices, async () => (await device.open(store.db || undefined)).panel)
 const outlines = new Outlines(view.map)
 const cards = new Cards(byId('cards'))
 const rangeCard = new RangeCard(stage, cards, outlines)
@@ -63,21 +64,9 @@ function covered () {
   return { left: sheet.covered, right: side.left > 0 ? innerWidth - side.left : 0, bottom: box(byId('map')).bottom - box(byId('time')).top }
 }
 
-/** From now on the panel of areas answers its button. */
 function mount (offline, { mountOffline }) {
-  entry.removeEventListener('click', openAreas)
-  return mountOffline({ offline, entry, stage, view, notices, cards, layers: () => layers, reason: obstacle() })
-}
-
-async function openAreas () {
-  entry.setAttribute('aria-busy', 'true')
-  try {
-    (await device.open(store.db)).open()
-    notices.end('device')
-  } catch (error) {
-    notices.say('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
-  }
-  entry.removeAttribute('aria-busy')
+  entered()
+  return mountOffline({ offline, entry: byId('offline'), stage, view, notices, cards, layers: () => layers, reason: obstacle() })
 }
 
 async function start () {
@@ -86,7 +75,7 @@ async function start () {
   summarize('Reading the store …')
   for (let failures = 0; ;) {
     try {
-      layers = await store.layers()
+      [layers] = await Promise.all([store.layers(), device.prepare()])
       if (layers.length) break
       failures = 0
       say('An empty store', empty(databaseUrl(), () => again.abort()))
@@ -114,14 +103,14 @@ function say (summary, notice) {
 
 function summarize (text) {
   const bytes = [...stats?.values() ?? []].reduce((sum, { bytes: more }) => sum + more, 0)
-  byId('summary').textContent = text ?? [plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
+  byId('summary').textContent = text ?? [store.isAway && 'Offline', plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
 /** Shows what the address asks for, or the first layer. */
 function follow () {
   const wanted = permalink.parse(location.hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
-  const problems = wanted.layer && !known ? [`There is no layer “${wanted.layer.slice(0, 63)}” here.`] : wanted.problems
+  const problems = wanted.layer && !known ? [`There is no layer “${wanted.layer.slice(0, 63)}” ${store.isAway ? 'on this device' : 'here'}.`] : wanted.problems
   if (wanted.view) view.go(wanted.view)
   const { time = null, compare = null, range = null } = known ? wanted : {}
   stage.clock.setTime(compare ? compare.to : time)
@@ -164,7 +153,7 @@ function choose (name) {
 /** @param {number} limit */
 async function readEditions (limit) {
   const name = /** @type {string} */ (stage.doc?.layer)
-  const editions = await store.editions(name, { limit: limit + 1 }).catch(() => null) // the map says what is wrong
+  const editions = await store.editions(name, limit + 1).catch(() => null) // the map says what is wrong
   if (!editions || stage.doc?.layer !== name) return
   panel.setEditions(editions.slice(0, limit), editions.length > limit)
   // a load is under way, or was stopped: then asking gets rarer
@@ -226,7 +215,11 @@ function retry () {
 }
 
 const writeCards = soon(() => rangeCard.update())
-const reread = soon(() => { refresh(); readEditions(Math.max(PAGE, panel.editions.length)); tileCard.refresh() }, GATHER)
+const reread = soon(async () => {
+  await refresh()
+  readEditions(Math.max(PAGE, panel.editions.length))
+  tileCard.refresh()
+}, GATHER)
 
 stage.on('time range compare', remember)
 stage.on('time range compare changes extent zone', writeCards)
@@ -238,15 +231,13 @@ stage.on('extent', ({ first, last }) => { // told anew whenever a tile changes
   told = { layer: stage.layer, last: `${first} ${last}` }
   if (isNews) reread()
 })
-stage.on('storeerror', ({ error }) => { if (error.code === 'LAYER_NOT_FOUND' || error.code === 'DATABASE_NOT_FOUND') refresh() })
-watch(stage, notices, view, retry)
+stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
+watch(stage, notices, view, retry, device)
 keepShell(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
 }).observe(byId('time'))
-entry.hidden = false
-entry.addEventListener('click', openAreas)
 addEventListener('hashchange', () => { if (layers.length) follow() })
 addEventListener('online', () => again.abort())
 addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })

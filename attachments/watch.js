@@ -1,5 +1,6 @@
 // Tells what is wrong with what is shown, for as long as it is: the store does not answer, tiles do not come, there is
 // nothing to be seen at this time or place. All of it ends by itself; buttons only make it quicker.
+import { isPassing } from '../client/source/failure.js'
 import { soon } from './dom.js'
 import { plural, time as written } from './format.js'
 
@@ -17,19 +18,26 @@ function words ({ code, message }, name) {
   }
 }
 
+/** What is to be seen while only the device answers. @param {string | null} since */
+const fromDevice = since => `${navigator.onLine ? 'The server does not answer.' : 'You are offline.'} ` +
+  `This map is what the device has of it${since ? `, as of ${written(since)}` : ', which is not all of its area'}.`
+
 /**
  * @param {import('./stage.js').Stage} stage
  * @param {import('./notices.js').Notices} notices
  * @param {import('./map.js').MapView} view
  * @param {() => void} onRetry
+ * @param {import('./device.js').Device} device
  */
-export function watch (stage, notices, view, onRetry) {
+export function watch (stage, notices, view, onRetry, device) {
   const again = { label: 'Try again', run: onRetry }
   let away = false
 
   stage.on('storeerror', ({ error }) => {
     away = true
     notices.end('tiles')
+    const since = isPassing(error) ? device.asOf(stage.doc.layer) : undefined
+    if (since !== undefined) return notices.say('store', { text: fromDevice(since), onClose: () => {} })
     notices.say('store', { text: `${words(error, stage.layer.title)} This page keeps asking.`, tone: 'warn', action: again })
   })
   stage.on('storeback', () => {

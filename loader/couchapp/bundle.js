@@ -20,8 +20,12 @@ export const viewerBundles = {
 export const clientBundles = {
   'tilecouch.js': { entry: 'client/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch.esm.js': { entry: 'client/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch.css': { entry: 'client/tilecouch.css' },
-  'pouchdb.js': { entry: 'attachments/pouchdb.js', format: 'iife' } // what offline areas stand on
+  'tilecouch.css': { entry: 'client/tilecouch.css' }
+}
+
+/** What pages of other people need besides, and get from npm or from the store. @type {Record<string, Bundle>} */
+export const besides = {
+  'pouchdb.js': { entry: 'attachments/pouchdb.js', format: 'iife' } // offline areas stand on it
 }
 
 /** What a bundle may take for granted: browsers of 2023 on. */

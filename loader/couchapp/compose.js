@@ -5,7 +5,7 @@ import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
-import { bundle, clientBundles, viewerBundles } from './bundle.js'
+import { besides, bundle, clientBundles, viewerBundles } from './bundle.js'
 import { invalid as fail } from './invalid.js'
 import { stamp } from './shell.js'
 
@@ -120,12 +120,13 @@ const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\
 /** Our own: modules and styles go as bundles, everything else as it is. */
 async function ownAttachments () {
   const isPart = name => /\.(js|css)$/.test(name)
+  const forPages = { ...clientBundles, ...besides }
   const [files, bundles] = await Promise.all([
     readAttachments(path.join(root, 'attachments'), { except: isPart, modules: vendored }),
-    bundle({ ...viewerBundles, ...clientBundles })
+    bundle({ ...viewerBundles, ...forPages })
   ])
   for (const [name, { bytes }] of Object.entries(bundles)) add(files, name, name, bytes)
-  stamp(files, name => !Object.hasOwn(clientBundles, name))
+  stamp(files, name => !Object.hasOwn(forPages, name))
   return sorted(files)
 }
 

@@ -14,7 +14,7 @@ const WORKER = 'sw.js'
 export function stamp (files, isPart) {
   const names = Object.keys(files).filter(isPart).sort()
   const version = digest(names.map(name => `${name} ${digest(files[name].bytes)}\n`).join('')).slice(0, 16)
-  const page = files[PAGE].bytes.toString().replace(/(?<=\b(?:href|src)=")[^":/?#]+(?=")/g, name => Object.hasOwn(files, name) ? `${name}?v=${version}` : name)
+  const page = files[PAGE].bytes.toString().replace(/(?<=\b(?:href|src)=")[^":/?#]+(?=")/g, name => names.includes(name) ? `${name}?v=${version}` : name)
   files[PAGE].bytes = Buffer.from(page)
   const shell = Object.fromEntries(names.filter(name => name !== WORKER).map(name => [name, digest(files[name].bytes)]))
   files[WORKER].bytes = Buffer.concat([Buffer.from(`const SHELL=${JSON.stringify({ version, files: shell })};\n`), files[WORKER].bytes])

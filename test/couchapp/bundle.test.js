@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
-import { bundle, clientBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
+import { besides, bundle, clientBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
@@ -57,7 +57,8 @@ describe('bundles', () => {
 })
 
 describe('what browsers get of this project', () => {
-  const names = { ...viewerBundles, ...clientBundles }
+  const names = { ...viewerBundles, ...clientBundles, ...besides }
+  const withPouch = ['offline.js', 'pouchdb.js']
 
   it('is attached to the design document "tiles", beside the files that are no modules', async () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
@@ -80,18 +81,33 @@ describe('what browsers get of this project', () => {
 
   it('holds nothing of Leaflet, of Node or of the loader', async () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
-      for (const input of inputs) assert.match(input, /^(attachments\/|client\/|core\/|global:leaflet$)/, `${name} holds ${input}`)
+      const packages = inputs.filter(input => !/^(attachments\/|client\/|core\/|global:leaflet$)/.test(input))
+      const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|spark-md5|vuvuzela)\//
+      for (const input of packages) assert.ok(withPouch.includes(name) && pouch.test(input), `${name} holds ${input}`)
+      assert.equal(packages.length > 0, withPouch.includes(name), name)
     }
   })
 
+  it('is the global PouchDB, in a script for pages that bring none', async () => {
+    const { 'pouchdb.js': { bytes } } = await bundle(besides)
+    const context = vm.createContext({ setTimeout, addEventListener () {}, localStorage: {}, self: {}, fetch, Headers })
+    vm.runInContext(bytes.toString(), context)
+    assert.match(context.PouchDB.version, /^9\./)
+  })
+
   it('needs Leaflet and nothing else', async () => {
-    for (const [name, { imports }] of Object.entries(await bundle(names))) assert.deepEqual(imports, name === 'tilecouch.esm.js' ? ['leaflet'] : [], name)
+    for (const [name, { imports }] of Object.entries(await bundle(names))) {
+      assert.deepEqual(imports.filter(address => !address.startsWith('data:')), name === 'tilecouch.esm.js' ? ['leaflet'] : [], name)
+    }
   })
 
   it('is small', async () => {
     const bundles = await bundle(names)
     const size = name => bundles[name].bytes.length
-    assert.ok(size('tilecouch.js') < 120_000 && size('tilecouch.esm.js') < 120_000, 'the client library')
+    assert.ok(size('tilecouch.js') < 200_000 && size('tilecouch.esm.js') < 200_000, 'the client library')
     assert.ok(size('viewer.js') < 150_000, 'the viewer')
+    assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
+    assert.ok(size('offline.js') < 300_000, 'what the viewer loads for areas on the device')
+    assert.ok(size('sw.js') < 4000, 'the service worker')
   })
 })
