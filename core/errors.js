@@ -82,6 +82,7 @@ export const catalogue = {
   OFFLINE_FORBIDDEN: { status: 403, text: d => d.host ? `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid taking areas along` : `the layer ${show(d.layer)} is not for offline use`, advice: 'Look at it online. Whoever has leave says permission: true.' },
   AREA_EXISTS: { status: 409, text: d => `there is an area ${show(d.value)} already`, advice: 'Take another name, or remove that area first.' },
   AREA_NOT_FOUND: { status: 404, text: d => `no area ${show(d.value)} on this device`, advice: 'It was removed; areas.list() says what there is.' },
+  EDITION_NOT_FOUND: { status: 404, text: d => `no edition ${d.layer}@${d.time} on this device`, advice: 'Begin it first. One that was sent or discarded may be gone; edits.list() says what there is.' },
   QUOTA_EXCEEDED: { status: 507, text: d => `no room on this device for ${d.area ? show(d.area) : 'this'}${d.needed === undefined ? '' : `: it needs ${megabytes(d.needed)}, and ${megabytes(d.free ?? 0)} are free`}`, advice: 'Remove an area, take a smaller one or fewer zooms, or free space on the device, then download again: it goes on where it was.' },
 
   NO_REPLICATOR: { status: 501, text: d => `${d.url} has no replicator of its own: ${d.why}`, advice: 'Leave out --replicator: tilecouch then copies by itself. A CouchDB gets its _replicator database by `tilecouch setup --fix`.' },

@@ -1,0 +1,100 @@
+// A store as what is made on the device is written to it: what a batch (core/store/batch.js) asks of a database, over fetch.
+// Images are base64 from end to end, as the device hands them out and CouchDB takes them.
+import { TilecouchError } from '../../core/index.js'
+import { rewrite } from '../../core/rewrite.js'
+import { Reader } from './reader.js'
+
+const PATIENCE = 30000 // milliseconds for an answer, or for more of a long one
+const SLOWEST = 16 // bytes a millisecond at which a body is sent at least: nobody tells how far that is
+
+export class EditsCouch {
+  #http
+  #lenders
+  /** Documents as they were last read. @type {Map<string, any>} */
+  #seen = new Map()
+
+  /**
+   * @param {import('../mirror/http.js').HttpCouch} http
+   * @param {{db: any}[]} lenders databases that may have the same documents: what stands there is not asked for again
+   */
+  constructor (http, lenders) {
+    this.#http = http
+    this.#lenders = lenders
+    this.url = http.url
+  }
+
+  /**
+   * @param {string[]} ids @param {{attachments?: boolean, signal?: AbortSignal}} [options]
+   * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>} the winner of each, in their order
+   */
+  async docs (ids, { attachments = false, signal } = {}) {
+    const lent = attachments ? await this.#lent(ids) : new Map()
+    const asked = ids.filter(id => !lent.has(id))
+    const { rows } = asked.length
+      ? await this.request({ method: 'POST', path: '_all_docs', qs: { include_docs: true, ...(attachments && { attachments }) }, body: { keys: asked }, signal })
+      : { rows: [] }
+    const found = new Map(rows.map(row => [row.id ?? row.key, row]))
+    return ids.map(id => {
+      const row = found.get(id)
+      const doc = lent.get(id) ?? row?.doc
+      // a shard that was away for a moment: nothing may be taken for missing because of that
+      if (!doc && row?.error !== 'not_found' && !row?.value?.deleted) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: row?.reason ?? row?.error ?? 'documents are missing' })
+      if (doc) this.#seen.set(id, doc)
+      return { id, doc: doc ?? undefined, deleted: Boolean(row?.value?.deleted) }
+    })
+  }
+
+  /** Documents with their images as areas have them, at the revision that was seen at the store. */
+  async #lent (ids) {
+    const lent = new Map()
+    for (const { db } of this.#lenders) {
+      const revs = await Reader.of(db).revs(ids).catch(() => new Map())
+      for (const id of ids) {
+        const { _rev: rev } = this.#seen.get(id) ?? {}
+        if (rev && revs.get(id) === rev && !lent.has(id)) lent.set(id, await db.get(id, { rev, attachments: true }))
+      }
+    }
+    return lent
+  }
+
+  /** @param {{method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}} request */
+  request ({ qs = {}, body, ...request }) {
+    const asked = Object.fromEntries(Object.entries(qs).map(([name, value]) => [name, JSON.stringify(value)]))
+    const sent = body && JSON.stringify(body)
+    return this.#http.request({ ...request, qs: asked, body: sent, patience: PATIENCE + (sent?.length ?? 0) / SLOWEST })
+  }
+
+  /** @param {string} path @param {object[]} queries @param {AbortSignal} [signal] */
+  async queries (path, queries, signal) {
+    if (!queries.length) return []
+    const { results } = await this.request({ method: 'POST', path: `${path}/queries`, body: { queries }, signal })
+    return results.map(({ rows }) => rows)
+  }
+
+  /** New revisions. @param {any[]} docs @param {AbortSignal} [signal] */
+  async send (docs, signal) {
+    const answer = await this.request({ method: 'POST', path: '_bulk_docs', body: { docs }, signal })
+    if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
+    return answer
+  }
+
+  /** @param {string} id @param {AbortSignal} [signal] */
+  get (id, signal) {
+    return this.#http.find({ path: encodeURIComponent(id), signal })
+  }
+
+  /**
+   * The document as `change` makes it of what is stored.
+   * @param {string} id @param {(stored: any) => any} change answers nothing to leave it alone @param {AbortSignal} [signal]
+   */
+  update (id, change, signal) {
+    return rewrite(id, {
+      read: () => this.get(id, signal),
+      change,
+      write: async (doc, stored) => {
+        await this.#http.request({ method: 'PUT', path: encodeURIComponent(id), body: { ...doc, _id: id, _rev: stored?._rev }, signal })
+        return doc
+      }
+    })
+  }
+}

@@ -1,0 +1,217 @@
+// An edition on its way from the device to a store with the right to write. Nothing is replicated: what the store holds is
+// read first and decided about as a load does, tile by tile, so that two devices and a loader never make a conflict, and a
+// repetition writes nothing twice. What became of each tile is noted on the device after every batch.
+import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, isTileId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
+import { Slots } from '../../core/mirror/slots.js'
+import { Batch } from '../../core/store/batch.js'
+import { Extent, widen } from '../../core/store/extent.js'
+import { tally, typesOf } from './edits-tally.js'
+
+export const uploadDefaults = {
+  batch: 200, // tiles a request at most
+  firstBytes: 256 * 1024, // of images in the first requests, before anything is known of the line
+  leastBytes: 32 * 1024, // of images in a request on the slowest line
+  mostBytes: 2 * 1024 * 1024, // of images in a request on the quickest line
+  batchTime: 4000, // milliseconds a request is meant to take: what is repeated when it breaks off
+  concurrency: 2 // requests on their way
+}
+
+/** @typedef {import('./edits-index.js').Entry} Entry */
+
+export class Upload {
+  #stop = new AbortController()
+  #slots
+  #size
+  #began = performance.now()
+
+  /**
+   * @param {object} parts
+   * @param {{layer: string, time: string}} parts.edition
+   * @param {any} parts.db the PouchDB of what was made here
+   * @param {import('./edits-index.js').Index} parts.index of it
+   * @param {import('./edits-couch.js').EditsCouch} parts.couch
+   * @param {AbortSignal} [parts.signal]
+   * @param {(progress: any) => void} [parts.onProgress]
+   * @param {(failure: {z: number, x: number, y: number, code: string, reason: string}) => void} [parts.onFailure]
+   * @param {Partial<typeof uploadDefaults>} [parts.limits]
+   */
+  constructor ({ edition, db, index, couch, signal, onProgress, onFailure, limits }) {
+    this.edition = edition
+    this.db = db
+    this.index = index
+    this.couch = couch
+    this.signal = signal
+    this.onProgress = onProgress
+    this.onFailure = onFailure
+    this.limits = { ...uploadDefaults, ...limits }
+    this.#slots = new Slots(this.limits.concurrency)
+    this.#size = this.limits.firstBytes
+    this.sent = { tiles: 0, bytes: 0, refused: 0 }
+    this.total = { tiles: 0, bytes: 0 }
+  }
+
+  async run () {
+    const abort = () => this.#stop.abort()
+    this.signal?.addEventListener('abort', abort)
+    if (this.signal?.aborted) abort()
+    try {
+      await this.index.read()
+      await this.#begin()
+      await this.#sendAll()
+      await this.#finish()
+    } finally {
+      this.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** What the store has not got, or has refused before. */
+  #waiting () {
+    const { layer, time } = this.edition
+    return this.index.versions(layer, time).filter(({ upload }) => upload?.to !== this.couch.url)
+  }
+
+  // --- the store's side, before and after
+
+  /** Refused here, when there is no right to write: the edition is the first that is written. */
+  async #begin () {
+    const { couch, edition: { layer, time }, index } = this
+    const { signal } = this.#stop
+    await this.#recognise(signal)
+    const made = newLayer(layer, index.papers.get(layerId(layer)))
+    await couch.update(layerId(layer), stored => stored ? undefined : made, signal)
+    const { title, source } = index.papers.get(editionId(layer, time)) ?? {}
+    await couch.update(editionId(layer, time), stored => ({
+      complete: false, ...(title && { title }), ...(source && { source }), ...stored, type: 'edition', layer, time, started: now(), finished: undefined
+    }), signal)
+  }
+
+  async #recognise (signal) {
+    const { couch } = this
+    if ((await couch.get(STORE_ID, signal))?.type === 'store') return
+    const { rows } = await couch.request({ path: '_all_docs', qs: { limit: 20 }, signal })
+    const foreign = rows.map(({ id }) => id).find(id => !/^(_design\/|layer:|edition:)/.test(id) && !isTileId(id))
+    if (foreign) throw new TilecouchError('NOT_A_STORE', { db: couch.url, value: foreign })
+  }
+
+  async #finish () {
+    const { couch, index, edition: { layer, time } } = this
+    const { signal } = this.#stop
+    await index.read()
+    const versions = index.versions(layer, time)
+    const arrived = versions.filter(({ upload }) => upload?.to === couch.url)
+    const extent = new Extent()
+    for (const { z, x, y, type } of arrived) if (type) extent.add(z, x, y)
+    await couch.update(layerId(layer), stored => {
+      const wider = { ...stored, ...widen(stored ?? layerDocument(layer), extent, { types: typesOf(arrived) }) }
+      return JSON.stringify(wider) === JSON.stringify(stored) ? undefined : wider
+    }, signal)
+    const counts = tally(versions, index.papers.get(editionId(layer, time)))
+    const finished = now()
+    await couch.update(editionId(layer, time), stored => ({ ...stored, type: 'edition', layer, time, ...counts, finished }), signal)
+    return finished
+  }
+
+  // --- tiles
+
+  async #sendAll () {
+    const { signal } = this.#stop
+    const batch = new Batch(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.send(docs, until), report: (tile, outcome) => tile.report(outcome) })
+    const under = new Set()
+    let failure
+    const waiting = this.#waiting()
+    this.total = { tiles: waiting.length, bytes: waiting.reduce((sum, { bytes }) => sum + bytes, 0) }
+    while (waiting.length && !failure) {
+      const release = await this.#slots.take()
+      if (failure) { release(); break }
+      const lot = this.#cut(waiting)
+      const moving = this.#move(batch, lot).catch(error => {
+        failure ??= error
+        this.#stop.abort()
+      }).finally(() => {
+        release()
+        under.delete(moving)
+      })
+      under.add(moving)
+    }
+    await Promise.all(under)
+    if (failure) throw this.signal?.aborted ? new TilecouchError('ABORTED') : failure
+  }
+
+  /** The next ones, as many as are worth a request. @param {Entry[]} waiting */
+  #cut (waiting) {
+    let bytes = 0
+    let count = 0
+    while (count < waiting.length && count < this.limits.batch && (!count || bytes + waiting[count].bytes <= this.#size)) bytes += waiting[count++].bytes
+    return waiting.splice(0, count)
+  }
+
+  /** @param {Batch} batch @param {Entry[]} lot */
+  async #move (batch, lot) {
+    if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
+    const began = performance.now()
+    const { rows } = await this.db.allDocs({ keys: lot.map(({ id }) => id), include_docs: true, attachments: true })
+    const outcomes = new Map()
+    const { layer, time } = this.edition
+    const tiles = rows.filter(({ doc }) => doc?.time === time).map(({ doc }) => {
+      const { _id: id, z, x, y, _attachments: { [TILE_ATTACHMENT]: image } = /** @type {any} */ ({}) } = doc
+      return {
+        id: id.split('@')[0], layer, z, x, y, time, type: image?.content_type, bytes: image?.data, digest: image?.digest ?? null, attempts: 0,
+        report: outcome => outcomes.set(id, { doc, outcome })
+      }
+    })
+    try {
+      await batch.store(tiles)
+    } finally {
+      await this.#note(outcomes, lot)
+    }
+    this.#pace(lot.reduce((sum, { bytes }) => sum + bytes, 0), performance.now() - began)
+  }
+
+  /** What became of tiles; one that was changed here meanwhile is another tile to send. @param {Map<string, {doc: any, outcome: any}>} outcomes @param {Entry[]} lot */
+  async #note (outcomes, lot) {
+    const noted = lot.filter(({ id }) => outcomes.has(id)).map(entry => {
+      const { doc, outcome } = /** @type {any} */ (outcomes.get(entry.id))
+      const upload = outcome instanceof TilecouchError ? { error: outcome.code, reason: outcome.message } : { to: this.couch.url, outcome }
+      return { entry, upload, doc: { ...withoutBytes(doc, entry.bytes), upload } }
+    })
+    if (!noted.length) return
+    await this.db.bulkDocs(noted.map(({ doc }) => doc))
+    for (const { entry: { z, x, y, bytes }, upload: { error: code, reason } } of noted) {
+      if (code) {
+        this.sent.refused++
+        this.onFailure?.({ z, x, y, code, reason })
+      } else {
+        this.sent.tiles++
+        this.sent.bytes += bytes
+      }
+    }
+    this.onProgress?.(this.progress())
+  }
+
+  progress () {
+    const { sent, total } = this
+    const seconds = (performance.now() - this.#began) / 1000
+    const rate = sent.bytes / seconds
+    return { ...sent, total, rate, remaining: rate ? (total.bytes - sent.bytes) / rate : undefined }
+  }
+
+  /** A line that needs longer than meant gets less at once. */
+  #pace (bytes, took) {
+    const { leastBytes, mostBytes, batchTime } = this.limits
+    const fit = Math.max(bytes, leastBytes) * batchTime / Math.max(took, 1)
+    this.#size = Math.min(mostBytes, Math.max(leastBytes, Math.min(fit, 2 * this.#size)))
+  }
+}
+
+/** A document with its image left out, as one that is there. */
+const withoutBytes = ({ _attachments: attachments, ...doc }, length) => {
+  if (!attachments) return doc
+  const { data, ...about } = attachments[TILE_ATTACHMENT]
+  return { ...doc, _attachments: { [TILE_ATTACHMENT]: { ...about, length, stub: true } } }
+}
+
+/** The document of a layer that the store has not got. Where its tiles are, those tell that arrive. */
+function newLayer (layer, known = {}) {
+  const { minzoom, maxzoom, bounds, ...fields } = known
+  return layerDocument(layer, Object.fromEntries(Object.entries(fields).filter(([field]) => Object.hasOwn(layerFields, field))))
+}
