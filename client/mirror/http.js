@@ -43,6 +43,11 @@ export class HttpCouch {
     this.options = { ...httpDefaults, ...options }
   }
 
+  /** What every request carries; with a name and password, if there is one. @returns {Record<string, string>} */
+  get headers () {
+    return { ...this.#authorization, ...this.options.fetchOptions.headers }
+  }
+
   /**
    * @param {HttpRequest} request
    * @returns {Promise<any>}
@@ -81,7 +86,7 @@ export class HttpCouch {
       cache: /** @type {const} */ ('no-store'), // tiles have a place of their own, and what is asked for twice is to be new
       ...fetchOptions,
       method,
-      headers: { Accept: accept, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...this.#authorization, ...fetchOptions.headers },
+      headers: { Accept: accept, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...this.headers },
       body: body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
     }
     const heard = patience(given ?? silence, signal)

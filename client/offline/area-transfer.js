@@ -1,110 +1,144 @@
-// A transfer of an area from its beginning to what the registry says in the end: one tab at a time, with leave, and where there is room.
+// A transfer of an area, from the lock to what the registry says in the end: in one tab at a time, with leave, and where there is room.
 import { TilecouchError } from '../../core/index.js'
-import { Transfer } from './interim.js'
+import { checkFits } from './quota.js'
+import { sign } from './strays.js'
+import { Transfer } from './transfer.js'
 
-const OFTEN = 100 // milliseconds between two events of progress
+const OFTEN = 100 // milliseconds between two events of progress at least
+const SELDOM = 1000 // milliseconds between two of them at most: a rate falls, and other tabs know that it runs
 const KEEP = 2000 // milliseconds between two notes of it in the registry
 
-export class AreaTransfer {
-  #told = 0
-  #kept = 0
+const NOTHING = { docs: 0, tiles: 0, bytes: 0 }
 
-  /** @param {any} store @param {import('./area.js').Area} area @param {import('./run.js').Run} run */
+export class AreaTransfer {
+  #told = -Infinity
+  #kept = performance.now()
+
+  /** @param {import('./offline-store.js').OfflineStore} store @param {import('./area.js').Area} area @param {import('./run.js').Run} run */
   constructor (store, area, run) {
     this.store = store
     this.area = area
     this.run = run
   }
 
-  /** @returns {Promise<{changed: {docs: number, tiles: number, bytes: number}}>} */
+  /** @returns {Promise<typeof NOTHING>} what has changed */
   async perform () {
     const { store, area, run } = this
-    const begun = new Date().toISOString()
+    const asked = new Date().toISOString()
+    const onWait = () => {
+      run.isWaiting = true
+      store.changed()
+    }
     return store.locks.hold(`area:${area.id}`, async () => {
-      await store.areas.read()
-      if (area.isRemoved) throw new TilecouchError('ABORTED')
-      const { updated } = area.document
-      if (updated && updated > begun && !run.force) return { changed: { docs: 0, tiles: 0, bytes: 0 } } // another tab has just done it
+      await store.areas.read() // another tab may have changed it, or taken it away
+      if (area.isGone || area.state === 'removing' || run.signal.aborted) throw new TilecouchError('ABORTED')
+      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NOTHING // another tab has just done it
       run.isWaiting = false
-      store.changed(area)
-      try {
-        return await this.#transfer()
-      } catch (error) {
-        throw await this.#fail(error)
-      } finally {
-        store.tell({ kind: 'idle', id: area.id })
-      }
-    }, { signal: run.signal, onWait: () => store.changed(area) })
+      return this.#hold()
+    }, { signal: run.signal, onWait })
+  }
+
+  async #hold () {
+    const { store, area } = this
+    const beat = setInterval(() => this.#tell(), SELDOM)
+    this.#tell()
+    try {
+      return await this.#transfer()
+    } catch (error) {
+      throw await this.#fail(error)
+    } finally {
+      clearInterval(beat)
+      this.#tell()
+      store.tell({ kind: 'idle', id: area.id })
+    }
   }
 
   async #transfer () {
     const { store, area, run } = this
     const { signal } = run
-    await store.checkLayer(area.layer, { permission: area.document.permission, signal })
-    if (!area.isComplete && !run.force) await store.checkRoom(area, signal)
+    await store.layerDocument(area.layer, { permission: area.document.permission, signal })
+    if (!area.isComplete) await this.#measure(signal)
     await area.change(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
+    await sign(area)
     const transfer = new Transfer({
       couch: store.couch,
       db: area.db,
-      area: { layer: area.layer, selection: area.selection, hasHistory: area.hasHistory },
+      area: { layer: area.layer, selection: area.selection },
       lenders: store.lenders(area),
-      known: undefined,
       limits: store.limits,
+      force: run.force,
       signal,
-      onProgress: figures => this.#progress(figures),
+      onProgress: figures => this.#count(figures),
       onFailed: () => { run.failed++ }
     })
-    const { failed, changed, isComplete, have } = await transfer.run()
-    const done = isComplete && !failed.length
+    const { failed, changed, isComplete, held } = await transfer.run()
+    store.heard(true)
     await area.change(doc => ({
-      ...doc, ...have, state: done ? 'complete' : 'incomplete', total: done ? { ...doc.total, ...have } : doc.total, failed: failed.length,
-      updated: done ? new Date().toISOString() : doc.updated, error: failed[0]?.error, reason: failed[0]?.reason
+      ...doc,
+      ...held,
+      state: isComplete ? 'complete' : 'incomplete',
+      total: isComplete ? { transfer: 0, ...doc.total, ...held } : doc.total,
+      failed: failed.length,
+      updated: isComplete ? new Date().toISOString() : doc.updated,
+      error: failed[0]?.error,
+      reason: failed[0]?.reason
     }))
-    this.#tell()
     if (changed.docs) store.touch(area.layer, area)
-    return { changed }
+    return changed
   }
 
-  #progress (figures) {
+  /** How much there is to come, and whether there is room for it. */
+  async #measure (signal) {
+    const { store, area, run } = this
+    const { requests, ...total } = await store.estimate(area.selection, { signal, isRecent: true })
+    await area.change(doc => ({ ...doc, total }))
+    if (!run.force) checkFits(area.name, total, area.document, await store.storage())
+  }
+
+  /** @param {import('./run.js').Figures} figures */
+  #count (figures) {
     const { run, area, store } = this
-    run.figures = figures
-    run.meter.mark(figures.received)
+    run.count(figures)
     const now = performance.now()
-    if (now - this.#told < OFTEN) return
-    this.#told = now
-    this.#tell()
+    if (now - this.#told >= OFTEN) this.#tell()
     if (now - this.#kept < KEEP) return
     this.#kept = now
-    const { tiles, versions, bytes, total } = figures
-    area.change(doc => ({ ...doc, tiles, versions, bytes, total: total ?? doc.total })).catch(() => {}) // it is counted again
+    const { tiles, versions, bytes } = figures
+    area.change(doc => ({ ...doc, tiles, versions, bytes })).catch(() => {}) // it is only for who comes after a crash
     store.touch(area.layer, area)
   }
 
   #tell () {
-    const { area, store } = this
-    const status = area.status()
-    store.fire('progress', { area, status })
-    store.tell({ kind: 'progress', id: area.id, status })
+    this.#told = performance.now()
+    this.store.progress(this.area)
   }
 
+  /** @returns {Promise<any>} what is told of it */
   async #fail (error) {
     const { area, run, store } = this
-    const isAborted = run.signal.aborted || error.code === 'ABORTED'
-    const told = isAborted ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#full() : error
-    const paused = run.cause === 'pause' ? 'paused' : 'incomplete'
-    const { tiles, versions, bytes, total } = run.figures ?? area.document
-    await area.change(doc => ({
-      ...doc, tiles, versions, bytes, total: total ?? doc.total,
-      state: doc.state === 'complete' || doc.state === 'removing' ? doc.state : paused,
-      ...(isAborted ? {} : { error: told.code, reason: told.message })
-    })).catch(() => {})
+    const isStopped = run.signal.aborted || error.code === 'ABORTED'
+    const told = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#full() : error
     if (told.code === 'UNREACHABLE') store.heard(false)
+    const { tiles, versions, bytes } = run.figures ?? area.document
+    const stopped = run.cause === 'pause' ? 'paused' : 'incomplete'
+    const fieldsOf = doc => ({
+      tiles,
+      versions,
+      bytes,
+      state: ['complete', 'removing'].includes(doc.state) || (doc.state === 'new' && !run.figures && !run.cause) ? doc.state : stopped,
+      ...(!isStopped && { error: told.code, reason: told.message })
+    })
+    // a device that is full may take no note of it
+    await area.change(doc => ({ ...doc, ...fieldsOf(doc) })).catch(() => area.pretend(fieldsOf(area.document)))
+    if (run.figures) store.touch(area.layer, area)
     return told
   }
 
   async #full () {
-    const { free } = await this.store.storage()
-    await this.area.reopen()
-    return new TilecouchError('QUOTA_EXCEEDED', { area: this.area.name, free })
+    const { store, area } = this
+    await area.reopen()
+    await store.registry.reopen()
+    const { free, quota } = await store.storage()
+    return new TilecouchError('QUOTA_EXCEEDED', { area: area.name, free, quota })
   }
 }

@@ -1,8 +1,12 @@
 // A part of a layer that a device keeps: what it is of, how it stands, and what can be done with it.
 import { TilecouchError } from '../../core/index.js'
+import { generation } from '../../core/mirror/index.js'
 import { AreaTransfer } from './area-transfer.js'
 import { Run } from './run.js'
 import { readName, selectionOf } from './spec.js'
+import { atMost } from './within.js'
+
+const PARTING = 10000 // milliseconds another tab is given to stop
 
 /** @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState */
 
@@ -11,15 +15,17 @@ export class Area {
   #doc
   #db
   #run = /** @type {Run | undefined} */ (undefined)
-  #elsewhere = /** @type {Record<string, any> | undefined} */ (undefined)
-  #isRemoved = false
+  #elsewhere = /** @type {Record<string, any> | undefined} */ (undefined) // what another tab says of its transfer
+  #changing = /** @type {Promise<any>} */ (Promise.resolve())
+  #removing = /** @type {Promise<void> | undefined} */ (undefined)
+  #isGone = false
 
-  /** @param {any} store the OfflineStore @param {string} id @param {import('./registry.js').AreaDocument} doc */
+  /** @param {import('./offline-store.js').OfflineStore} store @param {string} id @param {import('./registry.js').AreaDocument} doc */
   constructor (store, id, doc) {
     this.#store = store
     this.id = id
     this.#doc = doc
-    this.spec = Object.freeze(doc.spec)
+    this.spec = Object.freeze({ ...doc.spec })
     this.selection = selectionOf(doc.spec)
   }
 
@@ -31,38 +37,39 @@ export class Area {
     return this.spec.layer
   }
 
-  /** Of the past: all (true), none (false), or what was still to be seen at a time, and since. @returns {boolean | string} */
+  /** Of the past: all (true), none (false), or what was still to be seen at a time and what came since. @returns {boolean | string} */
   get hasHistory () {
     const { history } = this.spec
     return typeof history === 'object' ? history.since : history
   }
 
+  /** Whether it lacked nothing when it was last looked at. */
   get isComplete () {
     return this.#doc.state === 'complete'
   }
 
-  /** Its PouchDB. @returns {any} */
+  /** Its PouchDB, which another one may take the place of. @returns {any} */
   get db () {
     return this.#db ??= this.#store.open(this.id)
   }
 
   /** @returns {AreaState} */
   get state () {
-    if (this.#isRemoved || this.#doc.state === 'removing') return 'removing'
-    if (this.#run && !this.#run.isWaiting) return 'downloading'
-    if (this.#run && !(this.#run.isQuiet && this.#elsewhere)) return 'waiting'
+    const run = this.#run
+    if (this.#isGone || this.#removing || this.#doc.state === 'removing') return 'removing'
+    if (run && !run.isWaiting) return 'downloading'
+    if (run && !run.isQuiet) return 'waiting'
     return this.#elsewhere ? 'downloading' : this.#doc.state
   }
 
   /** How it stands, in plain values. */
   status () {
     const { tiles, versions, bytes, total, failed, updated, live, error, reason } = this.#doc
-    const known = { tiles, versions, bytes, total, failed }
-    const now = this.#run?.figures ? this.#run.now(known) : this.#elsewhere ? { ...known, ...this.#elsewhere } : known
-    return { state: this.state, ...now, rate: now.rate, remaining: now.remaining, updated, live, ...(error && { error, reason }) }
+    const known = { tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#elsewhere }
+    return { state: this.state, ...this.#run?.status(known) ?? known, updated, live, ...(error && { error, reason }) }
   }
 
-  /** Whether a place lies in it. */
+  /** Whether a place lies in it. @param {number} z @param {number} x @param {number} y */
   holds (z, x, y) {
     return this.selection.touches(z, x, y)
   }
@@ -70,19 +77,102 @@ export class Area {
   /** What it takes, before anything is taken. @param {{signal?: AbortSignal}} [options] */
   async estimate ({ signal } = {}) {
     this.#check()
-    return this.#store.estimate(this.selection, signal)
+    return this.#store.estimate(this.selection, { signal })
   }
 
   /** Takes along what is not there yet; when all is there, what has changed since. @param {{signal?: AbortSignal, force?: boolean}} [options] */
-  async download ({ signal, force = false } = {}) {
+  async download ({ signal, force } = {}) {
     await this.#join({ signal, force })
     return this.status()
   }
 
-  /** @param {{signal?: AbortSignal}} [options] */
+  /** Takes along what has changed since. @param {{signal?: AbortSignal}} [options] */
   async refresh ({ signal } = {}) {
-    const { changed } = await this.#join({ signal })
+    const changed = await this.#join({ signal })
     return { ...this.status(), changed }
+  }
+
+  /** Stops a transfer, in whichever tab. Resolves when it has stopped. */
+  async pause () {
+    this.#check()
+    this.#store.tell({ kind: 'pause', id: this.id })
+    await this.stop('pause')
+    await atMost(PARTING, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { shared: true, signal }))
+    await this.change(doc => doc.state === 'incomplete' ? { ...doc, state: 'paused' } : undefined)
+  }
+
+  /** Whether it is kept as the store has it, from now on. @param {boolean} [isLive] */
+  async live (isLive = true) {
+    this.#check()
+    await this.change(doc => doc.live === isLive ? undefined : { ...doc, live: isLive })
+  }
+
+  /** @param {string} name */
+  async rename (name) {
+    this.#check()
+    await this.#store.areas.rename(this, readName(name))
+  }
+
+  /** Off the device, completely. What other areas hold as well stays there. */
+  async remove () {
+    if (this.#isGone) return
+    if (!this.#removing) {
+      this.#check()
+      this.#removing = this.#store.areas.remove(this).finally(() => { this.#removing = undefined })
+    }
+    return this.#removing
+  }
+
+  async #join (/** @type {{signal?: AbortSignal, force?: boolean, isQuiet?: boolean}} */ { signal, force = false, isQuiet = false }) {
+    this.#check()
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    const current = this.#run && !this.#run.signal.aborted ? this.#run : undefined
+    const run = current ?? this.#start({ isQuiet, force })
+    run.isQuiet &&= isQuiet
+    run.force ||= force
+    return run.join(signal)
+  }
+
+  #start (options) {
+    const before = this.#run?.done
+    const run = new Run(options)
+    this.#run = run
+    run.done = (async () => {
+      await before?.catch(() => {}) // one that is stopping
+      try {
+        return await new AreaTransfer(this.#store, this, run).perform()
+      } finally {
+        if (this.#run === run) this.#run = undefined
+        this.#store.changed()
+      }
+    })()
+    run.done.catch(() => {}) // heard by who joined it
+    this.#store.changed()
+    return run
+  }
+
+  #check () {
+    if (this.#isGone || this.#removing || this.#doc.state === 'removing') throw new TilecouchError('AREA_NOT_FOUND', { value: this.name })
+    this.#store.check()
+  }
+
+  // --- for the store it belongs to
+
+  get document () {
+    return this.#doc
+  }
+
+  get isGone () {
+    return this.#isGone
+  }
+
+  /** Of those that are live: whether somebody has begun with it, and not stopped it. */
+  get wantsToFollow () {
+    return this.#doc.live && (this.#doc.state === 'complete' || this.#doc.state === 'incomplete')
+  }
+
+  get isTransferring () {
+    return Boolean(this.#run && !this.#run.isWaiting)
   }
 
   /** As refresh, of itself: what goes wrong is told by an event. */
@@ -95,59 +185,6 @@ export class Area {
     }
   }
 
-  /** Stops a transfer in every tab. Resolves when it has stopped. */
-  async pause () {
-    this.#check()
-    this.#store.tell({ kind: 'pause', id: this.id })
-    await this.stop('pause')
-    await this.change(doc => doc.state === 'incomplete' || doc.state === 'new' ? { ...doc, state: 'paused' } : undefined)
-  }
-
-  /** Whether it is kept as the store has it. @param {boolean} [isLive] */
-  async live (isLive = true) {
-    this.#check()
-    await this.change(doc => doc.live === isLive ? undefined : { ...doc, live: isLive })
-    this.#store.follow()
-  }
-
-  /** @param {string} name */
-  async rename (name) {
-    this.#check()
-    await this.#store.areas.rename(this, readName(name))
-  }
-
-  /** Off the device, at once and completely. What other areas hold as well stays there. */
-  async remove () {
-    if (this.#isRemoved) return
-    await this.#store.areas.remove(this)
-  }
-
-  async #join (/** @type {{signal?: AbortSignal, force?: boolean, isQuiet?: boolean}} */ { signal, force = false, isQuiet = false }) {
-    this.#check()
-    if (signal?.aborted) throw new TilecouchError('ABORTED')
-    const run = this.#run && !this.#run.signal.aborted ? this.#run : this.#start(isQuiet)
-    run.isQuiet &&= isQuiet
-    run.force ||= force
-    return run.join(signal)
-  }
-
-  #start (isQuiet) {
-    const before = this.#run?.done
-    const run = new Run({ isQuiet })
-    this.#run = run
-    run.done = (async () => {
-      await before?.catch(() => {})
-      try {
-        return await new AreaTransfer(this.#store, this, run).perform()
-      } finally {
-        if (this.#run === run) this.#run = undefined
-        this.#store.changed(this)
-      }
-    })()
-    run.done.catch(() => {}) // heard by who joined it
-    return run
-  }
-
   /** Ends a transfer of this tab. @param {'pause' | 'stop'} cause */
   async stop (cause) {
     const run = this.#run
@@ -155,61 +192,55 @@ export class Area {
     await run?.done.catch(() => {})
   }
 
-  // --- what the store does with it
-
-  get document () {
-    return this.#doc
-  }
-
-  get isRemoved () {
-    return this.#isRemoved
-  }
-
-  /** Whether it runs here. */
-  get run () {
-    return this.#run
-  }
-
-  /** As the registry has it. @param {import('./registry.js').AreaDocument} doc */
+  /** What the registry says, unless this tab knows of something newer. @param {import('./registry.js').AreaDocument} doc */
   take (doc) {
-    const before = [this.state, this.name, this.#doc.live].join()
-    this.#doc = doc
-    return before !== [this.state, this.name, this.#doc.live].join()
+    if (generation(doc._rev ?? '0') > generation(this.#doc._rev ?? '0')) this.#doc = doc
   }
 
-  /** @param {(doc: any) => any} change */
+  /**
+   * In the registry, and in every tab.
+   * @param {(doc: import('./registry.js').AreaDocument) => any} change answers nothing to leave it as it is
+   */
   async change (change) {
-    const doc = await this.#store.registry.change(this.id, change)
-    if (!doc) return undefined
-    this.#doc = doc
-    this.#store.changed(this)
-    this.#store.tell({ kind: 'areas' })
-    return doc
+    // in the order in which they are asked for
+    const changed = this.#changing.then(async () => {
+      const before = this.#doc._rev
+      const doc = await this.#store.registry.change(this.id, change)
+      if (!doc) return
+      this.#doc = doc
+      this.#store.changed()
+      if (doc._rev !== before) this.#store.tell({ kind: 'areas' })
+    })
+    this.#changing = changed.catch(() => {})
+    return changed
   }
 
-  /** What another tab says of its transfer; nothing when it is over. @param {Record<string, any>} [figures] */
+  /** For this tab alone: the registry cannot be written to. @param {Record<string, any>} fields */
+  pretend (fields) {
+    this.#doc = { ...this.#doc, ...fields }
+    this.#store.changed()
+  }
+
+  /** What another tab says of its transfer; nothing when that is over. @param {Record<string, any>} [figures] */
   hear (figures) {
     const isNew = Boolean(this.#elsewhere) !== Boolean(figures)
     this.#elsewhere = figures
+    if (isNew) this.#store.changed()
     return isNew
   }
 
-  /** PouchDB does not recover when the device was full. */
+  /** A PouchDB does not recover from a device that was full. */
   async reopen () {
     const db = this.#db
     this.#db = undefined
-    await db?.close().catch(() => {})
+    if (db) await this.#store.shut(db)
   }
 
   /** It is not there any more. */
   async leave () {
-    this.#isRemoved = true
+    this.#isGone = true
+    this.#elsewhere = undefined
     await this.stop('stop')
     await this.reopen()
-  }
-
-  #check () {
-    if (this.#isRemoved || this.#doc.state === 'removing') throw new TilecouchError('AREA_NOT_FOUND', { value: this.name })
-    if (this.#store.isClosed) throw new TilecouchError('ABORTED')
   }
 }

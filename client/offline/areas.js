@@ -1,17 +1,25 @@
 // The areas of a device: one list, the same in every tab.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError, scrub } from '../../core/index.js'
 import { Area } from './area.js'
 import { Registry } from './registry.js'
-import { readName, readSpec } from './spec.js'
+import { readName, readSpec, selectionOf } from './spec.js'
+import { adoptStrays } from './strays.js'
+import { atMost } from './within.js'
 
-const NOTHING = { tiles: 0, versions: 0, bytes: 0, failed: 0 }
+const PARTING = 10000 // milliseconds another tab is given to stop, and the browser to destroy a database
+
+const EMPTY = { tiles: 0, versions: 0, bytes: 0, failed: 0 }
+
+/** @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any}, permission?: boolean}} Wish */
 
 export class Areas {
   #store
   /** @type {Map<string, Area>} */
   #areas = new Map()
+  /** One reads or writes the list at a time: what was read before is not what was written since. @type {Promise<any>} */
+  #turn = Promise.resolve()
 
-  /** @param {any} store the OfflineStore */
+  /** @param {import('./offline-store.js').OfflineStore} store */
   constructor (store) {
     this.#store = store
   }
@@ -26,27 +34,42 @@ export class Areas {
     return this.#areas.get(idOrName) ?? this.list().find(({ name }) => name === idOrName)
   }
 
-  /**
-   * @param {{name: string, layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any}, permission?: boolean}} asked
-   * @returns {Promise<Area>}
-   */
-  async add ({ permission = false, name: given, ...asked }) {
-    const store = this.#store
-    const spec = readSpec(asked)
+  /** @param {Wish & {name: string}} wish @returns {Promise<Area>} */
+  async add ({ name: given, ...wish }) {
     const name = readName(given)
-    await store.ready
-    const doc = await store.checkLayer(spec.layer, { permission })
-    spec.zooms ??= { min: doc.minzoom ?? 0, max: doc.maxzoom ?? 18 }
-    return this.#named(name, async () => {
+    const { spec, permission } = await this.#read(wish)
+    return this.#named(name, () => this.#inTurn(async () => {
+      const store = this.#store
       const id = newId()
+      // the document first: a database without one is nobody's
       const area = new Area(store, id, await store.registry.add({
-        id, name, spec, ...(permission && { permission }), created: new Date().toISOString(), state: 'new', ...NOTHING, live: false
+        id, name, spec, ...(permission && { permission }), created: new Date().toISOString(), state: 'new', ...EMPTY, live: false
       }))
       this.#areas.set(id, area)
-      store.changed(area)
+      store.changed()
       store.tell({ kind: 'areas' })
       return area
-    })
+    }))
+  }
+
+  /**
+   * What an area would take, without making it.
+   * @param {Wish} wish @param {{signal?: AbortSignal}} [options]
+   */
+  async estimate (wish, { signal } = {}) {
+    const { spec } = await this.#read(wish, signal)
+    return this.#store.estimate(selectionOf(spec), { signal })
+  }
+
+  /** @param {Wish} wish @param {AbortSignal} [signal] */
+  async #read ({ permission = false, ...wish }, signal) {
+    const store = this.#store
+    const spec = readSpec(wish)
+    store.check()
+    await store.ready
+    const { minzoom = 0, maxzoom = 18 } = await store.layerDocument(spec.layer, { permission, signal })
+    spec.zooms ??= { min: minzoom, max: maxzoom }
+    return { spec, permission }
   }
 
   /** @param {Area} area @param {string} name */
@@ -69,45 +92,77 @@ export class Areas {
     await area.change(doc => ({ ...doc, state: 'removing', live: false }))
     store.tell({ kind: 'remove', id: area.id })
     await area.stop('stop')
-    await store.locks.hold(`area:${area.id}`, () => this.#finish(area.id, area.db))
+    await this.#destroy(area.id)
     await this.#drop(area)
     store.tell({ kind: 'areas' })
     store.touch(area.layer, area)
   }
 
-  async #finish (id, db) {
-    await db.destroy()
-    await this.#store.registry.remove(id)
+  /** The database first: what is left of a broken off removal is a document that says so. */
+  async #destroy (id) {
+    const store = this.#store
+    const destroy = async () => {
+      if (!await store.registry.get(id)) return // another tab was quicker
+      await atMost(PARTING, () => store.obliterate(id))
+      await store.registry.remove(id)
+    }
+    let hasBegun = false
+    await atMost(PARTING, signal => store.locks.hold(`area:${id}`, () => {
+      hasBegun = true
+      return destroy()
+    }, { signal }))
+    if (!hasBegun) await destroy()
   }
 
-  async #drop (area) {
+  #drop (area) {
     this.#areas.delete(area.id)
-    this.#store.changed(area)
-    await area.leave()
+    this.#store.changed()
+    return area.leave()
   }
 
   /** The list as the registry has it, whoever changed it. */
-  async read () {
-    const store = this.#store
-    const docs = await store.registry.list()
-    const there = new Set(docs.map(Registry.idOf))
-    for (const area of this.list()) if (!there.has(area.id)) await this.#drop(area)
-    for (const doc of docs) {
-      const id = Registry.idOf(doc)
-      const area = this.#areas.get(id)
-      if (area) {
-        if (area.take(doc)) store.changed(area)
-      } else {
-        const made = new Area(store, id, doc)
-        this.#areas.set(id, made)
-        store.changed(made)
+  read () {
+    return this.#inTurn(async () => {
+      const docs = await this.#store.registry.list()
+      const there = new Set(docs.map(Registry.idOf))
+      for (const area of this.list()) if (!there.has(area.id)) this.#drop(area).catch(() => {}) // not waited for: it may wait for this
+      for (const doc of docs) {
+        const id = Registry.idOf(doc)
+        const area = this.#areas.get(id)
+        if (area) area.take(doc)
+        else this.#areas.set(id, new Area(this.#store, id, doc))
       }
-    }
+      this.#store.changed()
+    })
   }
 
-  /** What a page that was killed has left half done. */
+  #inTurn (task) {
+    const turn = this.#turn.then(task)
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  /** What pages that were killed have left half done. */
   async repair () {
-    for (const area of this.list()) if (area.state === 'removing') await this.remove(area)
+    await adoptStrays(this.#store, new Set(this.list().map(({ id }) => id)))
+    await this.read()
+    await Promise.all(this.list().map(area => area.document.state === 'removing' ? this.#finish(area) : this.#check(area)))
+  }
+
+  async #finish (area) {
+    await this.#destroy(area.id)
+    await this.#drop(area)
+  }
+
+  /** A database that somebody took away is an area that has nothing. @param {Area} area */
+  async #check (area) {
+    if (area.document.state === 'new') return
+    try {
+      const { doc_count: count } = await area.db.info()
+      if (!count) await area.change(doc => ({ ...doc, ...EMPTY, state: 'new', updated: undefined }))
+    } catch (error) {
+      area.pretend({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) }) // of this one; the others are well
+    }
   }
 }
 

@@ -26,12 +26,21 @@ const PREFIX = 'area:'
  */
 
 export class Registry {
+  #store
   #peer
 
-  /** @param {any} db a PouchDB */
-  constructor (db) {
-    this.db = db
-    this.#peer = new PouchPeer(db)
+  /** @param {import('./offline-store.js').OfflineStore} store */
+  constructor (store) {
+    this.#store = store
+    this.db = store.open('')
+    this.#peer = new PouchPeer(this.db)
+  }
+
+  /** A PouchDB does not recover from a device that was full. */
+  async reopen () {
+    await this.#store.shut(this.db)
+    this.db = this.#store.open('')
+    this.#peer = new PouchPeer(this.db)
   }
 
   /** @returns {Promise<AreaDocument[]>} in the order in which they were made */

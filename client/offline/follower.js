@@ -1,0 +1,133 @@
+// Keeps the live areas of a store as the store has them: one long poll for all of them, since browsers open six connections
+// to a server, and one tab for all tabs.
+import { TilecouchError } from '../../core/index.js'
+import { isPassing } from '../source/failure.js'
+import { backoff, persist, wait } from '../source/patience.js'
+
+export const followDefaults = {
+  poll: 20000, // milliseconds the store may wait for a change
+  silence: 10000, // milliseconds beyond that after which the line counts as dead
+  gather: 1000, // milliseconds in which changes are gathered: a load changes thousands of tiles
+  page: 5000 // changes read at once
+}
+
+export class Follower {
+  #store
+  #stop = /** @type {AbortController | undefined} */ (undefined)
+  #layers = '' // that are followed
+  #live = /** @type {Set<string>} */ (new Set()) // areas that were live before
+  #isFollowing = false // and not another tab
+  #dirty = /** @type {Set<string>} */ (new Set())
+  #isWorking = false
+  #told = /** @type {string | undefined} */ (undefined)
+
+  /** @param {any} store the OfflineStore @param {Partial<typeof followDefaults>} [limits] */
+  constructor (store, limits = {}) {
+    this.#store = store
+    this.limits = { ...followDefaults, ...limits }
+  }
+
+  /** Begins, goes on or ends, as the areas want. */
+  update () {
+    const areas = this.#areas()
+    const layers = [...new Set(areas.map(({ layer }) => layer))].sort().join()
+    const added = areas.filter(({ id }) => !this.#live.has(id))
+    this.#live = new Set(areas.map(({ id }) => id))
+    if (layers === this.#layers) return this.#isFollowing && this.#refresh(added)
+    this.#layers = layers
+    this.#stop?.abort()
+    this.#stop = undefined
+    if (!layers) return
+    const { signal } = this.#stop = new AbortController()
+    this.#store.locks.hold('live', () => this.#follow(layers.split(','), signal), { signal }).catch(() => {}) // that the signal ended it
+  }
+
+  close () {
+    this.#stop?.abort()
+  }
+
+  #areas () {
+    return this.#store.areas.list().filter(({ document: { live, state } }) => live && state !== 'removing')
+  }
+
+  #refresh (areas) {
+    for (const { id } of areas) this.#dirty.add(id)
+    if (this.#stop) this.#work(this.#stop.signal)
+  }
+
+  async #follow (layers, signal) {
+    this.#isFollowing = true
+    signal.addEventListener('abort', () => { this.#isFollowing = false })
+    let since = 'now'
+    let isAway = false // then the first answer is not waited for: it tells that the store is back
+    while (!signal.aborted) {
+      const { results, last } = await persist(() => this.#changes(layers, since, { signal, waits: since !== 'now' && !isAway }), {
+        signal,
+        onError: error => {
+          isAway = true
+          this.#complain(error)
+        },
+        onDone: () => {
+          isAway = false
+          this.#told = undefined
+          this.#store.heard(true)
+        }
+      })
+      // what came before, each finds out by itself
+      const areas = this.#areas().filter(({ selection }) => since === 'now' || results.some(({ id }) => selection.has(id)))
+      if (areas.length && since !== 'now') await wait(this.limits.gather, signal)
+      since = last
+      this.#refresh(areas)
+    }
+  }
+
+  async #changes (layers, since, { signal, waits }) {
+    const { poll, silence, page } = this.limits
+    const names = layers.join('|')
+    const answer = await this.#store.couch.request({
+      method: 'POST',
+      path: '_changes',
+      qs: { filter: '_selector', since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) },
+      body: { selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } } }, // by id: what is deleted has no fields left
+      retries: 0,
+      patience: poll + silence,
+      signal
+    })
+    if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw new TilecouchError('BAD_ANSWER', { url: this.#store.remote, why: 'no list of changes' })
+    return { results: answer.results, last: answer.last_seq }
+  }
+
+  /** One after the other, beside the poll. */
+  async #work (signal) {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    try {
+      for (let failures = 0; this.#dirty.size && !signal.aborted;) {
+        const [id] = this.#dirty
+        this.#dirty.delete(id)
+        const area = this.#store.areas.get(id)
+        if (!area?.wantsToFollow) continue
+        try {
+          await area.follow()
+          failures = 0
+        } catch (error) {
+          if (!isPassing(error)) continue // it is told, and tried again at the next change
+          this.#dirty.add(id)
+          await wait(backoff(failures++), signal)
+        }
+      }
+    } catch {
+      // only the signal ends the waiting
+    } finally {
+      this.#isWorking = false
+    }
+  }
+
+  /** Once for each kind. */
+  #complain (error) {
+    if (isPassing(error)) this.#store.heard(false)
+    if (error.code === this.#told) return
+    this.#told = error.code
+    if (!isPassing(error)) this.#store.fire('failure', { area: undefined, error })
+  }
+}
