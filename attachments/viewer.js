@@ -66,7 +66,7 @@ function covered () {
 
 function mount (offline, { mountOffline }) {
   entered()
-  return mountOffline({ offline, entry: byId('offline'), stage, view, notices, cards, layers: () => layers, reason: obstacle() })
+  return mountOffline({ offline, entry: byId('offline'), stage, view, notices, cards, layers: () => layers, free: covered, reason: obstacle() })
 }
 
 async function start () {
