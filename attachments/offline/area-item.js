@@ -1,8 +1,10 @@
 // One area in the list: what it is, how fresh, how far its download is, and what can be done with it. Made once and then only
 // rewritten, so that the focus stays where it is while figures run.
+import { capital } from '../../client/timeline/words.js'
 import { button, element } from '../dom.js'
-import { count, plural, size, zooms } from '../format.js'
-import { amount, changedWords, freshness, isStopped, lasting, pastWords, problem } from './words.js'
+import { size, zooms } from '../format.js'
+import { doable, figuresOf, shareOf, stateWords } from './state.js'
+import { amount, changedWords, isStopped, pastWords, problem } from './words.js'
 
 let number = 0
 
@@ -32,7 +34,7 @@ export class AreaItem {
       main: button('', () => this.#act(), { class: 'primary main' }),
       cancel: button('Cancel', () => this.#ask('cancel'), { class: 'secondary' }),
       live: element('input', { type: 'checkbox', on: { change: ({ target }) => this.#follow(target.checked) } }),
-      refresh: button('Refresh', () => this.#run('refresh', ({ changed }) => changedWords(changed)), { class: 'secondary' }),
+      refresh: button('Refresh', () => this.#refresh(), { class: 'secondary' }),
       more: element('div', { class: 'more', id: this.#id }), ask: part('div', 'ask')
     }
     this.node = element('li', { class: 'area', 'data-area': area.id })
@@ -61,9 +63,15 @@ export class AreaItem {
     this.node.scrollIntoView({ block: 'nearest' })
   }
 
-  /** Goes on where the download is, and says how it ended. */
-  download () {
-    return this.#run('download', status => status.failed ? '' : `“${this.#area.name}” is on this device.`)
+  /** Goes on where the download is. */
+  async download () {
+    await this.#run('download')
+    if (this.#area.isComplete) this.#list.announce(`“${this.#area.name}” is on this device.`)
+  }
+
+  async #refresh () {
+    const done = await this.#run('refresh')
+    if (done) this.#say(changedWords(done.changed))
   }
 
   /** What went wrong by itself. @param {any} error */
@@ -76,7 +84,7 @@ export class AreaItem {
     head.append(title, what, state)
     bar.append(fill)
     more.append(
-      button('Show on the map', () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
+      button('Show on map', () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
       button('Rename', () => this.#ask('rename'), { class: 'secondary' }),
       button('Remove', () => this.#ask('remove'), { class: 'secondary danger' }),
       element('label', null, live, 'Keep it up to date'))
@@ -91,8 +99,9 @@ export class AreaItem {
     const area = this.#area
     const status = area.status()
     const { min, max } = area.spec.zooms ?? {}
+    const titled = this.#list.layerTitle(area.layer)
     write(title, area.name)
-    write(what, [this.#list.layerTitle(area.layer), min !== undefined && `zoom ${zooms(min, max)}`, pastWords(area.hasHistory), status.bytes && size(status.bytes)].filter(Boolean).join(' · '))
+    write(what, capital([titled !== area.name && titled, min !== undefined && `zoom ${zooms(min, max)}`, pastWords(area.hasHistory), status.bytes && size(status.bytes)].filter(Boolean).join(' · ')))
     write(state, stateWords(status))
     this.node.dataset.state = status.state
     const share = shareOf(status)
@@ -140,16 +149,18 @@ export class AreaItem {
     this.update()
   }
 
-  async #run (call, words) {
+  /** @param {'download' | 'refresh'} call @returns {Promise<any>} nothing when it failed, or was stopped */
+  async #run (call) {
     this.#said = ''
     try {
       const doing = this.#area[call]()
       this.update()
-      this.#say(words(await doing))
+      return await doing
     } catch (error) {
       if (!isStopped(error)) this.fail(error)
+    } finally {
+      this.update()
     }
-    this.update()
   }
 
   async #follow (on) {
@@ -218,41 +229,4 @@ export class AreaItem {
 /** The same text is not written again: it would be read aloud, and a selection lost. */
 function write (node, text) {
   if (node.textContent !== text) node.textContent = text
-}
-
-function stateWords (status) {
-  switch (status.state) {
-    case 'new': return 'Not downloaded yet'
-    case 'waiting': return 'Waiting: another window is busy with it'
-    case 'downloading': return status.updated ? 'Refreshing …' : 'Downloading …'
-    case 'paused': return 'Paused'
-    case 'incomplete': return status.failed ? `${plural(status.failed, 'tile')} did not come` : 'Not complete'
-    case 'removing': return 'Removing …'
-    default: return freshness(status)
-  }
-}
-
-/** What the button does, and what it says. @returns {[string, 'download' | 'pause'] | []} */
-function doable ({ state, failed, tiles }) {
-  switch (state) {
-    case 'new': return [tiles ? 'Go on' : 'Download', 'download']
-    case 'waiting': case 'downloading': return ['Pause', 'pause']
-    case 'paused': return ['Go on', 'download']
-    case 'incomplete': return [failed ? 'Try again' : 'Go on', 'download']
-    default: return []
-  }
-}
-
-/** How much of it is there, between 0 and 1; nothing where there is no end to be seen. */
-function shareOf ({ state, bytes, tiles, total }) {
-  if (state === 'complete' || state === 'new' || state === 'removing' || !total) return undefined
-  const [have, all] = total.bytes ? [bytes, total.bytes] : [tiles, total.tiles]
-  return all ? Math.min(have / all, 1) : undefined
-}
-
-function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
-  if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
-  const isRunning = state === 'downloading'
-  return [`${count(tiles)} of ${plural(total.tiles, 'tile')}`, `${size(bytes)} of ${size(total.bytes)}`,
-    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && remaining !== undefined && Number.isFinite(remaining) && `${lasting(remaining)} left`].filter(Boolean).join(' · ')
 }

@@ -5,7 +5,7 @@ import { Meter } from './meter.js'
 import { reasons } from './words.js'
 
 const AGAIN = 30000 // milliseconds after which words such as "5 minutes ago" are not right any more
-const WEIGH = 3000 // milliseconds between two looks at the room while tiles come
+const WEIGH = 1000 // milliseconds between two looks at the room while tiles come
 
 export class AreaList {
   #offline

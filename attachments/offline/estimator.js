@@ -10,7 +10,7 @@ export class Estimator {
 
   /**
    * @param {(spec: any, options: {signal: AbortSignal}) => Promise<any>} ask
-   * @param {(answer: {figures?: any, error?: any}) => void} onAnswer
+   * @param {(weighed: {answer?: any, error?: any}) => void} onAnswer
    */
   constructor (ask, onAnswer) {
     this.#ask = ask
@@ -22,8 +22,8 @@ export class Estimator {
     this.stop()
     const { signal } = this.#turn
     this.#timer = setTimeout(async () => {
-      const answer = await this.#ask(spec, { signal }).then(figures => ({ figures }), error => ({ error }))
-      if (!signal.aborted) this.#onAnswer(answer)
+      const weighed = await this.#ask(spec, { signal }).then(answer => ({ answer }), error => ({ error }))
+      if (!signal.aborted) this.#onAnswer(weighed)
     }, REST)
   }
 

@@ -23,8 +23,8 @@ export class AreaForm {
 
   /**
    * @param {any} offline
-   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], onDone: (area: any) => void, onCancel: () => void}} page
-   *   layer: the one that is shown; box: what the map shows
+   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], rate?: number, onDone: (area: any) => void, onCancel: () => void}} page
+   *   layer: the one that is shown; box: what the map shows; rate: bytes a second of the last download
    */
   constructor (offline, page) {
     this.#offline = offline
@@ -40,8 +40,8 @@ export class AreaForm {
 
   /** Where the focus goes: not to a field, on devices whose keyboard would hide the map. */
   focus () {
-    const { name, heading } = this.#parts
-    if (matchMedia('(pointer: coarse)').matches) heading.focus({ preventScroll: true })
+    const { name, box } = this.#parts
+    if (matchMedia('(pointer: coarse)').matches) box.focus({ preventScroll: true })
     else name.select()
   }
 
@@ -54,7 +54,6 @@ export class AreaForm {
     const changed = () => this.#ask()
     const field = (tag, attributes, ...children) => element(tag, { ...attributes, on: { input: changed, ...attributes.on } }, ...children)
     return {
-      heading: element('h3', { tabindex: '-1' }, 'Take an area along'),
       name: field('input', { type: 'text', maxlength: '100', required: true, autocomplete: 'off', on: { input: () => { this.#isNamed = true } } }),
       layer: field('select', { on: { input: () => this.#fill() } }, ...this.#layers.map(({ layer, name }) => element('option', { value: layer, selected: layer === shown }, name ?? layer))),
       box: button('Box', () => this.#choose('box'), { 'aria-pressed': 'true' }),
@@ -72,10 +71,9 @@ export class AreaForm {
   }
 
   #build () {
-    const { heading, name, layer, box, polygon, hint, undo, numbers, first, last, past, since, answer, submit } = this.#parts
+    const { name, layer, box, polygon, hint, undo, numbers, first, last, past, since, answer, submit } = this.#parts
     const labelled = (text, ...fields) => element('label', null, element('span', null, text), ...fields)
     return element('form', { class: 'area-form', novalidate: true, on: { submit: event => { event.preventDefault(); this.#submit() } } },
-      heading,
       element('div', { class: 'choice', role: 'group', 'aria-label': 'Shape' }, box, polygon),
       hint, undo,
       labelled('Name', name),
@@ -155,11 +153,11 @@ export class AreaForm {
 
   async #weigh (spec, options) {
     const [figures, room] = await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
-    return { ...figures, free: room.free }
+    return { figures, room }
   }
 
   #tell (answer) {
-    const { tone, parts, isPossible } = estimateLine(answer, this.#offline)
+    const { tone, parts, isPossible } = estimateLine(answer, this.#page.rate)
     this.#parts.answer.className = `estimate ${tone}`
     this.#parts.answer.replaceChildren(...parts)
     this.#allow(isPossible)

@@ -3,15 +3,19 @@
 import { element } from '../dom.js'
 import { plural } from '../format.js'
 import * as permalink from '../permalink.js'
-import { AreaForm } from './form.js'
 import { AreaList } from './area-list.js'
+import { Coverage } from './coverage.js'
+import { AreaForm } from './form.js'
+import { boxOf, outlinesOf } from './geometry.js'
 import { AreaOutlines } from './outlines.js'
-import { outlinesOf, boxOf } from './geometry.js'
 import { problem, reasons } from './words.js'
 
 const NAME = 'offline'
 const TITLE = 'Offline maps'
-const INSET = 0.12 // of the free part of the map: where the corners of a new area lie at first
+const ADD = 'Take an area along'
+const INSET = 72 // pixels from the edges of the free part of the map: where the corners of a new area lie at first
+const MOST_INSET = 0.25 // of that part, where it is small
+const RATE = 'tilecouch-offline-rate' // what the last rate is kept under: the next estimate knows how long it takes
 const CLOSER = 2 // zooms beyond the last one of an area that a map may be enlarged to, to show it
 
 export class OfflinePanel {
@@ -19,6 +23,9 @@ export class OfflinePanel {
   #page
   #offline
   #outlines
+  #coverage
+  /** @type {import('../cards.js').Card | undefined} */
+  #card
   #list
   /** @type {AreaForm | null} */
   #form = null
@@ -29,6 +36,7 @@ export class OfflinePanel {
     this.#page = page
     this.#offline = page.offline
     this.#outlines = new AreaOutlines(page.view.map)
+    this.#coverage = page.offline && new Coverage(page.offline, page.view.map, page.stage)
     page.entry.append(this.#mark)
     page.entry.addEventListener('click', () => this.isOpen ? this.close() : this.open())
     addEventListener('keydown', event => this.#escape(event), { capture: true })
@@ -40,11 +48,12 @@ export class OfflinePanel {
     if (this.isOpen) return
     this.isOpen = true
     this.#page.notices.end(NAME)
-    const { body, node } = this.#page.cards.open(NAME, TITLE, () => this.close())
+    this.#card = this.#page.cards.open(NAME, TITLE, () => this.close())
     this.#page.entry.setAttribute('aria-expanded', 'true')
-    if (!this.#offline) body.replaceChildren(element('p', { class: 'hint' }, reasons[this.#page.reason ?? 'failed'] ?? reasons.failed))
-    else this.#showList()
-    node.focus({ preventScroll: true })
+    if (this.#offline) this.#showList()
+    else this.#fill(TITLE, element('p', { class: 'hint sole' }, reasons[this.#page.reason ?? 'failed']))
+    this.#coverage?.update()
+    this.#card.node.focus({ preventScroll: true })
   }
 
   close () {
@@ -54,16 +63,34 @@ export class OfflinePanel {
     this.#list?.close()
     this.#list = undefined
     this.#outlines.clear()
+    this.#coverage?.clear()
     this.#page.cards.close(NAME)
     this.#page.entry.setAttribute('aria-expanded', 'false')
   }
 
+  get #rate () {
+    return Number(localStorage.getItem(RATE)) || undefined
+  }
+
+  set #rate (rate) {
+    localStorage.setItem(RATE, String(Math.round(rate ?? 0)))
+  }
+
+  /** @param {string} title @param {HTMLElement} node */
+  #fill (title, node) {
+    this.#card?.title.replaceChildren(title)
+    this.#card?.body.replaceChildren(node)
+    this.#card?.body.scrollTo(0, 0)
+  }
+
   #listen () {
+    this.#page.stage.on('layerload changes', () => { if (this.isOpen) this.#coverage?.update() })
     this.#offline?.on('areas', () => {
       this.#list?.sync()
       this.#label()
     })
-    this.#offline?.on('progress', ({ area }) => {
+    this.#offline?.on('progress', ({ area, status }) => {
+      if (status.rate) this.#rate = status.rate
       this.#list?.item(area.id)?.update()
       this.#list?.weigh()
     })
@@ -94,9 +121,9 @@ export class OfflinePanel {
     this.#endForm()
     this.#list = new AreaList(this.#offline, {
       layerTitle: layer => this.#page.layers().find(other => other.layer === layer)?.name ?? layer,
-      show: area => this.#show(area), onAdd: () => this.#showForm(), onChange: () => this.#outline(), coverage: this.#coverage(), reason: this.#page.reason
+      show: area => this.#show(area), onAdd: () => this.#showForm(), onChange: () => this.#outline(), coverage: this.#coverage.element, reason: this.#page.reason
     })
-    this.#page.cards.body(NAME)?.replaceChildren(this.#list.node)
+    this.#fill(TITLE, this.#list.node)
     if (focused) this.#list.focus()
   }
 
@@ -105,12 +132,12 @@ export class OfflinePanel {
     this.#list?.close()
     this.#list = undefined
     this.#outline()
+    document.body.classList.add('sketching') // before it is measured how much of the map is free
     this.#form = new AreaForm(this.#offline, {
-      map: view.map, layers: layers(), layer: stage.doc?.layer ?? layers()[0]?.layer, box: this.#seen(),
+      map: view.map, layers: layers(), layer: stage.doc?.layer ?? layers()[0]?.layer, box: this.#seen(), rate: this.#rate,
       onCancel: () => this.#showList(true), onDone: area => this.#begin(area)
     })
-    this.#page.cards.body(NAME)?.replaceChildren(this.#form.node)
-    document.body.classList.add('sketching')
+    this.#fill(ADD, this.#form.node)
     this.#form.focus()
   }
 
@@ -144,9 +171,10 @@ export class OfflinePanel {
     const { map } = this.#page.view
     const { x: width, y: height } = map.getSize()
     const { left = 0, right = 0, bottom = 0 } = this.#page.free?.() ?? {}
-    const [across, down] = [width - left - right, height - bottom]
-    const at = (x, y) => map.containerPointToLatLng([left + x * across, y * down])
-    return boxOf([at(INSET, INSET), at(1 - INSET, 1 - INSET)])
+    const below = bottom < height ? bottom : 0 // a timeline that is not to be seen covers nothing
+    const [across, down] = [width - left - right, height - below]
+    const [x, y] = [Math.min(INSET, MOST_INSET * across), Math.min(INSET, MOST_INSET * down)]
+    return boxOf([map.containerPointToLatLng([left + x, y]), map.containerPointToLatLng([left + across - x, down - y])])
   }
 
   /** Moves the map to an area, and to its layer. */
@@ -156,9 +184,5 @@ export class OfflinePanel {
     const { min = 0, max = 18 } = area.spec.zooms ?? {}
     view.fit({ layer: area.layer, minzoom: min, maxzoom: max + CLOSER, bounds: area.spec.bbox ?? boxOf(places) })
     if (stage.doc?.layer !== area.layer && view.view) location.hash = permalink.format({ layer: area.layer, time: stage.time, comparing: false, range: null, view: view.view })
-  }
-
-  #coverage () {
-    return element('span', { hidden: true })
   }
 }
