@@ -4,6 +4,7 @@ import L from 'leaflet'
 import { tileAt, tileRanges } from '../../core/index.js'
 import { Clock } from '../clock.js'
 import { storeMixin } from '../source/store-mixin.js'
+import { deviceMixin } from './device-mixin.js'
 import { IndexLoader } from './index-loader.js'
 import { historyDefaults } from './options.js'
 import { Preloader } from './preloader.js'
@@ -28,7 +29,7 @@ const prototype = /** @type {any} */ (L.GridLayer.prototype)
  * @event storeback the store answers again
  */
 export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/** @type {unknown} */ (L.GridLayer.extend(/** @type {ThisType<any>} */ ({
-  includes: storeMixin,
+  includes: [storeMixin, deviceMixin],
   options: historyDefaults,
   _followsPast: true,
 
@@ -206,10 +207,6 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     return resolve(this._index, tile, time, this._ancestry())
   },
 
-  _ancestry () {
-    return { overzoom: this.options.overzoom, minzoom: this._doc?.minzoom ?? 0 }
-  },
-
   _want () {
     this._loader.want(this._lacksTiles ? [...this._columns, ...ancestors(this._columns, this._ancestry())] : this._columns)
   },
@@ -243,14 +240,14 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
   },
 
   _onTileFailed (item, error, isFirst) {
-    if (error.code === 'UNREACHABLE') this._health.fail('tiles', error)
+    this._onTileTrouble(error)
     if (!isFirst) return this.fire('tileerror', { coords: item.coords, tile: item.view.el, error })
     item.ready(error)
     item.view.el.classList.add('leaflet-tile-loaded') // the mark of a failed tile has to be seen
   },
 
   _onTileLoaded (item, isFirst) {
-    if (item.picture) this._health.ok('tiles')
+    if (item.picture && !item.isNear) this._health.ok('tiles')
     if (isFirst) item.ready()
     else this.fire('tileload', { tile: item.view.el, coords: item.coords })
   },

@@ -10,6 +10,7 @@ import { BLOCK } from './version-index.js'
  * @property {AbortController} controller
  * @property {boolean} failed so far
  * @property {[number, number, number][]} outdated tiles that changed after it was asked for
+ * @property {Set<Column> | null} near columns of which the device knew all; null before it was asked
  */
 
 export class IndexLoader {
@@ -24,7 +25,7 @@ export class IndexLoader {
   #failed = false
 
   /**
-   * @param {import('../source/couch-source.js').CouchSource} source
+   * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> & Partial<import('../offline/source.js').OfflineSource>} source
    * @param {string} layer
    * @param {import('./version-index.js').VersionIndex} index
    * @param {{onKnown: () => void, onError: (error: Error) => void, onBack: () => void}} listeners
@@ -65,6 +66,17 @@ export class IndexLoader {
     }
   }
 
+  /** What the device has may have become another: looks there for what is wanted. */
+  async look () {
+    if (!this.#source.atHand || !this.#wanted.length) return
+    const columns = this.#index.blocks(this.#wanted)
+    const held = await this.#source.atHand(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
+    const { generation } = this.#index
+    this.#take(columns, held)
+    if (this.#index.generation !== generation) this.#listeners.onKnown()
+    this.want(this.#wanted)
+  }
+
   get isBusy () {
     return this.#running.size > 0
   }
@@ -87,22 +99,24 @@ export class IndexLoader {
 
   async #ask (columns) {
     /** @type {Job} */
-    const job = { columns, controller: new AbortController(), failed: false, outdated: [] }
+    const job = { columns, controller: new AbortController(), failed: false, outdated: [], near: null }
     const { signal } = job.controller
     this.#running.add(job)
     try {
-      const answers = await persist(() => this.#source.versions(this.#layer, columns, signal), {
+      const onEarly = held => this.#begin(job, held)
+      const answers = await persist(() => this.#source.versions(this.#layer, columns, signal, { onEarly }), {
         signal,
         onError: error => {
           this.#failed = job.failed = true
           this.#listeners.onError(error)
         },
         onDone: () => {
+          if (job.near?.size === columns.length) return // nobody else was asked
           this.#failed = false
           this.#listeners.onBack()
         }
       })
-      columns.forEach((column, at) => this.#index.add(column, answers[at]))
+      columns.forEach((column, at) => { if (!job.near?.has(column)) this.#index.add(column, answers[at]) })
       for (const tile of job.outdated) this.#index.expire(...tile)
       this.#index.trim(this.#wanted)
     } catch {
@@ -112,6 +126,21 @@ export class IndexLoader {
     }
     this.#listeners.onKnown()
     if (job.outdated.length) this.want(this.#wanted)
+  }
+
+  /** Shows what the device has before anybody else has answered. */
+  #begin (job, held) {
+    if (job.near || job.controller.signal.aborted) return
+    job.near = new Set(job.columns.filter((column, at) => held[at].isWhole))
+    this.#take(job.columns, held)
+    if (job.near.size < job.columns.length) this.#listeners.onKnown()
+  }
+
+  #take (columns, held) {
+    for (const [at, { versions, isWhole }] of held.entries()) {
+      if (!isWhole) this.#index.addPart(columns[at], versions)
+      else if (!this.#index.agrees(columns[at], versions)) this.#index.add(columns[at], versions)
+    }
   }
 }
 

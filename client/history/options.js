@@ -15,5 +15,7 @@ export const historyDefaults = {
   overzoom: 3, // zooms in which a tile is enlarged: beyond the layer's last one, and where deeper tiles are missing
   tilejson: true, // read the layer's document for zooms, bounds, tile size and attribution
   timeout: 30000, // milliseconds until a request counts as unanswered
+  offline: undefined, // an OfflineStore, to read from the device as well
+  read: 'device', // with `offline`: 'device' first, 'network' first, or 'only' the device
   fetchOptions: {} // for every request, as fetch takes them: credentials, headers, …
 }

@@ -16,7 +16,8 @@ import { decodeImage } from './tile-view.js'
  * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
  * @property {string | undefined} [shown] names what it shows
  * @property {Picture | null} [picture] of the target
- * @property {{image: HTMLImageElement | null, picture: Picture | null} | null} [staged] decoded, not shown yet
+ * @property {{image: HTMLImageElement | null, picture: Picture | null, isNear: boolean} | null} [staged] decoded, not shown yet
+ * @property {boolean} [isNear] what it shows came from the device
  * @property {boolean} [pending] the index could not say what it should show
  * @property {boolean} [failed]
  * @property {number} [failures] in a row
@@ -141,19 +142,26 @@ export class Scene {
   async #load (item) {
     const { target, picture } = item
     try {
-      const blob = await this.#store.load(picture.version, { user: item })
-      const image = await decodeImage(blob).catch(() => {
-        this.#store.forget(picture.version)
-        throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
-      })
-      if (item.target === target && this.#items.has(item)) this.#stage(item, image)
+      const { image, isNear } = await this.#image(picture.version, item)
+      if (item.target === target && this.#items.has(item)) this.#stage(item, image, isNear)
     } catch (error) {
       if (item.target === target && this.#items.has(item) && error.name !== 'AbortError') this.#fail(item, error)
     }
   }
 
-  #stage (item, image) {
-    item.staged = { image, picture: item.picture }
+  async #image (version, user, isSecond = false) {
+    const blob = await this.#store.load(version, { user })
+    try {
+      return { image: await decodeImage(blob), isNear: this.#store.isNear(blob) }
+    } catch {
+      this.#store.forget(version)
+      if (this.#store.isNear(blob) && !isSecond) return this.#image(version, user, true) // now from elsewhere
+      throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
+    }
+  }
+
+  #stage (item, image, isNear = false) {
+    item.staged = { image, picture: item.picture, isNear }
     item.failures = 0
     this.#settle()
   }
@@ -206,7 +214,7 @@ export class Scene {
   }
 
   #commit (item) {
-    const { image, picture } = /** @type {NonNullable<Item['staged']>} */ (item.staged)
+    const { image, picture, isNear } = /** @type {NonNullable<Item['staged']>} */ (item.staged)
     const isFirst = item.shown === undefined
     const wasShown = item.shown
     item.staged = null
@@ -215,6 +223,8 @@ export class Scene {
       item.failed = false
       item.view.mark(false)
     }
+    item.isNear = isNear
+    item.view.note(isNear)
     item.view.show(image, picture, isFirst || wasShown === '?' ? 0 : this.#options.fade)
     this.#listeners.onLoad(item, isFirst)
   }

@@ -39,7 +39,7 @@ export class TileStore {
   #active = 0
 
   /**
-   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>}} source
+   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>} & Partial<import('../offline/source.js').OfflineSource>} source
    * @param {Partial<typeof tileStoreDefaults>} [options]
    */
   constructor (source, options = {}) {
@@ -85,6 +85,11 @@ export class TileStore {
     if (!job.running || job.resting || abort) this.#drop(job)
   }
 
+  /** Whether an image came from the device. @param {Blob} blob */
+  isNear (blob) {
+    return this.#source.isNear?.(blob) ?? false
+  }
+
   /** The image is damaged: whoever asks next gets another. @param {Version} version */
   forget (version) {
     const key = versionKey(version)
@@ -109,7 +114,26 @@ export class TileStore {
     result.promise.catch(() => {}) // who only preloads does not listen
     const job = { key, version, users: new Set(), urgent: false, controller: new AbortController(), running: false, resting: false, attempts: 0, result }
     this.#jobs.set(key, job)
+    if (this.#source.near && !this.#spoilt.has(key)) this.#look(job)
     return job
+  }
+
+  /** What is on the device takes no request, and waits for none. */
+  async #look (job) {
+    job.running = true
+    const blob = await this.#source.near?.(job.version).catch(() => undefined)
+    if (this.#jobs.get(job.key) !== job) return
+    job.running = false
+    if (blob) this.#arrive(job, blob)
+    else if (job.users.size) this.#pump()
+    else this.#drop(job)
+  }
+
+  #arrive (job, blob) {
+    this.#spoilt.delete(job.key)
+    this.#keep(job.key, blob)
+    this.#end(job)
+    job.result.resolve(blob)
   }
 
   #drop (job) {
@@ -132,11 +156,9 @@ export class TileStore {
     job.running = true
     this.#active++
     try {
-      const blob = await this.#source.tile(job.version, job.controller.signal, { fresh: this.#spoilt.has(job.key) })
-      this.#spoilt.delete(job.key)
-      this.#keep(job.key, blob)
-      this.#end(job)
-      job.result.resolve(blob)
+      const options = { fresh: this.#spoilt.has(job.key) }
+      const { signal } = job.controller
+      this.#arrive(job, await (this.#source.far?.(job.version, signal, options) ?? this.#source.tile(job.version, signal, options)))
     } catch (error) {
       if (!job.controller.signal.aborted) this.#spoilt.add(job.key)
       const again = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted

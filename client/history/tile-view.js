@@ -66,4 +66,9 @@ export class TileView {
   mark (failed) {
     this.el.classList.toggle('tilecouch-failed', failed)
   }
+
+  /** @param {boolean} isNear what it shows is on the device */
+  note (isNear) {
+    this.el.classList.toggle('tilecouch-on-device', isNear)
+  }
 }

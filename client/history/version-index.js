@@ -76,6 +76,47 @@ export class VersionIndex {
     this.generation++
   }
 
+  /**
+   * Takes in what is there already of a range of blocks, when more may follow. What is known as a whole is only told that
+   * there is more.
+   * @param {Column} column @param {Version[]} versions ascending by row
+   */
+  addPart ({ z, x, y0, y1 }, versions) {
+    for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
+      const rows = { z, x, y0: block * BLOCK, y1: lastRow(z, block) }
+      const part = versions.filter(({ y }) => y >= rows.y0 && y <= rows.y1)
+      const known = this.#columns.get(key(z, x))?.known
+      const isNew = part.some(version => !this.versions(z, x, version.y).some(other => isSame(other, version)))
+      if (known?.has(block) && !isNew) continue
+      if (!known?.get(block)) {
+        const others = this.#rows(rows).filter(({ y, time }) => !part.some(version => version.y === y && version.time === time))
+        this.add(rows, [...part, ...others].sort((a, b) => a.y - b.y))
+      }
+      this.#columns.get(key(z, x))?.known.set(block, false)
+    }
+  }
+
+  /**
+   * Whether exactly this is known of a range of blocks.
+   * @param {Column} column @param {Version[]} versions
+   */
+  agrees (column, versions) {
+    const known = this.#rows(column)
+    return this.missing([column]).length === 0 && known.length === versions.length &&
+      versions.every(version => this.versions(version.z, version.x, version.y).some(other => isSame(other, version)))
+  }
+
+  /** Columns as whole blocks. @param {Column[]} columns @returns {Column[]} */
+  blocks (columns) {
+    return columns.map(({ z, x, y0, y1 }) => ({ z, x, y0: Math.floor(y0 / BLOCK) * BLOCK, y1: lastRow(z, Math.floor(y1 / BLOCK)) }))
+  }
+
+  #rows ({ z, x, y0, y1 }) {
+    const rows = []
+    for (let y = y0; y <= y1; y++) rows.push(...this.versions(z, x, y))
+    return rows
+  }
+
   /** Whether anything is known about a tile, be it that it has no versions. */
   isKnown (z, x, y) {
     return this.#columns.get(key(z, x))?.known.has(Math.floor(y / BLOCK)) ?? false
@@ -204,6 +245,8 @@ function keepContent (version, before) {
   const isSame = same && same.bytes === version.bytes && (same.rev === version.rev || (same.current && !version.current))
   if (isSame) version.content = same.content ?? same.rev
 }
+
+const isSame = (a, b) => a.y === b.y && a.time === b.time && a.rev === b.rev
 
 /** Whether there is anything to draw. @param {Version | null | undefined} version */
 export const isImage = version => Boolean(version && !version.gone)

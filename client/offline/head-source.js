@@ -69,10 +69,11 @@ export class HeadSource {
 
   /**
    * What may stand there until the network has answered: what was seen there last, or a part of the nearest ancestor.
+   * @param {number} z @param {number} x @param {number} y @param {{own?: boolean}} [options] own: not only ancestors
    * @returns {Promise<Part | undefined>}
    */
-  async meanwhile (z, x, y) {
-    const own = await this.#browsed(z, x, y)
+  async meanwhile (z, x, y, { own: mayBeOwn = true } = {}) {
+    const own = mayBeOwn && await this.#browsed(z, x, y)
     if (own) return { ...own, up: 0, dx: 0, dy: 0 }
     const { device } = this.#offline
     const ancestors = []
@@ -82,7 +83,7 @@ export class HeadSource {
       const version = versions[at]
       const blob = version && !version.gone ? await device.tile(version) : undefined
       const found = blob ? headOf({ blob, version }) : await this.#browsed(tile.z, tile.x, tile.y)
-      if (found) return { ...found, isOld: true, up, dx: x - tile.x * 2 ** up, dy: y - tile.y * 2 ** up }
+      if (found) return { ...found, up, dx: x - tile.x * 2 ** up, dy: y - tile.y * 2 ** up }
     }
   }
 

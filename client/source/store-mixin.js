@@ -2,31 +2,36 @@
 // changes, and tell when the store stops answering and when it is back.
 import L from 'leaflet'
 import { checkLayer } from '../../core/index.js'
+import { OfflineSource } from '../offline/source.js'
 import { CouchSource } from './couch-source.js'
 import { follow } from './follow.js'
 import { Health } from './health.js'
 import { leafletOptions } from './layer-options.js'
 import { persist } from './patience.js'
 
+const GATHER = 300 // milliseconds: a download changes hundreds of tiles, and they are looked at together
+
 const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
 export const storeMixin = /** @type {ThisType<any>} */ ({
   /**
-   * @param {string | CouchSource} db
+   * @param {any} db an address, or a source; need not be named with `offline`, whose store is asked then
    * @param {Record<string, any>} [options]
    */
   _openStore (db, options = {}) {
     checkLayer(options.layer)
     this._given = new Set(Object.keys(options)) // what the caller decided stays
-    const { timeout, fetchOptions } = this.options
-    this._source = db && typeof db === 'object' ? db : new CouchSource(db, { timeout, fetchOptions })
+    const { timeout, fetchOptions, offline, read, layer } = this.options
+    const couch = db && typeof db === 'object' ? db : offline && db == null ? undefined : new CouchSource(db, { timeout, fetchOptions })
+    this._source = offline ? new OfflineSource({ offline, layer, read, couch }) : couch
     this._isReady = false
     this.title = options.layer
     this._health = new Health({
       onError: error => this.fire('storeerror', { error }),
       onBack: () => {
         this.fire('storeback')
-        this.retry()
+        if (this.options.read === 'network') this.refresh() // what was shown was the device's
+        else this.retry()
       }
     })
   },
@@ -49,6 +54,45 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
       })
     }
     globalThis.addEventListener('online', () => this.retry(), { signal })
+    if (this.options.offline) this._followDevice(this.options.offline, signal)
+  },
+
+  /**
+   * Looks again at what the device has when that changes, and asks the store when it is known to answer.
+   * @this {any}
+   */
+  _followDevice (offline, signal) {
+    let timer
+    const onTiles = ({ layer }) => {
+      if (layer !== undefined && layer !== this.options.layer) return
+      timer ??= setTimeout(() => {
+        timer = undefined
+        if (!this._isReady && this.options.tilejson) this._readLayer()
+        this._onDeviceChanged()
+      }, GATHER)
+    }
+    const onOnline = ({ online }) => {
+      if (!online) return
+      if (!this._isReady && this.options.tilejson) this._readLayer()
+      this.retry()
+    }
+    offline.on('tiles', onTiles)
+    offline.on('online', onOnline)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      offline.off('tiles', onTiles)
+      offline.off('online', onOnline)
+    }, { once: true })
+  },
+
+  /** Why a tile did not come. Where most come from the device, nobody might ask the store again: it is asked until it is back. */
+  async _onTileTrouble (/** @type {any} */ error) {
+    if (error.code !== 'UNREACHABLE') return
+    this._health.fail('tiles', error)
+    if (this._isAwaiting || !this._source.probe || this._stop.signal.aborted) return
+    this._isAwaiting = true
+    await this._ask('network', signal => this._source.probe(signal))
+    this._isAwaiting = false
   },
 
   _stopStore () {
@@ -59,17 +103,18 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
   _reports (who) {
     const onBack = () => {
       this._health.ok(who)
-      this._health.ok('tiles') // if they still fail they will say so again
+      // if they still fail they will say so again; what the device answers says nothing of the store
+      if (!this.options.offline || who === 'network' || who === 'changes') this._health.ok('tiles')
     }
     return { onError: error => this._health.fail(who, error), onBack }
   },
 
   /**
    * Asks the store until it answers; undefined when this was removed from the map before.
-   * @param {string} who @param {(signal: AbortSignal) => Promise<any>} task
+   * @param {string} who @param {(signal: AbortSignal) => Promise<any>} task @param {AbortSignal} [own]
    */
-  async _ask (who, task) {
-    const { signal } = this._stop
+  async _ask (who, task, own) {
+    const signal = own ?? this._stop.signal
     const { onError, onBack } = this._reports(who)
     try {
       return await persist(() => task(signal), { signal, onError, onDone: onBack })
@@ -79,7 +124,9 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
   },
 
   async _readLayer () {
-    const doc = await this._ask('layer', signal => this._source.layer(this.options.layer, signal))
+    this._reading?.abort()
+    const reading = this._reading = new AbortController()
+    const doc = await this._ask('layer', signal => this._source.layer(this.options.layer, signal), AbortSignal.any([this._stop.signal, reading.signal]))
     if (doc) this._takeLayer(doc)
   },
 
