@@ -20,11 +20,14 @@ const DEPTH = 4 // zooms beneath a tile that are looked at, of areas that are no
 export async function coverageOf (offline, layer, columns, bounds) {
   await Promise.resolve(offline.ready).catch(() => {}) // who opened it hears of it
   const areas = offline.areas.list().filter(area => area.layer === layer && area.state !== 'removing')
-  const [held, browsed] = await Promise.all([offline.device.places(layer, columns), Promise.all(columns.map(column => offline.browse?.places(layer, column) ?? []))])
+  const [versions, browsed] = await Promise.all([
+    offline.device.versions(layer, columns), Promise.all(columns.map(column => offline.browse?.places(layer, column) ?? []))
+  ])
   /** @type {Map<string, Coverage>} */
   const coverage = new Map()
   columns.forEach(({ z, x, y0, y1 }, at) => {
-    const [here, seen] = [new Set(held[at]), new Set(browsed[at])]
+    const here = new Set(versions[at].filter(({ current, gone }) => current && !gone).map(version => version.y))
+    const seen = new Set(browsed[at])
     for (let y = y0; y <= y1; y++) {
       const touching = areas.filter(area => isNear(area, z, x, y))
       const isWhole = here.has(y) && touching.length > 0 && isWholeIn(touching, { z, x, y }, bounds)

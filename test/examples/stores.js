@@ -6,8 +6,8 @@ const SETTINGS = { 'chttpd/enable_cors': 'true', 'cors/origins': '*' }
 
 export const openKinds = kinds.map(({ name, open }) => ({
   name,
-  async open () {
-    const store = await open({ demoSize: { zooms: { min: 0, max: 2 }, hours: 3 } })
+  async open (demoSize = { zooms: { min: 0, max: 2 }, hours: 3 }) {
+    const store = await open({ demoSize })
     if (name !== 'CouchDB') return store
     const restore = await allowAll(store.database)
     return {

@@ -1,0 +1,190 @@
+/* global document, innerWidth, map, offline -- of the page, in functions that run there */
+// The wish list of Leaflet #2197, wish by wish, as somebody at the page goes through it; in the end without a network.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { Store } from '../../loader/index.js'
+import { startLink } from '../mirror/link.js'
+import { openBrowser, openPage } from '../viewer/browser.js'
+import { drawn } from './drawn.js'
+import { serveExamples } from './server.js'
+import { openKinds } from './stores.js'
+
+const ALL = 85 // tiles of zooms 0 to 3
+
+/** What is said on the console when there is no network, which no page can prevent. */
+const NO_NETWORK = /net::ERR_/
+
+for (const { name, open } of openKinds) {
+  describe(`the wish list for offline maps on ${name}`, function () {
+    this.timeout(60000)
+    let browser
+    let server
+    let store
+    let link
+    let view
+    let page
+    let isCut = false
+
+    before(async function () {
+      browser = await openBrowser(this)
+      server = await serveExamples()
+      store = await open({ zooms: { min: 0, max: 3 }, hours: 2 })
+      link = await startLink(store.url)
+      view = await openPage(browser)
+      page = view.page
+      await page.goto(`${server.url}/offline.html?db=${encodeURIComponent(link.url)}`)
+      await drawn(page)
+    })
+
+    after(async () => {
+      await view?.close()
+      await browser?.close()
+      await link?.close()
+      await server?.close()
+      await store?.close()
+    })
+
+    afterEach(() => {
+      const errors = view.errors.splice(0)
+      assert.deepEqual(isCut ? errors.filter(text => !NO_NETWORK.test(text)) : errors, [], 'nothing on the console')
+    })
+
+    const text = id => page.locator(`#${id}`).textContent()
+    const says = (id, words) => page.waitForFunction(([where, source]) => new RegExp(source).test(document.getElementById(where)?.textContent ?? ''), [id, words])
+    const button = label => page.getByRole('button', { name: label, exact: true })
+    const areas = () => page.locator('#areas label').allTextContents()
+    const move = (...place) => page.evaluate(([lat, lng, zoom]) => { map.setView([lat, lng], zoom, { animate: false }) }, place)
+    const done = async () => +(/^\d+/.exec(await text('progress'))?.[0] ?? 0)
+    const choose = label => page.getByLabel(label, { exact: false }).check()
+    /** Which tiles the device has in full, read as a map reads them. */
+    const readable = () => page.evaluate(async () => {
+      const tiles = [0, 1, 2, 3].flatMap(z => Array.from({ length: 4 ** z }, (_, at) => ({ z, x: at >> z, y: at % 2 ** z })))
+      const found = await Promise.all(tiles.map(({ z, x, y }) => offline.device.head('daylight', z, x, y)))
+      return found.filter(head => head?.blob.size === head?.version.bytes && head?.blob.type === 'image/png').length
+    })
+    async function add (label, zooms) {
+      await page.getByLabel('Name').fill(label)
+      await page.getByLabel('Zooms').selectOption(zooms)
+      await button('Add').click()
+      await page.waitForFunction(wanted => [...document.querySelectorAll('#areas b')].some(({ textContent }) => textContent === wanted), label)
+      await says('size', 'tiles?,')
+    }
+    /** Changes a tile in the store. */
+    async function change (hour) {
+      const writer = await Store.open(store.database)
+      const { bytes } = await writer.at('daylight', 2, 0, 0, '2024')
+      await writer.write([{ layer: 'daylight', z: 2, x: 2, y: 1, time: `2024-06-20T${hour}:00:00Z`, bytes: Buffer.concat([bytes, Buffer.from(hour)]) }])
+    }
+
+    it('1, 2: what the map shows gets a name and is listed; nothing is downloaded', async () => {
+      await move(0, 0, 1)
+      await add('World', '0-2')
+      assert.deepEqual(await areas(), ['Worldnot downloaded'])
+      assert.equal(await readable(), 0)
+      await page.getByLabel('Name').fill('World')
+      await button('Add').click()
+      await says('trouble', 'there is an area "World" already. Take another name')
+    })
+
+    it('3, 4: its size is known first, and is what it takes in the end', async () => {
+      const before = await text('size')
+      assert.match(before, /^21 tiles, \d+ kB$/)
+      await button('Download').click()
+      await says('progress', 'All 21 tiles are here')
+      assert.deepEqual(await areas(), [`Worldcomplete, ${before.replace(/.*, /, '')}`])
+      assert.equal(await text('trouble'), '')
+    })
+
+    it('5: a download is cancelled, and goes on where it was after a reload', async () => {
+      await add('Everything', '0-3')
+      assert.match(await text('size'), /^85 tiles, /)
+      link.set({ rate: 60000 })
+      await button('Download').click()
+      await until(async () => await done() > 25 && await text('progress'), { timeout: 20000, what: 'a third of it' })
+      assert.match(await text('progress'), /^\d+ of 85 tiles, \d+ s to go/)
+      await button('Cancel').click()
+      await page.waitForFunction(() => /Everythingcancelled/.test(document.getElementById('areas')?.textContent ?? ''))
+      const had = await done()
+      assert.ok(had < ALL, `${had}`)
+      link.set({})
+      await page.reload()
+      await drawn(page)
+      await choose('Everything')
+      assert.ok(await done() >= had, 'nothing is lost')
+      await button('Resume').click()
+      await says('progress', `All ${ALL} tiles are here`)
+      assert.equal(await readable(), ALL)
+    })
+
+    it('6: only what changed is fetched, when asked for or by itself', async () => {
+      await change('05')
+      link.bytes.down = 0
+      await button('Refresh').click()
+      await says('changed', '^1 tile changed: ')
+      assert.ok(link.bytes.down < 50000, `${link.bytes.down} bytes`)
+      await button('Refresh').click()
+      await says('changed', '^Nothing has changed')
+      await page.getByLabel('live').check()
+      await change('06')
+      await until(() => page.evaluate(async () => (await offline.device.head('daylight', 2, 2, 1)).version.time === '2024-06-20T06:00:00Z'), { timeout: 20000, what: 'the news' })
+    })
+
+    it('7: an area is removed, and the other one with the same tiles stays whole', async () => {
+      await choose('World')
+      await button('Remove').click()
+      await page.waitForFunction(() => document.querySelectorAll('#areas label').length === 1)
+      assert.match((await areas())[0], /^Everythingcomplete, /)
+      assert.equal(await readable(), ALL)
+    })
+
+    it('9: what is on the device is marked', async () => {
+      await move(20, 0, 2)
+      await page.getByLabel('mark the tiles').check()
+      await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-coverage-whole').length >= 9)
+      assert.equal(await page.locator('#map .tilecouch-coverage-part').count(), 0)
+    })
+
+    it('10: the limits are told', async () => {
+      assert.match(await text('storage'), /Maps take \d+ kB of this device, and [\d.]+ GB are free\. Of what was looked at, \d+ kB are kept, 20\.0 MB at most\./)
+      await button('Keep it safe').click()
+      await page.waitForFunction(() => !document.getElementById('persist')?.textContent?.startsWith('Keep'))
+    })
+
+    it('8: the map is there without a network, from the device alone or not, and says so', async () => {
+      await link.cut()
+      isCut = true
+      await view.page.context().setOffline(true)
+      for (const only of [false, true]) {
+        await page.getByLabel('ask nobody but this device').setChecked(only)
+        for (const [lat, lng, zoom] of [[0, 0, 1], [40, 20, 3], [-30, 140, 3], [60, -100, 2]]) {
+          await move(lat, lng, zoom)
+          await drawn(page)
+        }
+      }
+      await says('status', 'offline')
+      await choose('Everything')
+      assert.match(await text('size'), /^85 tiles, /, 'what is here is known')
+      await button('Refresh').click()
+      await says('trouble', 'cannot reach')
+    })
+
+    it('8: and what was only looked at is there as well, within its limit', async () => {
+      await link.restore()
+      await page.context().setOffline(false)
+      await button('Remove').click()
+      await says('areas', 'None yet')
+      await page.getByLabel('ask nobody but this device').setChecked(false)
+      await button('Forget what was looked at').click()
+      await says('storage', 'looked at, 0 kB')
+      await move(-20, 60, 3)
+      await drawn(page)
+      await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-coverage-browsed').length >= 9)
+      await link.cut()
+      isCut = true
+      await page.getByLabel('ask nobody but this device').check()
+      await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-tile img').length >= 9)
+      assert.equal(await page.locator('#map .tilecouch-failed').count(), 0)
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing sticks out')
+    })
+  })
+}
