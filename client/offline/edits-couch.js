@@ -2,6 +2,7 @@
 // Images are base64 from end to end, as the device hands them out and CouchDB takes them.
 import { TilecouchError } from '../../core/index.js'
 import { rewrite } from '../../core/rewrite.js'
+import { HttpCouch } from '../mirror/http.js'
 import { Reader } from './reader.js'
 
 const PATIENCE = 30000 // milliseconds for an answer, or for more of a long one
@@ -97,4 +98,21 @@ export class EditsCouch {
       }
     })
   }
+}
+
+/**
+ * The store that somebody means. What opens the one of the areas is not shown to another, nor where another name is given.
+ * @param {{couch: HttpCouch, remote: string, fetchOptions: any}} offline @param {{to?: string, name?: string, password?: string, fetchOptions?: any}} options
+ */
+export function httpOf ({ couch, remote, fetchOptions: usual }, { to, name, password = '', fetchOptions }) {
+  if (to === undefined && name === undefined && fetchOptions === undefined) return couch
+  const isUsual = to === undefined && name === undefined
+  const http = new HttpCouch(to ?? remote, {
+    fetchOptions: { ...(isUsual && usual), ...fetchOptions, headers: { ...(isUsual && usual.headers), ...fetchOptions?.headers } }
+  })
+  if (name === undefined) return http
+  const address = new URL(http.url)
+  address.username = encodeURIComponent(name)
+  address.password = encodeURIComponent(password)
+  return new HttpCouch(address.href, http.options)
 }

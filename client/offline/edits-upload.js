@@ -58,7 +58,7 @@ export class Upload {
       await this.index.read()
       await this.#begin()
       await this.#sendAll()
-      await this.#finish()
+      return await this.#finish()
     } finally {
       this.signal?.removeEventListener('abort', abort)
     }

@@ -1,10 +1,9 @@
 // What is made on the device, in a PouchDB of its own beside the areas: editions, their tiles, and what became of them.
 import { TilecouchError, checkLayer, editionId, layerDocument, layerId, now, startOf } from '../../core/index.js'
 import { Extent, widen } from '../../core/store/extent.js'
-import { HttpCouch } from '../mirror/http.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { Reader } from './reader.js'
-import { EditsCouch } from './edits-couch.js'
+import { EditsCouch, httpOf } from './edits-couch.js'
 import { untilClosed, write } from './edits-database.js'
 import { Drafts } from './edits-drafts.js'
 import { Edition } from './edits-edition.js'
@@ -90,12 +89,6 @@ export class Edits {
     return [{ db: this.#db, area: undefined, holds: () => true, isComplete: false, hasHistory: true }]
   }
 
-  async destroy () {
-    const opened = await this.#known()
-    this.#opening = this.#index = undefined
-    await opened?.db.destroy()
-  }
-
   // --- what editions do
 
   /** @param {{make?: boolean}} [options] @returns {Promise<Opened>} */
@@ -128,7 +121,7 @@ export class Edits {
     const { layer } = edition
     const problems = await this.#alone(async () => {
       await this.#check(edition)
-      const outcomes = await own.write(drafts)
+      const outcomes = await own.write(drafts).catch(error => this.#full(error))
       const extent = new Extent()
       const taken = drafts.filter((draft, at) => !outcomes[at] && draft.type)
       for (const { z, x, y } of taken) extent.add(z, x, y)
@@ -159,13 +152,13 @@ export class Edits {
   }
 
   /** @param {{layer: string, time: string}} edition @param {any} options */
-  async upload (edition, { to, name, password, fetchOptions, signal, onProgress, onFailure }) {
+  async upload (edition, { signal, onProgress, onFailure, ...options }) {
     const { db, index } = await this.opened()
     const key = editionId(edition.layer, edition.time)
     await this.#offline.locks.hold(`upload:${key}`, async () => {
       await index.read()
       await this.#check(edition)
-      const couch = new EditsCouch(this.#couch({ to, name, password, fetchOptions }), this.#areas(edition.layer))
+      const couch = new EditsCouch(httpOf(this.#offline, options), this.#areas(edition.layer))
       const versions = index.versions(edition.layer, edition.time)
       const isDone = versions.every(({ upload }) => upload?.to === couch.url) && (!versions.length || index.papers.get(key)?.upload?.finished)
       if (isDone) return
@@ -179,16 +172,6 @@ export class Edits {
       }
     }, { signal })
     await this.settle(edition.layer)
-  }
-
-  #couch ({ to, name, password, fetchOptions }) {
-    const { couch, remote, fetchOptions: usual } = this.#offline
-    if (to === undefined && name === undefined && fetchOptions === undefined) return couch
-    const address = new URL(to ?? remote, globalThis.location?.href)
-    if (name !== undefined) [address.username, address.password] = [encodeURIComponent(name), encodeURIComponent(password ?? '')]
-    // what opens the usual store is not shown to another one, nor where somebody else's name is given
-    const isUsual = to === undefined && name === undefined
-    return new HttpCouch(address.href, { fetchOptions: { ...(isUsual && usual), ...fetchOptions } })
   }
 
   /** @param {{layer: string, time: string}} edition */
@@ -212,7 +195,11 @@ export class Edits {
   async settle (layer) {
     const opened = await this.#known()
     if (!opened) return
-    const went = await this.#alone(() => settle({ ...opened, layer, databases: this.#areas(layer), forget: edition => this.#forget(edition) }))
+    const went = await this.#alone(async () => {
+      // one that is being closed knows no areas any more
+      if (this.#offline.isClosed) return false
+      return settle({ ...opened, layer, databases: this.#areas(layer), forget: edition => this.#forget(edition) })
+    })
     if (went) this.#offline.touch(layer)
   }
 
@@ -230,6 +217,14 @@ export class Edits {
   async #hear (layer, area) {
     const opened = await this.#known()
     await (area ? this.settle(layer) : opened?.index.read())
+  }
+
+  /** A PouchDB does not recover from a device that was full: whoever asks next opens it anew. @returns {Promise<never>} */
+  async #full (error) {
+    if (error.code !== 'DISK_FULL') throw error
+    await this.#offline.shut(this.#db)
+    this.#opening = undefined
+    throw new TilecouchError('QUOTA_EXCEEDED', {}, { cause: error })
   }
 
   async #check ({ layer, time }) {

@@ -1,153 +1,108 @@
 // Who may do what, over HTTP: the security object and validate_doc_update together.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { publish } from '../../loader/publish.js'
 import { Store, PRIVATE_SECURITY } from '../../loader/store/index.js'
-import { startEmbedded } from '../../server/embedded/index.js'
-import { as, backends, json, request } from '../support/backends.js'
+import { as, json, request } from '../support/backends.js'
+import { withPeople } from '../support/people.js'
 import { png, square } from '../support/tiles.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const T2 = '2022-01-01T00:00:00Z'
 
-/** Servers with an admin, a writer and a reader. */
-const servers = {
-  embedded: async () => {
-    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-permissions-'))
-    const server = await startEmbedded({ dir, admins: { root: 'secret' }, users: { writer: { password: 'w', roles: ['tilecouch-writer'] }, reader: { password: 'r', roles: [] } } })
-    return {
-      database: `${as(server.url, 'root', 'secret')}test_permissions`,
-      writer: ['writer', 'w'],
-      reader: ['reader', 'r'],
-      close: async () => {
-        await server.close()
-        await rm(dir, { recursive: true, force: true })
-      }
-    }
-  },
-  CouchDB: async () => {
-    const backend = backends.find(({ name }) => name === 'CouchDB')
-    const url = await backend.url()
-    const suffix = `${process.pid}_${Date.now()}`
-    const users = [['writer', 'w', ['tilecouch-writer']], ['reader', 'r', []]]
-    for (const [name, password, roles] of users) {
-      const id = `org.couchdb.user:${name}_${suffix}`
-      await json(`${url}/_users/${id}`, { method: 'PUT', body: JSON.stringify({ _id: id, name: `${name}_${suffix}`, password, roles, type: 'user' }) })
-    }
-    return {
-      database: await backend.database(),
-      writer: [`writer_${suffix}`, 'w'],
-      reader: [`reader_${suffix}`, 'r'],
-      close: async () => {
-        for (const [name] of users) {
-          const id = `org.couchdb.user:${name}_${suffix}`
-          const { _rev } = await json(`${url}/_users/${id}`)
-          await request(`${url}/_users/${id}?rev=${_rev}`, { method: 'DELETE' })
-        }
-      }
-    }
+withPeople('permissions', start => {
+  let server, url, store
+  before(async function () {
+    this.timeout(60000)
+    server = await start()
+    url = server.database
+    store = await Store.create(url, { public: false })
+    await store.write(square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y }))
+  })
+  after(async () => {
+    await store.destroy()
+    await server.close()
+  })
+
+  const status = async (target, options) => {
+    const response = await request(target, options)
+    await response.arrayBuffer()
+    return response.status
   }
-}
+  const put = doc => ({ method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(doc) })
+  const layerDoc = { _id: 'layer:x', type: 'layer', layer: 'x' }
 
-for (const [name, start] of Object.entries(servers)) {
-  const suite = name === 'embedded' || backends.some(backend => backend.name === name) ? describe : describe.skip
-  suite(`permissions on ${name}`, () => {
-    let server, url, store
-    before(async function () {
-      this.timeout(60000)
-      server = await start()
-      url = server.database
-      store = await Store.create(url, { public: false })
-      await store.write(square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y }))
-    })
-    after(async () => {
-      await store.destroy()
-      await server.close()
-    })
+  it('a store is the admins’ alone until it is published', async () => {
+    assert.deepEqual((await store.security()).members, PRIVATE_SECURITY.members)
+    assert.ok([401, 403].includes(await status(`${as(url)}/osm:5:0:0`)))
+    assert.equal(await status(`${as(url, ...server.reader)}/osm:5:0:0`), 403)
+    const { opened } = await publish(store)
+    assert.equal(opened, true)
+    assert.equal(await status(`${as(url)}/osm:5:0:0`), 200)
+    assert.equal((await publish(store)).opened, false, 'once')
+  })
 
-    const status = async (target, options) => {
-      const response = await request(target, options)
-      await response.arrayBuffer()
-      return response.status
+  it('everybody reads', async () => {
+    for (const who of [[], server.reader, server.writer]) {
+      const target = as(url, ...who)
+      assert.equal(await status(`${target}/osm:5:0:0/tile`), 200)
+      assert.equal(await status(`${target}/_design/tiles/_rewrite/osm/5/0/0.png`), 200)
+      assert.equal(await status(`${target}/_design/sizes/_view/by_zoom`), 200)
     }
-    const put = doc => ({ method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(doc) })
-    const layerDoc = { _id: 'layer:x', type: 'layer', layer: 'x' }
+  })
 
-    it('a store is the admins’ alone until it is published', async () => {
-      assert.deepEqual((await store.security()).members, PRIVATE_SECURITY.members)
-      assert.ok([401, 403].includes(await status(`${as(url)}/osm:5:0:0`)))
-      assert.equal(await status(`${as(url, ...server.reader)}/osm:5:0:0`), 403)
-      const { opened } = await publish(store)
-      assert.equal(opened, true)
-      assert.equal(await status(`${as(url)}/osm:5:0:0`), 200)
-      assert.equal((await publish(store)).opened, false, 'once')
-    })
+  it('nobody else writes', async () => {
+    assert.equal(await status(`${as(url)}/layer:x`, put(layerDoc)), 401)
+    assert.equal(await status(`${as(url, ...server.reader)}/layer:x`, put(layerDoc)), 403)
+    const security = await store.security()
+    for (const who of [[], server.reader, server.writer]) {
+      assert.ok([401, 403].includes(await status(`${as(url, ...who)}/_design/evil`, put({ views: {} }))), 'design documents are the admins’')
+      assert.ok(await status(`${as(url, ...who)}/_security`, put({})) >= 400) // CouchDB says 500 no_majority
+    }
+    assert.deepEqual(await store.security(), security)
+  })
 
-    it('everybody reads', async () => {
-      for (const who of [[], server.reader, server.writer]) {
-        const target = as(url, ...who)
-        assert.equal(await status(`${target}/osm:5:0:0/tile`), 200)
-        assert.equal(await status(`${target}/_design/tiles/_rewrite/osm/5/0/0.png`), 200)
-        assert.equal(await status(`${target}/_design/sizes/_view/by_zoom`), 200)
-      }
-    })
+  it('the role tilecouch-writer loads tiles', async () => {
+    const own = await Store.create(as(url, ...server.writer))
+    const summary = await own.write(square({ layer: 'osm', time: T2, side: 2, seed: (x, y) => 10 + x * 2 + y }))
+    assert.deepEqual([summary.advanced, summary.failed], [4, 0])
+  })
 
-    it('nobody else writes', async () => {
-      assert.equal(await status(`${as(url)}/layer:x`, put(layerDoc)), 401)
-      assert.equal(await status(`${as(url, ...server.reader)}/layer:x`, put(layerDoc)), 403)
-      const security = await store.security()
-      for (const who of [[], server.reader, server.writer]) {
-        assert.ok([401, 403].includes(await status(`${as(url, ...who)}/_design/evil`, put({ views: {} }))), 'design documents are the admins’')
-        assert.ok(await status(`${as(url, ...who)}/_security`, put({})) >= 400) // CouchDB says 500 no_majority
-      }
-      assert.deepEqual(await store.security(), security)
-    })
+  it('a load without the right to write fails tile by tile with what the store said, or at once', async () => {
+    const own = await Store.open(as(url, ...server.reader), { retries: 0 })
+    const attempt = own.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(1) }])
+    const { failed, failures } = await attempt
+    assert.deepEqual([failed, failures[0].code], [1, 'REFUSED'])
+    assert.match(failures[0].reason, /tilecouch-writer/)
+  })
 
-    it('the role tilecouch-writer loads tiles', async () => {
-      const own = await Store.create(as(url, ...server.writer))
-      const summary = await own.write(square({ layer: 'osm', time: T2, side: 2, seed: (x, y) => 10 + x * 2 + y }))
-      assert.deepEqual([summary.advanced, summary.failed], [4, 0])
-    })
-
-    it('a load without the right to write fails tile by tile with what the store said, or at once', async () => {
-      const own = await Store.open(as(url, ...server.reader), { retries: 0 })
-      const attempt = own.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(1) }])
-      const { failed, failures } = await attempt
-      assert.deepEqual([failed, failures[0].code], [1, 'REFUSED'])
-      assert.match(failures[0].reason, /tilecouch-writer/)
-    })
-
-    it('a wrong password is named as such and not shown', async () => {
-      const wrong = as(url, server.writer[0], 'hunter2')
-      await assert.rejects(Store.open(wrong, { retries: 0 }), error => {
-        assert.equal(error.code, 'UNAUTHORIZED')
-        assert.doesNotMatch(`${error.stack}${JSON.stringify(error)}${JSON.stringify(error.details)}`, /hunter2/)
-        return true
-      })
-    })
-
-    it('what is not valid is refused, whoever writes', async () => {
-      const tile = { type: 'tile', layer: 'osm', z: 5, x: 1, y: 1, time: T1, current: true, _attachments: { tile: { content_type: 'image/png', data: png(1).toString('base64') } } }
-      const forbidden = {
-        'osm:5:20:99': { ...tile, x: 20, y: 99 },
-        'osm:5:1:2': tile,
-        'osm:5:3:3': { ...tile, x: 3, y: 3, time: '2021' },
-        'osm:5:4:4': { ...tile, x: 4, y: 4, _attachments: undefined },
-        'osm:5:5:5': { ...tile, x: 5, y: 5, _attachments: { tile: { content_type: 'text/html', data: 'PGI+' } } },
-        'osm:5:6:6': { ...tile, x: 6, y: 6, current: false },
-        [`osm:5:0:0@${T1}`]: { ...tile, x: 0, y: 0, current: false, note: 'rewritten history' },
-        'layer:Bad': { type: 'layer', layer: 'Bad' },
-        'edition:osm@2021': { type: 'edition', layer: 'osm', time: '2021' },
-        stray: { hello: 'world' }
-      }
-      for (const [id, doc] of Object.entries(forbidden)) {
-        const { _rev } = await json(`${url}/${encodeURIComponent(id)}`)
-        const answer = await json(`${url}/${encodeURIComponent(id)}`, put({ ...doc, ...(_rev && { _rev }) }))
-        assert.equal(answer.error, 'forbidden', `${id}: ${JSON.stringify(answer)}`)
-        assert.ok(answer.reason.length > 10, 'with a reason')
-      }
+  it('a wrong password is named as such and not shown', async () => {
+    const wrong = as(url, server.writer[0], 'hunter2')
+    await assert.rejects(Store.open(wrong, { retries: 0 }), error => {
+      assert.equal(error.code, 'UNAUTHORIZED')
+      assert.doesNotMatch(`${error.stack}${JSON.stringify(error)}${JSON.stringify(error.details)}`, /hunter2/)
+      return true
     })
   })
-}
+
+  it('what is not valid is refused, whoever writes', async () => {
+    const tile = { type: 'tile', layer: 'osm', z: 5, x: 1, y: 1, time: T1, current: true, _attachments: { tile: { content_type: 'image/png', data: png(1).toString('base64') } } }
+    const forbidden = {
+      'osm:5:20:99': { ...tile, x: 20, y: 99 },
+      'osm:5:1:2': tile,
+      'osm:5:3:3': { ...tile, x: 3, y: 3, time: '2021' },
+      'osm:5:4:4': { ...tile, x: 4, y: 4, _attachments: undefined },
+      'osm:5:5:5': { ...tile, x: 5, y: 5, _attachments: { tile: { content_type: 'text/html', data: 'PGI+' } } },
+      'osm:5:6:6': { ...tile, x: 6, y: 6, current: false },
+      [`osm:5:0:0@${T1}`]: { ...tile, x: 0, y: 0, current: false, note: 'rewritten history' },
+      'layer:Bad': { type: 'layer', layer: 'Bad' },
+      'edition:osm@2021': { type: 'edition', layer: 'osm', time: '2021' },
+      stray: { hello: 'world' }
+    }
+    for (const [id, doc] of Object.entries(forbidden)) {
+      const { _rev } = await json(`${url}/${encodeURIComponent(id)}`)
+      const answer = await json(`${url}/${encodeURIComponent(id)}`, put({ ...doc, ...(_rev && { _rev }) }))
+      assert.equal(answer.error, 'forbidden', `${id}: ${JSON.stringify(answer)}`)
+      assert.ok(answer.reason.length > 10, 'with a reason')
+    }
+  })
+})
