@@ -111,7 +111,8 @@ export class Reader {
       const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
       const version = versionOf(doc)
       const image = doc._attachments?.[TILE_ATTACHMENT]
-      return version && image && { blob: blobOf(image.data, image.content_type), version }
+      const blob = version && image && blobOf(image.data, image.content_type)
+      return blob && { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
     } catch (error) {
       if (error.status === 404) return undefined
       throw error
