@@ -147,7 +147,7 @@ export class Device {
     this.context = context
     this.stays = stays
     this.address = at === 'own' ? own.url : `${new URL(stage.front.url).origin}/__page/`
-    this.ready = context.addInitScript(install).then(() => context.addInitScript(installField))
+    this.ready = context.addInitScript(install, true).then(() => context.addInitScript(installField))
     context.on('page', page => {
       page.setDefaultTimeout(30000)
       page.on('console', message => { if (['error', 'warning'].includes(message.type())) this.#errors.push(message.text()) })
