@@ -33,7 +33,7 @@ export async function settle ({ db, index, drafts, layer, databases, forget }) {
       went = true
     }
     await index.read()
-    if (sent.length && !index.versions(layer, time).length) await forget({ layer, time })
+    if (!index.versions(layer, time).length) await forget({ layer, time })
   }
   return went
 }

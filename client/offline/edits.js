@@ -52,7 +52,8 @@ export class Edits {
       const { _rev, ...doc } = known.find(found => found) ?? fresh
       await write(db, layerId(layer), stored => stored ? undefined : doc)
       await write(db, editionId(layer, when), stored => ({
-        complete: false, made: now(), ...stored, type: 'edition', layer, time: when, ...(title && { title }), ...(source && { source })
+        complete: false, made: now(), ...stored, type: 'edition', layer, time: when, ...(title && { title }), ...(source && { source }),
+        ...(stored?.upload && { upload: { ...stored.upload, finished: undefined } }) // there will be more of it
       }))
       await index.read()
     })
