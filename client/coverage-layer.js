@@ -31,17 +31,20 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
     this._offline = offline
     this._given = new Set(Object.keys(options)) // what the caller decided stays
     this._known = new Map()
+    this._onBrowse = ({ layers }) => { if (!layers || layers.includes(this.options.layer)) this._lookSoon(PAUSE) }
     this._onChange = ({ layer, area }) => { if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE) }
   },
 
   onAdd (map) {
     prototype.onAdd.call(this, map)
     this._offline.on('areas tiles progress', this._onChange)
+    this._offline.browse?.on('change', this._onBrowse)
     this._readLayer()
   },
 
   onRemove (map) {
     this._offline.off('areas tiles progress', this._onChange)
+    this._offline.browse?.off('change', this._onBrowse)
     clearTimeout(this._timer)
     this._timer = undefined
     prototype.onRemove.call(this, map)

@@ -12,6 +12,7 @@ const REST = 60000 // milliseconds without writing, when there is no room on the
 export class PutQueue {
   #db
   #size
+  #onWritten
   /** @type {Map<string, Item & {done: (() => void)[]}>} */
   #waiting = new Map()
   /** @type {Map<string, Item>} being written */
@@ -26,10 +27,11 @@ export class PutQueue {
   #restUntil = 0
   #onHide = () => { if (globalThis.document?.visibilityState !== 'visible') this.#note() }
 
-  /** @param {import('./browse-database.js').BrowseDatabase} db @param {number} size bytes kept at most */
-  constructor (db, size) {
+  /** @param {import('./browse-database.js').BrowseDatabase} db @param {number} size bytes kept at most @param {(layers: string[]) => void} onWritten */
+  constructor (db, size, onWritten) {
     this.#db = db
     this.#size = size
+    this.#onWritten = onWritten
     globalThis.document?.addEventListener('visibilitychange', this.#onHide)
   }
 
@@ -84,6 +86,7 @@ export class PutQueue {
       await (this.#batch = this.#write([...batch.values()]))
       this.#writing = new Map()
       for (const { done } of batch.values()) for (const resolve of done) resolve()
+      this.#onWritten([...new Set([...batch.values()].map(({ key }) => key[0]))])
     }
     this.#isRunning = false
   }
@@ -108,7 +111,7 @@ export class PutQueue {
       const before = await Promise.all(items.map(({ key }) => answer(stores.entries.get(key))))
       const sums = new Sums()
       items.forEach(({ key, entry, content }, at) => {
-        stores.entries.put({ ...entry, used: now }, key)
+        stores.entries.put({ used: now, ...entry }, key)
         stores.contents.put(content, key)
         if (before[at]) sums.add(key, before[at], -1)
         sums.add(key, entry, 1)

@@ -5,6 +5,7 @@ import { TilecouchError } from '../../core/index.js'
 import { BLOCK } from '../history/version-index.js'
 import { BrowseDatabase, answer, keysOf } from './browse-database.js'
 import { PutQueue } from './browse-queue.js'
+import { Emitter } from './emitter.js'
 
 export const browseDefaults = {
   size: 50 * 1024 * 1024 // bytes kept; what was not used for longest goes first
@@ -25,23 +26,29 @@ const VERSION_BYTES = 150 // what an entry of a list is counted as
  * @property {Version} [version] of an image; none for a head that is known by its place alone
  */
 
-export class BrowseCache {
+/** Fires `change` with {layers} when something was put, or let go; what other tabs do is not told. */
+export class BrowseCache extends Emitter {
   #db
   #queue
   /** @type {Set<string>} layers whose terms forbid to keep them */
   #forbidden = new Set()
+  /** What this page was told of layers. @type {Map<string, Map<string, any>>} */
+  #facts = new Map()
+  /** @type {Set<string>} layers that were cleared: with the next tile come its facts */
+  #bare = new Set()
 
   /**
    * @param {string} name of its database
    * @param {true | Partial<typeof browseDefaults>} [options]
    */
   constructor (name, options = {}) {
+    super()
     const { size } = { ...browseDefaults, ...(options === true ? {} : options) }
     if (!(size > 0 && size < Infinity)) throw new TilecouchError('BAD_OPTION', { option: 'browse.size', value: size, why: 'it is a number of bytes' })
     if (!('indexedDB' in globalThis)) throw new TilecouchError('BAD_OPTION', { option: 'browse', value: options, why: 'what was browsed is kept in IndexedDB, which only browsers have' })
     this.size = size
     this.#db = new BrowseDatabase(name)
-    this.#queue = new PutQueue(this.#db, size)
+    this.#queue = new PutQueue(this.#db, size, layers => this.fire('change', { layers }))
   }
 
   /**
@@ -129,14 +136,19 @@ export class BrowseCache {
     return this.#content([layer, FACTS, name])
   }
 
-  /** A document that says `offline: false` takes its layer out of the cache, and keeps it out. @param {any} value JSON */
+  /**
+   * Without it the tiles are of little use: it stays as long as they do. A document that says `offline: false` takes its
+   * layer out of the cache, and keeps it out.
+   * @param {any} value JSON
+   */
   async putFact (layer, name, value) {
     if (name === 'layer') {
       if (value?.offline === false) this.#forbidden.add(layer)
       else this.#forbidden.delete(layer)
     }
     if (this.#forbidden.has(layer)) return this.clear(layer)
-    await this.#queue.put({ key: [layer, FACTS, name], entry: { bytes: JSON.stringify(value)?.length ?? 0 }, content: value })
+    this.#facts.set(layer, (this.#facts.get(layer) ?? new Map()).set(name, value))
+    await this.#queue.put({ key: [layer, FACTS, name], entry: { bytes: JSON.stringify(value)?.length ?? 0, used: Infinity }, content: value })
   }
 
   /** @returns {Promise<string[]>} layers of which anything is kept */
@@ -155,11 +167,13 @@ export class BrowseCache {
 
   /** Forgets a layer, or everything. @param {string} [layer] */
   async clear (layer) {
+    for (const known of layer === undefined ? this.#facts.keys() : [layer]) this.#bare.add(known)
     await this.#queue.settle()
     await this.#db.run('readwrite', async ({ entries, contents, totals }) => {
       for (const store of [entries, contents]) layer === undefined ? store.clear() : store.delete(keysOf([layer]))
       layer === undefined ? totals.clear() : totals.delete(layer)
     }).catch(() => {})
+    this.fire('change', { layers: layer === undefined ? undefined : [layer] })
   }
 
   async close () {
@@ -176,7 +190,9 @@ export class BrowseCache {
   async #put (layer, key, blob, version) {
     if (this.#forbidden.has(layer) || blob.size > this.size) return
     const data = await blob.arrayBuffer().catch(() => undefined)
-    if (data?.byteLength) await this.#queue.put({ key, entry: { bytes: blob.size, seen: Date.now(), ...(version && { version }) }, content: { type: blob.type, data } })
+    if (!data?.byteLength) return
+    if (this.#bare.delete(layer)) for (const [name, value] of this.#facts.get(layer) ?? []) this.putFact(layer, name, value)
+    await this.#queue.put({ key, entry: { bytes: blob.size, seen: Date.now(), ...(version && { version }) }, content: { type: blob.type, data } })
   }
 
   async #content (key) {

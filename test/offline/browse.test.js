@@ -161,6 +161,22 @@ describe('what was looked at', function () {
     assert.deepEqual(found.slice(2), [{ bytes: 0, tiles: 0, size: 50 * 1024 * 1024, layers: {} }, undefined])
   })
 
+  it('keeps what is known of a layer as long as its tiles, also when those are forgotten and looked at again', async () => {
+    const found = await stage.page.evaluate(async () => {
+      const cache = new BrowseCache('b', { size: 5000 })
+      at(1000)
+      await cache.putFact('osm', 'layer', { name: 'OSM' })
+      at(2000)
+      for (let x = 0; x < 20; x++) await cache.put(version(x), blob('x'.repeat(1000)))
+      const kept = await cache.fact('osm', 'layer')
+      await cache.clear()
+      const gone = [await cache.fact('osm', 'layer'), await cache.layers()]
+      await cache.put(version(1), blob('x'))
+      return [kept, ...gone, await cache.fact('osm', 'layer'), (await cache.usage()).tiles]
+    })
+    assert.deepEqual(found, [{ name: 'OSM' }, undefined, [], { name: 'OSM' }, 1])
+  })
+
   it('is nothing of a layer that may not be kept', async () => {
     const found = await stage.page.evaluate(async () => {
       const cache = new BrowseCache('b')
