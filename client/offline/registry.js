@@ -1,6 +1,7 @@
 // Which areas there are: one document each, in a PouchDB of its own. Several tabs write here, and pages are killed at any moment.
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { rewrite } from '../../core/rewrite.js'
+import { selectionOf } from './spec.js'
 
 const PREFIX = 'area:'
 
@@ -108,4 +109,10 @@ export class Registry {
 }
 
 /** What somebody else left here is not taken for an area. */
-const isArea = doc => doc?.type === 'area' && typeof doc.name === 'string' && Boolean(doc.spec?.layer)
+function isArea (doc) {
+  try {
+    return doc.type === 'area' && typeof doc.name === 'string' && Boolean(selectionOf(doc.spec))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,91 @@
+// Live areas: kept as the store has them, by one long poll.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { onEachStore } from '../support/backends.js'
+import { SIDE, T, box, useShelf } from './support/shelf.js'
+import { isBulk } from './support/stage.js'
+
+onEachStore('live areas', backend => {
+  describe('', function () {
+    this.timeout(30000)
+    const shelf = useShelf(backend)
+    const west = { name: 'West', layer: 'osm', bbox: box([0, 2], [0, 9]), zooms: 6 }
+    const east = { name: 'East', layer: 'osm', bbox: box([5, 9], [0, 9]), zooms: 6 }
+    let offline
+    let year = 2030
+    const polls = () => shelf.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done)
+    /** One column of the west is loaded anew. */
+    const load = () => {
+      const now = ++year
+      return shelf.load(T(now), (x, y) => x === 1 ? now * 1000 + y : undefined)
+    }
+    const newest = area => area.db.get('osm:6:1:0').then(({ time }) => time)
+
+    beforeEach(async () => { offline = await shelf.open() })
+
+    it('take what is new by themselves, with one poll for all, and leave alone what it is not for', async () => {
+      const areas = [await offline.areas.add(west), await offline.areas.add(east)]
+      for (const area of areas) {
+        await area.download()
+        await area.live(true)
+      }
+      await until(() => polls().length === 1 && areas.every(({ state }) => state === 'complete'))
+      shelf.front.forget()
+      const failures = []
+      const touched = []
+      offline.on('failure', ({ error }) => failures.push(error))
+      offline.on('tiles', ({ area }) => touched.push(area.name))
+      await until(() => polls().length === 0) // forgotten, and still open
+      await load()
+      await until(async () => await newest(areas[0]) === T(year))
+      await until(() => areas[0].state === 'complete' && polls().length === 1)
+      assert.equal(shelf.asked().length, SIDE)
+      assert.deepEqual([failures, new Set(touched)], [[], new Set(['West'])])
+      assert.equal(shelf.front.requests().filter(isBulk).every(({ body }) => body.docs.every(({ id }) => !id.startsWith('osm:6:5'))), true)
+    })
+
+    it('go on after a restart, with what came in between, until they are told not to', async () => {
+      const area = await offline.areas.add(west)
+      await area.download()
+      await area.live()
+      await offline.close()
+      await load()
+      offline = await shelf.open()
+      const again = offline.areas.get('West')
+      assert.equal(again.status().live, true)
+      await until(async () => await newest(again) === T(year))
+      await until(() => again.state === 'complete')
+      await again.live(false)
+      await until(() => polls().length === 0)
+      await load()
+      assert.equal(again.status().live, false)
+      assert.notEqual(await newest(again), T(year))
+    })
+
+    it('wait for a store that is away, say so once, and go on when it is back', async () => {
+      const area = await offline.areas.add(west)
+      await area.download()
+      const said = []
+      offline.on('online', ({ online }) => said.push(online))
+      await area.live(true)
+      await until(() => polls().length === 1)
+      await shelf.front.stop()
+      await until(() => said.at(-1) === false)
+      await load()
+      await shelf.front.restart()
+      await until(async () => await newest(area) === T(year), { timeout: 20000 })
+      await until(() => said.at(-1) === true)
+      assert.deepEqual(said.filter(online => !online), [false])
+      await until(() => area.state === 'complete')
+    })
+
+    it('that were paused are left alone', async () => {
+      const area = await offline.areas.add(west)
+      await area.live(true)
+      await until(() => polls().length === 1)
+      await load()
+      await until(() => shelf.front.requests('changes').length > 2)
+      assert.deepEqual([area.state, shelf.asked()], ['new', []])
+    })
+  })
+})

@@ -1,0 +1,175 @@
+// What stands on the device of areas, when somebody else wrote there, or was killed half way.
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { OfflineStore } from '../../client/offline/index.js'
+import { Meter } from '../../client/offline/meter.js'
+import { readSpec } from '../../client/offline/spec.js'
+import { PouchDB } from '../client/support/pouches.js'
+import { backends } from '../support/backends.js'
+import { box, outcome, useShelf } from './support/shelf.js'
+
+describe('the registry of areas', function () {
+  this.timeout(20000)
+  const shelf = useShelf(backends[0])
+  const wish = { name: 'Area', layer: 'osm', bbox: box([0, 3], [0, 3]), zooms: 6 }
+  let offline
+  beforeEach(async () => { offline = await shelf.open() })
+
+  /** Does something to the registry as somebody else would, while no store is open. */
+  async function between (task) {
+    await offline.close()
+    const db = new PouchDB(shelf.path('field'))
+    await task(db)
+    await db.close()
+    offline = await shelf.open()
+  }
+  const stored = db => db.allDocs({ include_docs: true }).then(({ rows }) => rows.map(({ doc }) => doc))
+
+  it('holds a document for each area, without anything secret', async () => {
+    await offline.close()
+    const { port, pathname } = new URL(shelf.front.url)
+    offline = await shelf.open({ remote: `http://anna:s3cret@127.0.0.1:${port}${pathname}`, fetchOptions: { headers: { 'X-Key': 'hunter2' } } })
+    const told = []
+    offline.on('areas progress tiles failure online', event => told.push({ ...event, area: event.area?.status(), areas: undefined }))
+    const area = await offline.areas.add(wish)
+    await area.download()
+    shelf.front.rule(() => ({ status: 401, body: '{"error":"unauthorized","reason":"no"}' }))
+    const error = await area.refresh().then(() => undefined, reason => reason)
+    assert.deepEqual([error.code, error.details.url], ['UNAUTHORIZED', offline.remote])
+    const docs = await stored(offline.registry.db)
+    const own = await area.db.get('_local/area')
+    assert.deepEqual(docs.map(({ _id }) => _id), [`area:${area.id}`])
+    for (const text of [JSON.stringify(docs), JSON.stringify(own), JSON.stringify(told), JSON.stringify(area.status()), error.stack, JSON.stringify(error.details), offline.remote]) {
+      assert.ok(!/anna|s3cret|hunter2/.test(text), text)
+    }
+    assert.equal(offline.fetchOptions.headers.Authorization, `Basic ${btoa('anna:s3cret')}`)
+  })
+
+  it('takes a change of somebody else in, and loses none', async () => {
+    const area = await offline.areas.add(wish)
+    const { db } = offline.registry
+    const { get } = db
+    let isBetween = true
+    db.get = async (...args) => { // somebody writes between reading and writing
+      const doc = await get.apply(db, args)
+      if (isBetween) {
+        isBetween = false
+        await db.put({ ...doc, note: 'by hand' })
+      }
+      return doc
+    }
+    await area.live(true)
+    db.get = get
+    const { note, live } = await db.get(`area:${area.id}`)
+    assert.deepEqual([note, live], ['by hand', true])
+    await Promise.all(Array.from({ length: 8 }, (_, at) => area.rename(`Name ${at}`)))
+    assert.equal((await db.get(`area:${area.id}`)).name, area.name)
+  })
+
+  it('keeps what is not its own, and does not take it for an area', async () => {
+    const area = await offline.areas.add(wish)
+    await between(db => db.bulkDocs([{ _id: 'note', text: 'x' }, { _id: 'area:zzz' }, { _id: 'area:00000000', type: 'area', name: 'Bad', spec: { layer: 'osm' }, created: '' }]))
+    assert.deepEqual(offline.areas.list().map(({ id }) => id), [area.id])
+    assert.equal((await stored(offline.registry.db)).length, 4)
+  })
+
+  it('finishes a removal that was broken off before the database was gone, and one after', async () => {
+    const [one, two] = [await offline.areas.add(wish), await offline.areas.add({ ...wish, name: 'Two' })]
+    for (const area of [one, two]) await area.download()
+    await between(async db => {
+      for (const doc of await stored(db)) await db.put({ ...doc, state: 'removing' })
+      await rm(shelf.path(`field-${two.id}`), { recursive: true })
+    })
+    assert.deepEqual([offline.areas.list(), offline.databases('osm'), await stored(offline.registry.db)], [[], [], []])
+    assert.deepEqual([one, two].map(({ id }) => existsSync(shelf.path(`field-${id}`))), [false, false])
+    assert.equal((await (await offline.areas.add(wish)).download()).tiles, 16)
+  })
+
+  it('says of an area whose database is gone that nothing is there, and takes it again', async () => {
+    const { id } = await offline.areas.add(wish)
+    await offline.areas.get(id).download()
+    await between(() => rm(shelf.path(`field-${id}`), { recursive: true }))
+    const area = offline.areas.get(id)
+    assert.deepEqual([area.state, area.status().tiles, area.status().updated], ['new', 0, undefined])
+    assert.deepEqual((({ state, tiles }) => [state, tiles])(await area.download()), ['complete', 16])
+  })
+
+  it('goes on where a process was killed between its documents and those of the area', async () => {
+    const { id } = await offline.areas.add(wish)
+    await offline.areas.get(id).download()
+    // the registry is of before, the database of after
+    await between(async db => db.put({ ...await db.get(`area:${id}`), state: 'incomplete', tiles: 3, versions: 3, bytes: 5 }))
+    shelf.front.forget()
+    const status = await offline.areas.get(id).download()
+    assert.deepEqual([status.state, status.tiles, status.versions, shelf.asked()], ['complete', 16, 16, []])
+  })
+
+  it('is shared by two stores of one process', async () => {
+    const other = await shelf.open()
+    const area = await offline.areas.add(wish)
+    assert.deepEqual([await outcome(other.areas.add(wish)), other.areas.get('Area').id], ['AREA_EXISTS', area.id])
+    const both = await Promise.all([area.download(), other.areas.get('Area').download()])
+    assert.deepEqual(both.map(({ state, tiles }) => [state, tiles]), [['complete', 16], ['complete', 16]])
+    assert.equal(shelf.asked().length, 16)
+    assert.deepEqual(await Promise.all([offline, other].map(one => outcome(one.areas.add({ ...wish, name: 'Same' })).then(result => typeof result)))
+      .then(kinds => kinds.sort()), ['object', 'string'])
+  })
+
+  it('is gone with all areas when the store is destroyed', async () => {
+    const area = await offline.areas.add(wish)
+    await area.download()
+    await offline.destroy()
+    assert.deepEqual(['field', `field-${area.id}`, 'field-edits'].map(name => existsSync(shelf.path(name))), [false, false, false])
+  })
+
+  it('says what is missing when there is no PouchDB, or not this kind', () => {
+    for (const [options, code] of [[{ PouchDB: undefined }, 'NO_POUCHDB'], [{ PouchDB, adapter: 'idb' }, 'NO_POUCHDB'], [{ PouchDB, remote: 'x' }, 'BAD_DATABASE']]) {
+      assert.throws(() => new OfflineStore({ remote: 'http://127.0.0.1:1/db', name: shelf.path('none'), ...options }), { code })
+    }
+  })
+})
+
+describe('what an area is of', () => {
+  const bboxOf = wish => readSpec({ layer: 'osm', zooms: 3, ...wish }).bbox
+  const bounds = (west, south, east, north) => ({ getWest: () => west, getSouth: () => south, getEast: () => east, getNorth: () => north })
+
+  it('is said as Leaflet and GeoJSON say it', () => {
+    const box1 = [5, 45, 11, 48]
+    for (const wish of [{ bbox: box1 }, { bbox: '5,45,11,48' }, { bounds: [[45, 5], [48, 11]] }, { bounds: [[48, 5], [45, 11]] }, { bounds: bounds(5, 45, 11, 48) }, { bounds: [{ lat: 45, lng: 5 }, { lat: 48, lng: 11 }] }]) {
+      assert.deepEqual(bboxOf(wish), box1, JSON.stringify(wish))
+    }
+    const polygon = { type: 'Polygon', coordinates: [[[5, 45], [11, 45], [11, 48], [5, 45]]] }
+    assert.deepEqual(readSpec({ layer: 'osm', zooms: [0, 14], polygon }), { layer: 'osm', polygon, zooms: { min: 0, max: 14 }, history: false })
+  })
+
+  it('is the same place on every copy of the world, also over the date line', () => {
+    assert.deepEqual(bboxOf({ bounds: bounds(365, 45, 371, 48) }), [5, 45, 11, 48])
+    assert.deepEqual(bboxOf({ bounds: bounds(170, -20, 190, 20) }), [170, -20, -170, 20])
+    assert.deepEqual(bboxOf({ bounds: bounds(-500, -95, 500, 95) }), [-180, -90, 180, 90])
+  })
+
+  it('takes zooms in all their forms', () => {
+    for (const zooms of ['3-7', { min: 3, max: 7 }, [3, 7]]) assert.deepEqual(readSpec({ layer: 'osm', bbox: '0,0,1,1', zooms }).zooms, { min: 3, max: 7 })
+    for (const zooms of [[1], [1, 2, 3], [5, 2], 'x', {}, null, true]) assert.throws(() => readSpec({ layer: 'osm', bbox: '0,0,1,1', zooms }), { code: 'BAD_ZOOM' })
+  })
+})
+
+describe('the meter of a transfer', () => {
+  it('says how fast the last seconds were, and how long it will take', () => {
+    const meter = new Meter()
+    meter.mark(0, 0)
+    assert.deepEqual(meter.foretell({ bytes: 100000, transfer: 200000 }, 0, 500), { rate: undefined, remaining: undefined })
+    for (let at = 100; at <= 20000; at += 100) meter.mark(at * 5, at)
+    assert.deepEqual(meter.foretell({ bytes: 100000, transfer: 200000 }, 50000, 20000), { rate: 5000, remaining: 20 })
+    assert.equal(meter.foretell({ bytes: 100000, transfer: 200000 }, 100000, 20000).remaining, 0)
+    assert.ok(/** @type {number} */ (meter.rate(25000)) < 3000, 'it falls when nothing comes')
+  })
+
+  it('is zero when nothing came for as long as it looks back', () => {
+    const meter = new Meter()
+    meter.mark(0, 0)
+    meter.mark(50000, 1000)
+    assert.equal(meter.rate(40000), 0)
+  })
+})

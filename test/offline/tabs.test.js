@@ -1,0 +1,162 @@
+/* global indexedDB, window -- of the page, in functions that run there */
+// Several tabs of one device: one transfers, all know, and what one leaves another takes up.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { gate } from '../client/support/front.js'
+import { T } from './support/world.js'
+import { field, isBulk, onField, take } from './support/stage.js'
+
+const AREA = { name: 'Field', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
+const TILES = 1365
+const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
+
+onField('areas over several tabs', ['plain', 'small'], stage => {
+  let device
+  let one
+  let two
+  beforeEach(async () => {
+    device = await stage.device()
+    ;[one, two] = [await open(), await open()]
+  })
+
+  /** A tab that asks for tiles in many small lots. */
+  const open = () => device.open({ limits: { batch: 50, smallBytes: 1, batchMost: 50 } })
+  const state = (page, name = 'Field') => field(page, 'list').then(areas => areas.find(area => area.name === name)?.state)
+  const stateIs = (page, wanted, name) => until(async () => await state(page, name) === wanted, { what: `${wanted} in a tab` })
+  const tiles = page => field(page, 'status', 'Field').then(status => status.tiles)
+  /** Holds back tiles after so many requests for them. */
+  const hold = (after = 0) => {
+    const held = gate()
+    let count = 0
+    const off = stage.front.rule(entry => isBulk(entry) && ++count > after ? held.opened : undefined)
+    return { open: () => { off(); held.open() }, reached: () => until(() => count > after) }
+  }
+
+  it('the list is the same in all of them, without a reload', async () => {
+    await field(one, 'add', AREA)
+    await stateIs(two, 'new')
+    assert.equal((await field(two, 'add', AREA)).code, 'AREA_EXISTS')
+    const added = await Promise.all([one, two].map(page => field(page, 'add', SMALL)))
+    assert.deepEqual(added.map(({ code = 'added' }) => code).sort(), ['AREA_EXISTS', 'added'])
+    await field(two, 'call', 'Field', 'rename', 'Meadow')
+    await stateIs(one, 'new', 'Meadow')
+    await field(two, 'call', 'Meadow', 'live', true)
+    await until(async () => (await field(one, 'status', 'Meadow')).live)
+    await field(one, 'call', 'Meadow', 'remove')
+    await until(async () => (await field(two, 'list')).length === 1)
+    assert.equal((await open().then(page => field(page, 'list'))).length, 1)
+  })
+
+  it('one transfers each tile, and the others show how far it is', async () => {
+    await field(one, 'add', AREA)
+    await stateIs(two, 'new')
+    const held = hold(3)
+    await field(one, 'begin', 'Field', 'download')
+    await held.reached()
+    await stateIs(two, 'downloading')
+    await field(two, 'begin', 'Field', 'download')
+    await stateIs(two, 'waiting')
+    await until(async () => await tiles(two) > 0 && await tiles(two) === await tiles(one))
+    const late = await open()
+    await stateIs(late, 'downloading')
+    assert.ok((await field(late, 'status', 'Field')).total.tiles === TILES)
+    held.open()
+    const ends = await Promise.all([one, two].map(page => field(page, 'ended', 'Field')))
+    assert.deepEqual(ends.map(({ result }) => [result?.state, result?.tiles]), Array(2).fill(['complete', TILES]))
+    for (const page of [one, two, late]) await stateIs(page, 'complete')
+    const asked = stage.asked()
+    assert.deepEqual([asked.length, new Set(asked).size], [TILES, TILES])
+    assert.deepEqual((await field(two, 'unreadable', 'Field')), [])
+  })
+
+  it('a download goes on in the next one when its tab is closed', async () => {
+    await field(one, 'add', AREA)
+    await stateIs(two, 'new')
+    const held = hold(4)
+    await field(one, 'begin', 'Field', 'download')
+    await held.reached()
+    await stateIs(two, 'downloading')
+    await field(two, 'begin', 'Field', 'download')
+    await stateIs(two, 'waiting')
+    const before = await until(() => tiles(two))
+    await one.close()
+    held.open()
+    const { result } = await field(two, 'ended', 'Field')
+    assert.deepEqual([result?.state, result?.tiles], ['complete', TILES])
+    assert.ok(before >= 20 && stage.asked().length < 2 * TILES - before)
+    assert.deepEqual(await field(two, 'contents', 'Field').then(all => Object.fromEntries(Object.entries(all).filter(([id]) => /^plain:\d/.test(id)))), await stage.wanted(AREA))
+  })
+
+  it('is incomplete for the others when the tab that transferred is gone, and goes on after', async () => {
+    await field(one, 'add', AREA)
+    const held = hold(4)
+    await field(one, 'begin', 'Field', 'download')
+    await held.reached()
+    await stateIs(two, 'downloading')
+    await one.close({ runBeforeUnload: false })
+    await stateIs(two, 'incomplete')
+    held.open()
+    const again = await open()
+    assert.equal(await state(again), 'incomplete')
+    stage.front.forget()
+    const { result } = await field(again, 'call', 'Field', 'download')
+    assert.deepEqual([result?.state, result?.tiles], ['complete', TILES])
+    await stateIs(two, 'complete')
+    assert.ok(stage.asked().length < TILES, 'not from the beginning')
+  })
+
+  it('any of them pauses it, and any removes it', async () => {
+    await field(one, 'add', AREA)
+    await stateIs(two, 'new')
+    const held = hold(2)
+    await field(one, 'begin', 'Field', 'download')
+    await held.reached()
+    await field(two, 'call', 'Field', 'pause')
+    assert.equal((await field(one, 'ended', 'Field')).code, 'ABORTED')
+    assert.deepEqual([await state(one), await state(two)], ['paused', 'paused'])
+    await field(one, 'begin', 'Field', 'download')
+    await stateIs(two, 'downloading')
+    await field(two, 'call', 'Field', 'remove')
+    assert.equal((await field(one, 'ended', 'Field')).code, 'ABORTED')
+    held.open()
+    await until(async () => (await field(one, 'list')).length === 0)
+    assert.deepEqual((await field(two, 'databases')).filter(name => /-[0-9a-f]{8}$/.test(name)), [])
+    assert.deepEqual((await field(one, 'connections')).filter(name => /-[0-9a-f]{8}$/.test(name)), [])
+    const { result } = await field(one, 'add', AREA).then(() => field(one, 'call', 'Field', 'download'))
+    assert.equal(result?.tiles, TILES)
+  })
+
+  it('one follows for all, and another takes over when it is closed', async () => {
+    await take(one, SMALL)
+    await field(one, 'call', 'Small', 'live', true)
+    await until(async () => (await field(two, 'status', 'Small')).live)
+    const polls = () => stage.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done).length
+    await until(() => polls() === 1)
+    const time = page => page.evaluate(() => /** @type {any} */ (window).field.get('Small').db.get('small:2:1:1').then(doc => doc.time))
+    await stage.load('small', { 5: [[2, 1, 1]] })
+    await until(async () => await time(two) === T(5))
+    await until(() => polls() === 1)
+    assert.ok((await field(two, 'events')).some(({ type, layer }) => type === 'tiles' && layer === 'small'))
+    await one.close()
+    await until(() => polls() === 1)
+    await stage.load('small', { 6: [[2, 1, 1]] })
+    await until(async () => await time(two) === T(6))
+    assert.deepEqual((await field(two, 'events')).filter(({ type }) => type === 'failure'), [])
+  })
+
+  it('a database that no list knows any more is in the list again, with all that it has', async () => {
+    await take(one, SMALL)
+    const [{ id }] = await field(one, 'list')
+    await two.close()
+    await one.evaluate(async () => {
+      const { offline } = /** @type {any} */ (window)
+      await offline.close()
+      await new Promise(resolve => { Object.assign(indexedDB.deleteDatabase('_pouch_field'), { onsuccess: resolve }) })
+    })
+    const page = await open()
+    assert.deepEqual((await field(page, 'list')).map(area => [area.id, area.name, area.state]), [[id, 'Small', 'incomplete']])
+    stage.front.forget()
+    const { result } = await field(page, 'call', 'Small', 'download')
+    assert.deepEqual([result?.state, stage.asked()], ['complete', []])
+  })
+})
