@@ -62,12 +62,12 @@ export class Reader {
    * @returns {Promise<HeldVersion[]>}
    */
   async column (layer, { z, x, y0, y1 }) {
-    const ranges = seriesTo(y1).filter(({ last }) => last >= y0)
-    const found = await Promise.all(ranges.map(({ first, last }) => this.#ask(db => db.allDocs({
-      startkey: tileId(layer, z, x, Math.max(first, y0)), endkey: `${tileId(layer, z, x, last)}@~`, include_docs: true
-    }))))
-    return found.flatMap(({ rows }) => rows.map(({ doc }) => versionOf(doc)))
-      .filter(version => version && version.y >= y0 && version.y <= y1)
+    const ranges = seriesTo(y1).map(({ first, last }) => ({ first: Math.max(first, y0), last })).filter(({ first, last }) => first <= last)
+    const found = await Promise.all(ranges.map(async ({ first, last }) => {
+      const { rows } = await this.#ask(db => db.allDocs({ startkey: tileId(layer, z, x, first), endkey: `${tileId(layer, z, x, last)}@~`, include_docs: true }))
+      return rows.map(({ doc }) => versionOf(doc)).filter(version => version && version.y >= first && version.y <= last)
+    }))
+    return found.flat()
   }
 
   /** Every version of a layer, in pages. @param {string} layer @returns {AsyncGenerator<HeldVersion[]>} */

@@ -1,0 +1,174 @@
+// What a device has, read from its databases: LevelDB here; layers.test.js reads IndexedDB.
+import assert from 'node:assert/strict'
+import { OfflineStore } from '../../client/offline/index.js'
+import { Device } from '../../client/offline/device.js'
+import { CouchSource } from '../../client/source/couch-source.js'
+import { layerId, tileId, versionId } from '../../core/index.js'
+import { Store, publish } from '../../loader/index.js'
+import { T, history, picture } from '../client/support/gallery.js'
+import { PouchDB, usePouches } from '../client/support/pouches.js'
+import { as, onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+
+const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
+
+/** A tile's document, as a store writes it. */
+const tile = async (step, [z, x, y], { current = true, gone = false, fields = {} } = {}) => ({
+  _id: current ? tileId('a', z, x, y) : versionId('a', z, x, y, T(step)),
+  type: 'tile', layer: 'a', z, x, y, current, time: T(step), ...(gone && { gone }), ...fields,
+  ...(!gone && { _attachments: { tile: { content_type: 'image/png', data: Buffer.from(await picture(step, z, x, y)) } } })
+})
+
+describe('what is on a device', () => {
+  const pouch = usePouches()
+  const PLACE = [7, 3, 9]
+  const COLUMN = { z: 7, x: 3, y0: 9, y1: 9 }
+
+  /** A device of databases: lists of documents, those of an area or what was made there. */
+  async function device (...parts) {
+    const databases = []
+    for (const { docs = [], ...about } of parts) {
+      const db = pouch()
+      await db.bulkDocs(docs)
+      databases.push({ db, area: { name: 'x' }, holds: () => true, isComplete: true, hasHistory: true, ...about })
+    }
+    return Object.assign(new Device({ ready: Promise.resolve(), databases: () => databases }), { parts: databases })
+  }
+  const told = ([list]) => list.map(({ time, current, gone }) => `${time.slice(8, 10)}${current ? ' head' : ''}${gone ? ' gone' : ''}`)
+
+  it('is told in rows as numbers, though their ids stand in the order of text', async () => {
+    const rows = [1, 8, 9, 10, 11, 80, 90, 91, 99, 100, 101, 102, 127]
+    const there = await device({ docs: await Promise.all(rows.flatMap(y => [tile(2, [7, 3, y]), tile(1, [7, 3, y], { current: false })])) })
+    for (const [y0, y1] of [[0, 127], [9, 10], [8, 100], [9, 9], [100, 102], [2, 7], [1, 1], [99, 127], [12, 79]]) {
+      const [list] = await there.versions('a', [{ z: 7, x: 3, y0, y1 }])
+      assert.deepEqual(list.map(({ y, time }) => [y, time]), rows.filter(y => y >= y0 && y <= y1).flatMap(y => [[y, T(1)], [y, T(2)]]), `${y0} to ${y1}`)
+    }
+    assert.deepEqual(await there.versions('b', [COLUMN]), [[]])
+    assert.deepEqual(await there.versions('a', []), [])
+  })
+
+  it('is one store, though areas are of different ages: a head that has gone to the past elsewhere is told once', async () => {
+    const old = { docs: [await tile(1, PLACE)], hasHistory: false }
+    const fresh = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false }), await tile(2, PLACE, { current: false, gone: true })] }
+    for (const parts of [[old, fresh], [fresh, old]]) assert.deepEqual(told(await (await device(...parts)).versions('a', [COLUMN])), ['01', '02 gone', '03 head'])
+  })
+
+  it('is first what was made there, at the same time, and in between', async () => {
+    const made = { docs: [await tile(2, PLACE, { fields: { expires: T(9), upload: {} } }), await tile(5, [7, 3, 10])], area: undefined, hasHistory: true, isComplete: false }
+    const area = { docs: [await tile(3, PLACE), await tile(2, PLACE, { current: false })] }
+    const there = await device(made, area)
+    const [[first, second], [other]] = await there.versions('a', [COLUMN, { z: 7, x: 3, y0: 10, y1: 10 }])
+    assert.deepEqual([first.time, first.expires, second.time, other.time], [T(2), T(9), T(3), T(5)])
+    assert.deepEqual(await bytesOf(await there.tile(first)), Buffer.from(await picture(2, ...PLACE)))
+    assert.equal((await there.head('a', ...PLACE)).version.time, T(3), 'the newest of both')
+    assert.equal((await there.head('a', 7, 3, 10)).version.time, T(5))
+  })
+
+  it('gives an image by the revision it is asked for, or by its time when the head has moved on', async () => {
+    const there = await device({ docs: [await tile(1, PLACE)] })
+    const [{ db }] = there.parts
+    const [[version]] = await there.versions('a', [COLUMN])
+    const blob = await there.tile(version)
+    assert.ok(blob instanceof Blob)
+    assert.deepEqual([blob.type, await bytesOf(blob)], ['image/png', Buffer.from(await picture(1, ...PLACE))])
+    // as a refresh leaves it: the past beside, and the old head compacted
+    await db.put(await tile(1, PLACE, { current: false }))
+    await db.put({ ...await tile(2, PLACE), _rev: version.rev })
+    await db.compact()
+    assert.deepEqual(await bytesOf(await there.tile(version)), Buffer.from(await picture(1, ...PLACE)))
+    assert.equal(await there.tile({ ...version, time: T(7) }), undefined, 'no other image for it')
+    // an area that was not refreshed has as its head what the network calls the past
+    const behind = await device({ docs: [await tile(1, PLACE)] })
+    assert.deepEqual(await bytesOf(await behind.tile({ ...version, current: false, rev: '1-other' })), Buffer.from(await picture(1, ...PLACE)))
+    assert.deepEqual(await behind.holds('a', [version, { ...version, rev: '1-other' }]), [true, false])
+  })
+
+  it('has no image where a tile is gone, and none of what is no tile', async () => {
+    const there = await device({ docs: [await tile(2, PLACE, { gone: true }), await tile(1, PLACE, { current: false }), { _id: 'a:7:3:10' }, { _id: 'a:7:3:11', type: 'tile', time: T(1) }, { _id: 'a:7:3:x', type: 'tile', time: T(1) }] })
+    const [list] = await there.versions('a', [{ z: 7, x: 3, y0: 9, y1: 12 }])
+    assert.deepEqual(list.map(({ y, time, gone }) => [y, time, gone]), [[9, T(1), false], [9, T(2), true], [11, T(1), true]])
+    assert.deepEqual([await there.head('a', ...PLACE), await there.has('a', ...PLACE), await there.tile(list[1])], [undefined, false, undefined])
+  })
+
+  it('answers, with less, when a database is closed or removed, also in the middle', async () => {
+    const there = await device({ docs: [await tile(1, PLACE)] }, { docs: [await tile(2, PLACE), { _id: layerId('a'), type: 'layer', layer: 'a' }] })
+    const [[older, newer]] = await there.versions('a', [COLUMN])
+    assert.equal(newer.time, T(2))
+    const asked = Promise.all([there.versions('a', [COLUMN]), there.tile(newer), there.head('a', ...PLACE), there.extent('a'), there.stats('a'), there.layers()])
+    await there.parts[1].db.destroy()
+    await asked
+    assert.deepEqual((await there.versions('a', [COLUMN]))[0].map(({ time }) => time), [T(1)])
+    assert.equal(await there.tile(newer), undefined)
+    assert.ok(await there.tile(older))
+    await there.parts[0].db.close()
+    assert.deepEqual([await there.versions('a', [COLUMN]), await there.head('a', ...PLACE), await there.extent('a'), await there.layer('a'), await there.layers()], [[[]], undefined, null, undefined, []])
+    assert.equal((await there.stats('a')).versions, 0)
+  })
+
+  it('is nothing when the device cannot be opened', async () => {
+    const broken = new Device({ ready: Promise.reject(new Error('no storage')), databases: () => [] })
+    assert.deepEqual([await broken.versions('a', [COLUMN]), await broken.layer('a'), await broken.extent('a')], [[[]], undefined, null])
+  })
+
+  it('tells its layers, and of two documents of one the newer', async () => {
+    const doc = { _id: layerId('a'), type: 'layer', layer: 'a', name: 'old' }
+    const there = await device({ docs: [doc] }, { docs: [doc, { _id: layerId('b'), type: 'layer', layer: 'b' }] })
+    await there.parts[1].db.put({ ...doc, name: 'new', _rev: (await there.parts[1].db.get(doc._id))._rev })
+    assert.deepEqual([(await there.layer('a')).name, (await there.layers()).map(({ layer, name }) => [layer, name])], ['new', [['a', 'new'], ['b', undefined]]])
+  })
+})
+
+onEachStore('an area that was taken along', backend => {
+  const folder = useFolder()
+  const WEST = [-170, -86, -10, 86]
+  let url
+  let offline
+
+  before(async () => {
+    url = await backend.database()
+    const store = await Store.create(url)
+    await store.defineLayer('deep', { minzoom: 4, maxzoom: 5 })
+    const tiles = Array.from({ length: 32 }, (_, y) => [[5, 3, y], [5, 20, y], ...(y < 16 ? [[4, 1, y]] : [])]).flat()
+    await store.write(await history('deep', { 1: tiles, 2: tiles.filter(([, , y]) => y % 3), 4: [[5, 3, 9, true]] }))
+    await publish(store)
+  })
+  beforeEach(() => { offline = new OfflineStore({ remote: as(url), name: `${folder.dir}/device`, PouchDB, fetchOptions: credentials(url) }) })
+  afterEach(() => offline.close())
+
+  it('is told as the store tells it: versions, images, times and figures', async () => {
+    const area = await offline.areas.add({ name: 'west', layer: 'deep', bbox: WEST, zooms: '4-5', history: true })
+    await area.download()
+    const couch = new CouchSource(as(url), { fetchOptions: credentials(url) })
+    const columns = [{ z: 5, x: 3, y0: 1, y1: 30 }, { z: 4, x: 1, y0: 2, y1: 12 }, { z: 5, x: 4, y0: 2, y1: 30 }]
+    const [there, here] = [await couch.versions('deep', columns), await offline.device.versions('deep', columns)]
+    assert.deepEqual(here.map(list => list.map(({ digest, ...version }) => version)), there)
+    for (const version of there.flat().filter(({ gone }) => !gone)) {
+      const blob = await offline.device.tile(version)
+      assert.deepEqual([blob?.type, blob && await bytesOf(blob)], ['image/png', await bytesOf(await couch.tile(version))], JSON.stringify(version))
+    }
+    assert.deepEqual(await offline.device.extent('deep'), await couch.extent('deep'))
+    const { tiles, versions, bytes } = area.status()
+    const stats = await offline.device.stats('deep')
+    // an area with its past counts places that ever had an image: one is gone
+    assert.deepEqual([stats.tiles, stats.versions, stats.bytes, stats.zooms.map(({ z, x0, x1, y1 }) => [z, x0, x1, y1])], [tiles - 1, versions, bytes, [[4, 1, 1, 15], [5, 3, 3, 31]]])
+  })
+
+  it('is quick', async () => {
+    await (await offline.areas.add({ name: 'west', layer: 'deep', bbox: WEST, zooms: '4-5', history: true })).download()
+    const versions = (await offline.device.versions('deep', [{ z: 5, x: 3, y0: 0, y1: 31 }, { z: 4, x: 1, y0: 0, y1: 15 }])).flat().filter(({ gone }) => !gone)
+    const times = []
+    for (const version of versions) {
+      const begun = performance.now()
+      await offline.device.tile(version)
+      times.push(performance.now() - begun)
+    }
+    times.sort((a, b) => a - b)
+    assert.ok(times[times.length >> 1] < 20, `${times[times.length >> 1]} ms`)
+  })
+})
+
+/** What is in an address that is not to be in one. */
+function credentials (url) {
+  const { username, password } = new URL(url)
+  return username ? { headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` } } : {}
+}
