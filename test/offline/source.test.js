@@ -1,0 +1,199 @@
+// The device first, the network first, the device only: what is asked where, and what comes when one of them fails or hangs.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { OfflineStore } from '../../client/offline/index.js'
+import { OfflineSource } from '../../client/offline/source.js'
+import { CouchSource } from '../../client/source/couch-source.js'
+import { Store, publish } from '../../loader/index.js'
+import { T, history, picture, tilesOf } from '../client/support/gallery.js'
+import { startFront } from '../client/support/front.js'
+import { PouchDB } from '../client/support/pouches.js'
+import { onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+
+const WEST = [-179, -84, -1, 84]
+const WHOLE = { name: 'whole', layer: 'osm', bbox: WEST, zooms: '3', history: true }
+const HEADS = { name: 'heads', layer: 'osm', bbox: WEST, zooms: '3' }
+const INSIDE = { z: 3, x: 1, y0: 0, y1: 7 }
+const OUTSIDE = { z: 3, x: 6, y0: 0, y1: 7 }
+const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
+const show = async (blob, step, ...tile) => assert.deepEqual(await bytesOf(blob), Buffer.from(await picture(step, ...tile)))
+
+onEachStore('what layers read from', backend => {
+  const folder = useFolder()
+  let store
+  let front
+  let offline
+  const timeout = 1500
+
+  before(async () => {
+    store = await Store.create(await backend.database())
+    await store.defineLayer('osm', { minzoom: 3, maxzoom: 4 })
+    await store.write(await history('osm', { 1: tilesOf(3), 2: tilesOf(3), 3: [[4, 2, 2]] }))
+    await publish(store)
+    front = await startFront(`${await backend.url()}/${new URL(store.url).pathname.slice(1)}`)
+  })
+  beforeEach(async () => {
+    const authorization = credentials(await backend.url())
+    offline = new OfflineStore({ remote: front.url, name: `${folder.dir}/device`, PouchDB, fetchOptions: authorization })
+    source = (read, options) => new OfflineSource({ offline, layer: 'osm', read, couch: new CouchSource(front.url, { timeout, fetchOptions: authorization }), limits: { patience: 150 }, ...options })
+  })
+  afterEach(async () => {
+    front.reset()
+    await front.restart().catch(() => {}) // where it runs
+    await offline.close()
+  })
+  after(() => front.close())
+  /** @type {(read?: string, options?: object) => OfflineSource} */
+  let source
+
+  async function take (...specs) {
+    for (const spec of specs) await (await offline.areas.add(spec)).download()
+    front.forget()
+  }
+  const away = () => front.stop()
+  const silent = () => front.rule(() => new Promise(() => {}))
+  const times = list => list.filter(({ y }) => y === 2).map(({ time }) => time)
+
+  it('ask nobody for what an area holds with its past', async () => {
+    await take(WHOLE)
+    const read = source()
+    const [list] = await read.versions('osm', [INSIDE])
+    assert.equal(list.length, 16)
+    assert.equal((await read.layer('osm')).minzoom, 3)
+    assert.deepEqual(await read.extent('osm'), { first: T(1), last: T(2) })
+    await show(await read.tile(list[0]), 1, 3, 1, 0)
+    const { blob, isNear } = await read.head(3, 1, 5)
+    await show(blob, 2, 3, 1, 5)
+    assert.ok(isNear)
+    assert.deepEqual(front.requests(), [])
+  })
+
+  it('ask the network for what no area holds, in the same question, and without the past of what has none', async () => {
+    await take(WHOLE)
+    const [inside, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
+    assert.deepEqual([times(inside), times(outside)], [[T(1), T(2)], [T(1), T(2)]])
+    assert.deepEqual(front.requests('index').map(({ body }) => body.queries.map(({ startkey }) => startkey[2])), [[6]])
+    await show(await source().tile(outside[0]), 1, 3, 6, 0)
+    await offline.areas.get('whole').remove()
+    await take(HEADS)
+    assert.deepEqual(times((await source().versions('osm', [INSIDE]))[0]), [T(1), T(2)])
+    assert.equal(front.requests('index').length, 1)
+  })
+
+  it('answer with what is there when the network is away, and say that it may not be all', async () => {
+    await take(HEADS)
+    await away()
+    const [list, none] = await source().versions('osm', [INSIDE, OUTSIDE])
+    assert.deepEqual([times(list), list.isPartial, none.length, none.isPartial], [[T(2)], true, 0, true])
+    await show(await source().tile(list[0]), 2, 3, 1, 0)
+    await assert.rejects(source().versions('osm', [OUTSIDE]), { code: 'UNREACHABLE' })
+    await assert.rejects(source().head(3, 6, 1), { code: 'UNREACHABLE' })
+    await assert.rejects(source('device', { layer: 'else' }).layer('else'), { code: 'UNREACHABLE' })
+    assert.equal(offline.isOnline, false)
+  })
+
+  it('tell at once what is there, whether the network hangs or not, and then the rest', async () => {
+    await take(HEADS)
+    silent()
+    const early = await new Promise((resolve, reject) => { source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject) })
+    assert.deepEqual([times(early[0].versions), early[0].isWhole], [[T(2)], false])
+    await show(await source().tile(early[0].versions[0]), 2, 3, 1, 0)
+    const { blob } = await source().head(3, 1, 5)
+    await show(blob, 2, 3, 1, 5)
+    front.reset()
+    let told = 0
+    const [all] = await source().versions('osm', [INSIDE], undefined, { onEarly: () => { told++ } })
+    assert.deepEqual([times(all), told], [[T(1), T(2)], 1])
+    await away()
+    await assert.rejects(source().versions('osm', [INSIDE], undefined, { onEarly () {} }), { code: 'UNREACHABLE' })
+  })
+
+  it('ask the network first when they are told to, and the device when that fails or takes long', async () => {
+    await take(HEADS)
+    const read = source('network')
+    assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
+    assert.equal((await read.head(3, 1, 5)).isNear, false)
+    assert.ok(front.requests('index').length && front.requests('tile').length)
+    silent()
+    const begun = performance.now()
+    const [list] = await read.versions('osm', [INSIDE])
+    assert.deepEqual([times(list), list.isPartial], [[T(2)], true])
+    assert.equal((await read.head(3, 1, 5)).isOld, true)
+    assert.equal((await read.layer('osm')).minzoom, 3)
+    assert.ok(performance.now() - begun < timeout, 'before the network is given up')
+    front.reset()
+    await away()
+    await until(() => offline.isOnline === false || read.head(3, 1, 5).then(() => false))
+    const { blob } = await read.head(3, 1, 5)
+    await show(blob, 2, 3, 1, 5)
+  })
+
+  it('ask nobody, ever, when they have the device only', async () => {
+    await take(HEADS)
+    const read = source('only')
+    assert.deepEqual((await read.versions('osm', [INSIDE, OUTSIDE])).map(times), [[T(2)], []])
+    assert.deepEqual(await read.extent('osm'), { first: T(2), last: T(2) })
+    await assert.rejects(read.head(3, 6, 1), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(read.tile({ layer: 'osm', z: 3, x: 6, y: 1, time: T(1), rev: '1-a', bytes: 1, gone: false, current: false, expires: null }), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(source('only', { layer: 'else' }).layer('else'), { code: 'NOT_ON_DEVICE', status: 404 })
+    const stop = new AbortController()
+    assert.deepEqual(await read.changes('osm', 'now', stop.signal), { since: 'device', tiles: [], layer: false })
+    const waiting = read.changes('osm', 'device', stop.signal)
+    stop.abort()
+    await assert.rejects(waiting, { name: 'AbortError' })
+    assert.deepEqual(front.requests().filter(({ kind }) => kind !== 'layer'), [], 'but for whether the store is there, which the OfflineStore asks')
+  })
+
+  it('look past the device at tiles of which the network tells news, until they are there as well', async () => {
+    await take({ ...WHOLE, bbox: [-89, -84, -1, 84] })
+    const read = source()
+    const stop = new AbortController()
+    const { since } = await read.changes('osm', 'now', stop.signal)
+    await store.write(await history('osm', { 5: [[3, 2, 2]] }))
+    await until(async () => (await read.changes('osm', since, stop.signal, { past: true })).tiles.length)
+    front.forget()
+    const [near, changed] = await read.versions('osm', [{ z: 3, x: 3, y0: 0, y1: 7 }, { z: 3, x: 2, y0: 0, y1: 7 }])
+    assert.deepEqual([times(near), times(changed)], [[T(1), T(2)], [T(1), T(2), T(5)]])
+    await show((await read.head(3, 2, 2)).blob, 5, 3, 2, 2)
+    assert.deepEqual(front.requests().map(({ kind }) => kind), ['index', 'tile'])
+    await offline.areas.get('whole').refresh()
+    front.forget()
+    assert.deepEqual(times((await read.versions('osm', [{ z: 3, x: 2, y0: 0, y1: 7 }]))[0]), [T(1), T(2), T(5)])
+    await show((await read.head(3, 2, 2)).blob, 5, 3, 2, 2)
+    assert.deepEqual(front.requests(), [])
+  })
+
+  it('take a part of an ancestor meanwhile, the nearest that is there', async () => {
+    await take(HEADS)
+    const { heads } = source()
+    const part = await heads.meanwhile(6, 13, 22)
+    await show(part.blob, 2, 3, 1, 2)
+    assert.deepEqual([part.up, part.dx, part.dy], [3, 5, 6])
+    assert.equal(await heads.meanwhile(10, 200, 300), undefined, 'not from seven zooms above')
+    assert.equal(await heads.near(3, 1, 2).then(head => head.version.time), T(2))
+    assert.equal(await heads.near(4, 9, 9), undefined, 'not known here')
+  })
+
+  it('go on without a device that is closed or whose area is removed in the middle', async () => {
+    await take(WHOLE)
+    const read = source()
+    const [list] = await read.versions('osm', [INSIDE])
+    const removed = offline.areas.get('whole').remove()
+    for (const version of list) await show(await read.tile(version), +version.time.slice(8, 10), 3, 1, version.y)
+    await removed
+    await offline.close()
+    assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
+    await show((await read.head(3, 1, 5)).blob, 2, 3, 1, 5)
+    assert.deepEqual(await source('only').versions('osm', [INSIDE]), [[]])
+  })
+
+  it('refuse an order that is none', () => {
+    assert.throws(() => source('first'), { code: 'BAD_OPTION' })
+  })
+})
+
+function credentials (url) {
+  const { username, password } = new URL(url)
+  return username ? { headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` } } : {}
+}
