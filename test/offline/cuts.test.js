@@ -8,6 +8,9 @@ const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
 const SOME = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
 
+const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS) // with answers that never end: each is waited for for half a minute
+const AROUND = 40 // bytes
+
 /** Batches small enough to have many. */
 const limits = { batch: 50, smallBytes: 0, batchMost: 50, batchBytes: 64 * 1024 }
 
@@ -95,12 +98,13 @@ onField('a download', ['plain', 'small'], stage => {
     await isWhole(page, PLAIN)
   })
 
-  it('believes no answer that is cut, changed or never ends', async () => {
+  it('believes no answer that is cut, changed or never ends', async function () {
+    if (isLong) this.timeout(600000)
     const device = await stage.device()
     device.allow(/status of 500/)
     const page = await device.open({ limits })
     await field(page, 'add', SMALL)
-    const bad = [{ cut: 3000 }, { change: piece => flip(piece) }, { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
+    const bad = [{ cut: 3000 }, ...(isLong ? [{ hang: 3000 }] : []), { change: piece => flip(piece) }, { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
     let turn = 0
     const spoilt = []
     stage.front.rule(entry => {
@@ -112,30 +116,9 @@ onField('a download', ['plain', 'small'], stage => {
       const { result, code, message } = await field(page, 'call', 'Small', 'download')
       assert.ok(result || ['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR'].includes(code), message)
       return result?.state === 'complete'
-    }, { timeout: 60000 })
+    }, { timeout: isLong ? 600000 : 60000 })
     assert.ok(spoilt.length > 4, `${spoilt.length} answers were spoilt`)
     await isWhole(page, SMALL)
-  })
-
-  it('that does not fit is refused before it begins, and stops cleanly when the device fills up', async () => {
-    const device = await stage.device()
-    const page = await device.open({ limits })
-    const control = await device.context.newCDPSession(page)
-    const origin = new URL(page.url()).origin
-    const { usage } = await control.send('Storage.getUsageAndQuota', { origin })
-    await field(page, 'add', PLAIN)
-    await control.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: usage + 100000 })
-    stage.front.forget()
-    assert.equal((await field(page, 'call', 'Plain', 'download')).code, 'QUOTA_EXCEEDED')
-    assert.equal(stage.asked().length, 0)
-    const { code } = await field(page, 'call', 'Plain', 'download', { force: true })
-    assert.equal(code, 'QUOTA_EXCEEDED')
-    const { state, versions } = await field(page, 'status', 'Plain')
-    assert.equal(state, 'incomplete')
-    assert.ok(versions < 1365, `${versions}`)
-    await control.send('Storage.overrideQuotaForOrigin', { origin })
-    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
-    await isWhole(page, PLAIN)
   })
 
   it('in two tabs is one, which either may see, and goes on when its tab is closed', async () => {
@@ -170,7 +153,13 @@ onField('a download', ['plain', 'small'], stage => {
   })
 })
 
-/** Another byte in the middle of a piece: of what is in an attachment mostly, sometimes of a document or a boundary. */
+/** Changes a byte of an attachment: of nothing else could one tell. It is where no quote and no end of a line is near. */
 function flip (piece) {
-  piece[piece.length >> 1] ^= 1
+  let run = 0
+  for (let at = 0; at < piece.length; at++) {
+    run = piece[at] === 0x22 || piece[at] === 0x0d ? 0 : run + 1
+    if (run < 2 * AROUND) continue
+    piece[at - AROUND] ^= piece[at - AROUND] === 0x41 ? 3 : 1 // A to B, and other letters of base64 to letters
+    return
+  }
 }
