@@ -1,0 +1,126 @@
+// Stores to which anything happens, and devices that look now and then, are killed in between, list anew or read the changes:
+// in the end each holds what a reader of the whole store would put there.
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { HttpCouch } from '../../client/mirror/http.js'
+import { Transfer } from '../../client/offline/transfer.js'
+import { estimate } from '../../client/offline/estimate.js'
+import { parseArea } from '../../core/index.js'
+import { Selection } from '../../core/mirror/index.js'
+import { Store } from '../../loader/index.js'
+import { furnish } from '../client/support/designs.js'
+import { usePouches } from '../client/support/pouches.js'
+import { json, onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { assertSame } from './support/naive-area.js'
+
+const RUNS = +(process.env.TILECOUCH_AREAS ?? 12)
+const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const T = year => `${2020 + year}-01-01T00:00:00Z`
+
+const AREAS = {
+  whole: undefined,
+  box: { bbox: [-180, -30, -60, 85] },
+  antimeridian: { bbox: [150, -20, -150, 85] },
+  polygon: { polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-100, 60], [-20, 70], [-60, 0], [-170, 80]]] } }
+}
+const wanted = fc.record({
+  area: fc.constantFrom('whole', 'box', 'antimeridian', 'polygon'),
+  zooms: fc.constantFrom(undefined, { min: 2, max: 2 }, { min: 1, max: 3 }),
+  history: fc.constantFrom({ current: true }, {}, { since: T(2) })
+})
+// few places, so that the same one is met again
+const tile = fc.record({ z: fc.constantFrom(1, 2, 2, 3), x: fc.constantFrom(0, 0, 1, 7), y: fc.nat(2), image: fc.option(fc.nat(20), { freq: 5 }) })
+const load = fc.record({ does: fc.constant('load'), year: fc.nat(5), tiles: fc.array(tile, { minLength: 1, maxLength: 12, size: 'max' }) })
+const remove = fc.record({ does: fc.constantFrom('remove', 'remove', 'purge', 'revive'), which: fc.array(fc.nat(20), { minLength: 1, maxLength: 4 }) })
+const conflict = fc.record({ does: fc.constant('conflict'), which: fc.nat(20), generation: fc.integer({ min: 1, max: 4 }), hash: fc.constantFrom('0', 'f'), image: fc.nat(20) })
+const touch = fc.record({ does: fc.constantFrom('edition', 'redefine', 'foreign'), year: fc.nat(3) })
+const take = fc.record({ does: fc.constant('take'), force: fc.boolean(), lives: fc.option(fc.nat(3)), few: fc.boolean() })
+const steps = fc.array(fc.oneof({ arbitrary: load, weight: 5 }, { arbitrary: remove, weight: 3 }, { arbitrary: conflict, weight: 2 }, { arbitrary: touch, weight: 1 }, { arbitrary: take, weight: 4 }), { minLength: 3, maxLength: 24, size: 'max' })
+
+onEachStore('areas of stores to which anything happens', backend => {
+  const pouch = usePouches()
+  let url
+  let store
+  let couch
+  let made = 0
+
+  before(async function () {
+    this.timeout(20000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await furnish(store)
+    couch = new HttpCouch(url)
+  })
+
+  const post = (path, body) => json(`${url}/${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const tiles = async (layer, which, include = false) => {
+    const { rows } = await json(`${url}/_all_docs?startkey="${layer}:"&endkey="${layer}%3B"${include ? '&include_docs=true' : ''}`)
+    return rows.length ? [...new Set(which.map(at => rows[at % rows.length]))] : []
+  }
+  const removed = new Map()
+
+  const does = {
+    async load (layer, { year, tiles: some }) {
+      const distinct = new Map(some.filter(({ z, x, y }) => x < 2 ** z && y < 2 ** z).map(one => [`${one.z}/${one.x}/${one.y}`, one]))
+      await store.write([...distinct.values()].map(({ image, ...place }) => ({ layer, ...place, time: T(year), ...(image === null ? { gone: true } : { bytes: png(image) }) })))
+    },
+    async remove (layer, { which }) {
+      const docs = (await tiles(layer, which)).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
+      if (docs.length) await post('_bulk_docs', { docs })
+    },
+    // the same documents under the same revisions may come again, as after a load of the same into a new store
+    async purge (layer, { which }) {
+      if (backend.name === 'embedded') return
+      for (const { id } of await tiles(layer, which)) {
+        const { results } = await post('_bulk_get?revs=true&attachments=true', { docs: [{ id }] })
+        removed.set(id, results[0].docs.map(({ ok }) => ok))
+        await post('_purge', { [id]: results[0].docs.map(({ ok }) => ok._rev) })
+      }
+    },
+    async revive (layer) {
+      const docs = [...removed].filter(([id]) => id.startsWith(`${layer}:`)).flatMap(([, leaves]) => leaves)
+      removed.clear()
+      if (docs.length) await post('_bulk_docs', { docs, new_edits: false })
+    },
+    async conflict (layer, { which, generation, hash, image }) {
+      const [row] = await tiles(layer, [which], true)
+      if (!row) return
+      const { _id, _rev, _attachments, ...fields } = row.doc
+      const doc = { ...fields, _id, _rev: `${generation}-${hash.repeat(32)}`, _revisions: { start: generation, ids: [hash.repeat(32)] }, _attachments: { tile: { content_type: 'image/png', data: png(image).toString('base64') } } }
+      await post('_bulk_docs', { docs: [doc], new_edits: false })
+    },
+    edition: (layer, { year }) => store.couch.put({ _id: `edition:${layer}@${T(year)}`, type: 'edition', layer, time: T(year), title: `${Math.random()}` }).catch(() => {}),
+    redefine: (layer, { year }) => store.defineLayer(layer, { name: `of ${year}` }),
+    foreign: (layer, { year }) => store.couch.put({ _id: `${layer}:1:0:${year}x`, type: 'note' }).catch(() => {})
+  }
+
+  it(`end in the same, whatever they do (seed ${SEED})`, async function () {
+    this.timeout(RUNS * 5000)
+    await fc.assert(fc.asyncProperty(wanted, steps, async ({ area: name, zooms, history }, played) => {
+      const layer = `l${made++}`
+      await store.defineLayer(layer, {})
+      const area = { layer, selection: new Selection({ layers: [layer], area: AREAS[name] && parseArea(AREAS[name]), zooms, ...history }) }
+      const db = pouch()
+      const transfer = (options = {}) => new Transfer({ couch, area, db, limits: { batch: 3, smallBytes: 1, batchMost: 3, page: 3, ranges: 4, columns: 2, retryDelay: 1 }, ...options })
+      const check = async (held, where = db) => assert.deepEqual(held, await assertSame(where, url, { ...area, isNew: where !== db }))
+      for (const step of [...played, { does: 'take' }]) {
+        if (step.does !== 'take') {
+          await does[step.does](layer, step)
+          continue
+        }
+        const stop = new AbortController()
+        let left = step.lives ?? Infinity
+        const limits = { batch: 3, smallBytes: 1, batchMost: 3, page: 3, ranges: 4, columns: 2, retryDelay: 1, ...(step.few && { feed: 0, feedShare: 0 }) }
+        const run = transfer({ force: step.force, signal: stop.signal, limits, onProgress: () => { if (left-- <= 0) stop.abort() } }).run()
+        const { held } = await run.catch(error => { if (error.code !== 'ABORTED') throw error; return { held: undefined } })
+        if (held) await check(held)
+      }
+      const fresh = pouch()
+      const { tiles: places, versions, bytes } = await estimate(couch, area.selection)
+      const { held } = await transfer({ db: fresh }).run()
+      await check(held, fresh)
+      assert.deepEqual({ tiles: places, versions, bytes }, held, 'as it was estimated')
+    }), { numRuns: RUNS, seed: SEED, endOnFailure: Boolean(process.env.TILECOUCH_FAST) })
+  })
+})
