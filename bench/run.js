@@ -13,6 +13,7 @@ const benchmarks = {
   load: () => import('./load.js'),
   memory: () => import('./memory.js'),
   mirror: () => import('./mirror.js'),
+  offline: () => import('./offline.js'),
   serve: () => import('./serve.js'),
   'serve-memory': () => import('./serve-memory.js')
 }

@@ -1,0 +1,101 @@
+// An area taken into the browser: with tilecouch, with PouchDB's own replication, and with one request a tile as leaflet.offline
+// does it; how long a tile takes to come from there; what an estimate and a refresh cost.
+import { tileRanges } from '../core/index.js'
+import { publish } from '../loader/index.js'
+import { Store } from '../loader/store/index.js'
+import { budget, median, percentiles } from './measure.js'
+import { openPage } from './offline/browser.js'
+import { dropping, stoppable } from './stoppable.js'
+import { noiseTile, random } from './tiles.js'
+
+const LAYER = 'bench'
+const BYTES = 10_000 // a tile
+const BBOX = [7, 47, 9.6, 48.2] // at zoom 14 a little more than is wanted: the rest stays empty
+const ZOOM = 14
+const TARGET = 5 // times PouchDB.replicate, DESIGN.md 7
+const READS = 100
+
+/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
+export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
+  const scale = quick ? { tiles: 1000, rounds: 1 } : { tiles: 5000, rounds: 3 }
+  const url = `${server}/bench_offline`
+  const { store, tiles } = await storeOf(url, { ...scale, signal, closing })
+  const origin = new URL(server).origin
+  const { page, version } = await openPage(origin, closing)
+  const job = { remote: `${origin}/bench_offline`, area: { layer: LAYER, bbox: BBOX, zooms: ZOOM }, tiles }
+  const ask = (verb, ...args) => {
+    signal.throwIfAborted()
+    return page.evaluate(([name, given]) => /** @type {any} */ (globalThis).bench[name](...given), /** @type {[string, any[]]} */ ([verb, args]))
+  }
+
+  const estimate = await ask('estimate', job)
+  log(`estimate: ${estimate.tiles} tiles, ${estimate.bytes} bytes, in ${Math.round(estimate.ms)} ms and ${estimate.requests} requests\n`)
+
+  const names = await page.evaluate(() => /** @type {any} */ (globalThis).bench.names)
+  const results = Object.fromEntries(names.map(name => [name, { rates: [], longestTasks: [], reads: [] }]))
+  let taken
+  for (let round = 0; round < scale.rounds; round++) {
+    for (const name of names) {
+      const { tiles: count, ms, longestTask } = await ask('take', name, job)
+      if (count !== tiles.length) throw new Error(`${name}: ${count} of ${tiles.length} tiles`)
+      const next = random(round)
+      const some = Array.from({ length: READS }, () => tiles[Math.floor(next() * tiles.length)])
+      results[name].rates.push(Math.round(count / ms * 1000))
+      results[name].longestTasks.push(longestTask)
+      results[name].reads.push(...await ask('read', name, job, some))
+      log(`  round ${round + 1}  ${name.padEnd(20)} ${String(results[name].rates.at(-1)).padStart(5)}/s   longest task ${longestTask} ms`)
+      if (name === 'tilecouch') taken = await ask('status')
+      if (name !== 'tilecouch' || round < scale.rounds - 1) await ask('end', name)
+    }
+  }
+  const changed = await newEdition(store, tiles, signal)
+  const refresh = { wanted: changed, ...await ask('refresh') }
+  log(`\nrefresh after an edition that changed ${changed} tiles: ${refresh.changed.tiles} taken in ${Math.round(refresh.ms)} ms`)
+  await ask('end', 'tilecouch')
+
+  const figures = Object.fromEntries(Object.entries(results).map(([name, { rates, longestTasks, reads }]) => [name, {
+    rates, median: median(rates), min: Math.min(...rates), max: Math.max(...rates), longestTask: median(longestTasks), read: percentiles(reads)
+  }]))
+  log('')
+  for (const [name, { read }] of Object.entries(figures)) log(`  reading from the device  ${name.padEnd(20)} p50 ${read.p50} ms  p99 ${read.p99} ms`)
+  const own = figures.tilecouch.median
+  const budgets = [
+    ...['replicate', 'replicate, tuned'].map(name => budget(`offline area / PouchDB.${name}`, TARGET, own / figures[name].median, 'x')),
+    within(`estimate / bytes of the images taken`, estimate.bytes, taken.bytes)
+  ]
+  log('')
+  for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
+  return { ...scale, bytes: BYTES, browser: `Chromium ${version}`, estimate, figures, refresh, budgets }
+})
+
+const within = (what, figure, wanted) => {
+  const off = Math.abs(figure / wanted - 1) * 100
+  return { what, target: 'within 1 %', figure: `${off.toFixed(2)} % off`, met: off <= 1 }
+}
+
+/** @param {string} url @param {{tiles: number, signal: AbortSignal, closing: (() => any)[]}} options */
+async function storeOf (url, { tiles: count, signal, closing }) {
+  await (await Store.create(url)).destroy() // of a run that was killed
+  const store = await Store.create(url)
+  closing.push(dropping(store))
+  await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: ZOOM, maxzoom: ZOOM })
+  const tiles = placesOf(count)
+  const { failed } = await store.write(tiles.map((tile, index) => ({ ...tile, time: '2024-03-01T00:00:00Z', bytes: noiseTile(index, BYTES) })), { signal })
+  if (failed) throw new Error(`${failed} tiles were not written`)
+  await publish(store)
+  return { store, tiles }
+}
+
+function placesOf (count) {
+  const [{ x0, x1, y0, y1 }] = tileRanges(/** @type {any} */ (BBOX), ZOOM)
+  const rows = y1 - y0 + 1
+  if ((x1 - x0 + 1) * rows < count) throw new Error(`only ${(x1 - x0 + 1) * rows} tiles fit`)
+  return Array.from({ length: count }, (_, index) => ({ layer: LAYER, z: ZOOM, x: x0 + Math.floor(index / rows), y: y0 + index % rows }))
+}
+
+/** A tenth of the tiles changes. */
+async function newEdition (store, tiles, signal) {
+  const changed = tiles.filter((_, index) => index % 10 === 0)
+  await store.write(changed.map((tile, index) => ({ ...tile, time: '2024-06-01T00:00:00Z', bytes: noiseTile(1e6 + index, BYTES) })), { signal })
+  return changed.length
+}
