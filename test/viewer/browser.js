@@ -3,7 +3,7 @@
 import { chromium } from 'playwright-core'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
-export const flags = ['--no-sandbox', '--disable-dev-shm-usage']
+export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota'] // the last: pages are told of the room there is, not always of 10 GiB
 
 /**
  * The executable, or the suite is skipped where there is none. In CI there has to be one.
