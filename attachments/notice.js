@@ -6,14 +6,23 @@ export const loading = () => element('div', { class: 'loading', 'aria-hidden': '
   element('div', { class: 'bones' }, element('span'), element('span'))))
 
 /**
- * @param {Error} error
+ * @param {Error & {status?: number}} error
  * @param {() => void} retry
  */
-export const failure = (error, retry) => element('div', { class: 'notice', role: 'alert' },
-  element('h2', null, 'The store does not answer'),
-  element('p', null, error.message),
-  element('p', null, 'Is the server still running? Nothing is lost: this page keeps asking, and goes on when there is an answer.'),
-  button('Try again', retry, { class: 'primary' }))
+export function failure (error, retry) {
+  const isOffline = !navigator.onLine && error.status === undefined
+  return element('div', { class: 'notice', role: 'alert' },
+    ...isOffline ? [
+      element('h2', null, 'You are offline'),
+      element('p', null, 'Nothing of this map is on this device yet. With a connection, the button “Offline maps” of this page takes parts of it along.'),
+      element('p', null, 'The map appears here by itself when there is a connection.')
+    ] : [
+      element('h2', null, 'The store does not answer'),
+      element('p', null, error.message),
+      element('p', null, 'Is the server still running? Nothing is lost: this page keeps asking, and goes on when there is an answer.')
+    ],
+    button('Try again', retry, { class: 'primary' }))
+}
 
 /**
  * @param {string | null} database

@@ -10,5 +10,10 @@ export const obstacle = () => navigator.serviceWorker ? undefined : isSecureCont
 export async function keepShell (drawn) {
   if (obstacle()) return
   await Promise.race([drawn, wait(LATEST)])
-  await navigator.serviceWorker.register('sw.js').catch(() => {}) // next time, then
+  try {
+    const registration = await navigator.serviceWorker.register('sw.js')
+    await registration.update() // browsers look for a new one some time after a visit, when nothing moves any more
+  } catch {
+    return // next time, then
+  }
 }

@@ -70,7 +70,8 @@ export class Store {
       return answer
     } catch (error) {
       const held = isAway(error) && this.#device.isUsed && await this.#device.held().catch(() => null)
-      if (!held || !(await held.layers()).length) throw error
+      const layers = held ? await held.layers().catch(() => []) : []
+      if (!layers.length) throw error
       this.isAway = true
       this.db ||= this.#device.note?.db ?? ''
       return ofDevice(held)

@@ -1,0 +1,160 @@
+/* global caches, document, getComputedStyle, location, window -- of the page, in functions that run there */
+// What the browser keeps of the viewer: all of its files or none, of one version, and nothing of what a store holds.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { drawnTiles } from './browser.js'
+import { deploy } from './deploy.js'
+import { AWAY, onViewer } from './stage.js'
+
+/** Files in the browser's caches: address of a cache -> names. */
+const kept = page => page.evaluate(async () => {
+  const found = {}
+  for (const name of await caches.keys()) found[name] = (await (await caches.open(name)).keys()).map(({ url }) => url.slice(new URL('.', location.href).href.length).replace(/\?v=.*/, '')).sort()
+  return found
+})
+
+const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css', 'leaflet.js', 'manifest.webmanifest', 'offline.js', 'viewer.css', 'viewer.js']
+
+/** Waits until all of the version that a page is of is kept and used, and answers which one it is. @param {any} page */
+async function keptVersion (page) {
+  const version = await page.evaluate(() => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v'))
+  await page.waitForFunction(async ([wanted, count]) => {
+    const name = (await caches.keys()).find(key => key.endsWith(` ${wanted}`))
+    if (!name || (await (await caches.open(name)).keys()).length < count) return false
+    const { active, installing, waiting } = await navigator.serviceWorker.ready
+    return !installing && !waiting && active?.state === 'activated' && navigator.serviceWorker.controller
+  }, [version, FILES.length])
+  return version
+}
+
+const versionsOf = page => page.evaluate(() => ({ ...(/** @type {any} */ (window)).versions, 'viewer.css': +getComputedStyle(document.documentElement).getPropertyValue('--version') }))
+
+const all = number => ({ 'viewer.js': number, 'leaflet.js': number, 'viewer.css': number })
+
+onViewer('its own files', {}, stage => {
+  const reload = async page => {
+    await page.reload()
+    await page.locator('#summary', { hasText: /\S/ }).waitFor()
+  }
+
+  it('are kept, all of one version, and nothing of the store ever comes by there', async () => {
+    const page = await stage.visit()
+    const bySw = []
+    page.on('response', response => { if (response.fromServiceWorker()) bySw.push(response.url()) })
+    await drawnTiles(page)
+    const version = await keptVersion(page)
+    await reload(page)
+    await drawnTiles(page)
+    await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
+    await page.getByRole('button', { name: 'Last change' }).click()
+    await drawnTiles(page)
+    assert.deepEqual(Object.values(await kept(page)), [FILES])
+    const inside = bySw.map(url => url.slice(stage.address.length))
+    assert.deepEqual(inside.filter(path => path !== '' && !path.endsWith(`?v=${version}`)), [])
+    for (const name of ['', `viewer.js?v=${version}`, `leaflet.js?v=${version}`]) assert.ok(inside.includes(name), name)
+  })
+
+  it('make the page open without a network, and say what is missing', async () => {
+    const page = await stage.visit()
+    await drawnTiles(page)
+    await keptVersion(page)
+    await stage.front.stop()
+    await page.context().setOffline(true)
+    await page.reload()
+    await page.getByRole('heading', { name: 'You are offline' }).waitFor()
+    await page.goto(`${stage.address}index.html?from=home#daylight/1/0/0`)
+    await page.getByRole('heading', { name: 'You are offline' }).waitFor()
+    await page.context().setOffline(false)
+    await page.goto(`${stage.address}?x`)
+    await page.getByRole('heading', { name: 'The store does not answer' }).waitFor()
+    await stage.front.restart()
+    await drawnTiles(page)
+    stage.allow(AWAY)
+  })
+
+  it('come for a proxy whose server is away as well, and for no other answer', async () => {
+    const page = await stage.visit()
+    await keptVersion(page)
+    const isPage = ({ path }) => path === '_design/tiles/_rewrite/'
+    const heal = stage.front.rule(entry => isPage(entry) ? { status: 502, body: 'Bad gateway' } : undefined)
+    await page.reload()
+    await drawnTiles(page)
+    heal()
+    stage.front.rule(entry => isPage(entry) ? { status: 401, body: 'who are you?' } : undefined)
+    await page.reload()
+    await page.getByText('who are you?').waitFor()
+    stage.front.reset()
+    for (const path of ['daylight.json', 'daylight/0/0/0.png', 'nope']) {
+      const answer = await page.goto(stage.address + path)
+      assert.equal(answer.fromServiceWorker(), false, path)
+    }
+    stage.allow(/401|404/)
+  })
+
+  it('are of a new version after one reload, all of them, and then without a network too', async () => {
+    const page = await stage.visit()
+    await drawnTiles(page)
+    const first = await keptVersion(page)
+    let before = first
+    for (const number of [2, 3]) {
+      await deploy(stage.store, number)
+      await reload(page)
+      assert.deepEqual(await versionsOf(page), all(number))
+      const version = await keptVersion(page)
+      assert.notEqual(version, before)
+      // pages that are still open may need the one before; older ones go
+      await until(async () => Object.keys(await kept(page)).map(name => name.split(' ').at(-1)).join() === `${before},${version}`, { what: 'two versions' })
+      await page.context().setOffline(true)
+      await page.reload()
+      await page.getByRole('heading', { name: 'You are offline' }).waitFor()
+      assert.deepEqual(await versionsOf(page), all(number))
+      await page.context().setOffline(false)
+      before = version
+    }
+    stage.allow(AWAY)
+  })
+
+  it('are never of two versions on one page', async () => {
+    await deploy(stage.store, 4)
+    const page = await stage.visit()
+    await drawnTiles(page)
+    await keptVersion(page)
+    await deploy(stage.store, 5)
+    const other = await page.context().newPage()
+    await other.goto(stage.address)
+    await keptVersion(other)
+    assert.deepEqual(await versionsOf(other), all(5))
+    await page.getByRole('button', { name: 'Offline maps' }).click()
+    await page.waitForFunction(() => /** @type {any} */ (window).versions['offline.js'])
+    assert.deepEqual(await versionsOf(page), { ...all(4), 'offline.js': 4 })
+  })
+
+  it('are not kept when one of them is of another version, as in the middle of a deployment', async () => {
+    stage.front.rule(({ path }) => path.includes('/offline.js?v=') ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'text/javascript' } } : undefined)
+    const page = await stage.visit()
+    await drawnTiles(page)
+    await page.waitForFunction(async () => {
+      const registration = await navigator.serviceWorker.getRegistration()
+      return registration === undefined || (!registration.installing && !registration.active)
+    })
+    await until(async () => stage.front.requests('other').some(({ path }) => path.includes('/offline.js?v=')), { what: 'a look at it' })
+    await until(async () => Object.keys(await kept(page)).length === 0, { what: 'nothing' })
+    stage.front.reset()
+    await reload(page)
+    await keptVersion(page)
+  })
+
+  it('can be installed', async () => {
+    const page = await stage.visit()
+    await keptVersion(page)
+    const devtools = await page.context().newCDPSession(page)
+    const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors')
+    assert.deepEqual(installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito'), [])
+    const { url, errors, data } = await devtools.send('Page.getAppManifest')
+    assert.deepEqual(errors, [])
+    for (const { src, type } of JSON.parse(data ?? '').icons) {
+      const answer = await page.request.get(new URL(src, url).href)
+      assert.deepEqual([answer.status(), answer.headers()['content-type']], [200, type], src)
+    }
+  })
+})
