@@ -16,7 +16,7 @@ export class EditsCouch {
 
   /**
    * @param {import('../mirror/http.js').HttpCouch} http
-   * @param {{db: any}[]} lenders databases that may have the same documents: what stands there is not asked for again
+   * @param {() => {db: any}[]} lenders databases that may have the same documents: what stands there is not asked for again
    */
   constructor (http, lenders) {
     this.#http = http
@@ -48,11 +48,13 @@ export class EditsCouch {
   /** Documents with their images as areas have them, at the revision that was seen at the store. */
   async #lent (ids) {
     const lent = new Map()
-    for (const { db } of this.#lenders) {
-      const revs = await Reader.of(db).revs(ids).catch(() => new Map())
+    for (const { db } of this.#lenders()) {
+      const revs = await Reader.of(db).revs(ids).catch(() => new Map()) // one that is removed meanwhile lends nothing
       for (const id of ids) {
         const { _rev: rev } = this.#seen.get(id) ?? {}
-        if (rev && revs.get(id) === rev && !lent.has(id)) lent.set(id, await db.get(id, { rev, attachments: true }))
+        if (!rev || revs.get(id) !== rev || lent.has(id)) continue
+        const doc = await db.get(id, { rev, attachments: true }).catch(() => undefined)
+        if (doc) lent.set(id, doc)
       }
     }
     return lent
@@ -93,10 +95,19 @@ export class EditsCouch {
       read: () => this.get(id, signal),
       change,
       write: async (doc, stored) => {
-        await this.#http.request({ method: 'PUT', path: encodeURIComponent(id), body: { ...doc, _id: id, _rev: stored?._rev }, signal })
+        await this.#put({ ...doc, _id: id, _rev: stored?._rev }, signal)
         return doc
       }
     })
+  }
+
+  /** A gateway reads only. @param {any} doc @param {AbortSignal} [signal] */
+  async #put (doc, signal) {
+    try {
+      await this.#http.request({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc, signal })
+    } catch (error) {
+      throw error.details?.status === 405 ? new TilecouchError('READ_ONLY', { reason: `${this.url} only reads` }, { cause: error }) : error
+    }
   }
 }
 

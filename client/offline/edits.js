@@ -159,7 +159,7 @@ export class Edits {
     await this.#offline.locks.hold(`upload:${key}`, async () => {
       await index.read()
       await this.#check(edition)
-      const couch = new EditsCouch(httpOf(this.#offline, options), this.#areas(edition.layer))
+      const couch = new EditsCouch(httpOf(this.#offline, options), () => this.#areas(edition.layer))
       const versions = index.versions(edition.layer, edition.time)
       const isDone = versions.every(({ upload }) => upload?.to === couch.url) && (!versions.length || index.papers.get(key)?.upload?.finished)
       if (isDone) return
