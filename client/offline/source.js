@@ -97,7 +97,7 @@ export class OfflineSource {
     } catch (error) {
       if (signal?.aborted) throw error
     }
-    const held = await this.atHand(layer, columns)
+    const held = (await this.atHand(layer, columns)).map(({ versions }) => ({ versions, isWhole: false })) // the network may know more
     onEarly?.(held)
     return onEarly || !held.some(({ versions }) => versions.length) ? asked : held.map(partial)
   }
@@ -122,7 +122,7 @@ export class OfflineSource {
       }
       const others = browsed[at].filter(({ y }) => !held.has(y) && !found[at].some(version => version.y === y))
       const versions = others.length ? [...found[at], ...others].sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1)) : found[at]
-      return { versions, isWhole: isWhole || !this.#couch }
+      return { versions, isWhole: (isWhole && this.read !== 'network') || !this.#couch }
     })
   }
 
