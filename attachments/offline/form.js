@@ -52,10 +52,10 @@ export class AreaForm {
 
   #make (shown) {
     const changed = () => this.#ask()
-    const field = (tag, attributes, ...children) => element(tag, { ...attributes, on: { input: changed, ...attributes.on } }, ...children)
+    const field = (tag, attributes, ...children) => element(tag, { ...attributes, on: { input: changed } }, ...children)
     return {
-      name: field('input', { type: 'text', maxlength: '100', required: true, autocomplete: 'off', on: { input: () => { this.#isNamed = true } } }),
-      layer: field('select', { on: { input: () => this.#fill() } }, ...this.#layers.map(({ layer, name }) => element('option', { value: layer, selected: layer === shown }, name ?? layer))),
+      name: element('input', { type: 'text', maxlength: '100', required: true, autocomplete: 'off', on: { input: () => { this.#isNamed = true } } }),
+      layer: element('select', { on: { input: () => { this.#fill(); this.#ask() } } }, ...this.#layers.map(({ layer, name }) => element('option', { value: layer, selected: layer === shown }, name ?? layer))),
       box: button('Box', () => this.#choose('box'), { 'aria-pressed': 'true' }),
       polygon: button('Free shape', () => this.#choose('polygon'), { 'aria-pressed': 'false' }),
       hint: element('p', { class: 'hint' }),

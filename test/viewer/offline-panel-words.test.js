@@ -1,0 +1,122 @@
+// What the panel of areas says and reckons, without a browser.
+import assert from 'node:assert/strict'
+import { boxOf, cornersOf, outlinesOf, polygonOf } from '../../attachments/offline/geometry.js'
+import { Estimator } from '../../attachments/offline/estimator.js'
+import { doable, figuresOf, shareOf, stateWords } from '../../attachments/offline/state.js'
+import { ago, changedWords, freeName, freshness, isStopped, lasting, problem } from '../../attachments/offline/words.js'
+import { until } from '../../bench/wait.js'
+import { TilecouchError } from '../../core/index.js'
+
+const MINUTE = 60000
+const DAY = 1440 * MINUTE
+const NOW = Date.parse('2024-06-20T12:00:00Z')
+const before = ms => new Date(NOW - ms).toISOString()
+
+describe('words of the panel of areas', () => {
+  it('say how long ago something was', () => {
+    assert.deepEqual([0, 59999, MINUTE, 5 * MINUTE, 60 * MINUTE, DAY, 14 * DAY].map(ago), ['just now', 'just now', '1 minute ago', '5 minutes ago', '1 hour ago', '1 day ago', '14 days ago'])
+  })
+
+  it('say how long something takes no more exactly than anybody knows', () => {
+    assert.deepEqual([3, 44, 120, 3600, 7200].map(lasting), ['a few seconds', '40 seconds', '2 minutes', '60 minutes', '2 hours'])
+  })
+
+  it('say how fresh an area is', () => {
+    assert.equal(freshness({ updated: before(5 * MINUTE) }, NOW), 'Up to date 5 minutes ago')
+    assert.equal(freshness({ updated: before(14 * DAY) }, NOW), '14 days old')
+    assert.equal(freshness({ updated: before(MINUTE), live: true }, NOW), 'Kept up to date')
+    assert.equal(freshness({ updated: before(2 * DAY), live: true }, NOW), '2 days old, follows the store when it can')
+    assert.equal(freshness({ updated: before(-MINUTE) }, NOW), 'Up to date just now', 'a clock that was put back')
+  })
+
+  it('say what there is to do in each state', () => {
+    const said = state => [stateWords(state), ...doable(state)]
+    assert.deepEqual(said({ state: 'new' }), ['Not downloaded yet', 'Download', 'download'])
+    assert.deepEqual(said({ state: 'downloading' }), ['Downloading …', 'Pause', 'pause'])
+    assert.deepEqual(said({ state: 'downloading', updated: before(0) }), ['Refreshing …', 'Pause', 'pause'])
+    assert.deepEqual(said({ state: 'paused' }), ['Paused', 'Go on', 'download'])
+    assert.deepEqual(said({ state: 'incomplete', failed: 3 }), ['3 tiles did not come', 'Try again', 'download'])
+    assert.deepEqual(said({ state: 'incomplete', failed: 0 }), ['Not complete', 'Go on', 'download'])
+    assert.deepEqual(said({ state: 'removing' }), ['Removing …'])
+  })
+
+  it('say how far a download is, and nothing that is not known', () => {
+    const total = { tiles: 1234, versions: 1234, bytes: 12000000 }
+    const status = { state: 'downloading', tiles: 617, bytes: 6000000, total, rate: 1200000, remaining: 5 }
+    assert.equal(figuresOf(status), '617 of 1,234 tiles · 6.0 MB of 12 MB · 1.2 MB/s · a few seconds left')
+    assert.equal(shareOf(status), 0.5)
+    assert.equal(figuresOf({ ...status, state: 'paused' }), '617 of 1,234 tiles · 6.0 MB of 12 MB')
+    assert.equal(figuresOf({ ...status, total: undefined }), '')
+    assert.equal(shareOf({ ...status, total: undefined }), undefined)
+    assert.equal(figuresOf({ ...status, rate: undefined, remaining: Infinity }), '617 of 1,234 tiles · 6.0 MB of 12 MB')
+    assert.equal(shareOf({ ...status, bytes: 13000000 }), 1, 'never beyond its end')
+  })
+
+  it('say what a refresh brought', () => {
+    assert.equal(changedWords({ docs: 2, tiles: 1, bytes: 4500 }), '1 tile changed, 4.5 kB.')
+    assert.equal(changedWords({ docs: 0, tiles: 0, bytes: 0 }), 'Up to date: nothing had changed.')
+  })
+
+  it('say every error in plain words', () => {
+    for (const code of ['QUOTA_EXCEEDED', 'UNREACHABLE', 'OFFLINE_FORBIDDEN', 'INDEX_MISSING', 'LAYER_NOT_FOUND', 'AREA_EXISTS', 'BAD_BBOX', 'BAD_AREA', 'BAD_ZOOM', 'NO_POUCHDB', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND']) {
+      const words = problem(new TilecouchError(code, { layer: 'osm', url: 'http://x', why: 'y' }))
+      assert.match(words, /^[A-Z].*\.$/, code)
+      assert.doesNotMatch(words, /undefined|did not work/, code)
+    }
+    assert.match(problem(new TilecouchError('QUOTA_EXCEEDED', { needed: 40e6, free: 12e6 })), /needs 40 MB, and 12 MB are free/)
+    assert.match(problem(new TilecouchError('OFFLINE_FORBIDDEN', { layer: 'osm', host: 'tile.example' })), /tile\.example, whose terms forbid it/)
+    assert.match(problem({ code: 'QUOTA_EXCEEDED' }), /no room left/, 'as it stands in a status, without details')
+    assert.equal(problem(new Error('x'.repeat(300))).length, 'This did not work: .'.length + 200)
+    assert.ok(isStopped(new TilecouchError('ABORTED')) && isStopped(new DOMException('', 'AbortError')) && !isStopped(new Error('x')))
+  })
+
+  it('find a name that is free', () => {
+    assert.equal(freeName('Harbour', []), 'Harbour')
+    assert.equal(freeName('Harbour', ['Harbour', 'Harbour 2']), 'Harbour 3')
+  })
+})
+
+describe('shapes of areas', () => {
+  it('are boxes in any copy of the world', () => {
+    const box = (west, east) => boxOf([{ lat: 10, lng: west }, { lat: -10, lng: east }])
+    assert.deepEqual(box(5, 15), [5, -10, 15, 10])
+    assert.deepEqual(box(365, 375), [5, -10, 15, 10])
+    assert.deepEqual(box(170, 190), [170, -10, -170, 10], 'over the antimeridian')
+    assert.deepEqual(box(100, 180), [100, -10, 180, 10])
+    assert.deepEqual(box(-180, 180), [-180, -10, 180, 10])
+    assert.deepEqual(box(-300, 300), [-180, -10, 180, 10])
+    assert.deepEqual(boxOf([{ lat: 89, lng: 0 }, { lat: -89, lng: 1 }]), [0, -85.05113, 1, 85.05113], 'beyond there are no tiles')
+  })
+
+  it('come back as they were drawn', () => {
+    assert.deepEqual(boxOf(cornersOf([170, -10, -170, 10])), [170, -10, -170, 10])
+    const { type, coordinates } = polygonOf([{ lat: 0, lng: 370 }, { lat: 10, lng: 375 }, { lat: 5, lng: 380 }])
+    assert.equal(type, 'Polygon')
+    assert.deepEqual(coordinates, [[[10, 0], [15, 10], [20, 5], [10, 0]]])
+    assert.deepEqual(outlinesOf({ polygon: { type, coordinates } })[0][0].slice(0, 3), [[0, 10], [10, 15], [5, 20]])
+    assert.deepEqual(outlinesOf({ bbox: [5, -10, 15, 10] }), [[[[10, 5], [10, 15], [-10, 15], [-10, 5]]]])
+  })
+})
+
+describe('an estimate that follows', () => {
+  it('asks once there is a rest, and only the last answer counts', async () => {
+    const asked = []
+    const told = []
+    const answers = {}
+    const estimator = new Estimator((spec, { signal }) => new Promise(resolve => {
+      asked.push([spec, signal])
+      answers[spec] = resolve
+    }), weighed => told.push(weighed))
+    estimator.follow('a')
+    estimator.follow('b')
+    await until(() => asked.length === 1, { what: 'the question' })
+    estimator.follow('c')
+    assert.equal(asked[0][1].aborted, true, 'nobody wants to know any more')
+    await until(() => asked.length === 2, { what: 'the next question' })
+    answers.c(3)
+    answers.b(2)
+    await until(() => told.length, { what: 'the answer' })
+    assert.deepEqual(told, [{ answer: 3 }])
+    assert.deepEqual(asked.map(([spec]) => spec), ['b', 'c'])
+  })
+})

@@ -1,0 +1,149 @@
+/* global document -- of the page, in functions that run there */
+// Areas taken along in the viewer, from the first press to the last: what people see and press, and nothing else.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { gate } from '../client/support/front.js'
+import { hang, load, tilesOf } from '../offline/support/world.js'
+import { AWAY, onViewer } from './stage.js'
+import { area, begin, corner, dragTouch, draw, estimate, openAreas, phone, state, take } from './areas.js'
+
+const isBatch = ({ path }) => /_bulk_get/.test(path)
+
+onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage => {
+  before(() => hang(stage.store, ['small']))
+
+  it('follows a corner that is dragged, downloads what is inside, and says how fresh it is', async () => {
+    const page = await stage.visit('#small/2/0/0')
+    await openAreas(page)
+    await page.getByText('Connected to the store').waitFor()
+    await begin(page)
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Small')
+    assert.deepEqual(await Promise.all(['First zoom', 'Last zoom'].map(name => page.getByLabel(name, { exact: true }).inputValue())), ['0', '4'], 'two zooms beyond the one that is shown')
+    const before = await estimate(page)
+    const { x, y } = await corner(page, 'South-east')
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.move(x - 200, y - 150, { steps: 5 })
+    await page.mouse.up()
+    const after = await until(async () => {
+      const now = await estimate(page)
+      return now.tiles < before.tiles && now
+    }, { what: 'a smaller estimate' })
+    await page.getByRole('button', { name: 'Download', exact: true }).click()
+    await state(page, 'Small', 'Up to date just now')
+    assert.match(String(await area(page, 'Small').locator('.what').textContent()), new RegExp(`^Zoom 0–4 · ${after.size}$`), 'what was estimated is what came')
+    assert.equal(await page.locator('#offline').getAttribute('aria-label'), 'Offline maps, 1 area')
+    assert.equal(await page.locator('.area-name', { hasText: 'Small' }).count() > 0, true, 'its name on the map')
+  })
+
+  it('takes a shape that fingers tap, on a phone', async () => {
+    const page = await stage.visit('#small/2/0/0', phone)
+    await openAreas(page)
+    await begin(page)
+    await page.getByRole('button', { name: 'Free shape' }).tap()
+    assert.equal(await page.locator('.estimate').textContent(), 'At least three corners make an area.')
+    await draw(page, [[80, 100], [250, 80], [300, 250], [200, 200], [100, 320]])
+    assert.equal(await page.locator('.card.tile').count(), 0, 'a tap is a corner, and no question about a tile')
+    await page.getByRole('button', { name: 'Take back the last corner' }).tap()
+    await page.getByText('4 corners.').waitFor()
+    const before = await estimate(page)
+    await dragTouch(page, await corner(page, 'Corner 3'), [-120, -100])
+    await until(async () => (await estimate(page)).tiles < before.tiles, { what: 'a smaller estimate' })
+    await page.getByLabel('Last zoom: one less').tap()
+    await page.getByLabel('Last zoom: one less').tap()
+    const after = await until(async () => {
+      const now = await estimate(page)
+      return now.tiles < 40 && now
+    }, { what: 'a shallow estimate' })
+    await page.getByLabel('Name', { exact: true }).fill('<img src=x onerror=alert(1)>')
+    await page.getByRole('button', { name: 'Download', exact: true }).tap()
+    await state(page, '<img', 'Up to date just now')
+    assert.match(String(await area(page, '<img').locator('.what').textContent()), new RegExp(`^Small · zoom 0–2 · ${after.size}$`))
+    assert.equal(await page.locator('.card.offline img, .area-name img').count(), 0)
+  })
+
+  it('pauses, and goes on with one press after the page was loaded again', async () => {
+    const page = await stage.visit('#small/2/0/0')
+    const { opened, open } = gate()
+    let batches = 0
+    const free = stage.front.rule(async entry => { if (isBatch(entry) && ++batches > 2) await opened })
+    await openAreas(page)
+    await begin(page)
+    await page.getByRole('combobox', { name: 'Past' }).selectOption('All of the past')
+    await estimate(page)
+    await page.getByRole('button', { name: 'Download', exact: true }).click()
+    await area(page, 'Small').getByRole('progressbar').waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await state(page, 'Small', 'Paused')
+    free()
+    open()
+    await page.reload()
+    await openAreas(page)
+    await state(page, 'Small', 'Paused')
+    await area(page, 'Small').getByRole('button', { name: 'Go on' }).click()
+    await state(page, 'Small', 'Up to date just now')
+    assert.equal(await area(page, 'Small').getByRole('progressbar').count(), 0)
+    stage.allow(AWAY)
+  })
+
+  it('says what a refresh brought', async () => {
+    const page = await stage.visit('#small/2/0/0')
+    await take(page, 'Small')
+    const item = area(page, 'Small')
+    await item.getByRole('button', { name: 'Refresh' }).click()
+    await item.getByText('Up to date: nothing had changed.').waitFor()
+    await load(stage.store, 'small', { 3: [[2, 1, 1], [2, 2, 2], [3, 4, 4]] })
+    stage.front.forget()
+    await item.getByRole('button', { name: 'Refresh' }).click()
+    await item.getByText(/^3 tiles changed, \d/).waitFor()
+    assert.ok(stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs).length < 12, 'and nothing else was read')
+  })
+
+  it('removes one of two that overlap, after one question, and the other stays', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await take(page, 'Steps')
+    await take(page, 'Steps 2')
+    const gone = area(page, 'Steps 2')
+    await gone.getByRole('button', { name: 'Remove', exact: true }).click()
+    await gone.getByText(/^Remove “Steps 2”\? \d+ tiles, \d+ bytes go from this device/).waitFor()
+    await gone.getByRole('button', { name: 'Keep it' }).click()
+    assert.equal(await area(page, 'Steps 2').count(), 1)
+    await gone.getByRole('button', { name: 'Remove', exact: true }).click()
+    await gone.getByRole('button', { name: 'Remove it' }).click()
+    await gone.waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(() => document.activeElement?.closest('.card')?.className), 'card offline', 'the focus stays in the card')
+    await state(page, 'Steps', 'Up to date just now')
+    const [, after] = /Maps take (.*?) ·/.exec(String(await page.locator('.meter .figures').textContent())) ?? []
+    assert.ok(after, 'what is left takes room')
+  })
+
+  it('renames, and refuses a name that is taken', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await take(page, 'Steps')
+    await take(page, 'Steps 2')
+    await area(page, 'Steps 2').getByRole('button', { name: 'Rename', exact: true }).click()
+    const field = page.getByLabel('New name')
+    await field.fill('Steps')
+    await field.press('Enter')
+    await page.locator('.area .problem', { hasText: 'There is an area of this name already.' }).waitFor()
+    await field.fill('Harbour')
+    await field.press('Enter')
+    await area(page, 'Harbour').waitFor()
+    assert.deepEqual(await page.locator('.area .title').allTextContents(), ['Steps', 'Harbour'])
+  })
+
+  it('keeps an area up to date by itself, also after the page was loaded again', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await take(page, 'Steps')
+    await page.getByLabel('Keep it up to date').check()
+    await page.getByText('Kept up to date').waitFor()
+    await page.reload()
+    await openAreas(page)
+    await page.getByText('Kept up to date').waitFor()
+    await area(page, 'Steps').locator('.head').click()
+    assert.equal(await page.getByLabel('Keep it up to date').isChecked(), true)
+    const before = stage.front.requests().filter(isBatch).length
+    await stage.write('steps', { 6: tilesOf(3, x => x === 3) })
+    await until(() => stage.front.requests().filter(isBatch).length > before, { timeout: 30000, what: 'the new tiles to be taken' })
+  })
+})
