@@ -578,7 +578,39 @@ export interface OfflineStoreOptions {
   /** keeps what was looked at, up to so many bytes (50 MB unless said); off unless given. Browsers only: `BAD_OPTION` in Node */
   browse?: true | { size?: number }
   /** how much at once */
-  limits?: Partial<MirrorLimits>
+  limits?: Partial<TransferLimits>
+}
+
+/** How much of an area is transferred at once. */
+export interface TransferLimits extends MirrorLimits {
+  /** for a document that a side has trouble with */
+  tries: number
+  /** of a request for documents, before it is found out which one is to blame */
+  retries: number
+  /** milliseconds between two notes of how far it got */
+  noting: number
+  /** changes that are read rather than the area listed anew */
+  feed: number
+  /** as many more of them as the area has versions */
+  feedShare: number
+  /** of uploads */
+  upload: Partial<UploadLimits>
+}
+
+/** How much of an edition is sent at once. */
+export interface UploadLimits {
+  /** tiles a request at most */
+  batch: number
+  /** of images in the first requests, before anything is known of the line */
+  firstBytes: number
+  /** of images in a request on the slowest line */
+  leastBytes: number
+  /** of images in a request on the quickest line */
+  mostBytes: number
+  /** milliseconds a request is meant to take */
+  batchTime: number
+  /** requests on their way */
+  concurrency: number
 }
 
 /** Listeners are given `{type, …}` with these. */
@@ -614,6 +646,7 @@ export class OfflineStore {
   readonly browse?: BrowseCache
   /** whether the store answered last time; undefined: it was not asked yet */
   readonly isOnline: boolean | undefined
+  readonly isClosed: boolean
   on<K extends keyof OfflineStoreEvents> (type: K, fn: (event: { type: K } & OfflineStoreEvents[K]) => void): this
   on (types: string, fn: (event: any) => void): this
   once<K extends keyof OfflineStoreEvents> (type: K, fn: (event: { type: K } & OfflineStoreEvents[K]) => void): this
@@ -734,7 +767,7 @@ export interface Area {
   readonly name: string
   readonly layer: string
   readonly spec: AreaSpec
-  /** its PouchDB */
+  /** its PouchDB; another one may take its place when the device was full */
   readonly db: any
   readonly state: AreaState
   readonly isComplete: boolean
@@ -802,6 +835,9 @@ export interface DeviceStats {
 export interface BrowseCache {
   /** bytes kept at most */
   readonly size: number
+  /** `change` {layers}: something was put, or let go */
+  on (type: 'change', fn: (event: { type: 'change', layers?: string[] }) => void): this
+  off (type: 'change', fn?: (event: any) => void): this
   get (version: Version): Promise<Blob | undefined>
   put (version: Version, blob: Blob): Promise<void>
   /** The newest image of a place that is kept; without a version when only the place of it is known. */
@@ -812,9 +848,120 @@ export interface BrowseCache {
   clear (layer?: string): Promise<void>
 }
 
-/** What was made on this device, until it is uploaded. */
+/** What is made on this device: surveys without a network, that go to the store later. */
 export interface Edits {
-  [method: string]: any
+  /** An edition of this device. Tiles of it are to be seen at once, by every layer that reads from the device. */
+  begin (edition: EditionWish): Promise<Edition>
+  get (layer: string, time: Time): Promise<Edition | undefined>
+  /** Oldest first. */
+  list (): Promise<Edition[]>
+}
+
+/** An edition that is to be made here. */
+export interface EditionWish {
+  /** need not be anywhere yet: the store gets it with its first edition */
+  layer: string
+  /** when the map looked like this; now unless given */
+  time?: Time
+  title?: string
+  /** where the tiles come from */
+  source?: string
+  /** of the layer, when neither the device nor the store knows it */
+  fields?: Record<string, unknown>
+}
+
+/** Bytes of an image: what they are is read from them. */
+export type TileImage = Blob | ArrayBuffer | ArrayBufferView
+
+/** A tile that is made here. */
+export interface MadeTile {
+  z: number
+  x: number
+  y: number
+  image?: TileImage
+  /** from that time on there is no tile */
+  gone?: boolean
+}
+
+/** A tile that was not taken. */
+export interface FailedTile {
+  z: number
+  x: number
+  y: number
+  code: string
+  reason: string
+}
+
+/** One edition that is made on this device, and its way to the store. */
+export interface Edition {
+  readonly layer: string
+  readonly time: ExactTime
+  put (z: number, x: number, y: number, image: TileImage): Promise<void>
+  /** There was no tile at that time. */
+  gone (z: number, x: number, y: number): Promise<void>
+  /** Many at once; one that is no good does not cost the others. */
+  putAll (tiles: Iterable<MadeTile> | AsyncIterable<MadeTile>, options?: { signal?: AbortSignal }): Promise<{ tiles: number, bytes: number, failed: number, failures: FailedTile[] }>
+  /** Takes one back that was not sent; whether there was one. */
+  remove (z: number, x: number, y: number): Promise<boolean>
+  status (): Promise<EditionStatus>
+  tiles (options?: { state?: 'unsent' | 'sent' | 'refused' }): AsyncGenerator<EditionTile>
+  /** Sends what the store has not got. Conflicts are settled as in mirrors: no version is lost. */
+  upload (options?: UploadOptions): Promise<EditionStatus>
+  /** Takes it off the device, whether it was sent or not. */
+  discard (): Promise<void>
+}
+
+/** How an edition of this device stands. */
+export interface EditionStatus {
+  layer: string
+  time: ExactTime
+  title?: string
+  source?: string
+  state: 'open' | 'uploading' | 'sent' | 'gone'
+  /** that were made here */
+  tiles: number
+  /** of those that are here: that say there is no tile */
+  gone: number
+  sent: number
+  unsent: number
+  /** that the store does not take */
+  refused: number
+  /** that are on the device still */
+  here: number
+  /** of images on the device */
+  bytes: number
+  /** when all of it had been sent */
+  uploaded?: ExactTime
+  /** where to */
+  to?: string
+}
+
+/** A tile of an edition as it is on the device. */
+export interface EditionTile {
+  z: number
+  x: number
+  y: number
+  gone: boolean
+  bytes: number
+  /** content type */
+  type?: string
+  state: 'unsent' | 'sent' | 'refused'
+  /** why it was refused */
+  code?: string
+  reason?: string
+  image (): Promise<Blob | undefined>
+}
+
+export interface UploadOptions {
+  /** address of a store; the one that the areas come from unless given */
+  to?: string
+  /** of somebody with the right to write */
+  name?: string
+  password?: string
+  fetchOptions?: RequestInit
+  signal?: AbortSignal
+  onProgress?: (progress: { tiles: number, bytes: number, refused: number, total: { tiles: number, bytes: number }, rate: number, remaining?: number }) => void
+  onFailure?: (failure: FailedTile) => void
 }
 
 export {}

@@ -25,7 +25,7 @@ export class Area {
     this.#store = store
     this.id = id
     this.#doc = doc
-    this.spec = Object.freeze({ ...doc.spec })
+    this.spec = Object.freeze(/** @type {import('./spec.js').Spec & {zooms: import('../../core/grid.js').Zooms}} */ ({ ...doc.spec }))
     this.selection = selectionOf(doc.spec)
   }
 

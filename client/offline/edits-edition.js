@@ -105,7 +105,7 @@ export class Edition {
     const refused = here.filter(({ upload }) => upload?.error).length
     return {
       layer: this.layer, time: this.time, title: doc?.title, source: doc?.source,
-      state: !doc ? 'gone' : this.#edits.isUploading(this) ? 'uploading' : sent && !unsent && !refused && doc.upload?.finished ? 'sent' : 'open',
+      state: /** @type {'gone' | 'uploading' | 'sent' | 'open'} */ (!doc ? 'gone' : this.#edits.isUploading(this) ? 'uploading' : sent && !unsent && !refused && doc.upload?.finished ? 'sent' : 'open'),
       tiles: sent + unsent + refused, gone: here.filter(({ digest }) => digest === null).length,
       sent, unsent, refused, here: here.length, bytes: here.reduce((sum, { bytes }) => sum + bytes, 0),
       uploaded: doc?.upload?.finished, to: doc?.upload?.to
@@ -115,13 +115,13 @@ export class Edition {
   /**
    * What is on the device of it: to look at, and to put what was refused into an edition of another time.
    * @param {{state?: 'unsent' | 'sent' | 'refused'}} [options]
-   * @returns {AsyncGenerator<{z: number, x: number, y: number, gone: boolean, bytes: number, type?: string, state: string, code?: string, reason?: string, image: () => Promise<Blob | undefined>}>}
+   * @returns {AsyncGenerator<{z: number, x: number, y: number, gone: boolean, bytes: number, type?: string, state: 'unsent' | 'sent' | 'refused', code?: string, reason?: string, image: () => Promise<Blob | undefined>}>}
    */
   async * tiles ({ state } = {}) {
     const { db, index } = await this.#edits.opened()
     await index.read()
     for (const { id, z, x, y, type, bytes, digest, upload } of index.versions(this.layer, this.time)) {
-      const own = !upload ? 'unsent' : upload.to ? 'sent' : 'refused'
+      const own = /** @type {'unsent' | 'sent' | 'refused'} */ (!upload ? 'unsent' : upload.to ? 'sent' : 'refused')
       if (state && state !== own) continue
       yield {
         z, x, y, type, bytes, gone: digest === null, state: own, ...(upload?.error && { code: upload.error, reason: upload.reason }),

@@ -1,6 +1,7 @@
 // Types of `tilecouch/offline`: the same as in `tilecouch/client`, for what runs without Leaflet.
-export { OfflineStore } from '../index.js'
+export { OfflineStore, TilecouchError } from '../index.js'
 export type {
-  Area, AreaEstimate, AreaSpec, AreaState, AreaStatus, AreaWish, Areas, BrowseCache, Column, Device, DeviceStats, Edits, ExactTime, LayerDocument,
-  OfflineStoreEvents, OfflineStoreOptions, PouchConstructor, StorageFigures, TilecouchError, Time, Version
+  Area, AreaEstimate, AreaSpec, AreaState, AreaStatus, AreaWish, Areas, BrowseCache, Column, Device, DeviceStats, Edition, EditionStatus, EditionTile,
+  EditionWish, Edits, ExactTime, FailedTile, LayerDocument, MadeTile, OfflineStoreEvents, OfflineStoreOptions, PouchConstructor, StorageFigures, TileImage,
+  Time, TransferLimits, UploadLimits, UploadOptions, Version
 } from '../index.js'

@@ -6,6 +6,9 @@ const db = 'http://127.0.0.1:5984/tiles'
 const clock = L.couch.clock({ time: null })
 const newest = L.tileLayer.couch(db, { layer: 'daylight' })
 const past = L.tileLayer.couch.history(db, { layer: 'daylight', clock })
+const offline = L.couch.offline({ remote: db, browse: true })
+L.tileLayer.couch.coverage(offline, { layer: 'daylight' }).refresh()
+new L.TileLayer.Couch.Coverage(new L.Couch.OfflineStore({ remote: db }), { layer: 'daylight' }).counts().whole.toFixed()
 newest.setUrl('x')
 L.couch.player(clock, [past]).play()
 new L.Couch.Player(new L.Couch.Clock(), new L.TileLayer.Couch.History(db, { layer: 'daylight' }))
@@ -24,6 +27,10 @@ L.tileLayer.couch(db)
 L.couch.player(clock)
 // @ts-expect-error
 L.tileLayer.couch.past(db, { layer: 'daylight' })
+// @ts-expect-error
+L.couch.offline()
+// @ts-expect-error
+L.tileLayer.couch.coverage(db, { layer: 'daylight' })
 // @ts-expect-error
 L.control.compare(past)
 

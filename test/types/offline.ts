@@ -1,0 +1,92 @@
+// What is declared of areas on a device. Checked by tsc, never run: the classes as they are written have to be what is declared.
+import * as L from 'leaflet'
+import { OfflineStore, couchLayer, coverageLayer, historyLayer } from 'tilecouch/client'
+import type { Area, AreaEstimate, AreaStatus, Areas, BrowseCache, CoverageCounts, Device, Edition, Edits, OfflineStoreOptions, PouchConstructor, TransferLimits, UploadLimits } from 'tilecouch/client'
+import { OfflineStore as WithoutLeaflet } from 'tilecouch/offline'
+import type { Area as RealArea } from '../../client/offline/area.js'
+import type { Areas as RealAreas } from '../../client/offline/areas.js'
+import type { BrowseCache as RealBrowseCache } from '../../client/offline/browse.js'
+import type { Device as RealDevice } from '../../client/offline/device.js'
+import type { Edition as RealEdition } from '../../client/offline/edits-edition.js'
+import type { Edits as RealEdits } from '../../client/offline/edits.js'
+import type { OfflineStore as RealStore } from '../../client/offline/offline-store.js'
+import type { transferDefaults } from '../../client/offline/transfer.js'
+import type { uploadDefaults } from '../../client/offline/edits-upload.js'
+
+declare const PouchDB: PouchConstructor
+declare const blob: Blob
+
+// ---- as it is written
+declare const real: { area: RealArea, areas: RealAreas, browse: RealBrowseCache, device: RealDevice, edition: RealEdition, edits: RealEdits, store: RealStore }
+const declared: { area: Area, areas: Areas, browse: BrowseCache, device: Device, edition: Edition, edits: Edits, store: OfflineStore } = real
+const limits: Required<Omit<TransferLimits, 'upload'>> & { upload: Required<UploadLimits> } = {} as typeof transferDefaults & { upload: typeof uploadDefaults }
+
+// ---- a store on the device
+const offline = new OfflineStore({ remote: 'http://127.0.0.1:5984/tiles', PouchDB, browse: { size: 1e7 }, limits: { concurrency: 2 } })
+offline.on('progress', ({ type, area, status }) => [type === 'progress', area.name, status.remaining?.toFixed()])
+  .on('online', ({ online }) => !online).once('failure', ({ error, area }) => [error.code, area?.id]).on('areas tiles', ({ layer }) => layer).off('online')
+const options: OfflineStoreOptions = { remote: '/db' }
+new OfflineStore({ ...options, browse: true, adapter: 'memory' }).close()
+new WithoutLeaflet(options).destroy()
+// @ts-expect-error an address is needed
+new OfflineStore({ PouchDB })
+// @ts-expect-error
+new OfflineStore({ remote: '/db', browse: { bytes: 5 } })
+// @ts-expect-error
+offline.on('progress', ({ online }) => online)
+
+// ---- areas
+export async function areas (stop: AbortController) {
+  await offline.ready
+  const area: Area = await offline.areas.add({ name: 'Alps', layer: 'daylight', bounds: [[45, 5], [48, 17]], zooms: '0-8', history: { since: new Date() } })
+  const { bytes, transfer }: AreaEstimate = await area.estimate({ signal: stop.signal })
+  await offline.areas.estimate({ layer: 'daylight', bbox: '5,45,17,48', zooms: [0, 8] })
+  await offline.areas.add({ name: 'Shape', layer: 'daylight', polygon: { type: 'Polygon', coordinates: [] }, history: true, permission: true })
+  const status: AreaStatus = await area.download({ signal: stop.signal, force: true })
+  const { changed, state } = await area.refresh()
+  await Promise.all([area.pause(), area.live(), area.live(false), area.rename('Alpen'), area.remove()])
+  const { usage, quota, ours } = await offline.storage()
+  const isSafe: boolean = await offline.persist()
+  // @ts-expect-error a name is needed
+  await offline.areas.add({ layer: 'daylight' })
+  // @ts-expect-error
+  await offline.areas.add({ name: 'Alps', layer: 'daylight', history: 'all' })
+  // @ts-expect-error what is told cannot be set
+  area.name = 'Alpen'
+  // @ts-expect-error
+  if (status.state === 'done') return
+  return [bytes + transfer + changed.tiles + ours, usage, quota, isSafe, state, offline.areas.get('Alps')?.holds(1, 0, 0), offline.areas.list().length]
+}
+
+// ---- layers
+const map = L.map('map')
+couchLayer('/db', { layer: 'daylight', offline, read: 'only' }).addTo(map)
+historyLayer('/db', { layer: 'daylight', offline, read: 'network' }).addTo(map)
+coverageLayer(offline, { layer: 'daylight', opacity: 0.5 }).addTo(map).refresh().on('coverage', ({ tiles }) => {
+  const counts: CoverageCounts = tiles
+  return counts.whole + counts.part + counts.browsed
+})
+// @ts-expect-error
+couchLayer('/db', { layer: 'daylight', offline, read: 'cache' })
+// @ts-expect-error
+coverageLayer(offline)
+// @ts-expect-error
+coverageLayer('/db', { layer: 'daylight' })
+
+// ---- the device, and what is made on it
+export async function made () {
+  const head = await offline.device.head('daylight', 2, 1, 1)
+  const [rows] = await offline.device.versions('daylight', [{ z: 2, x: 1, y0: 0, y1: 3 }])
+  const kept = await offline.browse?.usage()
+  await offline.browse?.clear('daylight')
+  const edition = await offline.edits.begin({ layer: 'flight', time: '2024-06', title: 'A flight', fields: { minzoom: 14 } })
+  await edition.put(14, 1, 2, blob)
+  const { failures } = await edition.putAll([{ z: 14, x: 1, y: 3, image: new Uint8Array() }, { z: 14, x: 1, y: 4, gone: true }])
+  const { refused } = await edition.upload({ name: 'jan', password: 'x', onProgress: ({ total }) => total.tiles })
+  for await (const tile of edition.tiles({ state: 'refused' })) console.log(tile.reason, await tile.image())
+  // @ts-expect-error
+  await edition.put(14, 1, 2, 'image.png')
+  return [head?.version.time, rows[0].bytes, kept?.layers.daylight.tiles, failures[0].code, refused, (await offline.edits.list())[0].time]
+}
+
+export { declared, limits }
