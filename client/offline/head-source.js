@@ -39,7 +39,7 @@ export class HeadSource {
     const { device } = this.#offline
     const layer = this.#layer
     const found = await device.head(layer, z, x, y)
-    if (found) return this.#stale.has({ z, x, y }, [found.version]) ? undefined : headOf(found)
+    if (found) return this.#stale.has({ z, x, y }, [found.version]) ? undefined : { ...headOf(found), isOld: this.#isNetworkFirst }
     const [[version], databases] = await Promise.all([device.heads(layer, [{ z, x, y }]), device.databases(layer)])
     if (version?.gone || databases.some(({ area, isComplete, holds }) => area && isComplete && holds(z, x, y))) {
       return this.#stale.has({ z, x, y }, version ? [version] : []) ? undefined : null

@@ -30,10 +30,15 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
       onError: error => this.fire('storeerror', { error }),
       onBack: () => {
         this.fire('storeback')
-        if (this.options.read === 'network') this.refresh() // what was shown was the device's
-        else this.retry()
+        this._again()
       }
     })
+  },
+
+  /** The store is back. */
+  _again () {
+    if (this.options.offline && this.options.read === 'network') this.refresh() // what was shown was the device's
+    else this.retry()
   },
 
   _startStore () {
@@ -74,7 +79,9 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     const onOnline = ({ online }) => {
       if (!online) return
       if (!this._isReady && this.options.tilejson) this._readLayer()
-      this.retry()
+      const { isGood } = this._health
+      for (const who of ['network', 'tiles']) this._health.ok(who)
+      if (isGood || !this._health.isGood) this._again() // else it was told
     }
     offline.on('tiles', onTiles)
     offline.on('online', onOnline)

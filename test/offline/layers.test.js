@@ -1,0 +1,208 @@
+/* global window, document -- of the page, in functions that run there */
+// Maps that read from the device: in Chromium, on IndexedDB, with the server really stopped, or with one that says nothing.
+import assert from 'node:assert/strict'
+import { at, draw, rest } from '../client/support/maps.js'
+import { field, onField, take } from './support/stage.js'
+import { T, tilesOf } from './support/world.js'
+
+const WEST = { name: 'West', layer: 'small', bbox: [-179.9, -84, -0.1, 84], zooms: '0-3' }
+const PAST = { ...WEST, name: 'Past', history: true }
+const ALL = [-179.9, -84, 179.9, 84]
+const KINDS = ['couch', 'history']
+const isWest = key => +key.split('/')[1] < 2 ** (+key.split('/')[0] - 1)
+
+/** Waits until nothing is on its way and all in view is as it should be, and says what there is. */
+async function settled (page, isRight, value) {
+  await page.waitForFunction(() => !/** @type {any} */ (window).layer.isLoading())
+  await page.waitForFunction(([rule, given]) => {
+    const { see, layer } = /** @type {any} */ (window)
+    const picture = see.picture()
+    return Object.keys(picture).length && layer._isReady && new Function('picture', 'given', `return (${rule})(picture, given)`)(picture, given)
+  }, [isRight.toString(), value])
+  return page.evaluate(() => /** @type {any} */ (window).see.picture())
+}
+const events = (page, type) => page.evaluate(wanted => /** @type {any} */ (window).events.filter(event => event.type === wanted), type)
+const marked = page => page.evaluate(() => {
+  const { layer } = /** @type {any} */ (window)
+  return Object.values(layer._tiles).filter(({ el, current }) => current && el.classList.contains('tilecouch-on-device')).map(({ coords: { z, x, y } }) => `${z}/${x}/${y}`).sort()
+})
+const tell = (page, task, value) => page.evaluate(task, value)
+
+onField('maps and a device', ['small'], stage => {
+  let device
+  let page
+
+  before(async () => {
+    device = await stage.device({ stays: true })
+    page = await device.open()
+    await take(page, PAST)
+  })
+  beforeEach(() => stage.front.forget())
+
+  for (const kind of KINDS) {
+    it(`show what is there with the net off, each tile marked, and ask nobody (${kind})`, async () => {
+      await device.leave()
+      await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
+      const picture = await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+      assert.ok(Object.keys(picture).filter(isWest).length >= 6, JSON.stringify(picture))
+      const here = await marked(page)
+      assert.deepEqual(here.filter(key => !isWest(key)), [])
+      for (const key of Object.keys(picture).filter(isWest)) assert.ok(here.includes(key), key)
+      assert.equal((await tell(page, () => /** @type {any} */ (window).see.urls())).open, 0, 'object URLs')
+      await device.comeBack()
+    })
+
+    it(`draw the rest by themselves when the store is back (${kind})`, async () => {
+      await device.leave()
+      await draw(page, 'small', { kind, offline: true })
+      await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
+      await settled(page, all => Object.entries(all).some(([, text]) => text === '2'))
+      await device.comeBack()
+      const picture = await settled(page, all => Object.values(all).every(text => text === '2'))
+      assert.ok(Object.keys(picture).some(key => !isWest(key)))
+      assert.deepEqual((await marked(page)).filter(key => !isWest(key)), [])
+      await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeback'))
+      assert.ok((await events(page, 'storeerror')).length)
+    })
+
+    it(`do not let what is there wait for a store that says nothing (${kind})`, async () => {
+      await draw(page, 'small', { kind, offline: true, timeout: 4000, attempts: 1, map: { center: [0, 170] } })
+      await settled(page, all => Object.values(all).every(text => text === '2'))
+      stage.front.rule(() => new Promise(() => {}))
+      await tell(page, () => { /** @type {any} */ (window).map.setView([0, 0], 3, { animate: false }) })
+      await page.waitForFunction(() => {
+        const { see } = /** @type {any} */ (window)
+        const west = Object.entries(see.picture()).filter(([key]) => +key.split('/')[1] < 4)
+        return west.length >= 4 && west.every(([, text]) => text === '2')
+      })
+      assert.deepEqual(await events(page, 'storeerror'), [], 'before the store is given up')
+      // and none of the others stays without an answer
+      await page.waitForFunction(() => !/** @type {any} */ (window).layer.isLoading())
+      stage.front.reset()
+    })
+
+    it(`enlarge the nearest ancestor where a tile is only there in other zooms (${kind})`, async () => {
+      await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90], zoom: 4 } })
+      const picture = await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 8).every(([, text]) => /^2<3\.[0-3]$/.test(text)))
+      for (const [key, text] of Object.entries(picture).filter(([name]) => isWest(name))) {
+        const [, x, y] = key.split('/').map(Number)
+        assert.equal(text, `2<3.${x % 2 + 2 * (y % 2)}`, key)
+      }
+      assert.deepEqual(stage.front.requests('tile'), [])
+    })
+
+    it(`take another image from the store when one on the device is damaged (${kind})`, async () => {
+      await tell(page, () => {
+        const { device: there } = /** @type {any} */ (window).offline
+        const broken = new Blob([new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0])], { type: 'image/png' })
+        const { tile, head } = there
+        there.tile = version => version.x === 1 && version.y === 3 ? broken : tile.call(there, version)
+        there.head = async (...place) => {
+          const found = await head.call(there, ...place)
+          return found && place[2] === 1 && place[3] === 3 ? { ...found, blob: broken } : found
+        }
+      })
+      await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
+      await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+      assert.deepEqual(stage.front.tiles().filter(isWest), ['3/1/3'])
+      await tell(page, () => { for (const name of ['tile', 'head']) delete /** @type {any} */ (window).offline.device[name] })
+    })
+  }
+
+  it('travel in time with the net off: changes, extent, and every step', async () => {
+    await draw(page, 'small', { offline: true, map: { center: [0, -90] } })
+    await rest(page)
+    const known = await tell(page, () => /** @type {any} */ (window).layer.changes())
+    await device.leave()
+    await draw(page, 'small', { offline: true, read: 'only', map: { center: [0, -90] } })
+    await page.waitForFunction(() => /** @type {any} */ (window).layer.extent())
+    assert.deepEqual(await tell(page, () => /** @type {any} */ (window).layer.extent()), { first: T(1), last: T(2) })
+    for (const step of [1, 2, 1]) {
+      const picture = await at(page, T(step))
+      for (const [key, text] of Object.entries(picture)) assert.equal(text, isWest(key) ? `${step}` : '-', key)
+    }
+    await at(page, null)
+    const there = await tell(page, () => /** @type {any} */ (window).layer.changes())
+    assert.deepEqual(there.map(({ time }) => time), known.map(({ time }) => time))
+    await at(page, '2023-01-01')
+    assert.deepEqual(await events(page, 'storeerror'), [])
+    await device.comeBack()
+  })
+
+  it('read the network first where they are told to, the device while it is away, and the network again', async () => {
+    await draw(page, 'small', { kind: 'couch', offline: true, read: 'network', map: { center: [0, -90] } })
+    await settled(page, all => Object.values(all).every(text => text === '2'))
+    assert.deepEqual(await marked(page), [])
+    await device.leave()
+    await draw(page, 'small', { kind: 'couch', offline: true, read: 'network', map: { center: [0, -90] } })
+    await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+    assert.ok((await marked(page)).length >= 6)
+    await device.comeBack()
+    await page.waitForFunction(() => !document.querySelector('.tilecouch-on-device'))
+  })
+
+  it('end every tile when the map, the area or the store goes in the middle', async () => {
+    for (const kind of KINDS) {
+      const own = await device.open({ name: `short-${kind}` })
+      await take(own, { ...WEST, zooms: '3' })
+      await own.evaluate(() => {
+        Object.assign(window, { failures: [] })
+        window.addEventListener('unhandledrejection', ({ reason }) => /** @type {any} */ (window).failures.push(String(reason)))
+      })
+      for (const end of ['map', 'layer', 'area', 'store']) {
+        await draw(own, 'small', { kind, offline: true, map: { center: [0, -90] } })
+        await own.evaluate(what => {
+          const { map, layer, offline } = /** @type {any} */ (window)
+          map.panBy([300, 0], { animate: false })
+          if (what === 'map') map.remove()
+          if (what === 'layer') layer.remove()
+          if (what === 'area') return offline.areas.get('West').remove()
+          if (what === 'store') return offline.close()
+        }, end)
+        if (end === 'map') await own.evaluate(() => Object.assign(window, { map: undefined }))
+        else if (end !== 'layer') await settled(own, all => Object.values(all).every(text => text === '2'))
+        assert.deepEqual(await own.evaluate(() => /** @type {any} */ (window).failures), [], `${kind}, ${end}`)
+      }
+      await own.close()
+    }
+  })
+})
+
+onField('maps and what comes to a device', ['small'], stage => {
+  let step = 2
+
+  for (const kind of KINDS) {
+    it(`show tiles that come, change and go there, by themselves and without a gap (${kind})`, async () => {
+      const device = await stage.device()
+      const page = await device.open()
+      await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90] } })
+      await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ code }) => code === 'NOT_ON_DEVICE'))
+      await take(page, { ...WEST, bbox: ALL })
+      await settled(page, all => Object.values(all).every(text => /^\d$/.test(text)))
+      const here = await marked(page)
+      assert.ok(here.length >= 8)
+      await page.evaluate(() => /** @type {any} */ (window).see.watch())
+      await stage.load('small', { [++step]: tilesOf(3) })
+      await field(page, 'call', 'West', 'refresh')
+      await settled(page, (all, newest) => Object.values(all).every(text => text === newest), `${step}`)
+      const seen = new Set((await page.evaluate(() => /** @type {any} */ (window).frames())).flatMap(frame => Object.values(frame)))
+      assert.deepEqual([...seen].sort().filter(text => !/^\d$/.test(text)), [], 'nothing between')
+      await field(page, 'call', 'West', 'remove')
+      await page.waitForFunction(() => !document.querySelector('.tilecouch-on-device'))
+      assert.deepEqual(stage.front.requests('tile'), [])
+      await page.evaluate(() => /** @type {any} */ (window).map.remove())
+    })
+
+    it(`show what changes in the store while they follow it, though the device has something older (${kind})`, async () => {
+      const device = await stage.device()
+      const page = await device.open()
+      await take(page, { ...WEST, bbox: ALL, history: true })
+      await draw(page, 'small', { kind, offline: true, live: true, map: { center: [0, -90] } })
+      await settled(page, all => Object.values(all).every(text => /^\d$/.test(text)))
+      await page.waitForFunction(() => performance.getEntriesByType('resource').some(({ name }) => /_changes/.test(name)))
+      await stage.load('small', { [++step]: [[3, 1, 3]] })
+      await page.waitForFunction(wanted => /** @type {any} */ (window).see.picture()['3/1/3'] === `${wanted}`, step)
+      assert.deepEqual([...new Set(stage.front.tiles())], ['3/1/3'])
+    })
+  }
+})
