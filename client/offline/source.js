@@ -97,7 +97,7 @@ export class OfflineSource {
     } catch (error) {
       if (signal?.aborted) throw error
     }
-    const held = (await this.atHand(layer, columns)).map(({ versions }) => ({ versions, isWhole: false })) // the network may know more
+    const held = await this.atHand(layer, columns)
     onEarly?.(held)
     return onEarly || !held.some(({ versions }) => versions.length) ? asked : held.map(partial)
   }
