@@ -62,8 +62,9 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
   /** @returns {{whole: number, part: number, browsed: number}} how many tiles in view there are of each kind, as of the last look */
   counts () {
     const counts = { whole: 0, part: 0, browsed: 0 }
-    for (const { el, current } of Object.values(this._tiles ?? {})) {
-      const kind = current && this._known.get(el.dataset.tile)
+    const shown = Object.values(this._tiles ?? {}).filter(({ current }) => current).map(({ el }) => el.dataset.tile)
+    for (const tile of new Set(shown)) { // a wide map shows the world several times
+      const kind = this._known.get(tile)
       if (kind) counts[kind]++
     }
     return counts

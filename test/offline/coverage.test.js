@@ -1,4 +1,4 @@
-/* global window, L, document -- of the page, in functions that run there */
+/* global L, document, window -- of the page, in functions that run there */
 // Which tiles are on the device: told by areas and columns, and painted over the map.
 import assert from 'node:assert/strict'
 import { coverageOf } from '../../client/offline/coverage.js'
@@ -7,7 +7,7 @@ import { Selection } from '../../core/mirror/index.js'
 import { field, onField, take } from './support/stage.js'
 
 /** An OfflineStore of which everything is known: areas, rows that are there, rows that were looked at. */
-function device (areas, { held = () => true, browsed = () => false } = {}) {
+function storeOf (areas, { held = () => true, browsed = () => false } = {}) {
   const asked = /** @type {any[]} */ ([])
   const rows = has => async (layer, { z, x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, at) => y0 + at).filter(y => has(z, x, y))
   return {
@@ -36,7 +36,7 @@ describe('what is on the device, tile by tile', () => {
   const west = [-180, -85, 0, 85]
 
   it('is whole where an area has everything beneath, and part at its edge', async () => {
-    const store = device([area({ bbox: [-180, -85.06, 45, 85.06], zooms: { min: 0, max: 6 } })], { held: (z, x) => x <= 2 ** z * 225 / 360 })
+    const store = storeOf([area({ bbox: [-180, -85.06, 45, 85.06], zooms: { min: 0, max: 6 } })], { held: (z, x) => x <= 2 ** z * 225 / 360 })
     assert.deepEqual(await look(store, every(1)), { '1/0/0': 'whole', '1/0/1': 'whole', '1/1/0': 'part', '1/1/1': 'part' })
     const deep = await look(store, [column(6, 39, 10, 10), column(6, 40, 10, 10), column(6, 41, 10, 10)])
     assert.deepEqual(deep, { '6/39/10': 'whole', '6/40/10': 'part' }, 'what another area would have to hold is only in part')
@@ -46,24 +46,24 @@ describe('what is on the device, tile by tile', () => {
   it('is as deep as the deepest area that touches it', async () => {
     const overview = area({ bbox: [-180, -86, 180, 86], zooms: { min: 0, max: 2 } })
     const town = area({ bbox: [10, 10, 11, 11], zooms: { min: 0, max: 9 } })
-    const store = device([overview, town])
+    const store = storeOf([overview, town])
     assert.deepEqual(await look(store, every(1)), { '1/0/0': 'whole', '1/0/1': 'whole', '1/1/0': 'part', '1/1/1': 'whole' })
   })
 
   it('is part of an area that is not complete, that ends deeper, or begins deeper', async () => {
     const zooms = { min: 2, max: 5 }
     const bbox = [-180, -86, 180, 86]
-    assert.deepEqual(await look(device([area({ bbox, zooms, isComplete: false })]), [column(3, 1, 1, 1)]), { '3/1/1': 'part' })
+    assert.deepEqual(await look(storeOf([area({ bbox, zooms, isComplete: false })]), [column(3, 1, 1, 1)]), { '3/1/1': 'part' })
     const beneath = { held: z => z >= 2 }
-    assert.deepEqual(await look(device([area({ bbox, zooms })], beneath), [column(1, 0), column(2, 0, 0, 0)]), { '1/0/0': 'part', '1/0/1': 'part', '2/0/0': 'whole' })
-    assert.deepEqual(await look(device([area({ bbox, zooms, tiles: 0, isComplete: false })], beneath), [column(1, 0)]), {}, 'nothing of it is here yet')
-    assert.deepEqual(await look(device([area({ bbox, zooms })], { held: () => false }), [column(6, 0, 0, 3)]), {}, 'it is not as deep')
+    assert.deepEqual(await look(storeOf([area({ bbox, zooms })], beneath), [column(1, 0), column(2, 0, 0, 0)]), { '1/0/0': 'part', '1/0/1': 'part', '2/0/0': 'whole' })
+    assert.deepEqual(await look(storeOf([area({ bbox, zooms, tiles: 0, isComplete: false })], beneath), [column(1, 0)]), {}, 'nothing of it is here yet')
+    assert.deepEqual(await look(storeOf([area({ bbox, zooms })], { held: () => false }), [column(6, 0, 0, 3)]), {}, 'it is not as deep')
   })
 
   it('is nothing of other layers, nor of areas on their way out', async () => {
     const bbox = [-180, -86, 180, 86]
     const zooms = { min: 0, max: 3 }
-    const store = device([area({ bbox, zooms, layer: 'topo' }), area({ bbox, zooms, state: 'removing' })], { held: () => false })
+    const store = storeOf([area({ bbox, zooms, layer: 'topo' }), area({ bbox, zooms, state: 'removing' })], { held: () => false })
     assert.deepEqual(await look(store, every(2)), {})
   })
 
@@ -71,18 +71,104 @@ describe('what is on the device, tile by tile', () => {
     const polygon = { type: 'Polygon', coordinates: [[[-179.9, -80], [-0.1, -80], [-0.1, 80], [-179.9, 80], [-179.9, -80]]] }
     const shape = area({ polygon, zooms: { min: 0, max: 8 } })
     const there = { held: (z, x, y) => shape.selection.touches(z, x, y) }
-    assert.deepEqual(await look(device([shape], there), [column(2, 0), column(2, 1), column(2, 2)]), {
+    assert.deepEqual(await look(storeOf([shape], there), [column(2, 0), column(2, 1), column(2, 2)]), {
       '2/0/0': 'part', '2/0/1': 'whole', '2/0/2': 'whole', '2/0/3': 'part', '2/1/0': 'part', '2/1/1': 'whole', '2/1/2': 'whole', '2/1/3': 'part'
     })
     const box = area({ bbox: [-90, 0, 0, 66], zooms: { min: 0, max: 8 } })
     const held = { held: (z, x, y) => box.selection.touches(z, x, y) }
-    assert.deepEqual(await look(device([box], held), [column(1, 0, 0, 0)]), { '1/0/0': 'part' })
-    assert.deepEqual(await look(device([box], held), [column(1, 0, 0, 0)], [-90, 0, 0, 66]), { '1/0/0': 'whole' })
+    assert.deepEqual(await look(storeOf([box], held), [column(1, 0, 0, 0)]), { '1/0/0': 'part' })
+    assert.deepEqual(await look(storeOf([box], held), [column(1, 0, 0, 0)], [-90, 0, 0, 66]), { '1/0/0': 'whole' })
   })
 
   it('crosses the antimeridian, and is told of what was only looked at', async () => {
-    const store = device([area({ bbox: [135, 0, -135, 66], zooms: { min: 3, max: 5 } })], { held: (z, x, y) => z === 3 && (x === 0 || x === 7) && y === 3, browsed: (z, x) => x === 1 || x === 0 })
+    const store = storeOf([area({ bbox: [135, 0, -135, 66], zooms: { min: 3, max: 5 } })], { held: (z, x, y) => z === 3 && (x === 0 || x === 7) && y === 3, browsed: (z, x) => x === 1 || x === 0 })
     assert.deepEqual(await look(store, [column(3, 0, 3, 3), column(3, 7, 3, 3), column(3, 1, 3, 3)]), { '3/0/3': 'whole', '3/7/3': 'whole', '3/1/3': 'browsed' })
-    assert.deepEqual(await look(device([area({ bbox: west, zooms: { min: 9, max: 9 } })], { held: () => false, browsed: () => true }), [column(0, 0)]), { '0/0/0': 'part' })
+    assert.deepEqual(await look(storeOf([area({ bbox: west, zooms: { min: 9, max: 9 } })], { held: () => false, browsed: () => true }), [column(0, 0)]), { '0/0/0': 'part' })
+  })
+})
+
+onField('the coverage on a map', ['small'], stage => {
+  const marks = page => page.evaluate(() => {
+    const kinds = {}
+    for (const { el, current } of Object.values(/** @type {any} */ (window).marks._tiles)) {
+      if (current) kinds[el.dataset.tile] = /coverage-(whole|part|browsed)/.exec(el.className)?.[1] ?? null
+    }
+    return kinds
+  })
+  const eventually = (page, wanted) => page.waitForFunction(expected => {
+    const all = /** @type {any} */ (window).marks._tiles
+    const seen = Object.values(all).filter(({ current }) => current).map(({ el }) => `${el.dataset.tile} ${/coverage-(whole|part|browsed)/.exec(el.className)?.[1]}`)
+    return expected.every(line => seen.includes(line))
+  }, wanted)
+
+  async function show (page, zoom = 2) {
+    await page.evaluate(z => {
+      const view = /** @type {any} */ (window)
+      view.map = L.map('map', { center: [0, 0], zoom: z, zoomAnimation: false })
+      view.looks = 0
+      view.marks = L.tileLayer.couch.coverage(view.offline, { layer: 'small' }).on('coverage', () => { view.looks++ }).addTo(view.map)
+    }, zoom)
+  }
+
+  it('follows a download, another area and its end', async () => {
+    const device = await stage.device()
+    const page = await device.open()
+    await show(page)
+    assert.deepEqual([...new Set(Object.values(await marks(page)))], [null])
+    await take(page, { name: 'West', layer: 'small', bbox: [-180, -85, -0.1, 85], zooms: '0-4' })
+    await eventually(page, ['2/1/1 whole', '2/1/2 whole', '2/2/1 undefined'])
+    await take(page, { name: 'Overview', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-2' })
+    await eventually(page, ['2/1/1 whole', '2/2/1 whole', '2/2/2 whole'])
+    await field(page, 'call', 'West', 'remove')
+    await eventually(page, ['2/1/1 whole', '2/2/1 whole'])
+    await page.evaluate(() => { /** @type {any} */ (window).map.setZoom(3) })
+    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).marks._tiles).some(({ el, current }) => current && /^3/.test(el.dataset.tile)))
+    await field(page, 'call', 'Overview', 'remove')
+    await page.evaluate(() => { /** @type {any} */ (window).map.setZoom(2) })
+    await page.waitForFunction(() => document.querySelectorAll('[class*="coverage-whole"], [class*="coverage-part"]').length === 0)
+  })
+
+  it('is seen in another tab, and goes on without a network', async () => {
+    const device = await stage.device()
+    const page = await device.open()
+    const other = await device.open()
+    await show(other)
+    await take(page, { name: 'East', layer: 'small', bbox: [0.1, -85, 180, 85], zooms: '1-4' })
+    await eventually(other, ['2/2/1 whole', '2/1/1 undefined'])
+    await device.leave()
+    await other.evaluate(() => { /** @type {any} */ (window).map.setZoom(5) })
+    await other.waitForFunction(() => Object.values(/** @type {any} */ (window).marks._tiles).some(({ el, current }) => current && /^4/.test(el.dataset.tile)))
+    await eventually(other, ['4/8/7 whole'])
+    await other.evaluate(() => { /** @type {any} */ (window).map.setZoom(0) })
+    await eventually(other, ['0/0/0 part'])
+    await device.comeBack()
+  })
+
+  it('may be taken off and put on again in the middle of a look, and ends with the store', async () => {
+    const device = await stage.device()
+    const page = await device.open({ browse: true })
+    await take(page, { name: 'All', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-2' })
+    await show(page)
+    await page.evaluate(() => {
+      const { map, marks: layer, offline } = /** @type {any} */ (window)
+      for (let turn = 0; turn < 20; turn++) {
+        layer.remove()
+        layer.addTo(map)
+        map.setView([turn, turn * 5], 1 + turn % 3, { animate: false })
+        offline.fire('tiles', { layer: 'small' })
+      }
+      map.setView([0, 0], 1, { animate: false })
+    })
+    await eventually(page, ['1/0/0 whole', '1/1/1 whole'])
+    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).marks.counts()), { whole: 4, part: 0, browsed: 0 })
+    await page.evaluate(async () => {
+      const { map, marks: layer, offline } = /** @type {any} */ (window)
+      await offline.close()
+      map.setView([10, 10], 2, { animate: false })
+      layer.refresh()
+      layer.remove()
+      map.remove()
+    })
+    assert.ok(await page.evaluate(() => /** @type {any} */ (window).looks) < 30, 'not a look for each event')
   })
 })
