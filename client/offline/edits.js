@@ -94,6 +94,7 @@ export class Edits {
 
   /** @param {{make?: boolean}} [options] @returns {Promise<Opened>} */
   async opened ({ make = false } = {}) {
+    this.#offline.check()
     if (make && !this.#opening) await new PouchPeer(this.#offline.registry.db).updateLocal(MARK, doc => doc ?? { made: now() })
     const opened = await this.#known()
     if (!opened) throw new TilecouchError('ABORTED')
@@ -102,6 +103,7 @@ export class Edits {
 
   /** Nothing where nothing was made. @returns {Promise<Opened | undefined>} */
   async #known () {
+    this.#offline.check()
     if (!this.#opening && !await new PouchPeer(this.#offline.registry.db).getLocal(MARK)) return undefined
     this.#opening ??= this.#open()
     return this.#opening
@@ -194,6 +196,7 @@ export class Edits {
 
   /** What was sent and has arrived in the areas goes. @param {string} layer */
   async settle (layer) {
+    if (this.#offline.isClosed) return
     const opened = await this.#known()
     if (!opened) return
     const went = await this.#alone(async () => {

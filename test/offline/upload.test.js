@@ -7,7 +7,7 @@ import { Store, resolve } from '../../loader/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { furnish } from '../client/support/designs.js'
 import { startFront } from '../client/support/front.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
 import { madeOn, useDevices } from './support/devices.js'
@@ -140,7 +140,8 @@ onEachStore('an edition sent to a store', backend => {
     await furnish(store)
     const front = await startFront(url, { files: async () => ({}) })
     try {
-      const offline = await device(front.url)
+      const { username, password } = new URL(url)
+      const offline = await device(as(front.url, username, password))
       await (await offline.areas.add({ name: 'corner', layer: 'osm', bbox: [-180, 80, -150, 85.05], zooms: 5 })).download()
       const edition = await began(offline, 2024)
       await edition.putAll([0, 1, 2].map(x => ({ ...place({ x }), image: png(50 + x) })))
@@ -165,10 +166,11 @@ onEachStore('an edition sent to a store', backend => {
       { arbitrary: fc.record({ does: fc.constant('resolve') }), weight: 1 }
     )
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 24, size: 'max' }), async steps => {
-      const here = await Store.create(await backend.database())
+      const address = await backend.database()
+      const here = await Store.create(address)
       await furnish(here)
       const model = new Model()
-      const devices = [await device(here.url), await device(here.url)]
+      const devices = [await device(address), await device(address)]
       /** What each device has to send. @type {Map<string, any>[]} */
       const waiting = [new Map(), new Map()]
       const send = async (who, when) => {
@@ -195,10 +197,10 @@ onEachStore('an edition sent to a store', backend => {
           assert.equal((await here.write([version(more)])).failed, taken ? 1 : 0)
         } else assert.equal((await resolve(here)).conflicts, 0, 'there is nothing to put right')
       }
-      assert.deepEqual(await contents(here.url), model.contents())
+      assert.deepEqual(await contents(address), model.contents())
       for (const [who, offline] of devices.entries()) assert.equal([...(await madeOn(offline)).values()].flat().length, waiting[who].size, 'what was refused is there, and nothing else')
       for (const offline of devices) await offline.close()
-      await request(here.url, { method: 'DELETE' })
+      await request(address, { method: 'DELETE' })
     }), { numRuns: RUNS, seed: SEED })
   })
 })

@@ -1,0 +1,169 @@
+// The same API in Node, on LevelDB, as Electron's main process and tools have it: imported by its public name, without a window,
+// without Leaflet; killed in the middle, and gone on with.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import PouchDB from 'pouchdb-node'
+import { OfflineStore, TilecouchError } from 'tilecouch/offline'
+import { Store } from '../../loader/index.js'
+import { furnish } from '../client/support/designs.js'
+import { startFront } from '../client/support/front.js'
+import { as, json, onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { checkLoaded } from '../support/invariants.js'
+import { png, square } from '../support/tiles.js'
+
+const child = fileURLToPath(new URL('support/node-device.js', import.meta.url))
+const SIDE = 10
+const T = year => `${year}-01-01T00:00:00Z`
+const flight = year => square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => year === 2023 || (x + y) % 3 === 0 ? year + x * SIDE + y : undefined })
+const WORLD = { name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '0-8', history: true }
+const SMALL = { batch: 5, smallBytes: 1000, batchBytes: 2000, concurrency: 1, upload: { batch: 5, concurrency: 1 } } // many requests, so that there is a middle
+
+onEachStore('a device in Node', backend => {
+  const folder = useFolder()
+  /** @type {OfflineStore[]} */
+  const opened = []
+  let url, store, front, remote
+
+  beforeEach(async function () {
+    this.timeout(20000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.write(flight(2023))
+    await store.write(flight(2024))
+    await store.defineLayer('osm', { name: 'Map', minzoom: 5, maxzoom: 5 })
+    await furnish(store)
+    front = await startFront(url, { files: async () => ({}) })
+    const { username, password } = new URL(url)
+    remote = as(front.url, username, password)
+  })
+  afterEach(async () => {
+    for (const offline of opened.splice(0)) await offline.close()
+    await front.close()
+  })
+
+  const open = async (name = 'device') => {
+    const offline = new OfflineStore({ remote, name: path.join(folder.dir, name), PouchDB, limits: SMALL })
+    opened.push(offline)
+    await offline.ready
+    return offline
+  }
+  /** A device in a process of its own, which is killed when it has said enough; what it said. */
+  const run = async (task, given, { kill = () => false, script = child } = {}) => {
+    const process_ = spawn(process.execPath, [script, remote, path.join(folder.dir, 'device'), task, JSON.stringify({ limits: SMALL, ...given })], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = once(process_, 'exit')
+    const said = []
+    for await (const line of createInterface({ input: process_.stdout })) {
+      said.push(JSON.parse(line))
+      if (kill(said[said.length - 1])) process_.kill('SIGKILL')
+    }
+    return { said, how: (await ended).join() }
+  }
+  const images = async offline => Object.fromEntries(await Promise.all(flight(2023).map(async ({ x, y }) => {
+    const found = await offline.device.head('osm', 5, x, y)
+    return [`${x}/${y}`, found && Buffer.from(await found.blob.arrayBuffer()).toString('base64')]
+  })))
+  const newest = (years = [2023, 2024]) => Object.fromEntries(years.flatMap(flight).map(({ x, y, bytes }) => [`${x}/${y}`, bytes.toString('base64')]))
+
+  it('takes areas along, reads them without a net, refreshes what changed, and removes one of two', async function () {
+    this.timeout(30000)
+    const offline = await open()
+    const area = await offline.areas.add(WORLD)
+    const half = await offline.areas.add({ ...WORLD, name: 'half', bbox: [-180, 0, -120, 85], history: false })
+    const { tiles, versions, bytes } = await area.estimate()
+    assert.deepEqual([tiles, versions, bytes], [100, 134, 134 * png(1).length])
+    const status = await area.download()
+    await half.download()
+    assert.deepEqual([status.state, status.tiles, status.versions, status.bytes], ['complete', tiles, versions, bytes])
+    await front.stop()
+    assert.deepEqual(await images(offline), newest())
+    const [then] = await offline.device.versions('osm', [{ z: 5, x: 0, y0: 0, y1: 0 }])
+    assert.deepEqual(then.map(({ time }) => time), [T(2023), T(2024)])
+    await front.restart()
+    await store.write(flight(2025).slice(0, 7))
+    front.forget()
+    const { changed } = await area.refresh()
+    assert.equal(changed.tiles, 14, 'seven heads, and what they were before')
+    await area.remove()
+    assert.equal(await offline.device.has('osm', 5, 0, 0), true)
+    assert.deepEqual(offline.areas.list().map(({ name }) => name), ['half'])
+    const { usage, ours } = await offline.storage()
+    assert.ok(usage === undefined && ours >= half.status().bytes, `${ours} bytes`)
+    await offline.destroy()
+    assert.equal(existsSync(path.join(folder.dir, 'device')), false)
+  })
+
+  it('goes on with a download in the middle of which its process was killed', async function () {
+    this.timeout(30000)
+    const { said, how } = await run('take', WORLD, { kill: ({ tiles }) => tiles > 25 })
+    assert.equal(how, ',SIGKILL')
+    const offline = await open()
+    const area = offline.areas.get('all')
+    assert.equal(area.state, 'incomplete')
+    const { state, tiles, changed } = await area.refresh()
+    assert.deepEqual([state, tiles], ['complete', 100])
+    assert.deepEqual(await images(offline), newest())
+    assert.ok(changed.docs < 134 - 15, `${changed.docs} fetched after ${said.length} reports`)
+  })
+
+  it('has made what it said it made, and sends it, however often it is killed', async function () {
+    this.timeout(60000)
+    folder.write({ 'tile.png': png(7) })
+    const made = { layer: 'osm', time: T(2030), z: 6, tiles: 60, image: path.join(folder.dir, 'tile.png') }
+    const first = await run('make', made, { kill: ({ made: count }) => count === 30 })
+    assert.equal(first.how, ',SIGKILL')
+    const told = Math.max(...first.said.map(({ made: count }) => count ?? 0))
+    const offline = await open()
+    const [edition] = await offline.edits.list()
+    const { tiles, state } = await edition.status()
+    assert.ok(tiles >= told && tiles <= told + 1, `${tiles} of ${told}`)
+    assert.equal(state, 'open')
+    await offline.close()
+    assert.equal((await run('make', made)).said.pop().result.tiles, 60)
+    for (const most of [5, 15]) assert.equal((await run('send', {}, { kill: ({ sent }) => sent >= most })).how, ',SIGKILL')
+    const { said, how } = await run('send', {})
+    assert.equal(how, '0,', 'it ends by itself')
+    assert.equal(said.pop().result.state, 'gone')
+    await checkLoaded(url, Array.from({ length: 60 }, (_, x) => ({ layer: 'osm', z: 6, x, y: 0, time: T(2030), bytes: png(7) })))
+    const { rows } = await json(`${url}/_all_docs?startkey="osm:6"&endkey="osm:6;"`)
+    assert.deepEqual([rows.length, rows.every(({ value: { rev } }) => rev.startsWith('1-'))], [60, true], 'each was written once')
+    const { tiles: counted, finished } = await store.edition('osm', T(2030))
+    assert.deepEqual([counted, Boolean(finished)], [60, true])
+  })
+
+  it('ends by itself after close(), whatever was begun', async function () {
+    this.timeout(30000)
+    folder.write({
+      'ends.mjs': `
+        import PouchDB from ${JSON.stringify(import.meta.resolve('pouchdb-node'))}
+        import { OfflineStore } from ${JSON.stringify(import.meta.resolve('tilecouch/offline'))}
+        const [remote, name] = process.argv.slice(2)
+        const offline = new OfflineStore({ remote, name, PouchDB })
+        await offline.ready
+        offline.on('online', () => {})
+        const area = await offline.areas.add(${JSON.stringify(WORLD)})
+        await area.download()
+        await area.live(true)
+        await (await offline.edits.begin({ layer: 'osm' })).gone(5, 0, 0)
+        console.log(JSON.stringify([typeof globalThis.L, typeof globalThis.window, typeof globalThis.localStorage]))
+        await offline.close()`
+    })
+    const { said, how } = await run('', {}, { script: path.join(folder.dir, 'ends.mjs') })
+    assert.deepEqual([said, how], [[['undefined', 'undefined', 'undefined']], '0,'])
+  })
+
+  it('says what is missing', async () => {
+    assert.throws(() => new OfflineStore({ remote: front.url }), error => error instanceof TilecouchError && error.code === 'NO_POUCHDB')
+    assert.throws(() => new OfflineStore({ remote: 'nonsense', PouchDB }), { code: 'BAD_DATABASE' })
+    const offline = await open()
+    await offline.close()
+    await offline.close()
+    await assert.rejects(offline.areas.add(WORLD), { code: 'ABORTED' })
+    await assert.rejects(offline.edits.begin({ layer: 'osm' }), { code: 'ABORTED' })
+  })
+})
