@@ -59,6 +59,7 @@ export class AreaTransfer {
     await store.layerDocument(area.layer, { permission: area.document.permission, signal })
     if (!area.isComplete) await this.#measure(signal)
     await area.change(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
+    await this.#load()
     await sign(area)
     const transfer = new Transfer({
       couch: store.couch,
@@ -134,8 +135,17 @@ export class AreaTransfer {
     return told
   }
 
+  async #load () {
+    try {
+      await this.store.ballast.load()
+    } catch (error) {
+      throw new TilecouchError('DISK_FULL', { where: this.area.name }, { cause: error })
+    }
+  }
+
   async #full () {
     const { store, area } = this
+    await store.ballast.drop()
     await area.reopen()
     await store.registry.reopen()
     const { free, quota } = await store.storage()

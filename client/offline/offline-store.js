@@ -2,6 +2,7 @@
 import { TilecouchError, layerId } from '../../core/index.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Areas } from './areas.js'
+import { Ballast } from './ballast.js'
 import { BrowseCache } from './browse.js'
 import { Device } from './device.js'
 import { Edits } from './edits.js'
@@ -58,6 +59,7 @@ export class OfflineStore extends Emitter {
     this.remote = this.couch.url
     this.locks = new Locks(`tilecouch:${name}`)
     this.registry = new Registry(this)
+    this.ballast = new Ballast(`${name}-ballast`)
     this.areas = new Areas(this)
     this.browse = browse ? new BrowseCache(`${name}-browse`, browse) : undefined
     this.device = new Device(this)
@@ -152,7 +154,7 @@ export class OfflineStore extends Emitter {
     this.tell({ kind: 'destroyed' })
     const names = new Set(['', 'edits', ...this.#databases.values()])
     await Promise.allSettled([...names].map(suffix => this.obliterate(suffix)))
-    await this.browse?.destroy()
+    await Promise.allSettled([this.browse?.destroy(), this.ballast.drop()])
     await this.close()
   }
 

@@ -1,0 +1,130 @@
+/* global window -- of the page, in functions that run there */
+// Room on the device: asked before, and when there is none any more.
+import assert from 'node:assert/strict'
+import { TilecouchError } from '../../core/index.js'
+import { checkFits, roomOf, sizeOf } from '../../client/offline/quota.js'
+import { field, onField, take } from './support/stage.js'
+
+const ALL = { name: 'All', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5', history: true }
+const LOTS = { limits: { batch: 50, smallBytes: 1, batchMost: 50 } }
+const PART = { name: 'Part', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
+
+onField('areas where there is little room', ['plain', 'small'], stage => {
+  let device
+  let page
+  let session
+  beforeEach(async () => {
+    session = undefined
+    device = await stage.device()
+    page = await device.open(LOTS)
+  })
+
+  /** Gives the page so many bytes, beyond what it uses; nothing: as many as there are. @param {number} [bytes] */
+  async function give (bytes) {
+    session ??= await device.context.newCDPSession(page) // it holds for as long as this is open
+    const { usage } = await storage()
+    await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, ...(bytes !== undefined && { quotaSize: usage + bytes }) })
+  }
+  const storage = () => page.evaluate(() => /** @type {any} */ (window).offline.storage())
+  const images = () => page.evaluate(async () => {
+    const { offline } = /** @type {any} */ (window)
+    const { rows } = await offline.areas.get('All').db.allDocs({ startkey: 'plain:', endkey: 'plain;' })
+    const last = rows.at(-1)?.id
+    const [, z, x, y] = last?.split(':') ?? []
+    return { count: rows.length, shown: last && (await offline.device.head('plain', +z, +x, +y)).blob.size > 0 }
+  })
+
+  it('say how much there is, and what is theirs', async () => {
+    const before = await storage()
+    assert.ok(before.quota > 1e6 && before.free > 0 && before.usage >= 0 && typeof before.persisted === 'boolean' && before.ours === 0)
+    const { bytes, versions } = await take(page, PART)
+    assert.equal((await storage()).ours, sizeOf({ bytes, versions }))
+    assert.equal(typeof await page.evaluate(() => /** @type {any} */ (window).offline.persist()), 'boolean')
+  })
+
+  it('are refused before anything is taken, with figures, and taken all the same by who insists', async () => {
+    await field(page, 'add', ALL)
+    await give(200000)
+    stage.front.forget()
+    const { code, message, details } = await field(page, 'call', 'All', 'download')
+    assert.equal(code, 'QUOTA_EXCEEDED')
+    assert.match(message, /^no room on this device for "All": it needs \d\.\d MB, and 0\.\d MB are free$/)
+    assert.ok(details.needed > details.free && details.quota > 0, JSON.stringify(details))
+    const { state, versions } = await field(page, 'status', 'All')
+    assert.deepEqual([state, versions], ['new', 0])
+    assert.ok(stage.asked().length < 200, 'some are looked at for how large they are')
+    await give()
+    const { result } = await field(page, 'call', 'All', 'download', { force: true })
+    assert.equal(result?.state, 'complete')
+  })
+
+  it('stop cleanly when it becomes full, keep what is there, and go on when there is room', async () => {
+    // Chromium believes for a while what it was told of the room at first
+    device = await stage.device()
+    await device.ready
+    page = await device.context.newPage()
+    await page.goto(device.address)
+    session = await device.context.newCDPSession(page)
+    await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, quotaSize: 2300000 })
+    device.allow(/Database has a global failure|QuotaExceededError/)
+    await device.begin(page, LOTS)
+    await take(page, PART)
+    await field(page, 'add', ALL)
+    const { code, message, details } = await field(page, 'call', 'All', 'download', { force: true })
+    assert.equal(code, 'QUOTA_EXCEEDED', message)
+    assert.equal(details.area, 'All')
+    const status = await field(page, 'status', 'All')
+    assert.deepEqual([status.state, status.error, status.reason], ['incomplete', 'QUOTA_EXCEEDED', message])
+    const there = await images()
+    assert.ok(there.count > 20 && there.count < 1365 && there.shown, JSON.stringify(there))
+    assert.equal((await field(page, 'status', 'Part')).state, 'complete')
+    assert.deepEqual(await field(page, 'unreadable', 'Part'), [])
+    await device.reload(page, LOTS) // full as it is
+    assert.deepEqual([(await field(page, 'status', 'All')).error, await images()], ['QUOTA_EXCEEDED', there])
+    // room is made by taking another away, and by the owner of the device
+    const { result: removed, ...wrong } = await field(page, 'call', 'Part', 'remove')
+    assert.equal(removed, null, wrong.message)
+    await give()
+    stage.front.forget()
+    const { result, ...error } = await field(page, 'call', 'All', 'download')
+    assert.deepEqual([result?.state, result?.tiles, result?.error], ['complete', 1365, undefined], error.message)
+    assert.ok(stage.asked().length <= 1365 - there.count + 500, 'not from the beginning')
+    assert.deepEqual(await field(page, 'unreadable', 'All'), [])
+  })
+
+  it('take about as much as they are said to', async () => {
+    await take(page, PART)
+    const before = await storage()
+    const { bytes, versions } = await take(page, { ...ALL, name: 'Large' })
+    const used = (await storage()).usage - before.usage
+    const said = sizeOf({ bytes, versions })
+    assert.ok(used < 1.5 * said && used > said / 4, `${used} used, ${said} said`)
+  })
+})
+
+describe('what fits', () => {
+  const MB = 1e6
+  const fits = (bytes, have, room) => {
+    try {
+      checkFits('A', { bytes, versions: 0 }, { bytes: have, versions: 0 }, room)
+      return true
+    } catch (error) {
+      assert.ok(error instanceof TilecouchError && error.code === 'QUOTA_EXCEEDED')
+      return error.details
+    }
+  }
+
+  it('is what is lacking, a third larger as text, and a reserve', () => {
+    const room = { quota: 1000 * MB, free: 500 * MB }
+    assert.equal(fits(330 * MB, 0, room), true)
+    assert.deepEqual(fits(360 * MB, 0, room), { area: 'A', needed: 480 * MB, free: 450 * MB, quota: 1000 * MB, reserve: 50 * MB })
+    assert.equal(fits(360 * MB, 60 * MB, room), true)
+    assert.equal(fits(360 * MB, 360 * MB, { quota: 1000 * MB, free: 0 }), true, 'nothing more is needed')
+  })
+
+  it('is not known where nobody says', async () => {
+    assert.equal(fits(1e15, 0, {}), true)
+    assert.deepEqual(await roomOf(undefined), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+    assert.deepEqual(await roomOf(/** @type {any} */ ({ estimate: async () => ({}) })), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+  })
+})
