@@ -103,7 +103,7 @@ function say (summary, notice) {
 
 function summarize (text) {
   const bytes = [...stats?.values() ?? []].reduce((sum, { bytes: more }) => sum + more, 0)
-  byId('summary').textContent = text ?? [store.isAway && 'Offline', plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
+  byId('summary').textContent = text ?? [store.isAway ? 'On this device' : plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
 /** Shows what the address asks for, or the first layer. */

@@ -20,7 +20,7 @@ function words ({ code, message }, name) {
 
 /** What is to be seen while only the device answers. @param {string | null} since */
 const fromDevice = since => `${navigator.onLine ? 'The server does not answer.' : 'You are offline.'} ` +
-  `This map is what the device has of it${since ? `, as of ${written(since)}` : ', which is not all of its area'}.`
+  `This is what the device has of the map${since ? `, as of ${written(`${since.slice(0, 16)}:00Z`)}` : '; not all of it is here'}.`
 
 /**
  * @param {import('./stage.js').Stage} stage
@@ -62,6 +62,9 @@ export function watch (stage, notices, view, onRetry, device) {
     // an enlarged tile of another zoom may stand in for one that is missing
     const isSeen = Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
     const [first] = changes
+    if (away && !isSeen && !changes.length && device.asOf(doc.layer) !== undefined) {
+      return notices.say('sight', { text: 'Nothing of this place is on this device.' })
+    }
     if (isSeen || away || !layer.isShown()) notices.end('sight')
     else if (first && time !== null && time < first.time) {
       notices.say('sight', { text: `This place has no tiles before ${written(first.time)}.`, action: { label: 'Go there', run: () => stage.clock.setTime(first.time) } })

@@ -35,7 +35,8 @@ export function stateOf (control) {
     const zoomedTo = control.span && domain && clampSpan(control.span, domain)
     const span = zoomedTo ?? domain
     const playing = control.player.isPlaying()
-    const { problem } = control
+    // a device that goes on without the store is no problem
+    const problem = complete && layers.some(layer => layer.options?.offline) ? null : control.problem
     return {
       changes, complete, times, domain, span, playing, problem,
       time: control.clock.getTime(),
