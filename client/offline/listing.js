@@ -1,14 +1,16 @@
 // What a store holds of an area now, from its time index: ranges of columns, many in one request, each row with the revision and
 // the size of an image. The documents themselves are not read.
-import { STORE_ID, TilecouchError, editionId, isTileId, layerId, parseTileId, tileRanges } from '../../core/index.js'
+import { MAX_ZOOM, STORE_ID, TilecouchError, editionId, isTileId, layerId, parseTileId, tileRanges } from '../../core/index.js'
 import { askQueries } from '../../core/mirror/index.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
+export const BY_AREA = '_design/sizes/_view/by_area'
+export const REST_BY_AREA = '_design/sizes/_view/rest_by_area'
 
 export const listingDefaults = {
   page: 2000, // rows a request, as far as they can be foretold
   ranges: 100, // ranges of rows a request
-  spans: 200, // sums a request
+  spans: 500, // sums a request
   columns: 10000 // columns a range of them answers at once
 }
 
@@ -53,25 +55,31 @@ export class Listing {
     return answers.flat().filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id)).map(({ id, value }) => ({ id, rev: value.rev }))
   }
 
-  /** The zooms of the selection that hold anything. @param {string} [view] whose keys begin with layer and zoom */
-  async zooms (view = BY_TILE) {
-    const { min, max } = this.selection.zooms ?? { min: 0, max: 30 }
-    const [rows] = await this.ask(view, [{ startkey: [this.layer, min], endkey: [this.layer, max, {}], group_level: 2 }])
-    return rows.map(({ key, value }) => ({ z: key[1], value })).filter(({ z }) => Number.isInteger(z))
+  /** The zooms of the selection that hold anything. @param {string} [view] whose keys begin with layer and zoom @param {number} [level] 3: apart by what comes next */
+  async zooms (view = BY_TILE, level = 2) {
+    const { min, max } = this.selection.zooms ?? { min: 0, max: MAX_ZOOM }
+    const [rows] = await this.ask(view, [{ startkey: [this.layer, min], endkey: [this.layer, max, {}], group_level: level }])
+    return rows.map(({ key: [, z, kind], value }) => ({ z, kind, value })).filter(({ z }) => Number.isInteger(z))
   }
 
-  /** The columns of each zoom that hold anything, in the width of the area. @param {number[]} zooms @returns {Promise<Map<number, Map<number, any>>>} */
-  async columns (zooms, view = BY_TILE) {
+  /**
+   * The columns of each zoom that hold anything, in the width of the area.
+   * @param {number[]} zooms @param {string} [view] @param {string} [kind] where that stands between zoom and column
+   * @returns {Promise<Map<number, Map<number, any>>>}
+   */
+  async columns (zooms, view = BY_TILE, kind = undefined) {
     const found = new Map(zooms.map(z => [z, new Map()]))
     const limit = this.limits.columns
+    const key = (z, ...more) => [this.layer, z, ...(kind === undefined ? [] : [kind]), ...more]
+    const at = key(0).length
     let spans = zooms.flatMap(z => this.spansOf(z))
     while (spans.length) {
-      const answers = await this.ask(view, spans.map(({ z, x0, x1 }) => ({ startkey: [this.layer, z, x0], endkey: [this.layer, z, x1, {}], group_level: 3, limit })))
+      const answers = await this.ask(view, spans.map(({ z, x0, x1 }) => ({ startkey: key(z, x0), endkey: key(z, x1, {}), group_level: at + 1, limit })))
       const rest = []
-      for (const [at, rows] of answers.entries()) {
-        const { z, x1 } = spans[at]
-        for (const { key: [, , x], value } of rows) if (Number.isInteger(x)) found.get(z)?.set(x, value)
-        if (rows.length === limit) rest.push({ z, x0: rows[limit - 1].key[2] + 1, x1 })
+      for (const [index, rows] of answers.entries()) {
+        const { z, x1 } = spans[index]
+        for (const row of rows) if (Number.isInteger(row.key[at])) found.get(z)?.set(row.key[at], row.value)
+        if (rows.length === limit) rest.push({ z, x0: Math.floor(rows[limit - 1].key[at]) + 1, x1 })
       }
       spans = rest.filter(({ x0, x1 }) => x0 <= x1)
     }

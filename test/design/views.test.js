@@ -23,6 +23,12 @@ const golden = {
     [past],
     [gone]
   ],
+  'sizes/rest_by_area': [
+    [head],
+    [past, { key: ['osm', 10, 'past', 300, 412], value: 1234 }],
+    [gone, { key: ['osm', 10, 'gone', 300, 412], value: 0 }],
+    [{ ...gone, current: false }, { key: ['osm', 10, 'past gone', 300, 412], value: 0 }]
+  ],
   'sizes/by_zoom': [
     [head, { key: ['osm', 10, 'current'], value: [1234, Date.parse(T) / 1000, 300, 412] }],
     [past, { key: ['osm', 10, 'past'], value: [1234, Date.parse(T) / 1000, 300, 412] }],

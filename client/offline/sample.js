@@ -1,0 +1,95 @@
+// What documents weigh on the wire, from some of them without their images, and one with it.
+import { codec } from '../mirror/codec.js'
+import { Origin } from '../mirror/origin.js'
+
+const MOST = 100 // documents of one kind that are looked at
+const NAMED = 20 // of the documents that are no tiles
+
+/** @typedef {{id: string, rev?: string, bytes: number}} Sampled */
+
+export class Sample {
+  requests = 0
+  #kinds = /** @type {Map<string, {count: number, bytes: number, rows: Sampled[], spots?: () => Promise<Sampled[]>}>} */ (new Map())
+  #origin
+
+  /** @param {import('../mirror/http.js').HttpCouch} couch @param {import('./listing.js').Listing} listing @param {AbortSignal} [signal] */
+  constructor (couch, listing, signal) {
+    this.#origin = new Origin(couch, codec)
+    this.listing = listing
+    this.signal = signal
+  }
+
+  /** Documents that were summed. @param {string} kind @param {{count: number, bytes: number, spots: () => Promise<Sampled[]>}} sums */
+  take (kind, sums) {
+    if (sums.count) this.#kinds.set(kind, { count: sums.count, bytes: sums.bytes, rows: [], spots: () => sums.spots() })
+  }
+
+  /** One that was listed: each has the same chance to be looked at. @param {string} kind @param {Sampled} row */
+  add (kind, row) {
+    const known = this.#kinds.get(kind) ?? { count: 0, bytes: 0, rows: [] }
+    this.#kinds.set(kind, known)
+    known.count++
+    known.bytes += row.bytes
+    const at = known.count <= MOST ? known.count - 1 : Math.floor(Math.random() * known.count)
+    if (at < MOST) known.rows[at] = row
+  }
+
+  /** Bytes of bodies when all of them are fetched, and what a layer has beside its tiles. @returns {Promise<number>} */
+  async weigh () {
+    const named = await this.listing.named()
+    const kinds = [...this.#kinds.entries()]
+    const rows = await this.#looked(kinds)
+    const others = sparse(named)
+    const { sizes, rest } = await this.#bare([...others, ...rows.flat()])
+    const mean = some => some.reduce((sum, { id }) => sum + (sizes.get(id) ?? 0), 0) / (some.filter(({ id }) => sizes.has(id)).length || 1) + rest
+    const { mime, isText } = await this.#heads(rows.flat().filter(({ bytes }) => bytes))
+    let total = named.length * mean(others)
+    for (const [at, [, { count, bytes }]] of kinds.entries()) {
+      total += count * mean(rows[at])
+      if (bytes) total += count * mime + (isText ? (bytes + count) * 4 / 3 : bytes)
+    }
+    return Math.round(total)
+  }
+
+  /** Some of each kind, with their revisions. */
+  async #looked (kinds) {
+    const rows = await Promise.all(kinds.map(([, { rows: listed, spots }]) => spots?.() ?? listed))
+    const unknown = rows.flat().filter(({ rev }) => rev === undefined)
+    if (!unknown.length) return rows
+    const { rows: found } = await this.#ask({ method: 'POST', path: '_all_docs', body: { keys: unknown.map(({ id }) => id) } })
+    const revs = new Map(found.filter(({ id, value }) => id && value && !value.deleted).map(({ id, value: { rev } }) => [id, rev]))
+    return rows.map(some => some.map(row => ({ rev: revs.get(row.id), ...row })).filter(({ rev }) => rev))
+  }
+
+  #ask (request) {
+    this.requests++
+    return this.listing.couch.request({ ...request, signal: this.signal })
+  }
+
+  /** Documents without their images. sizes: of each by itself; rest: what an answer has more of each. @param {any[]} rows */
+  async #bare (rows) {
+    if (!rows.length) return { sizes: new Map(), rest: 0 }
+    const { bytes, docs } = await this.#fetch(rows, true)
+    const sizes = new Map(docs.map(doc => [doc._id, encoder.encode(JSON.stringify(doc)).length]))
+    return { sizes, rest: (bytes - [...sizes.values()].reduce((sum, size) => sum + size, 0)) / (docs.length || 1) }
+  }
+
+  /** mime: what comes with an image beside its bytes; isText: they come as base64. The smallest one tells. @param {Sampled[]} imaged */
+  async #heads (imaged) {
+    if (!imaged.length) return { mime: 0, isText: false }
+    const one = imaged.reduce((least, row) => row.bytes < least.bytes ? row : least)
+    const [{ bytes: without }, { bytes: all, docs: [whole] }] = await Promise.all([this.#fetch([one], true), this.#fetch([one], false)])
+    const isText = typeof whole?._attachments?.tile?.data === 'string'
+    return { mime: all - without - (isText ? Math.ceil(one.bytes / 3) * 4 : one.bytes), isText }
+  }
+
+  #fetch (rows, isBare) {
+    this.requests++
+    return this.#origin.fetch(rows.map(({ id, rev }) => ({ id, rev, ...(isBare && { ancestors: [rev] }) })), { signal: this.signal })
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** Some of many, from all over. */
+const sparse = rows => rows.filter((_, at) => at % Math.ceil(rows.length / NAMED) === 0)

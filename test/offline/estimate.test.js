@@ -1,0 +1,115 @@
+// What an area is said to be before anything of it is there, against what it is then: places, versions, bytes, and bytes of bodies.
+import assert from 'node:assert/strict'
+import { HttpCouch } from '../../client/mirror/http.js'
+import { estimate } from '../../client/offline/estimate.js'
+import { Transfer } from '../../client/offline/transfer.js'
+import { parseArea } from '../../core/index.js'
+import { Selection } from '../../core/mirror/index.js'
+import { Store } from '../../loader/index.js'
+import { furnish } from '../client/support/designs.js'
+import { startFront } from '../client/support/front.js'
+import { usePouches } from '../client/support/pouches.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { square } from '../support/tiles.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const SIDE = 16
+const POLYGON = { type: 'Polygon', coordinates: [[[-180, 85], [-120, 60], [-140, 30], [-180, 40], [-180, 85]]] }
+
+/** Zooms 4 to 6 with three editions, places that are gone, and heads that were changed often. */
+async function fill (url) {
+  const store = await Store.create(url)
+  await store.defineLayer('osm', { name: 'A map' })
+  for (const z of [4, 5, 6]) {
+    for (const [year, seed] of /** @type {[number, (x: number, y: number) => number | null][]} */ ([
+      [2022, (x, y) => z * 1000 + x * SIDE + y], [2023, (x, y) => (x + y) % 7 ? z * 1000 + x * SIDE + y : null], [2024, (x, y) => y % 3 ? 9000 + x : (x + y) % 7 ? x : null]
+    ])) await store.write(square({ layer: 'osm', z, side: Math.min(SIDE, 2 ** z), time: T(year), seed }))
+  }
+  // some documents carry more revisions than others
+  for (let y = 0; y < SIDE; y++) {
+    for (let times = 0; times < y % 4; times++) await store.couch.put({ ...await json(`${url}/osm:6:3:${y}`), times })
+  }
+  await furnish(store)
+  return store
+}
+
+onEachStore('what an area will be', backend => {
+  const pouch = usePouches()
+  let url
+  let front
+
+  before(async function () {
+    this.timeout(30000)
+    url = await backend.database()
+    await fill(url)
+    front = await startFront(url)
+  })
+  after(() => front.close())
+  beforeEach(() => front.reset())
+
+  const couch = () => {
+    const { username, password } = new URL(url)
+    const address = new URL(front.url)
+    Object.assign(address, { username, password })
+    return new HttpCouch(address.href)
+  }
+
+  for (const [title, wanted, most] of /** @type {[string, any, number][]} */ ([
+    ['all of a layer as it is', { current: true }, 10],
+    ['all of a layer with its past', {}, 20],
+    ['a box as it is', { current: true, area: parseArea({ bbox: [-180, 20, -100, 80] }) }, 12],
+    ['a box with its past', { area: parseArea({ bbox: [-180, 20, -100, 80] }) }, 20],
+    ['a box over the antimeridian', { area: parseArea({ bbox: [170, -85, -130, 85] }), zooms: { min: 5, max: 6 } }, 20],
+    ['a polygon with its past', { area: parseArea({ polygon: POLYGON }) }, 20],
+    ['a box and what was to be seen at a time or later', { since: T(2023), area: parseArea({ bbox: [-180, 20, -100, 85] }) }, 20]
+  ])) {
+    it(`is what comes: ${title}`, async () => {
+      const selection = new Selection({ layers: ['osm'], ...wanted })
+      const said = await estimate(couch(), selection)
+      const asked = front.requests().length
+      assert.equal(asked, said.requests, 'requests are counted')
+      assert.ok(asked <= most, `${asked} requests`)
+      const images = front.requests().reduce((sum, { bytes }) => sum + bytes.down, 0)
+      front.forget()
+      const progress = []
+      const transfer = new Transfer({ couch: couch(), db: pouch(), area: { layer: 'osm', selection }, onProgress: now => progress.push(now) })
+      const { held } = await transfer.run()
+      assert.deepEqual({ tiles: said.tiles, versions: said.versions, bytes: said.bytes }, held)
+      const { received } = transfer.progress()
+      const bodies = front.requests().filter(({ path }) => path.startsWith('_bulk_get?')).reduce((sum, { bytes }) => sum + bytes.down, 0)
+      assert.ok(Math.abs(received - bodies) / bodies < 0.001, `${received} bytes were counted of ${bodies}`)
+      assert.ok(Math.abs(said.transfer - bodies) / bodies < 0.01, `${said.transfer} bytes were said, ${bodies} came`)
+      assert.ok(images < bodies, 'it is less than what it speaks of')
+      assert.deepEqual(progress.at(-1).bytes, held.bytes)
+      assert.ok(progress.every(({ bytes }, at) => at === 0 || bytes >= progress[at - 1].bytes), 'it only grows')
+    })
+  }
+
+  it('is nothing where there is nothing', async () => {
+    const { tiles, versions, bytes, transfer } = await estimate(couch(), new Selection({ layers: ['osm'], current: true, zooms: { min: 5, max: 6 }, area: parseArea({ bbox: [100, 0, 120, 10] }) }))
+    assert.deepEqual({ tiles, versions, bytes }, { tiles: 0, versions: 0, bytes: 0 })
+    assert.ok(transfer > 0 && transfer < 4000, 'the layer itself comes all the same')
+  })
+
+  it('is counted row by row where the design documents are older', async () => {
+    const selection = new Selection({ layers: ['osm'] })
+    const said = await estimate(couch(), selection)
+    front.rule(({ path }) => /rest_by_area/.test(path) && { status: 404, body: '{"error":"not_found","reason":"missing_named_view"}' })
+    const { tiles, versions, bytes } = await estimate(couch(), selection)
+    assert.deepEqual({ tiles, versions, bytes }, { tiles: said.tiles, versions: said.versions, bytes: said.bytes })
+  })
+
+  it('cannot be told without the views', async () => {
+    const bare = await backend.database()
+    await request(bare, { method: 'PUT' })
+    await assert.rejects(estimate(new HttpCouch(bare), new Selection({ layers: ['osm'], current: true })), { code: 'INDEX_MISSING' })
+    await assert.rejects(new Transfer({ couch: new HttpCouch(bare), db: pouch(), area: { layer: 'osm', selection: new Selection({ layers: ['osm'] }) } }).run(), { code: 'INDEX_MISSING' })
+  })
+
+  it('is given up when nobody wants to know any more', async () => {
+    const stop = new AbortController()
+    const told = estimate(couch(), new Selection({ layers: ['osm'] }), { signal: stop.signal })
+    stop.abort()
+    await assert.rejects(told, { code: 'ABORTED' })
+  })
+})
