@@ -1,6 +1,8 @@
 // A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
 // answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
 import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
+import { heed } from '../../core/heed.js'
+import { patience } from '../../core/patience.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
 
 export const sourceDefaults = {
@@ -98,10 +100,11 @@ export class CouchSource {
    */
   async tile (version, signal, { fresh = false } = {}) {
     // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
-    const response = await this.#fetch(this.tileUrl(version), { signal, cache: fresh ? 'reload' : 'force-cache' })
-    if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
-    if (!response.ok) throw await this.#failure(response)
-    return this.#body(response, 'blob')
+    return this.#fetch(this.tileUrl(version), { signal, cache: fresh ? 'reload' : 'force-cache' }, async response => {
+      if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
+      if (!response.ok) throw await this.#failure(response)
+      return this.#body(response, 'blob')
+    })
   }
 
   /**
@@ -112,11 +115,12 @@ export class CouchSource {
    */
   async head (layer, z, x, y, signal, { fresh = false } = {}) {
     const id = tileId(layer, z, x, y)
-    const response = await this.#fetch(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, ...(fresh && { cache: 'reload' }) })
-    if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id })
-    if (!response.ok) throw await this.#failure(response)
-    const [, md5] = /^"([\w+/]{22}==)"$/.exec(response.headers.get('etag') ?? '') ?? []
-    return { blob: await this.#body(response, 'blob'), ...(md5 && { digest: `md5-${md5}` }) }
+    return this.#fetch(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, ...(fresh && { cache: 'reload' }) }, async response => {
+      if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id })
+      if (!response.ok) throw await this.#failure(response)
+      const [, md5] = /^"([\w+/]{22}==)"$/.exec(response.headers.get('etag') ?? '') ?? []
+      return { blob: await this.#body(response, 'blob'), ...(md5 && { digest: `md5-${md5}` }) }
+    })
   }
 
   /**
@@ -149,23 +153,33 @@ export class CouchSource {
 
   /** @param {string} path @param {any} init @param {{missing?: () => Error, isRight?: (body: any) => boolean}} expectations */
   async #json (path, init, { missing, isRight = body => body !== null && typeof body === 'object' }) {
-    const response = await this.#fetch(`${this.db}/${path}`, init)
-    if (!response.ok) throw (response.status === 404 && missing && await isMissing(response)) ? missing() : await this.#failure(response)
-    const body = await this.#body(response, 'json')
+    const body = await this.#fetch(`${this.db}/${path}`, init, async response => {
+      if (!response.ok) throw (response.status === 404 && missing && await isMissing(response)) ? missing() : await this.#failure(response)
+      return this.#body(response, 'json')
+    })
     const error = body?.results?.find?.(result => result?.error)
     if (error) throw new TilecouchError('COUCHDB_ERROR', { url: this.db, status: 200, reason: error.reason ?? error.error })
     if (!isRight(body)) throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'JSON of another kind' })
     return body
   }
 
-  async #fetch (url, { signal, ...init }) {
+  /**
+   * @template T
+   * @param {string} url @param {any} init @param {(response: Response) => Promise<T>} read all of the answer
+   * @returns {Promise<T>}
+   */
+  async #fetch (url, { signal, ...init }, read) {
     const { timeout, fetchOptions } = this.options
-    const signals = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]
     const headers = { ...(init.body && { 'Content-Type': 'application/json' }), ...fetchOptions.headers }
+    const waiting = patience(timeout, signal)
     try {
-      return await fetch(url, { ...fetchOptions, ...init, headers, signal: AbortSignal.any(signals) })
+      const response = await heed(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
+      return await heed(read(response), waiting.signal)
     } catch (error) {
-      throw this.#unanswered(error, signal)
+      if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.db, why: `no answer within ${timeout / 1000} s` })
+      throw error instanceof TilecouchError ? error : this.#unanswered(error, signal)
+    } finally {
+      waiting.end()
     }
   }
 
