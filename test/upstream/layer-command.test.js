@@ -44,6 +44,15 @@ onEachStore('tilecouch layer', backend => {
     assert.deepEqual([shown.code, /come from nowhere/.test(shown.out), JSON.parse((await layer('roads', '--json')).out)], [0, true, await stored('roads')])
   })
 
+  it('says that areas of it are not to be taken along, until that is taken back', async () => {
+    const { code, out } = await layer('osm', '--no-offline')
+    assert.deepEqual([code, (await stored('osm')).offline, /forbid taking areas along/.test(out)], [0, false, true])
+    assert.equal((await layer('osm', '--title', 'Streets')).code, 0)
+    assert.equal((await stored('osm')).offline, false)
+    assert.doesNotMatch((await layer('osm', '--offline')).out, /along/)
+    assert.ok(!('offline' in await stored('osm')))
+  })
+
   it('shows no layer that is not there, and makes no database for it', async () => {
     const { code, err } = await layer('osm')
     assert.deepEqual([code, /DATABASE_NOT_FOUND/.test(err)], [1, true])
