@@ -16,8 +16,8 @@ export function facts (layer, stats) {
     ['Versions', stats && count(stats.versions)],
     ['Size', stats && size(stats.bytes)],
     ['Zooms', zooms(layer.minzoom, layer.maxzoom)],
-    ['First', stats && written(fromSeconds(stats.first))],
-    ['Last', stats && written(fromSeconds(stats.last))],
+    ['First', stats?.versions && written(fromSeconds(stats.first))],
+    ['Last', stats?.versions && written(fromSeconds(stats.last))],
     ['Conflicts', stats?.conflicts && count(stats.conflicts)],
     ['Source', layer.attribution && element('span', null, ...attributionNodes(layer.attribution))]
   ].filter(([, value]) => value)

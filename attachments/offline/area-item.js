@@ -35,6 +35,7 @@ export class AreaItem {
       cancel: button('Cancel', () => this.#ask('cancel'), { class: 'secondary' }),
       live: element('input', { type: 'checkbox', on: { change: ({ target }) => this.#follow(target.checked) } }),
       refresh: button('Refresh', () => this.#refresh(), { class: 'secondary' }),
+      remove: button('Remove', () => this.#ask('remove'), { class: 'secondary danger' }),
       more: element('div', { class: 'more', id: this.#id }), ask: part('div', 'ask')
     }
     this.node = element('li', { class: 'area', 'data-area': area.id })
@@ -80,14 +81,13 @@ export class AreaItem {
   }
 
   #build () {
-    const { head, title, what, state, bar, fill, main, cancel, more, live, refresh } = this.#parts
+    const { head, title, what, state, bar, fill, main, cancel, more, live, refresh, remove } = this.#parts
     head.append(title, what, state)
     bar.append(fill)
     more.append(
       button('Show on map', () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
       button('Rename', () => this.#ask('rename'), { class: 'secondary' }),
-      button('Remove', () => this.#ask('remove'), { class: 'secondary danger' }),
-      element('label', null, live, 'Keep it up to date'))
+      remove, element('label', null, live, 'Keep it up to date'))
     this.node.append(head, bar, this.#parts.figures, this.#parts.problem, element('div', { class: 'acts' }, main, cancel), more, this.#parts.ask)
     this.#parts.ask.hidden = true
     this.isOpen = false
@@ -95,7 +95,7 @@ export class AreaItem {
 
   /** Writes what is known now. */
   update () {
-    const { title, what, state, bar, fill, figures, main, cancel, live, refresh } = this.#parts
+    const { title, what, state, bar, fill, figures, main, cancel, live, refresh, remove } = this.#parts
     const area = this.#area
     const status = area.status()
     const { min, max } = area.spec.zooms ?? {}
@@ -118,6 +118,7 @@ export class AreaItem {
     write(main, word ?? '')
     main.classList.toggle('quiet', word === 'Pause')
     cancel.hidden = !word || Boolean(status.updated)
+    remove.hidden = !cancel.hidden // it does the same
     live.checked = Boolean(status.live)
     refresh.hidden = status.state !== 'complete'
     this.#tell(status)

@@ -78,7 +78,7 @@ export class AreaList {
   /** What is said when nothing is known yet is what the browser knows. @param {boolean} [online] */
   setOnline (online = navigator.onLine) {
     this.#connection.classList.toggle('away', !online)
-    const words = online ? 'Connected to the store' : 'No connection: what is on this device is shown'
+    const words = online ? 'Connected to the store' : 'No connection to the store'
     if (this.#connection.textContent !== words) this.#connection.textContent = words
   }
 

@@ -36,5 +36,5 @@ export function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
   if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
   const isRunning = state === 'downloading'
   return [`${count(tiles)} of ${plural(total.tiles, 'tile')}`, `${size(bytes)} of ${size(total.bytes)}`,
-    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && remaining !== undefined && Number.isFinite(remaining) && `${lasting(remaining)} left`].filter(Boolean).join(' · ')
+    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && rate && Number.isFinite(remaining) && `${lasting(remaining)} left`].filter(Boolean).join(' · ')
 }

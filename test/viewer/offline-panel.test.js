@@ -40,6 +40,8 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     const page = await stage.visit('#small/2/0/0', phone)
     await openAreas(page)
     await begin(page)
+    const low = await corner(page, 'South-east')
+    assert.ok(low.x > 250 && low.x < 350 && low.y > 250 && low.y < 440, 'the box is where the map is to be seen')
     await page.getByRole('button', { name: 'Free shape' }).tap()
     assert.equal(await page.locator('.estimate').textContent(), 'At least three corners make an area.')
     await draw(page, [[80, 100], [250, 80], [300, 250], [200, 200], [100, 320]])
