@@ -68,12 +68,13 @@ export class Transfer {
     this.held = new Held(db, layer)
     this.listing = new Listing(couch, selection, { signal: this.#stop.signal, limits })
     this.#tally = { changes: 0, selected: 0, checked: 0, missing: 0, docs: 0, deleted: 0, bytes: 0, tiles: 0, absent: 0, refused: 0 }
-    const fail = failed => onFailed?.(this.#failed.set(failed.id, failed) && failed)
+    const fail = failed => {
+      this.#failed.set(failed.id, failed)
+      onFailed?.(failed)
+    }
     const source = lenders.length ? new Lent(this.origin, lenders) : this.origin
-    const carrier = new Carrier({
-      source, target: this.target, tally: this.#tally, dryRun: false, limits: this.limits, onRefused: fail, onProgress: docs => this.#arrive(docs),
-      doubts: new Doubts({ probe: () => this.#probe(), onFailed: fail })
-    })
+    const doubts = new Doubts({ probe: () => this.#probe(), onFailed: fail })
+    const carrier = new Carrier({ source, target: this.target, tally: this.#tally, dryRun: false, limits: this.limits, doubts, onRefused: fail, onProgress: docs => this.#arrive(docs) })
     this.#settling = new Settling({ couch, source, target: this.target, carrier, held: this.held, onBury: () => this.#bury(), signal: this.#stop.signal })
   }
 

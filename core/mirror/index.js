@@ -2,6 +2,7 @@
 export { Carrier } from './carrier.js'
 export { CouchPeer } from './peer.js'
 export { Checkpoint, IDENTITY, PREFIX, identityOf, randomId } from './checkpoint.js'
+export { checkDigests } from './digests.js'
 export { Doubts } from './doubts.js'
 export { leavesOf, lookBackDefaults, lookBackOf } from './look-back.js'
 export { askQueries } from './queries.js'

@@ -90,6 +90,7 @@ export class CouchPeer {
       most,
       parse: body => {
         bytes = body.length
+        if (!body.length && docs.length) throw this.#bad('cut off') // what is not there would be named
         const answer = parseAnswer(body)
         this.codec.check?.(answer.docs)
         return answer

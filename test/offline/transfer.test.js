@@ -1,0 +1,153 @@
+// Taking an area along over stores and lines that fail: what is missing is said, and taken the next time, and nothing else.
+import assert from 'node:assert/strict'
+import { HttpCouch } from '../../client/mirror/http.js'
+import { readNote } from '../../client/offline/note.js'
+import { Transfer } from '../../client/offline/transfer.js'
+import { Selection } from '../../core/mirror/index.js'
+import { Store } from '../../loader/index.js'
+import { furnish } from '../client/support/designs.js'
+import { startFront } from '../client/support/front.js'
+import { usePouches } from '../client/support/pouches.js'
+import { json, onEachStore } from '../support/backends.js'
+import { square } from '../support/tiles.js'
+import { assertSame } from './support/naive-area.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const SIDE = 10
+
+const isBulk = ({ path }) => path.startsWith('_bulk_get?')
+const asksFor = (entry, id) => isBulk(entry) && entry.body.docs.some(doc => doc.id === id)
+
+onEachStore('taking an area along', backend => {
+  describe('', function () {
+    this.timeout(20000)
+    const pouch = usePouches()
+    let url
+    let front
+    let store
+    const area = { layer: 'osm', selection: new Selection({ layers: ['osm'] }) }
+
+    beforeEach(async () => {
+      url = await backend.database()
+      store = await Store.create(url)
+      await store.defineLayer('osm', {})
+      await store.write(square({ layer: 'osm', side: SIDE, time: T(2023), seed: (x, y) => x * SIDE + y }))
+      await furnish(store)
+      front = await startFront(url)
+    })
+    afterEach(() => front.close())
+
+    const couch = (options = {}) => {
+      const { username, password } = new URL(url)
+      return new HttpCouch(Object.assign(new URL(front.url), { username, password }).href, { firstDelay: 5, ...options })
+    }
+    const transfer = (db, { limits, ...options } = {}) => new Transfer({ couch: couch(), db, area, limits: { batch: 10, smallBytes: 1, batchMost: 10, retryDelay: 1, ...limits }, ...options })
+    const fetched = () => front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id))
+
+    it('passes over what a store cannot read, and takes exactly that the next time', async () => {
+      const db = pouch()
+      const bad = ['osm:5:2:3', 'osm:5:7:7']
+      const mended = front.rule(entry => bad.some(id => asksFor(entry, id)) && { status: 500, body: '{"error":"internal","reason":"a shard is damaged"}' })
+      const told = []
+      const first = await transfer(db, { onFailed: one => told.push(one.id) }).run()
+      assert.deepEqual(first.failed.map(({ id }) => id).sort(), bad)
+      assert.deepEqual(told.sort(), bad)
+      assert.ok(first.failed.every(({ rev, error, reason }) => /^1-/.test(rev) && error && reason))
+      assert.deepEqual([first.isComplete, first.held.tiles], [false, SIDE * SIDE - 2])
+      assert.deepEqual((await readNote(db)).failed.map(({ id }) => id).sort(), bad, 'remembered where the tiles are')
+
+      front.forget()
+      assert.deepEqual((await transfer(db).run()).failed.map(({ id }) => id).sort(), bad, 'still not')
+      mended()
+      front.forget()
+      const last = await transfer(db).run()
+      assert.deepEqual(fetched().sort(), bad, 'nothing else is asked for')
+      assert.deepEqual([last.isComplete, last.failed], [true, []])
+      assert.deepEqual(last.held, await assertSame(db, url, area))
+      front.forget()
+      await transfer(db).run()
+      assert.deepEqual(fetched(), [])
+    })
+
+    it('is not stopped by a document that breaks every answer it is in', async () => {
+      const db = pouch()
+      front.rule(entry => asksFor(entry, 'osm:5:4:4') && { cut: 200 })
+      const { failed, held } = await transfer(db).run()
+      assert.deepEqual([failed.map(({ id }) => id), held.tiles], [['osm:5:4:4'], SIDE * SIDE - 1])
+    })
+
+    it('blames nobody when the store is away, and goes on afterwards where it was', async () => {
+      const db = pouch()
+      let answered = 0
+      const back = front.rule(entry => isBulk(entry) && ++answered > 4 && { cut: 1 })
+      const failed = []
+      const away = transfer(db, { couch: couch({ retries: 2 }), onFailed: one => failed.push(one) })
+      await assert.rejects(away.run(), { code: 'UNREACHABLE' })
+      assert.deepEqual(failed, [])
+      const { tiles } = away.progress()
+      assert.ok(tiles >= 10 && tiles < SIDE * SIDE, `${tiles} tiles`)
+      back()
+      front.forget()
+      const { held, isComplete } = await transfer(db).run()
+      assert.equal(isComplete, true)
+      assert.ok(fetched().length <= SIDE * SIDE + 2 - tiles, `${fetched().length} documents asked for again of ${tiles} that were there`)
+      assert.deepEqual(held, await assertSame(db, url, area))
+    })
+
+    it('blames nobody when the store answers nothing but errors', async () => {
+      const db = pouch()
+      front.rule(entry => isBulk(entry) && { status: 500, body: '{"error":"internal"}' })
+      const failed = []
+      await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), onFailed: one => failed.push(one) }).run(), { code: 'COUCHDB_ERROR' })
+      assert.deepEqual(failed, [])
+    })
+
+    it('ends when it is asked to, and counts nothing that is not there', async () => {
+      const db = pouch()
+      const stop = new AbortController()
+      const broken = transfer(db, { signal: stop.signal, onProgress: ({ tiles }) => { if (tiles >= 30) stop.abort() } })
+      await assert.rejects(broken.run(), { code: 'ABORTED' })
+      const { doc_count: count } = await db.info()
+      assert.ok(count >= 30 && count < SIDE * SIDE)
+      await assert.rejects(transfer(db, { signal: stop.signal }).run(), { code: 'ABORTED' })
+      assert.equal((await transfer(db).run()).held.tiles, SIDE * SIDE)
+    })
+
+    it('takes from the device what another area has, and only the rest from the net', async () => {
+      const [lender, db] = [pouch(), pouch()]
+      const half = { layer: 'osm', selection: { ...area.selection, has: id => area.selection.has(id), layers: new Set(['osm']), zooms: { min: 5, max: 5 } } }
+      await transfer(lender, { area: half }).run()
+      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 2 ? 500 + x * SIDE + y : undefined }))
+      front.forget()
+      const { held, changed } = await transfer(db, { lenders: [lender] }).run()
+      const heads = fetched().filter(id => !id.includes('@') && id.startsWith('osm:'))
+      assert.equal(heads.length, 2 * SIDE, 'only those that the other has not')
+      assert.equal(changed.tiles, SIDE * SIDE + 2 * SIDE)
+      assert.deepEqual(held, await assertSame(db, url, area))
+    })
+
+    it('reads only what changed while little did, and lists anew when much did', async () => {
+      const db = pouch()
+      await transfer(db).run()
+      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x === 1 ? 700 + y : undefined }))
+      front.forget()
+      const { changed, held } = await transfer(db).run()
+      assert.equal(changed.tiles, 2 * SIDE, 'heads, and what they were before')
+      assert.equal(front.requests().filter(({ body }) => body?.queries?.[0]?.group_level).length, 0, 'nothing was listed')
+      assert.deepEqual(held, await assertSame(db, url, area))
+
+      for (const { id, value: { rev } } of (await json(`${url}/_all_docs?startkey="osm:5:8:"&endkey="osm:5:8:~"`)).rows) await store.couch.put({ _id: id, _rev: rev, _deleted: true })
+      front.forget()
+      const later = await transfer(db, { limits: { feed: 5, feedShare: 0 } }).run()
+      assert.ok(front.requests().some(({ body }) => body?.queries?.[0]?.group_level), 'it was listed')
+      assert.equal(later.held.tiles, SIDE * SIDE - SIDE)
+      assert.deepEqual(later.held, await assertSame(db, url, area))
+    })
+
+    it('ends at once when its database is closed', async () => {
+      const db = pouch()
+      const running = transfer(db, { onProgress: ({ tiles }) => { if (tiles === 30) db.close() } }).run()
+      await assert.rejects(running, ({ code }) => ['ABORTED', 'COUCHDB_ERROR'].includes(code))
+    })
+  })
+})
