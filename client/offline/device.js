@@ -5,6 +5,8 @@ import { generation } from '../../core/mirror/index.js'
 import { Census } from './census.js'
 import { Reader, versionOf } from './reader.js'
 
+const LOOKS = 3 // at a head that has become another one between two questions, while its area is refreshed
+
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {import('./reader.js').HeldVersion} HeldVersion
@@ -106,10 +108,12 @@ export class Device {
     const databases = await this.#holding(layer, z, x, y)
     const id = tileId(layer, z, x, y)
     if (databases.length === 1) return Reader.of(databases[0].db).image(id).catch(() => undefined)
-    const [version] = await this.heads(layer, [{ z, x, y }])
-    if (!version || version.gone) return undefined
-    const blob = await this.tile(version)
-    return blob && { blob, version }
+    for (let attempt = 0; attempt < LOOKS; attempt++) {
+      const [version] = await this.heads(layer, [{ z, x, y }])
+      if (!version || version.gone) return undefined
+      const blob = await this.tile(version)
+      if (blob) return { blob, version }
+    }
   }
 
   /**
