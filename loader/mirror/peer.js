@@ -1,7 +1,6 @@
 // Sides of a replication as Node speaks with them.
 import { randomUUID } from 'node:crypto'
-import { TilecouchError } from '../../core/index.js'
-import { CouchPeer } from '../../core/mirror/index.js'
+import { CouchPeer, checkDigests } from '../../core/mirror/index.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { digestOf } from '../store/tile.js'
 
@@ -23,13 +22,4 @@ function packed (doc) {
   return { type: `multipart/related; boundary="${boundary}"`, body: Buffer.concat(parts.map(part => typeof part === 'string' ? Buffer.from(part) : part)) }
 }
 
-/** A link that is bad in the middle does not get to the store: the request is made again. */
-function check (docs) {
-  for (const { _id: id, _attachments: attachments = {} } of docs) {
-    for (const { data, digest } of Object.values(attachments)) {
-      if (data === undefined || !digest?.startsWith('md5-')) continue
-      const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : data
-      if (digestOf(bytes) !== digest) throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: `the bytes of ${id} are not those that were stored` })
-    }
-  }
-}
+const check = docs => checkDigests(docs, data => digestOf(typeof data === 'string' ? Buffer.from(data, 'base64') : data))

@@ -79,14 +79,14 @@ onEachStore('taking an area along', backend => {
     it('blames nobody when the store is away, and goes on afterwards where it was', async () => {
       const db = pouch()
       let answered = 0
-      const back = front.rule(entry => isBulk(entry) && ++answered > 4 && { cut: 1 })
+      front.rule(entry => { if (isBulk(entry) && ++answered === 5) return front.stop() })
       const failed = []
       const away = transfer(db, { couch: couch({ retries: 2 }), onFailed: one => failed.push(one) })
       await assert.rejects(away.run(), { code: 'UNREACHABLE' })
       assert.deepEqual(failed, [])
       const { tiles } = away.progress()
       assert.ok(tiles >= 10 && tiles < SIDE * SIDE, `${tiles} tiles`)
-      back()
+      await front.restart()
       front.forget()
       const { held, isComplete } = await transfer(db).run()
       assert.equal(isComplete, true)
@@ -147,7 +147,7 @@ onEachStore('taking an area along', backend => {
     it('ends at once when its database is closed', async () => {
       const db = pouch()
       const running = transfer(db, { onProgress: ({ tiles }) => { if (tiles === 30) db.close() } }).run()
-      await assert.rejects(running, ({ code }) => ['ABORTED', 'COUCHDB_ERROR'].includes(code))
+      await assert.rejects(running, { code: 'ABORTED' })
     })
   })
 })

@@ -124,9 +124,9 @@ export class Stage {
     return { requests: entries.length, bytes: entries.reduce((sum, { bytes }) => sum + bytes.down, 0) }
   }
 
-  /** Tiles that were asked for in bulk: ids of their documents, as often as they were. */
-  asked () {
-    return this.front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => isTileId(id.split('@')[0]))
+  /** Tiles that were asked for in bulk: ids of their documents, as often as they were. @param {{answered?: boolean}} [options] answered: only what the store was there for */
+  asked ({ answered = false } = {}) {
+    return this.front.requests().filter(entry => isBulk(entry) && (!answered || entry.status === 200)).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => isTileId(id.split('@')[0]))
   }
 }
 
