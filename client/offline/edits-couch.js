@@ -81,9 +81,10 @@ export class EditsCouch {
     return answer
   }
 
-  /** @param {string} id @param {AbortSignal} [signal] */
-  get (id, signal) {
-    return this.#http.find({ path: encodeURIComponent(id), signal })
+  /** A browser that asks for what is not there by its address says so on its console. @param {string} id @param {AbortSignal} [signal] */
+  async get (id, signal) {
+    const [{ doc }] = await this.docs([id], { signal })
+    return doc
   }
 
   /**

@@ -136,7 +136,7 @@ onEachStore('a device in Node', backend => {
     assert.equal(how, '0,', 'it ends by itself')
     assert.equal(said.pop().result.state, 'gone')
     await checkLoaded(url, Array.from({ length: 60 }, (_, x) => ({ layer: 'osm', z: 6, x, y: 0, time: T(2030), bytes: png(7) })))
-    const { rows } = await json(`${url}/_all_docs?startkey="osm:6"&endkey="osm:6;"`)
+    const { rows } = await json(`${url}/_all_docs?startkey="osm:6"&endkey="osm:6%3B"`)
     assert.deepEqual([rows.length, rows.every(({ value: { rev } }) => rev.startsWith('1-'))], [60, true], 'each was written once')
     const { tiles: counted, finished } = await store.edition('osm', T(2030))
     assert.deepEqual([counted, Boolean(finished)], [60, true])
