@@ -101,7 +101,7 @@ onField('a download', ['plain', 'small'], stage => {
   it('believes no answer that is cut, changed or never ends', async function () {
     if (isLong) this.timeout(600000)
     const device = await stage.device()
-    device.allow(/status of 500/)
+    device.allow(/status of 50/)
     const page = await device.open({ limits })
     await field(page, 'add', SMALL)
     const bad = [{ cut: 3000 }, ...(isLong ? [{ hang: 3000 }] : []), { change: piece => flip(piece) }, { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
