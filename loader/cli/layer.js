@@ -24,8 +24,8 @@ export function addLayerCommand (program, run) {
     .option('--tile-size <n>', 'pixels a side')
     .option('--upstream <file|url>', 'where missing tiles come from: a JSON file (see docs/upstreams.md), or the template of an XYZ or WMTS address')
     .option('--no-upstream', 'missing tiles come from nowhere')
-    .option('--no-offline', 'its terms forbid taking areas of it along on a device')
-    .option('--offline', 'they do not')
+    .option('--offline', 'areas of it may be taken along on a device, as they may unless it was said')
+    .option('--no-offline', 'its terms forbid that')
     .addHelpText('after', `
 Examples:
   tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d --attribution "© OpenStreetMap contributors"
