@@ -67,12 +67,12 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
   it('pauses, and goes on with one press after the page was loaded again', async () => {
     const page = await stage.visit('#small/2/0/0')
     const { opened, open } = gate()
-    let batches = 0
-    const free = stage.front.rule(async entry => { if (isBatch(entry) && ++batches > 2) await opened })
     await openAreas(page)
     await begin(page)
     await page.getByRole('combobox', { name: 'Past' }).selectOption('All of the past')
     await estimate(page)
+    let batches = 0
+    const free = stage.front.rule(async entry => { if (isBatch(entry) && ++batches > 1) await opened })
     await page.getByRole('button', { name: 'Download', exact: true }).click()
     await area(page, 'Small').getByRole('progressbar').waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
