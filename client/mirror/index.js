@@ -6,6 +6,7 @@ import { codec } from './codec.js'
 import { HttpCouch } from './http.js'
 import { Origin } from './origin.js'
 import { PouchPeer } from './pouch-peer.js'
+import { whileOpen } from './while-open.js'
 
 /** How much at once, where the rest of the page wants to go on as well. */
 export const mirrorLimits = {
@@ -77,27 +78,8 @@ export class Mirror {
    * the same goes on where it was.
    * @returns {Promise<MirrorStatus>}
    */
-  async run () {
-    const stop = () => this.#stop.abort()
-    let leave = stop
-    // what a PouchDB was asked that is closed in the meantime, it may never answer
-    const left = new Promise((resolve, reject) => {
-      leave = () => {
-        stop()
-        reject(new TilecouchError('ABORTED'))
-      }
-    })
-    this.signal?.addEventListener('abort', stop)
-    if (this.signal?.aborted) stop()
-    for (const db of this.databases) db.once('closed', leave).once('destroyed', leave)
-    const running = this.#replication.run()
-    running.catch(() => {}) // heard below, unless that is over
-    try {
-      return await Promise.race([running, left])
-    } finally {
-      this.signal?.removeEventListener('abort', stop)
-      for (const db of this.databases) db.removeListener('closed', leave).removeListener('destroyed', leave)
-    }
+  run () {
+    return whileOpen(this.databases, this.signal, this.#stop, () => this.#replication.run())
   }
 }
 

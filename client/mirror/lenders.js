@@ -1,5 +1,6 @@
 // A source that asks other databases of the device first: a revision that one of them has is the same everywhere.
 import { PouchPeer } from './pouch-peer.js'
+import { whileOpen } from './while-open.js'
 
 export class Lent {
   #lenders
@@ -26,7 +27,9 @@ export class Lent {
     let left = asked
     for (const lender of this.#lenders) {
       if (!left.length) break
-      const lent = await lend(lender, left, options).catch(() => []) // what a database here does not give, the store does
+      const asking = left
+      // what a database here does not give, the store does: one that is removed meanwhile may not even answer
+      const lent = await whileOpen([lender.db], options.signal, new AbortController(), () => lend(lender, asking, options)).catch(() => [])
       docs.push(...lent)
       const there = new Set(lent.map(({ _id: id }) => id))
       left = left.filter(({ id }) => !there.has(id))
@@ -54,10 +57,10 @@ export class Lent {
 }
 
 /** The very revisions that are asked for, where they are the newest there: older ones have lost their images. */
-async function lend ({ db, peer }, asked, options) {
+async function lend ({ db, peer }, asked, { signal }) {
   const { rows } = await db.allDocs({ keys: asked.map(({ id }) => id) })
   const there = new Map(rows.filter(({ value }) => value && !value.deleted).map(({ id, value: { rev } }) => [id, rev]))
   const wanted = asked.filter(({ id, rev }) => there.get(id) === rev).map(({ id, rev }) => ({ id, rev }))
-  const { docs } = await peer.fetch(wanted, options)
+  const { docs } = await peer.fetch(wanted, { signal })
   return docs.filter(({ _id: id, _rev: rev }) => there.get(id) === rev)
 }

@@ -6,6 +6,7 @@ import { codec } from '../mirror/codec.js'
 import { Lent } from '../mirror/lenders.js'
 import { Origin } from '../mirror/origin.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
+import { whileOpen } from '../mirror/while-open.js'
 import { Counter } from './counter.js'
 import { Held, sizeOf } from './held.js'
 import { Listing, chosenIn } from './listing.js'
@@ -89,19 +90,15 @@ export class Transfer {
    * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number, bytes: number}, held: Counts, isComplete: boolean}>}
    */
   async run () {
-    const stop = () => this.#stop.abort()
-    this.signal?.addEventListener('abort', stop)
-    if (this.signal?.aborted) stop()
     try {
-      await this.#run()
+      await whileOpen([this.db], this.signal, this.#stop, () => this.#run())
       const { docs, tiles, bytes } = this.#tally
       const failed = [...this.#failed.values()]
       return { since: this.#note.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts }, isComplete: !failed.length }
     } catch (error) {
       throw this.signal?.aborted ? new TilecouchError('ABORTED') : error
     } finally {
-      stop()
-      this.signal?.removeEventListener('abort', stop)
+      this.#stop.abort()
     }
   }
 
