@@ -1,6 +1,7 @@
 // Takes revisions across: asks which the target lacks, reads those in batches, writes them. Every step may be repeated.
 import { TilecouchError } from '../errors.js'
 import { isTileId } from '../ids.js'
+import { UNSAID, isUnsaid } from './doubts.js'
 import { pause } from './pause.js'
 import { hasStubs, isParentOf, missingIn, parentOf } from './revisions.js'
 import { Slots } from './slots.js'
@@ -161,12 +162,13 @@ export class Carrier {
       for (const doc of answer.docs) docs.set(`${doc._id} ${doc._rev}`, doc)
       left = missingIn(left, answer.docs)
       // a shard that was away for a moment: nothing may be passed over for that. What is not found is looked for once more
-      const trouble = answer.failed?.find(({ error }) => error !== 'not_found')
+      const failed = answer.failed ?? []
+      const trouble = failed.find(({ error }) => error !== 'not_found') ?? (this.doubts && left.some(isUnsaid(failed)) ? UNSAID : undefined)
       if (!left.length || (!trouble && attempt > 1)) break
       if (attempt >= tries) {
         const error = new TilecouchError('COUCHDB_ERROR', { url: this.source.name, status: 500, reason: `${left[0].id}: ${trouble?.reason ?? trouble?.error ?? 'missing'}` })
         if (!this.doubts || !docs.size) throw error
-        left = left.filter(one => !this.doubts?.failOne(one, answer.failed ?? []))
+        left = left.filter(one => !this.doubts?.failOne(one, failed))
         break
       }
       await pause(retryDelay * 2 ** (attempt - 1), signal)

@@ -7,6 +7,12 @@ export const doubtsDefaults = {
   inRow: 200 // documents that fail one after the other before all of them are taken for bad together
 }
 
+/** Of a document that was asked for an answer may say that it is not found, and not nothing. */
+export const UNSAID = { error: 'no_answer', reason: 'the answer says nothing of it' }
+
+/** @param {import('./peer.js').Refused[]} named @returns {(asked: {id: string}) => boolean} */
+export const isUnsaid = named => ({ id }) => !named.some(one => one.id === id)
+
 export class Doubts {
   #row = 0
 
@@ -39,9 +45,9 @@ export class Doubts {
     this.onFailed({ id, rev, error: error.code, reason: error.message })
   }
 
-  /** One of a batch whose others came. Whether it is among those that the source named. @param {import('./peer.js').Asked} asked @param {import('./peer.js').Refused[]} named */
+  /** One of a batch whose others came. Whether it is among those that the source named, or said nothing of. @param {import('./peer.js').Asked} asked @param {import('./peer.js').Refused[]} named */
   failOne ({ id, rev }, named) {
-    const trouble = named.find(one => one.id === id && (one.rev === undefined || one.rev === rev) && one.error !== 'not_found')
+    const trouble = named.find(one => one.id === id && (one.rev === undefined || one.rev === rev) && one.error !== 'not_found') ?? (isUnsaid(named)({ id }) ? UNSAID : undefined)
     if (trouble) this.onFailed({ id, rev, error: trouble.error, reason: trouble.reason })
     return Boolean(trouble)
   }
