@@ -167,12 +167,12 @@ export class BrowseCache extends Emitter {
 
   /** Forgets a layer, or everything. @param {string} [layer] */
   async clear (layer) {
-    for (const known of layer === undefined ? this.#facts.keys() : [layer]) this.#bare.add(known)
     await this.#queue.settle()
     await this.#db.run('readwrite', async ({ entries, contents, totals }) => {
       for (const store of [entries, contents]) layer === undefined ? store.clear() : store.delete(keysOf([layer]))
       layer === undefined ? totals.clear() : totals.delete(layer)
     }).catch(() => {})
+    for (const known of layer === undefined ? this.#facts.keys() : [layer]) this.#bare.add(known) // not before: what is put meanwhile goes, too
     this.fire('change', { layers: layer === undefined ? undefined : [layer] })
   }
 

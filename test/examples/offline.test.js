@@ -16,7 +16,7 @@ const NO_NETWORK = /net::ERR_/
 
 for (const { name, open } of openKinds) {
   describe(`the wish list for offline maps on ${name}`, function () {
-    this.timeout(60000)
+    this.timeout(90000)
     let browser
     let server
     let store
@@ -126,7 +126,7 @@ for (const { name, open } of openKinds) {
       await says('changed', '^Nothing has changed')
       await page.getByLabel('live').check()
       await change('06')
-      await until(() => page.evaluate(async () => (await offline.device.head('daylight', 2, 2, 1)).version.time === '2024-06-20T06:00:00Z'), { timeout: 20000, what: 'the news' })
+      await until(() => page.evaluate(async () => (await offline.device.head('daylight', 2, 2, 1)).version.time === '2024-06-20T06:00:00Z'), { timeout: 40000, what: 'the news' })
     })
 
     it('7: an area is removed, and the other one with the same tiles stays whole', async () => {
