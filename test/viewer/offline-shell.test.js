@@ -18,12 +18,12 @@ const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable
 /** Waits until all of the version that a page is of is kept and used, and answers which one it is. @param {any} page */
 async function keptVersion (page) {
   const version = await page.evaluate(() => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v'))
-  await page.waitForFunction(async ([wanted, count]) => {
+  await until(() => page.evaluate(async ([wanted, count]) => {
     const name = (await caches.keys()).find(key => key.endsWith(` ${wanted}`))
     if (!name || (await (await caches.open(name)).keys()).length < count) return false
     const { active, installing, waiting } = await navigator.serviceWorker.ready
-    return !installing && !waiting && active?.state === 'activated' && navigator.serviceWorker.controller
-  }, [version, FILES.length])
+    return !installing && !waiting && active?.state === 'activated' && Boolean(navigator.serviceWorker.controller)
+  }, [version, FILES.length]), { what: 'all of a version' })
   return version
 }
 
@@ -133,12 +133,8 @@ onViewer('its own files', {}, stage => {
     stage.front.rule(({ path }) => path.includes('/offline.js?v=') ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'text/javascript' } } : undefined)
     const page = await stage.visit()
     await drawnTiles(page)
-    await page.waitForFunction(async () => {
-      const registration = await navigator.serviceWorker.getRegistration()
-      return registration === undefined || (!registration.installing && !registration.active)
-    })
     await until(async () => stage.front.requests('other').some(({ path }) => path.includes('/offline.js?v=')), { what: 'a look at it' })
-    await until(async () => Object.keys(await kept(page)).length === 0, { what: 'nothing' })
+    await until(() => page.evaluate(async () => !(await caches.keys()).length && !(await navigator.serviceWorker.getRegistration())), { what: 'nothing' })
     stage.front.reset()
     await reload(page)
     await keptVersion(page)
