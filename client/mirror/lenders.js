@@ -56,7 +56,12 @@ export class Lent {
   }
 }
 
-/** The very revisions that are asked for, where they are the newest there: older ones have lost their images. */
+/** @typedef {{db: any, peer: PouchPeer}} Lender */
+
+/**
+ * The very revisions that are asked for, where they are the newest there: older ones have lost their images.
+ * @param {Lender} lender @param {import('../../core/mirror/peer.js').Asked[]} asked @param {{signal?: AbortSignal}} options
+ */
 async function lend ({ db, peer }, asked, { signal }) {
   const { rows } = await db.allDocs({ keys: asked.map(({ id }) => id) })
   const there = new Map(rows.filter(({ value }) => value && !value.deleted).map(({ id, value: { rev } }) => [id, rev]))
