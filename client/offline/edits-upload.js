@@ -1,10 +1,11 @@
 // An edition on its way from the device to a store with the right to write. Nothing is replicated: what the store holds is
 // read first and decided about as a load does, tile by tile, so that two devices and a loader never make a conflict, and a
 // repetition writes nothing twice. What became of each tile is noted on the device after every batch.
-import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, isTileId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
+import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
 import { Slots } from '../../core/mirror/slots.js'
 import { Batch } from '../../core/store/batch.js'
 import { Extent, widen } from '../../core/store/extent.js'
+import { isMarked, refuseForeign } from '../../core/store/recognise.js'
 import { tally, typesOf } from './edits-tally.js'
 
 export const uploadDefaults = {
@@ -87,10 +88,9 @@ export class Upload {
 
   async #recognise (signal) {
     const { couch } = this
-    if ((await couch.get(STORE_ID, signal))?.type === 'store') return
+    if (isMarked(await couch.get(STORE_ID, signal), couch.url)) return
     const { rows } = await couch.request({ path: '_all_docs', qs: { limit: 20 }, signal })
-    const foreign = rows.map(({ id }) => id).find(id => !/^(_design\/|layer:|edition:)/.test(id) && !isTileId(id))
-    if (foreign) throw new TilecouchError('NOT_A_STORE', { db: couch.url, value: foreign })
+    refuseForeign(rows.map(({ id }) => id), couch.url)
   }
 
   async #finish () {

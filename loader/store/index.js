@@ -1,6 +1,7 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
 import { randomUUID } from 'node:crypto'
-import { STORE_ID, TilecouchError, isTileId, now } from '../../core/index.js'
+import { STORE_ID, now } from '../../core/index.js'
+import { SCHEMA, isMarked, refuseForeign } from '../../core/store/recognise.js'
 import { Couch } from './couch.js'
 import { countListed } from './count.js'
 import { extendHeads } from './extend.js'
@@ -11,8 +12,6 @@ import { layerStats } from './stats.js'
 import { listHeads } from './heads.js'
 import { list, listTiles } from './list.js'
 import { writeVersions } from './writer.js'
-
-export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
 
 export const WRITER_ROLE = 'tilecouch-writer'
 
@@ -81,15 +80,9 @@ export class Store {
   async recognise () {
     const info = await this.info()
     if (info.doc_count === 0) return
-    const marker = await this.couch.get(STORE_ID)
-    if (marker?.type === 'store') {
-      if (marker.schema > SCHEMA) throw new TilecouchError('CONFIG_INVALID', { file: this.url, why: `the store has schema ${marker.schema}, this tilecouch knows ${SCHEMA}: upgrade it` })
-      return
-    }
-    // made by another program that writes our documents (MapProxy), or by replication of a part
+    if (isMarked(await this.couch.get(STORE_ID), this.url)) return
     const { rows } = await this.couch.request({ path: '_all_docs', qs: { limit: 20 } })
-    const foreign = rows.map(row => row.id).find(id => !/^(_design\/|layer:|edition:)/.test(id) && !isTileId(id))
-    if (foreign) throw new TilecouchError('NOT_A_STORE', { db: this.url, value: foreign })
+    refuseForeign(rows.map(({ id }) => id), this.url)
   }
 
   /** URL of the database, without any password. */

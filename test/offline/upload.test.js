@@ -13,7 +13,7 @@ import { png, square } from '../support/tiles.js'
 import { madeOn, useDevices } from './support/devices.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
-const RUNS = +(process.env.TILECOUCH_UPLOADS ?? 6)
+const RUNS = +(process.env.TILECOUCH_UPLOADS ?? 4)
 const T = year => `${year}-01-01T00:00:00Z`
 const place = ({ x, y = 0, z = 5 }) => ({ layer: 'osm', z, x, y })
 const version = ({ x, time, image }) => ({ ...place({ x }), time, ...(image === null ? { gone: true } : { bytes: png(image) }) })
