@@ -91,8 +91,12 @@ export class AreaTransfer {
   /** How much there is to come, and whether there is room for it. */
   async #measure (signal) {
     const { store, area, run } = this
-    const { requests, ...total } = await store.estimate(area.selection, { signal, isRecent: true })
-    await area.change(doc => ({ ...doc, total }))
+    let { total } = area.document
+    if (!total?.transfer || run.force) { // else it was counted when this began
+      const { requests, ...counted } = await store.estimate(area.selection, { signal, isRecent: true })
+      total = counted
+      await area.change(doc => ({ ...doc, total: counted }))
+    }
     if (!run.force) checkFits(area.name, total, area.document, await store.storage())
   }
 

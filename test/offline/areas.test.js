@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs'
 import { until } from '../../bench/wait.js'
 import { gate } from '../client/support/front.js'
 import { onEachStore, request } from '../support/backends.js'
-import { SIDE, box, outcome, useShelf } from './support/shelf.js'
-import { isBulk } from './support/stage.js'
+import { SIDE, box, isCarried, outcome, useShelf } from './support/shelf.js'
 
 const HALF = { name: 'Half', layer: 'osm', bbox: box([0, 5], [0, 9]), zooms: 6 }
 const OTHER = { name: 'Other', layer: 'osm', bbox: box([4, 9], [0, 9]), zooms: 6 }
@@ -20,8 +19,8 @@ onEachStore('areas of a device', backend => {
     /** Holds back what is asked for in bulk, until it is opened. */
     const hold = () => {
       const held = gate()
-      const off = shelf.front.rule(entry => { if (isBulk(entry)) return held.opened })
-      return { open: () => { off(); held.open() }, reached: () => until(() => shelf.front.requests().some(isBulk)) }
+      const off = shelf.front.rule(entry => { if (isCarried(entry)) return held.opened })
+      return { open: () => { off(); held.open() }, reached: () => until(() => shelf.front.requests().some(isCarried)) }
     }
     const limits = { batch: 5, smallBytes: 1, batchMost: 5 }
 

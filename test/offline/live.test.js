@@ -35,12 +35,14 @@ onEachStore('live areas', backend => {
       const touched = []
       offline.on('failure', ({ error }) => failures.push(error))
       offline.on('tiles', ({ area }) => touched.push(area.name))
+      const states = new Set()
+      offline.on('areas', () => states.add(areas[1].state))
       await until(() => polls().length === 0) // forgotten, and still open
       await load()
       await until(async () => await newest(areas[0]) === T(year))
       await until(() => areas[0].state === 'complete' && polls().length === 1)
       assert.equal(shelf.asked().length, SIDE)
-      assert.deepEqual([failures, new Set(touched)], [[], new Set(['West'])])
+      assert.deepEqual([failures, new Set(touched), states], [[], new Set(['West']), new Set(['complete'])])
       assert.equal(shelf.front.requests().filter(isBulk).every(({ body }) => body.docs.every(({ id }) => !id.startsWith('osm:6:5'))), true)
     })
 
