@@ -12,7 +12,7 @@ const ring = (west, south, east, north) => [[west, south], [east, south], [east,
 
 const areas = {
   'a box over the antimeridian': { bbox: [170, -40, -170, 40] },
-  'a polygon with a hole': { polygon: { type: 'Polygon', coordinates: [ring(-100, -60, 100, 60), ring(-60, -40, 60, 40)] } },
+  'a polygon with a hole': { polygon: { type: 'Polygon', coordinates: [ring(-80, -60, 80, 60), ring(-60, -40, 60, 40)] } },
   'polygons on both sides of the antimeridian': { polygon: { type: 'MultiPolygon', coordinates: [[ring(160, 10, 180, 40)], [ring(-180, 10, -150, 40)]] } },
   'a single point of a box': { bbox: [10, 10, 10.001, 10.001] },
   'one zoom': { bbox: [-20, -20, 20, 20], zooms: 4 },
