@@ -30,8 +30,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     return status
   }
 
-  /** Within a hundredth. */
-  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 100, `${what}: ${value}, foretold ${wanted}`)
+  /** Within two hundredths: these images are a hundredth of real ones, and what is foretold of documents, from a sample, is nearly all. */
+  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 50, `${what}: ${value}, foretold ${wanted}`)
 
   for (const [title, what] of Object.entries(areas)) {
     it(`may be ${title}: what is foretold is what comes`, async () => {

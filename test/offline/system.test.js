@@ -9,6 +9,8 @@ const WORLD = { name: 'World', layer: 'world', bbox: [-180, -85, 180, 85], zooms
 const HERE = { places: /** @type {any} */ ([[0, 0, 6], [60, -120, 6], [20, 179, 3], [60, 45, 6], [0, 0, 7]]), times: [T(1), T(2), T(3), T(4)] }
 const CHANGED = downTo(5).slice(-60).concat(Array.from({ length: 40 }, (_, at) => [6, 30 + at % 5, 28 + at % 8]))
 
+const SAMPLED = 400 // documents at most that an estimate weighs, without their images
+
 /** Within so many parts of a hundred. */
 const near = (value, wanted, percent, what) =>
   assert.ok(Math.abs(value - wanted) <= wanted * percent / 100, `${what}: ${value}, foretold ${wanted}`)
@@ -40,7 +42,8 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     for (const [id, wanted] of Object.entries(held)) assert.deepEqual(there[id], wanted, id)
     assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
     assert.equal(foretold.versions, Object.keys(held).length)
-    near(stage.received(isBulk).bytes, foretold.transfer, 1, 'bytes of bodies')
+    // these images are a hundredth of real ones: what is foretold of documents, from a sample, is nearly all
+    near(stage.received(isBulk).bytes, foretold.transfer, 2, 'bytes of bodies')
     const tasks = await field(page, 'longTasks')
     console.log(`      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`)
   })
@@ -86,7 +89,7 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     const West = { name: 'West', layer: 'world', bbox: [-179.9, 1, -0.1, 84], zooms: '2-6' }
     stage.front.forget()
     const status = await take(page, West)
-    assert.ok(stage.asked().length === 0, `${stage.asked().length} documents of tiles over the net`)
+    assert.ok(stage.asked().length <= SAMPLED, `${stage.asked().length} documents of tiles over the net`)
     assert.equal(status.state, 'complete')
     const places = /** @type {any} */ ([[40, -90, 5], [60, -120, 6]])
     const seen = await tour(page, 'world', { places, times: [T(4)] })
