@@ -48,6 +48,7 @@ export class AreaTransfer {
       throw await this.#fail(error)
     } finally {
       clearInterval(beat)
+      area.hear() // nobody else transfers it: a tab that was closed in the middle has not said so
       this.#tell()
       store.tell({ kind: 'idle', id: area.id })
     }
