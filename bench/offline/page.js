@@ -31,6 +31,7 @@ const urlOf = (remote, { layer, z, x, y }) => `${remote}/${layer}:${z}:${x}:${y}
 /** @typedef {{remote: string, area: {layer: string, bbox: number[], zooms: any}, tiles: {layer: string, z: number, x: number, y: number}[]}} Job */
 
 /** Each: take(job) answers how many tiles are there; read(tile) one of them as a Blob; end() removes all of it. */
+/** @type {Record<string, any>} */
 const contenders = {
   tilecouch: {
     async take ({ remote, area: wanted }) {
