@@ -14,11 +14,12 @@ import { exportTables } from './export-tables.js'
 import { gatewayTables } from './gateway-tables.js'
 import { historyTables } from './history-tables.js'
 import { mirrorTables } from './mirror-tables.js'
+import { offlineTables } from './offline-tables.js'
 import { serveMemoryTables, serveTables } from './serve-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
-const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md']
+const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 
@@ -73,6 +74,7 @@ export async function withTables (text) {
     ...serveTables(await result('serve'), table),
     ...exportTables(await result('export'), table),
     ...mirrorTables(await result('mirror'), table),
+    ...offlineTables(await result('offline'), table),
     ...serveMemoryTables(await result('serve-memory'), table),
     ...clientTables(table),
     ...gatewayTables(table),

@@ -47,7 +47,7 @@ const contenders = {
       await this.offline.destroy()
     }
   },
-  ...Object.fromEntries(Object.entries({ replicate: {}, 'replicate, tuned': { batch_size: 1000, batches_limit: 10 } }).map(([name, tuning]) => [name, {
+  ...Object.fromEntries(Object.entries({ replicate: {}, 'replicate, tuned': { batch_size: 1000, batches_limit: 10 } }).map(([name, tuning]) => [name, /** @type {any} */ ({
     async take ({ remote, area: { layer } }) {
       this.db = new PouchDB('replicated', OPTIONS)
       await this.db.replicate.from(remote, tuning) // all there is: a filter would cost CouchDB time
@@ -60,7 +60,7 @@ const contenders = {
     async end () {
       await this.db.destroy()
     }
-  }])),
+  })])),
   'leaflet.offline': {
     async take ({ remote, tiles }) {
       let count = 0
