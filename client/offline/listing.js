@@ -1,5 +1,6 @@
 // What a store holds of an area now, from its time index: ranges of columns, many in one request, each row with the revision and
 // the size of an image. The documents themselves are not read.
+import { batchesOf } from '../../core/batches.js'
 import { MAX_ZOOM, STORE_ID, TilecouchError, editionId, isTileId, layerId, parseTileId, tileRanges } from '../../core/index.js'
 import { askQueries } from '../../core/mirror/index.js'
 
@@ -113,34 +114,19 @@ export class Listing {
    * @returns {AsyncGenerator<Part[]>}
    */
   async * read (ranges) {
-    const requests = this.#requests(ranges)
+    const { page, ranges: most } = this.limits
+    const requests = batchesOf(ranges, { most, bytes: page, sizeOf: ({ count = 1 }) => count }) // rows, and not bytes: of about a page
+    const following = async () => (await requests.next()).value
     const begin = some => {
       const answer = some && this.#parts(some)
       answer?.catch(() => {}) // it is awaited after the one before it, if anybody still wants it
       return answer
     }
-    for (let next = begin(requests.next().value); next;) {
+    for (let next = begin(await following()); next;) {
       const { parts, rest } = await next
-      next = begin(rest.length ? rest : requests.next().value)
+      next = begin(rest.length ? rest : await following())
       if (parts.length) yield parts
     }
-  }
-
-  /** Put together to requests of about a page. @param {Iterable<Range>} ranges @returns {Generator<Range[], undefined>} */
-  * #requests (ranges) {
-    let some = /** @type {Range[]} */ ([])
-    let rows = 0
-    for (const range of ranges) {
-      const count = range.count ?? 1
-      if (some.length && (rows + count > this.limits.page || some.length >= this.limits.ranges)) {
-        yield some
-        some = []
-        rows = 0
-      }
-      some.push(range)
-      rows += count
-    }
-    if (some.length) yield some
   }
 
   /** A range with more than a page is answered up to the last tile that is there whole. @param {(Range & {limit?: number})[]} ranges */

@@ -53,17 +53,3 @@ export async function changedSince (source, selection, since, { page, most = Inf
     if (!answer.rows.length || !answer.pending) return { places, last }
   }
 }
-
-/** Where a store is, from what it says of itself. @param {any} info */
-export const placeOf = ({ update_seq: since, instance_start_time: started = '', purge_seq: purged = 0 }) => (
-  { since, identity: String(started), purged: `${position(purged)}` }
-)
-
-/**
- * Whether the changes since then tell everything. Of a store that was made anew, or has purged, they do not.
- * @param {import('./note.js').AreaNote} note @param {ReturnType<typeof placeOf>} place
- */
-export const isGood = ({ since, identity, purged }, place) =>
-  since !== undefined && identity === place.identity && purged === place.purged && position(since) <= position(place.since)
-
-const position = seq => Number.parseInt(String(seq), 10)

@@ -2,6 +2,7 @@
 // changes are read from where the feed was before. Both say where to look, and there the same is done: so both end in the same.
 import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
 import { Carrier, Doubts, replicationDefaults } from '../../core/mirror/index.js'
+import { isGood, placeOf } from '../../core/place.js'
 import { codec } from '../mirror/codec.js'
 import { Lent } from '../mirror/lenders.js'
 import { Origin } from '../mirror/origin.js'
@@ -11,7 +12,7 @@ import { Counter } from './counter.js'
 import { Held, sizeOf } from './held.js'
 import { Listing, chosenIn } from './listing.js'
 import { NOTHING, readNote, saveNote } from './note.js'
-import { changedSince, isGood, placeOf } from './places.js'
+import { changedSince } from './places.js'
 import { Settling } from './settle.js'
 
 export const transferDefaults = {

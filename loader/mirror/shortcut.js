@@ -3,9 +3,9 @@
 // changes meanwhile comes by the feed, which is read on from where the store was before.
 import { STORE_ID, isLayer } from '../../core/index.js'
 import { leavesOf, randomId } from '../../core/mirror/index.js'
-import { batchesOf } from '../store/batches.js'
+import { isGood, placeOf } from '../../core/place.js'
+import { batchesOf } from '../../core/batches.js'
 import { versions } from '../store/columns.js'
-import { isGood, placeOf } from '../store/follow.js'
 import { linked } from '../store/linked.js'
 import { walk } from '../store/walk.js'
 

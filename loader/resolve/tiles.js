@@ -1,7 +1,7 @@
 // Puts tiles right. What destroys nothing is written first: copies in the past. Only what is seen to stand there is then
 // ended at its old place. So a run that is killed has lost nothing, and another one finishes what it began.
 import { pastRange } from '../../core/index.js'
-import { batchesOf } from '../store/batches.js'
+import { batchesOf } from '../../core/batches.js'
 import { checkDocument } from '../verify/store/document.js'
 import { compareRevs, headOf, leafOf, pastAt, tombstone, written } from './content.js'
 import { readLeaves } from './leaves.js'

@@ -1,6 +1,6 @@
 // Tiles of a list that are read many at a time, ahead of who reads them one by one. Nothing is read until the first is
 // asked for: who only wants to know which tiles there are pays for the list alone.
-import { batchesOf } from '../store/batches.js'
+import { batchesOf } from '../../core/batches.js'
 
 export const aheadDefaults = {
   chunk: 64, // tiles a reading

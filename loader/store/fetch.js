@@ -1,7 +1,7 @@
 // The bytes of what was listed: bulk reads, a few on their way, in the order of the list and in bounded memory.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, versionId } from '../../core/index.js'
-import { batchesOf } from './batches.js'
+import { batchesOf } from '../../core/batches.js'
 import { linked } from './linked.js'
 import { describe, withBytes } from './reader.js'
 

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 import { patience } from '../../core/patience.js'
+import { isGood, placeOf, position } from '../../core/place.js'
 import { readFeed } from './feed.js'
 
 export const followDefaults = {
@@ -27,13 +28,7 @@ export const followDefaults = {
  * @property {string | undefined} error code of what keeps it away
  */
 
-/** @typedef {{since: string | number, identity: string}} Place where a feed got to, and in which database */
-
-/** Where a database is now, from what it says of itself. @returns {Place} */
-export const placeOf = info => ({ since: info.update_seq, identity: String(info.instance_start_time ?? '') })
-
-/** Whether a feed can go on from a place, as far as one can tell before it is tried. @param {Place} place @param {Place} now */
-export const isGood = (place, now) => place.identity === now.identity && position(place.since) <= position(now.since)
+/** @typedef {import('../../core/place.js').Place} Place */
 
 export class Follower {
   #stop = new AbortController()
@@ -176,7 +171,7 @@ export class Follower {
   #take ({ id, changes, deleted = false, seq }) {
     if (seq !== null && seq !== undefined) {
       // told again of what has been told: the store does not know the place, and begins somewhere else
-      if (position(seq) <= position(this.#since)) {
+      if (!(position(seq) > position(this.#since))) {
         const why = `changes begin anew at ${position(seq)}`
         this.#drop(why)
         throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why })
@@ -207,6 +202,3 @@ export class Follower {
     this.#error = code ?? 'INTERNAL'
   }
 }
-
-/** The number a sequence begins with: it only grows within one database. */
-const position = seq => Number.parseInt(String(seq), 10) || 0

@@ -1,7 +1,8 @@
 // Following from a place that was kept.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
-import { Follower, isGood, placeOf } from '../../loader/store/follow.js'
+import { isGood, placeOf } from '../../core/place.js'
+import { Follower } from '../../loader/store/follow.js'
 import { readChanges } from '../../loader/tree/changes.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'

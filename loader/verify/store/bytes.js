@@ -2,7 +2,7 @@
 // itself: a request that fails is asked again in halves, down to the one document.
 import { pMapIterable } from 'p-map'
 import { formats } from '../../../core/index.js'
-import { batchesOf } from '../../store/batches.js'
+import { batchesOf } from '../../../core/batches.js'
 import { digestOf } from '../../store/tile.js'
 import { decodeDefaults } from '../decode.js'
 
