@@ -43,7 +43,7 @@ onEachStore('the viewer of the gateway', backend => {
         const coding = headers['content-encoding']
         assert.deepEqual([status, headers['content-type'], headers['content-length']], [200, type, `${body.length}`], name)
         assert.deepEqual(coding ? codings[coding](body) : body, bytes, `${name} ${wanted}`)
-        if (/^(|identity|.*q=0, br;q=0.*)$/.test(wanted)) assert.equal(coding, undefined)
+        if (/^(|identity|.*q=0, br;q=0.*)$/.test(wanted) || type === 'image/png') assert.equal(coding, undefined, `${name} ${wanted}`) // pictures are packed as they are
         else if (bytes.length > 1000) assert.equal(coding, wanted === 'gzip' || wanted === 'br;q=0, gzip' ? 'gzip' : 'br', `${name} ${wanted}`)
         assert.match(headers.vary, /accept-encoding/i)
       }
