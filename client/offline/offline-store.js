@@ -30,6 +30,7 @@ export const offlineDefaults = {
 }
 
 const HASTE = 1 // times a question is repeated that somebody waits for
+const LASTING = 5 // times others are: after eight seconds a store is away, and a transfer goes on another time
 const PARTING = 5000 // milliseconds to stop in
 const RECENT = 60000 // milliseconds for which an estimate is believed by who downloads
 
@@ -52,7 +53,7 @@ export class OfflineStore extends Emitter {
     this.name = name
     this.limits = limits
     /** For what may take long. */
-    this.couch = new HttpCouch(remote, { fetchOptions })
+    this.couch = new HttpCouch(remote, { fetchOptions, retries: LASTING })
     /** For what somebody waits for. */
     this.asking = new HttpCouch(remote, { fetchOptions, retries: HASTE })
     /** Address of the store, without a name and password. */

@@ -88,5 +88,5 @@ export class Stage {
   }
 }
 
-/** What Chromium says of a server that is not there, or of an answer that is cut off. */
-export const AWAY = /net::ERR_/
+/** What Chromium says of a server that is not there, or of an answer that is cut off; the second when it looks for a new service worker. */
+export const AWAY = /net::ERR_|error occurred when fetching the script/
