@@ -2,16 +2,26 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { TilecouchError } from '../../core/index.js'
+import { addAccessCommand } from './access.js'
+import { addBackupCommand } from './backup.js'
+import { addCheckCommand } from './check.js'
+import { addCopyCommand } from './copy.js'
 import { addDeployCommands } from './deploy.js'
 import { addDiffCommand } from './diff.js'
+import { addDoctorCommand } from './doctor.js'
+import { addExpireCommand } from './expire.js'
 import { addExportCommand } from './export.js'
 import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
+import { addMigrateCommand } from './migrate.js'
 import { addMirrorCommand } from './mirror.js'
 import { addMirrorsCommand } from './mirrors.js'
+import { addPruneCommand } from './prune.js'
 import { addReadCommands } from './read.js'
+import { addRemoveCommand } from './remove.js'
 import { addResolveCommand } from './resolve.js'
 import { addSeedCommand } from './seed.js'
+import { addTokenCommand } from './token.js'
 import { addVerifyCommand } from './verify.js'
 import { Output } from './output.js'
 
@@ -74,7 +84,17 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   addMirrorsCommand(program, run)
   addReadCommands(program, run)
   addResolveCommand(program, run)
+  addExpireCommand(program, run)
+  addPruneCommand(program, run)
+  addRemoveCommand(program, run)
+  addCopyCommand(program, run)
+  addCheckCommand(program, run)
+  addBackupCommand(program, run)
   addDeployCommands(program, run)
+  addAccessCommand(program, run)
+  addTokenCommand(program, run)
+  addMigrateCommand(program, run)
+  addDoctorCommand(program, run)
   extend?.(program, run)
   for (const command of program.commands) addCommonOptions(command)
 

@@ -1,0 +1,5 @@
+// tilecouch prune
+
+/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
+export function addPruneCommand (program, run) { // eslint-disable-line no-unused-vars -- yet to come
+}
