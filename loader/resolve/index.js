@@ -2,9 +2,9 @@
 // and no version is lost. What comes of it depends on what is stored alone, so that it may run at every master, in any order.
 import { checkLayer, isTileId, parseTileId, tileId } from '../../core/index.js'
 import { peerOf } from '../mirror/peer.js'
+import { changesOf, repeat } from '../repeat.js'
 import { conflicts } from './find.js'
 import { Papers } from './papers.js'
-import { follow } from './live.js'
 import { Tiles } from './tiles.js'
 
 export { countConflicts } from './find.js'
@@ -15,10 +15,7 @@ export const resolveDefaults = {
   batch: 200, // documents a request
   bytes: 4 * 1024 * 1024, // of tiles a request
   passes: 5, // over the store: while something is put right, something else may come
-  gather: 1000, // milliseconds between two looks while following
-  look: 60000, // milliseconds after which a look is taken although nothing was heard of
-  firstDelay: 250, // milliseconds before following tries again, doubled each time
-  longestDelay: 5000
+  look: 60000 // milliseconds after which a look is taken although nothing was heard of
 }
 
 const MOST_TOLD = 100 // documents named in a summary
@@ -43,7 +40,7 @@ const MOST_TOLD = 100 // documents named in a summary
  * @property {AbortSignal} [signal]
  * @property {(tally: Tally) => void} [onProgress]
  * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live one
- * @property {Partial<typeof resolveDefaults>} [limits]
+ * @property {Partial<typeof resolveDefaults & typeof import('../repeat.js').repeatDefaults>} [limits]
  */
 
 /**
@@ -54,7 +51,7 @@ const MOST_TOLD = 100 // documents named in a summary
 export async function resolve (store, { layers, live = false, dryRun = false, signal, onProgress, onState, limits } = {}) {
   layers?.forEach(checkLayer)
   const pass = new Pass(store, { layers, dryRun, signal, onProgress, limits: { ...resolveDefaults, ...limits } })
-  if (live) await follow(store, () => pass.run(), { signal, onState, limits: pass.limits })
+  if (live) await repeat(() => pass.run(), { pause: () => pass.limits.look, wake: changesOf(store, signal), signal, onState, limits })
   else await pass.run()
   return pass.summary
 }

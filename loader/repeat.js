@@ -1,0 +1,79 @@
+// Does something again and again, for as long as it is asked to: after a while, sooner when something has changed, and when
+// what it needs is away, as soon as that is back.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Follower } from './store/follow.js'
+import { linked } from './store/linked.js'
+
+export const repeatDefaults = {
+  gather: 1000, // milliseconds between hearing of a change and the next look: what is loaded or replicated comes together
+  firstDelay: 250, // milliseconds before the next try when something is away, doubled each time
+  longestDelay: 5000 // milliseconds between two tries at most
+}
+
+const LONGEST_PAUSE = 2 ** 31 - 1 // milliseconds a timer can wait
+
+/** What passes: the store is waited for. */
+const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'DISK_FULL'])
+
+/**
+ * @template T
+ * @typedef {object} RepeatOptions
+ * @property {(result: T) => number} pause milliseconds until the next look, when nothing else asks for it
+ * @property {(wake: () => void) => (() => unknown) | Promise<() => unknown>} [wake] begins to call when there may be something to do; answers what ends it
+ * @property {AbortSignal} [signal] ends it
+ * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] told when it changes
+ * @property {Partial<typeof repeatDefaults>} [limits]
+ */
+
+/**
+ * Returns when the signal says so; rejects with what does not pass.
+ * @template T
+ * @param {() => Promise<T>} look
+ * @param {RepeatOptions<T>} options
+ */
+export async function repeat (look, { pause, wake, signal, onState, limits }) {
+  const { gather, firstDelay, longestDelay } = { ...repeatDefaults, ...limits }
+  let news = linked(signal) // ends when something has changed
+  let told = ''
+  const tell = (state, error) => {
+    if (told !== `${state} ${error?.code}`) onState?.({ state, error })
+    told = `${state} ${error?.code}`
+  }
+  const stop = await wake?.(() => news.end())
+  try {
+    for (let tries = 0; !signal?.aborted;) {
+      news.end()
+      news = linked(signal)
+      try {
+        const result = await look()
+        tell('following')
+        tries = 0
+        await wait(pause(result), news.signal)
+        if (news.signal.aborted) await wait(gather, signal)
+      } catch (error) {
+        if (signal?.aborted) return
+        if (!PASSING.has(error.code)) throw error
+        tell('away', error)
+        await wait(Math.min(firstDelay * 2 ** tries++, longestDelay), signal)
+      }
+    }
+  } finally {
+    news.end()
+    await stop?.()
+  }
+}
+
+const wait = (milliseconds, signal) =>
+  sleep(Math.min(Math.max(milliseconds, 0), LONGEST_PAUSE), undefined, { signal }).catch(() => {})
+
+/**
+ * For `wake`: whenever something in the store has changed, or may have.
+ * @param {import('./store/index.js').Store} store
+ * @param {AbortSignal} [signal]
+ */
+export const changesOf = (store, signal) => async wake => {
+  const follower = new Follower(store, { onChange: wake, onReset: wake })
+  // what changes during the first look is heard, unless the store is too slow to say where it is
+  await Promise.race([follower.start(), wait(repeatDefaults.longestDelay, signal)])
+  return () => follower.close()
+}
