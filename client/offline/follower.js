@@ -2,7 +2,8 @@
 // to a server, and one tab for all tabs.
 import { TilecouchError } from '../../core/index.js'
 import { isPassing } from '../source/failure.js'
-import { backoff, persist, wait } from '../source/patience.js'
+import { newsOf } from '../source/news.js'
+import { backoff, wait } from '../source/patience.js'
 
 export const followDefaults = {
   poll: 20000, // milliseconds the store may wait for a change
@@ -58,25 +59,18 @@ export class Follower {
   async #follow (layers, signal) {
     this.#isFollowing = true
     signal.addEventListener('abort', () => { this.#isFollowing = false })
-    let since = 'now'
-    let isAway = false // then the first answer is not waited for: it tells that the store is back
-    while (!signal.aborted) {
-      const { results, last } = await persist(() => this.#changes(layers, since, { signal, waits: since !== 'now' && !isAway }), {
-        signal,
-        onError: error => {
-          isAway = true
-          this.#complain(error)
-        },
-        onDone: () => {
-          isAway = false
-          this.#told = undefined
-          this.#store.heard(true)
-        }
-      })
+    const answers = newsOf((since, waits) => this.#changes(layers, since, { signal, waits }), {
+      signal,
+      onError: error => this.#complain(error),
+      onBack: () => {
+        this.#told = undefined
+        this.#store.heard(true)
+      }
+    })
+    for await (const { isFirst, results } of answers) {
       // what came before, each finds out by itself
-      const areas = this.#areas().filter(({ selection }) => since === 'now' || results.some(({ id }) => selection.has(id)))
-      if (areas.length && since !== 'now') await wait(this.limits.gather, signal)
-      since = last
+      const areas = this.#areas().filter(({ selection }) => isFirst || results.some(({ id }) => selection.has(id)))
+      if (areas.length && !isFirst) await wait(this.limits.gather, signal)
       this.#refresh(areas)
     }
   }
@@ -94,7 +88,7 @@ export class Follower {
       signal
     })
     if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw new TilecouchError('BAD_ANSWER', { url: this.#store.remote, why: 'no list of changes' })
-    return { results: answer.results, last: answer.last_seq }
+    return { results: answer.results, since: answer.last_seq }
   }
 
   /** One after the other, beside the poll. */

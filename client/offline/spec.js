@@ -1,5 +1,5 @@
 // What an area is of, as it is said and as it is kept: plain values that outlive the page.
-import { TilecouchError, checkLayer, parseArea, parseZooms, startOf } from '../../core/index.js'
+import { TilecouchError, checkLayer, parseArea, parseBbox, parseZooms, startOf } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 
 /**
@@ -20,10 +20,11 @@ const MOST_NAME = 200 // characters
 export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false }) {
   checkLayer(layer)
   if (bounds !== undefined && bbox !== undefined) throw new TilecouchError('BAD_AREA', { why: 'bounds and bbox are two ways to say the same' })
-  const { bbox: box } = parseArea({ bbox: bounds === undefined ? bbox : boxOf(bounds), polygon })
+  const box = bounds === undefined ? bbox : boxOf(bounds)
+  const area = parseArea({ bbox: box, polygon })
   return {
     layer,
-    ...(polygon === undefined ? { bbox: box } : { polygon, ...(bbox ?? bounds) !== undefined && { bbox: parseArea({ bbox: bounds === undefined ? bbox : boxOf(bounds) }).bbox } }),
+    ...(polygon === undefined ? { bbox: area.bbox } : { polygon, ...(box !== undefined && { bbox: parseBbox(box) }) }),
     ...(zooms !== undefined && { zooms: parseZooms(Array.isArray(zooms) && zooms.length === 2 ? { min: zooms[0], max: zooms[1] } : zooms) }),
     history: readHistory(history)
   }

@@ -1,5 +1,6 @@
-// Follows a layer's changes for as long as it is wanted, over any number of requests and interruptions.
-import { persist, wait } from './patience.js'
+// Follows a layer's changes for as long as it is wanted.
+import { newsOf } from './news.js'
+import { wait } from './patience.js'
 
 const GATHER = 250 // milliseconds: a load changes hundreds of tiles, and they are told of together
 
@@ -10,23 +11,10 @@ const GATHER = 250 // milliseconds: a load changes hundreds of tiles, and they a
  *   past: tell of versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is missed
  */
 export async function follow (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
-  let since = 'now'
-  let isAway = false // then the first answer is not waited for: it tells that the store is back
+  const ask = (since, waits) => source.changes(layer, since, signal, { past, wait: waits })
   try {
-    while (!signal.aborted) {
-      const answer = await persist(() => source.changes(layer, since, signal, { past, wait: since !== 'now' && !isAway }), {
-        signal,
-        onError: error => {
-          isAway = true
-          onError(error)
-        },
-        onDone: () => {
-          isAway = false
-          onBack()
-        }
-      })
-      if (since === 'now') onStart()
-      since = answer.since
+    for await (const { isFirst, ...answer } of newsOf(ask, { signal, onError, onBack })) {
+      if (isFirst) onStart()
       if (!answer.tiles.length && !answer.layer) continue
       onChanges(answer)
       await wait(GATHER, signal)
