@@ -16,7 +16,7 @@ export class Settling {
   /**
    * @param {object} parts
    * @param {import('../mirror/http.js').HttpCouch} parts.couch
-   * @param {import('../../core/mirror/peer.js').Peer} parts.source
+   * @param {import('../../core/mirror/peer.js').Giver} parts.source
    * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target
    * @param {import('../../core/mirror/index.js').Carrier} parts.carrier
    * @param {import('./held.js').Held} parts.held

@@ -4,7 +4,7 @@ import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index
 import { Carrier, Doubts, replicationDefaults } from '../../core/mirror/index.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { codec } from '../mirror/codec.js'
-import { Lent } from '../mirror/lenders.js'
+import { Lent } from './lenders.js'
 import { Origin } from '../mirror/origin.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { whileOpen } from '../mirror/while-open.js'

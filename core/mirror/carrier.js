@@ -20,7 +20,7 @@ export class Carrier {
 
   /**
    * @param {object} parts
-   * @param {import('./peer.js').Peer} parts.source
+   * @param {import('./peer.js').Giver} parts.source
    * @param {import('./peer.js').Peer} parts.target
    * @param {import('./replication.js').Tally} parts.tally
    * @param {boolean} parts.dryRun

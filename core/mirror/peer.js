@@ -20,6 +20,8 @@ import { rewrite } from '../rewrite.js'
  * @property {(docs: any[], signal?: AbortSignal) => Promise<Refused[]>} write
  * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal
  * @property {(id: string, change: (doc: any) => any, signal?: AbortSignal) => Promise<any>} updateLocal
+ *
+ * @typedef {Pick<Peer, 'name' | 'fetch'>} Giver all that is needed of a side whose documents are known by their revisions
  */
 
 /**

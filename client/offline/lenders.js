@@ -1,24 +1,16 @@
-// A source that asks other databases of the device first: a revision that one of them has is the same everywhere.
-import { PouchPeer } from './pouch-peer.js'
-import { whileOpen } from './while-open.js'
+// What is asked of the store, asked of other databases of the device first: a revision that one of them has is the same everywhere.
+import { PouchPeer } from '../mirror/pouch-peer.js'
+import { whileOpen } from '../mirror/while-open.js'
+import { Reader } from './reader.js'
 
 export class Lent {
   #lenders
 
-  /** @param {import('../../core/mirror/peer.js').Peer} origin @param {any[]} lenders PouchDBs */
+  /** @param {import('../../core/mirror/peer.js').Giver} origin @param {any[]} lenders PouchDBs */
   constructor (origin, lenders) {
     this.origin = origin
     this.name = origin.name
     this.#lenders = lenders.map(db => ({ db, peer: new PouchPeer(db) }))
-  }
-
-  info () {
-    return this.origin.info()
-  }
-
-  /** @type {import('../../core/mirror/peer.js').Peer['changes']} */
-  changes (options) {
-    return this.origin.changes(options)
   }
 
   /** @type {import('../../core/mirror/peer.js').Peer['fetch']} */
@@ -38,22 +30,6 @@ export class Lent {
     const answer = await this.origin.fetch(left, options)
     return { ...answer, docs: [...docs, ...answer.docs] }
   }
-
-  getLocal () {
-    return this.origin.getLocal('')
-  }
-
-  updateLocal () {
-    return this.origin.updateLocal('', () => undefined)
-  }
-
-  revsDiff (revs) {
-    return this.origin.revsDiff(revs)
-  }
-
-  write (docs) {
-    return this.origin.write(docs)
-  }
 }
 
 /** @typedef {{db: any, peer: PouchPeer}} Lender */
@@ -63,8 +39,7 @@ export class Lent {
  * @param {Lender} lender @param {import('../../core/mirror/peer.js').Asked[]} asked @param {{signal?: AbortSignal}} options
  */
 async function lend ({ db, peer }, asked, { signal }) {
-  const { rows } = await db.allDocs({ keys: asked.map(({ id }) => id) })
-  const there = new Map(rows.filter(({ value }) => value && !value.deleted).map(({ id, value: { rev } }) => [id, rev]))
+  const there = await Reader.of(db).revs(asked.map(({ id }) => id))
   const wanted = asked.filter(({ id, rev }) => there.get(id) === rev).map(({ id, rev }) => ({ id, rev }))
   const { docs } = await peer.fetch(wanted, { signal })
   return docs.filter(({ _id: id, _rev: rev }) => there.get(id) === rev)
