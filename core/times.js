@@ -100,12 +100,21 @@ export function parseDuration (text) {
   return Math.round(+match[1] * UNITS[match[2].toLowerCase() || 's'])
 }
 
+const LAST = toSeconds('9999-12-31T23:59:59Z')
+
+/** Whether a layer says so what a tile of it lives. Where nobody validates, anything may stand there. */
+export const hasTtl = layer => Number.isFinite(layer?.ttl) && layer.ttl > 0
+
 /**
  * When a tile expires: its own `expires`, else the layer's `ttl` counted from when the store learnt it, else never (null).
- * @param {{expires?: string, stored?: string}} tile
+ * What is no time was written by another program and says nothing.
+ * @param {{expires?: string | null, stored?: string}} tile
  * @param {{ttl?: number}} [layer]
+ * @returns {string | null}
  */
-export function expiryOf (tile, layer) {
-  if (tile.expires) return tile.expires
-  return layer?.ttl && tile.stored ? addSeconds(tile.stored, layer.ttl) : null
+export function expiryOf ({ expires, stored }, layer) {
+  if (isExactTime(expires)) return /** @type {string} */ (expires)
+  if (!hasTtl(layer) || !isExactTime(stored)) return null
+  const seconds = toSeconds(stored) + Math.floor(/** @type {any} */ (layer).ttl)
+  return seconds > LAST ? null : fromSeconds(seconds)
 }

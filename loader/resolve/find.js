@@ -1,4 +1,6 @@
 // Which documents have several living leaves, as the view lifecycle/conflicts tells.
+import { pagesOf } from '../store/pages.js'
+
 export const CONFLICTS = '_design/lifecycle/_view/conflicts'
 
 /** @typedef {{id: string, layer: string | null, revs: string[]}} Conflict revs: the leaves that CouchDB does not show */
@@ -11,14 +13,7 @@ export const CONFLICTS = '_design/lifecycle/_view/conflicts'
 export async function * conflicts (couch, { layers, page, signal }) {
   const ranges = layers?.map(layer => ({ startkey: [layer], endkey: [layer, {}] })) ?? [{}]
   for (const range of ranges) {
-    for (let from = /** @type {any} */ (range), last; ;) {
-      const rows = await couch.view(CONFLICTS, { ...from, reduce: false, limit: page }, signal)
-      const fresh = rows.filter(({ id }) => id !== last)
-      if (fresh.length) yield fresh.map(({ id, key: [layer], value }) => ({ id, layer, revs: value }))
-      if (rows.length < page) break
-      last = rows[rows.length - 1].id
-      from = { ...range, startkey: rows[rows.length - 1].key, startkey_docid: last }
-    }
+    for await (const rows of pagesOf(couch, CONFLICTS, range, { page, signal })) yield rows.map(({ id, key: [layer], value }) => ({ id, layer, revs: value }))
   }
 }
 

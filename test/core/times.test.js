@@ -117,4 +117,14 @@ describe('durations', () => {
     assert.equal(expiryOf({ stored: '2024-01-01T00:00:00Z' }), null)
     assert.equal(expiryOf({}, { ttl: 60 }), null)
   })
+
+  it('leave what other programs wrote out of it, unless it is a time', () => {
+    const stored = '2024-01-01T00:00:00Z'
+    const bad = /** @type {any[]} */ (['soon', '2024-02-30T00:00:00Z', '2024-01-01', 5, true, null, ''])
+    for (const expires of bad) assert.equal(expiryOf({ expires, stored }, { ttl: 60 }), '2024-01-01T00:01:00Z', `${expires}`)
+    for (const wrong of bad) assert.equal(expiryOf({ stored: wrong }, { ttl: 60 }), null, `${wrong}`)
+    for (const ttl of /** @type {any[]} */ (['60', 0, -1, NaN, Infinity, 1e15, null])) assert.equal(expiryOf({ stored }, { ttl }), null, `${ttl}`)
+    assert.equal(expiryOf({ stored: '9999-12-31T23:59:58Z' }, { ttl: 1 }), '9999-12-31T23:59:59Z')
+    assert.equal(expiryOf({ stored: '9999-12-31T23:59:58Z' }, { ttl: 2 }), null)
+  })
 })

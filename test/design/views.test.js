@@ -40,6 +40,13 @@ const golden = {
     [{ ...past, expires: T }],
     [head]
   ],
+  'lifecycle/stored': [
+    [head, { key: ['osm', T], value: null }],
+    [gone, { key: ['osm', T], value: null }],
+    [{ ...head, expires: T }], [past], [{ ...head, stored: 'yesterday' }], [{ ...head, stored: undefined }],
+    [{ ...head, expires: 'soon' }, { key: ['osm', T], value: null }],
+    [{ ...head, expires: '2024-02-30T00:00:00Z' }, { key: ['osm', T], value: null }]
+  ],
   'lifecycle/conflicts': [
     [{ ...head, _conflicts: ['2-b'] }, { key: ['osm', 'tile'], value: ['2-b'] }],
     [{ _id: 'x', _conflicts: ['2-b'] }, { key: [null, null], value: ['2-b'] }],
