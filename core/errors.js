@@ -15,6 +15,7 @@ export const catalogue = {
   BAD_OPTION: { status: 400, text: d => `bad value ${show(d.value)} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
+  BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Rules are last, hourly, daily, weekly, monthly, yearly, within and editions; see docs/retention.md.' },
   BAD_UPSTREAM: { status: 400, text: d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`, advice: 'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.' },
 
   // what a program asked over HTTP
@@ -22,6 +23,12 @@ export const catalogue = {
   BAD_ADDRESS: { status: 400, text: d => `bad address ${show(d.value)}: ${d.why}`, advice: 'Encode what is no letter or digit as UTF-8 with percent signs.' },
   NOT_FOUND: { status: 404, text: d => d.reason ?? 'nothing here', advice: 'Tiles are at layer/z/x/y.png or layer@time/z/x/y.png.' },
   READ_ONLY: { status: 405, text: d => d.reason ?? 'this address only reads', advice: 'Write to the database itself.' },
+
+  // who may see what through a gateway
+  ACCESS_NEEDED: { status: 401, text: d => `${d.layer ? `the layer ${show(d.layer)} is` : 'this is'} not for everybody`, advice: 'Ask with a token: ?token=… behind the address, or Authorization: Bearer …. Its operator makes them with `tilecouch token`.' },
+  ACCESS_DENIED: { status: 403, text: d => `this token is not for ${d.layer ? `the layer ${show(d.layer)}` : 'everything'}`, advice: 'Ask its operator for one that is.' },
+  TOKEN_EXPIRED: { status: 401, text: d => `this token was good until ${d.time}`, advice: 'Ask whoever gave it to you for a new one.' },
+  TOKEN_INVALID: { status: 401, text: () => 'this is no token of this gateway', advice: 'It was cut off or changed on the way, or the key that signed it is no longer in use. Ask for a new one.' },
 
   // what a source holds
   EMPTY_IMAGE: { status: 422, text: () => 'the tile has no bytes' },
@@ -41,6 +48,13 @@ export const catalogue = {
   NOTHING_TO_EXPORT: { status: 404, text: d => `no tiles to export from ${d.layer}${d.why ? `: ${d.why}` : ''}`, advice: 'Check the time, --zoom, --bbox and --polygon; `tilecouch info` says what the layer holds.' },
   EXPORT_FORBIDDEN: { status: 403, text: d => `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid archives of them`, advice: 'With the permission of its operator, say --i-have-permission.' },
 
+  // backups
+  BACKUP_DAMAGED: { status: 422, text: d => `the backup ${show(d.file)} is damaged${d.at === undefined ? '' : ` at byte ${d.at}`}: ${d.why}`, advice: 'Fetch it again from where it was kept; `tilecouch restore --partial` takes what comes before the damage.' },
+  BACKUP_MISSING: { status: 404, text: d => `${show(d.file)} goes on from a backup that is not among the files: ${d.why}`, advice: 'Name the full backup and every one between.' },
+  BACKUP_UNFIT: { status: 409, text: d => `${show(d.file)} is no base for a backup of ${d.url}: ${d.why}`, advice: 'Make a full backup, without --base.' },
+  BACKUP_OVERTAKEN: { status: 409, text: d => `${d.url} was changed under the backup: ${d.why}`, advice: 'Run it again, not while documents are purged.' },
+  RESTORE_NOT_EMPTY: { status: 409, text: d => `${d.db} holds documents already${d.why ? `: ${d.why}` : ''}`, advice: 'Restore into a database that is not there yet, or into an empty one.' },
+
   // the store
   VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'A stored version never changes. Load the correction with a later time.' },
   CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again: it resumes.' },
@@ -54,6 +68,7 @@ export const catalogue = {
   BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
   SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'A mirror is another database: name one that is not there yet.' },
   WOULD_BE_PUBLIC: { status: 409, text: d => `everybody may read ${d.where}, and not everybody may read ${d.url}`, advice: 'Close the mirror (its _security) or name a new database, which stays closed. When everybody may read it there, say --public.' },
+  NO_VALIDATION: { status: 409, text: d => `everybody could write into ${d.url}: it has no validation function`, advice: 'Deploy it with `tilecouch push`, then open the store.' },
   INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },
 
   // where missing tiles come from
@@ -108,11 +123,14 @@ function show (value) {
 
 /**
  * Removes names and passwords from every URL in a text, also where the password holds a slash or a quote that should have
- * been encoded. Rather too much goes than too little.
+ * been encoded, and the tokens that let into private layers. Rather too much goes than too little.
  * @param {unknown} text
  */
 export function scrub (text) {
-  return String(text).replace(/:\/\/(?:[^/\s]*|[^/\s:@]{1,64}:(?!\d+\/)\S{0,256})@/g, '://')
+  return String(text)
+    .replace(/:\/\/(?:[^/\s]*|[^/\s:@]{1,64}:(?!\d+\/)\S{0,256})@/g, '://')
+    .replace(/\btc1(?:\.|%2e)[\w.%~-]+/gi, '(token)')
+    .replace(/([?&]token=)[^&\s"'#]+/gi, '$1(hidden)')
 }
 
 /** Details are kept for programs, which may log them. */

@@ -3,6 +3,7 @@
 // A new store is filled before its validation function is deployed: with it every document costs a call into
 // CouchDB's JavaScript, and a load falls to less than half its speed. Until then only admins get in.
 import { STORE_ID, now } from '../core/index.js'
+import { isUntouched } from './access/rules.js'
 import { compose } from './couchapp/compose.js'
 import { push, warm } from './couchapp/push.js'
 import { PUBLIC_SECURITY } from './store/index.js'
@@ -28,18 +29,15 @@ async function openToReaders (store) {
   return opened
 }
 
-/** Whether a door is as CouchDB makes it, for admins alone: nobody has set anything. @param {{members?: any, admins?: any}} security */
-export const isUntouched = ({ members = {}, admins = {} }) =>
-  !members.names?.length && !admins.names?.length && members.roles?.length > 0 && members.roles.every(role => role === '_admin')
-
 /**
- * Lets everybody in where the door is as CouchDB made it: what an operator has set stays.
+ * Lets everybody in where the door is as CouchDB made it: what an operator has set stays, and whom he has named as writers.
  * @param {import('./store/index.js').Store} store
  * @returns {Promise<boolean>} whether it was opened now
  */
 export async function openDoor (store) {
-  const open = isUntouched(await store.security())
-  if (open) await store.secure(PUBLIC_SECURITY)
+  const security = await store.security()
+  const open = isUntouched(security)
+  if (open) await store.secure({ ...security, members: PUBLIC_SECURITY.members })
   return open
 }
 

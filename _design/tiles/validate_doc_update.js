@@ -4,11 +4,12 @@
     throw ({ forbidden: reason })
   }
 
-  function mayWrite () {
-    var admins = (secObj && secObj.admins) || {}
-    var roles = ['_admin', 'tilecouch-writer'].concat(admins.roles || [])
-    for (var i = 0; i < roles.length; i++) if (userCtx.roles.indexOf(roles[i]) >= 0) return true
-    return (admins.names || []).indexOf(userCtx.name) >= 0
+  function isOneOf (group) {
+    var names = group && group.names
+    var roles = group && group.roles
+    if (Array.isArray(names) && userCtx.name !== null && names.indexOf(userCtx.name) >= 0) return true
+    if (Array.isArray(roles)) for (var i = 0; i < roles.length; i++) if (userCtx.roles.indexOf(roles[i]) >= 0) return true
+    return false
   }
 
   function isTime (text) {
@@ -25,6 +26,24 @@
     return typeof value === 'number' && value >= 0 && value % 1 === 0
   }
 
+  // what CouchDB itself adds to a document, such as its revisions, is not counted
+  function checkSize (most) {
+    var size = 0
+    for (var name in newDoc) if (name.charAt(0) !== '_') size += name.length + (JSON.stringify(newDoc[name]) || '').length
+    if (size > most) forbid('the fields of a ' + (newDoc.type === 'tile' ? 'tile' : 'document') + ' hold at most ' + most + ' characters')
+  }
+
+  // of tombstones as well: what hangs on them can still be read by revision
+  function checkAttachments (isTile) {
+    var types = { 'image/png': 1, 'image/jpeg': 1, 'image/webp': 1, 'image/avif': 1, 'application/vnd.mapbox-vector-tile': 1 }
+    for (var name in newDoc._attachments || {}) {
+      if (!isTile) forbid('only tiles have an attachment')
+      if (name !== 'tile') forbid('the one attachment is called tile')
+      var type = newDoc._attachments.tile.content_type
+      if (types[type] !== 1) forbid('a tile is PNG, JPEG, WebP, AVIF or a vector tile, not ' + type)
+    }
+  }
+
   function checkTile () {
     if (!isLayer(newDoc.layer)) forbid('bad layer name')
     if (!isInteger(newDoc.z) || newDoc.z > 30) forbid('z must be a whole number from 0 to 30')
@@ -37,22 +56,39 @@
     var id = [newDoc.layer, newDoc.z, newDoc.x, newDoc.y].join(':') + (newDoc.current ? '' : '@' + newDoc.time)
     if (newDoc._id !== id) forbid('the id must be ' + id)
     if (!newDoc.current && oldDoc && !oldDoc._deleted) forbid('a past version never changes')
-    var types = { 'image/png': 1, 'image/jpeg': 1, 'image/webp': 1, 'image/avif': 1, 'application/vnd.mapbox-vector-tile': 1 }
-    var images = newDoc._attachments || {}
-    for (var name in images) if (name !== 'tile') forbid('the one attachment is called tile')
-    if (newDoc.gone === true ? images.tile : !images.tile) forbid('a version has the attachment tile, or gone: true and none')
-    if (images.tile && types[images.tile.content_type] !== 1) forbid('a tile is PNG, JPEG, WebP, AVIF or a vector tile, not ' + images.tile.content_type)
+    if ((newDoc.gone === true) === !!(newDoc._attachments && newDoc._attachments.tile)) forbid('a version has the attachment tile, or gone: true and none')
   }
 
-  if (!mayWrite()) {
-    if (userCtx.name) forbid('writing needs an admin or the role tilecouch-writer')
-    throw ({ unauthorized: 'writing needs an admin or the role tilecouch-writer' })
-  }
-  if (newDoc._deleted) return
-  if (newDoc.type === 'tile') checkTile()
-  else if (newDoc.type === 'layer') {
+  function checkLayer () {
     if (!isLayer(newDoc.layer) || newDoc._id !== 'layer:' + newDoc.layer) forbid('the id of a layer must be layer:NAME')
-  } else if (newDoc.type === 'edition') {
+    var wanted = {
+      name: 'string', description: 'string', attribution: 'string', legend: 'string', version: 'string', format: 'string', offline: 'boolean',
+      minzoom: 'number', maxzoom: 'number', fillzoom: 'number', tileSize: 'number', ttl: 'number',
+      bounds: 'object', center: 'object', vector_layers: 'object', upstream: 'object', retention: 'object'
+    }
+    for (var field in wanted) {
+      var value = newDoc[field]
+      if (value === undefined) continue
+      if (typeof value !== wanted[field] || value === null) forbid(field + ' of a layer must be: ' + wanted[field])
+      if (wanted[field] === 'number' && !isInteger(value)) forbid(field + ' of a layer must be a whole number')
+    }
+  }
+
+  // a store that names its own writers has no others
+  var ours = (secObj && secObj.tilecouch) || {}
+  var isNamed = ours.writers !== undefined
+  if (!isOneOf(isNamed ? ours.writers : { roles: ['tilecouch-writer'] }) && !isOneOf({ roles: ['_admin'] }) && !isOneOf(secObj && secObj.admins)) {
+    var reason = 'writing needs an admin or ' + (isNamed ? 'a writer of this store' : 'the role tilecouch-writer')
+    if (userCtx.name) forbid(reason)
+    throw ({ unauthorized: reason })
+  }
+  checkSize(newDoc.type === 'tile' ? 16384 : 1048576)
+  if (newDoc._deleted) return checkAttachments(true)
+  if (newDoc.type === 'tile') checkTile()
+  else if (newDoc.type === 'layer') checkLayer()
+  else if (newDoc.type === 'edition') {
     if (!isLayer(newDoc.layer) || !isTime(newDoc.time) || newDoc._id !== 'edition:' + newDoc.layer + '@' + newDoc.time) forbid('the id of an edition must be edition:LAYER@TIME')
   } else if (newDoc._id !== 'tilecouch' || newDoc.type !== 'store') forbid('not a document of a tile store: type must be tile, layer or edition')
+  else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
+  checkAttachments(newDoc.type === 'tile')
 })

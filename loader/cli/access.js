@@ -1,5 +1,90 @@
 // tilecouch access
+import { TilecouchError } from '../../core/index.js'
+import { accessOf, setAccess } from '../access.js'
+import { withStore } from './connect.js'
+
+const collect = (value, before = []) => [...before, value]
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addAccessCommand (program, run) { // eslint-disable-line no-unused-vars -- yet to come
+export function addAccessCommand (program, run) {
+  program.command('access')
+    .description('show who may read and who may write a store, or set it; without options, show it')
+    .option('--public', 'everybody reads')
+    .option('--private', 'only its readers and writers read; none are kept that are not named')
+    .option('--readers <roles>', 'only these roles read, separated by commas (and the writers)')
+    .option('--reader <name>', 'only this user reads; may be repeated', collect)
+    .option('--writers <roles>', 'only these roles write, separated by commas, instead of the role tilecouch-writer')
+    .option('--writer <name>', 'only this user writes; may be repeated', collect)
+    .option('--no-writers', 'nobody writes but admins')
+    .option('--any-writer', 'the role tilecouch-writer writes, here as in every store of the server that names no others')
+    .option('-n, --dry-run', 'say what would change, and change nothing')
+    .addHelpText('after', `
+Examples:
+  tilecouch access
+  tilecouch access --db http://admin@localhost:5984/tiles --writers surveyors --writer anna
+  tilecouch access --private --readers staff --reader guest --dry-run
+  tilecouch access --public`)
+    .action(run(accessCommand))
+}
+
+async function accessCommand (context, options) {
+  const { output } = context
+  const wanted = wantedOf(options)
+  return withStore(context, options, async store => {
+    if (!wanted) {
+      const access = await accessOf(store)
+      output.result(access, describe(access))
+      return wrong(access) ? 1 : 0
+    }
+    const result = await setAccess(store, { ...wanted, dryRun: options.dryRun })
+    const end = !result.changed ? 'It was so already.' : options.dryRun ? 'Nothing was changed.' : 'Done.'
+    output.result(result, [...(result.changed ? ['Before:', ...describe(result.before).map(indent), options.dryRun ? 'It would be:' : 'Now:', ...describe(result.after).map(indent)] : describe(result.after)), end])
+    return wrong(result.after) ? 1 : 0
+  })
+}
+
+const indent = line => `  ${line}`
+
+/** What makes the exit code 1: anybody may write. */
+const wrong = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_WRITES' || code === 'READERS_WRITE')
+
+function wantedOf ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
+  const isNamed = text => text !== undefined && text !== false && text !== true
+  const hasWriters = isNamed(writers) || writer !== undefined
+  const clash = opens && closes ? '--private' : opens && (readers !== undefined || reader) ? '--readers' : writers === false && writer ? '--no-writers' : anyWriter && (hasWriters || writers === false) ? '--any-writer' : undefined
+  if (clash) throw new TilecouchError('BAD_OPTION', { option: clash, value: true, why: 'another option says the opposite' })
+  const wanted = {
+    ...(opens && { public: true }),
+    ...(closes && { public: false }),
+    ...((readers !== undefined || reader) && { readers: { names: names(reader), roles: rolesOf('--readers', readers) } }),
+    ...(hasWriters && { writers: { names: names(writer), roles: rolesOf('--writers', isNamed(writers) ? writers : undefined) } }),
+    ...(writers === false && { writers: { names: [], roles: [] } }),
+    ...(anyWriter && { writers: null })
+  }
+  return Object.keys(wanted).length ? wanted : undefined
+}
+
+const names = (list = []) => [...new Set(list)]
+
+/** @param {string} option @param {string | undefined} text */
+function rolesOf (option, text) {
+  if (text === undefined) return []
+  const roles = text.split(',').map(role => role.trim())
+  if (roles.some(role => !role || role.startsWith('_'))) throw new TilecouchError('BAD_OPTION', { option, value: text })
+  return [...new Set(roles)]
+}
+
+/** @param {import('../access.js').Access} access */
+function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, warnings }) {
+  return [
+    url,
+    `reads:    ${isPublic ? 'everybody, without a name' : named(readers, 'only admins')}`,
+    `writes:   ${named(writers, 'only admins')}${ownWriters ? '' : ', which holds for every store of the server that names no others'}`,
+    `admins:   ${named({ ...admins, roles: admins.roles.filter(role => role !== '_admin') }, 'those of the server')}`,
+    ...warnings.map(({ text }) => `WARNING   ${text}`)
+  ]
+}
+
+function named ({ names: users, roles }, nobody) {
+  return [...roles.map(role => `the role ${role}`), ...users.map(name => `the user ${name}`)].join(', ') || nobody
 }

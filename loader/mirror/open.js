@@ -1,8 +1,9 @@
 // What the two sides of a mirror are, and whether the one may become the other: all of it is said before anything is carried.
 import { TilecouchError } from '../../core/index.js'
 import { IDENTITY, identityOf, randomId } from '../../core/mirror/index.js'
+import { mayWrite } from '../access/rules.js'
 import { Couch } from '../store/couch.js'
-import { Store, WRITER_ROLE } from '../store/index.js'
+import { Store } from '../store/index.js'
 import { isPublic } from './door.js'
 import { peerOf } from './peer.js'
 
@@ -66,10 +67,8 @@ async function checkRight (store) {
   const { couch } = store
   const session = await couch.find({ path: '_session', server: true, ...FIRST })
   if (!session?.userCtx) return
-  const { name, roles } = session.userCtx
-  if (roles.includes('_admin') || roles.includes(WRITER_ROLE)) return
-  const { admins = {} } = await store.security()
-  if (admins.names?.includes(name) || admins.roles?.some(role => roles.includes(role))) return
+  if (mayWrite(session.userCtx, await store.security())) return
+  const { name } = session.userCtx
   throw new TilecouchError('FORBIDDEN', { url: couch.url, reason: `${name === null ? 'without a name one' : name} may read there, and not write` })
 }
 

@@ -1,7 +1,8 @@
 // From an empty database to a mirror that serves at once. While it is filled only admins get in; when everything is there come
 // the design documents and their indexes, and the door last.
+import { isUntouched } from '../access/rules.js'
 import { compose } from '../couchapp/compose.js'
-import { isUntouched, openDoor } from '../publish.js'
+import { openDoor } from '../publish.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 import { bringDesigns, warmWhatIsThere } from './designs.js'
 import { isPublic } from './door.js'
@@ -64,8 +65,7 @@ export async function makeReady (source, target, { isForAll, signal }) {
   }
   await warmWhatIsThere(target, docs, signal)
   if (!filling) return ready
-  const opens = isForAll || await isPublic(source)
-  if (opens) await openDoor(new Store(target))
+  const opens = (isForAll || await isPublic(source)) && await openDoor(new Store(target))
   await target.request({ method: 'DELETE', path: `_local/${FILLING}`, qs: { rev: filling._rev }, signal })
   return { ...ready, door: opens ? 'opened' : 'closed' }
 }
