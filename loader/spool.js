@@ -1,16 +1,12 @@
 // A list of tiles that need not fit into memory: entered in any order, read in the order of their ids, as often as wanted
 // and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they have no
 // other place. The files lose their names as soon as they are open, so that nothing is left of a process that is killed.
-import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import Database from 'libsql'
 import { TilecouchError } from '../core/index.js'
-import { isDiskFull, isRunning } from './system.js'
+import { Scratch } from './scratch.js'
 
 export const spoolDefaults = {
-  cache: 32e6, // bytes of the index that are kept in memory
   page: 1000, // tiles read from the index at once
   buffer: 1e6 // bytes gathered before they are written
 }
@@ -21,15 +17,12 @@ const COLUMNS = ['a', 'b', 'c', 'd'].slice(0, FIELDS)
 const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${COLUMNS.map(() => '?')}, 1)`)}
   ON CONFLICT DO UPDATE SET ${COLUMNS.map(name => `${name} = excluded.${name}`)}, times = times + 1`
 const PAGE = 'SELECT * FROM tiles WHERE id > ? ORDER BY id LIMIT ?'
-const PREFIX = 'tilecouch-spool-'
-const STALE = 3600e3 // milliseconds: folders younger than this may belong to a process that cannot be seen from here
 
 /** @typedef {string | number | null | undefined} Field */
 /** @typedef {{z: number, x: number, y: number, fields: any[], times: number}} SpooledTile times: how often it was added */
 
 export class Spool {
-  #folder
-  #db
+  #scratch
   #insert
   #insertOne
   #page
@@ -37,40 +30,24 @@ export class Spool {
   /** @type {(string | number | null)[]} */
   #rows = []
   #data
-  #index
   #buffer = Buffer.allocUnsafe(spoolDefaults.buffer)
   #written = 0
   #gathered = 0
-  #closed = false
 
   /** @param {{folder?: string}} [options] folder: where the temporary files lie */
-  static async open ({ folder = tmpdir() } = {}) {
-    await removeStale(folder)
-    let own
-    try {
-      own = await mkdtemp(path.join(folder, `${PREFIX}${process.pid}-`))
-      return new Spool(own)
-    } catch (error) {
-      throw explain(error, folder)
-    } finally {
-      if (own) await remove(own) // where open files keep their names it stays until close()
-    }
+  static open (options) {
+    return Scratch.open((scratch, own) => new Spool(scratch, own), options)
   }
 
-  /** Use `Spool.open`. @param {string} folder of its own */
-  constructor (folder) {
-    this.#folder = folder
-    this.#db = new Database(path.join(folder, 'index'))
-    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY', 'page_size = 8192', `cache_size = -${spoolDefaults.cache / 1000}`]) {
-      this.#db.exec(`PRAGMA ${setting}`)
-    }
-    this.#db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}, times INTEGER) WITHOUT ROWID; BEGIN`)
-    this.#insert = this.#db.prepare(insertion(GROUP))
-    this.#insertOne = this.#db.prepare(insertion(1))
-    this.#page = this.#db.prepare(PAGE).raw()
-    this.#one = this.#db.prepare('SELECT * FROM tiles WHERE id = ?').raw()
+  /** Use `Spool.open`. @param {Scratch} scratch @param {string} folder of its own */
+  constructor (scratch, folder) {
+    this.#scratch = scratch
+    scratch.db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}, times INTEGER) WITHOUT ROWID; BEGIN`)
+    this.#insert = this.#scratch.db.prepare(insertion(GROUP))
+    this.#insertOne = this.#scratch.db.prepare(insertion(1))
+    this.#page = this.#scratch.db.prepare(PAGE).raw()
+    this.#one = this.#scratch.db.prepare('SELECT * FROM tiles WHERE id = ?').raw()
     this.#data = openSync(path.join(folder, 'data'), 'wx+', 0o600)
-    this.#index = openSync(path.join(folder, 'index'), 'r+')
   }
 
   /**
@@ -120,7 +97,7 @@ export class Spool {
   /** How many tiles there are. */
   count () {
     this.#flush()
-    return /** @type {any} */ (this.#work(() => this.#db.prepare('SELECT count(*) FROM tiles').raw().get()))[0]
+    return /** @type {any} */ (this.#work(() => this.#scratch.db.prepare('SELECT count(*) FROM tiles').raw().get()))[0]
   }
 
   #flush () {
@@ -183,43 +160,11 @@ export class Spool {
   }
 
   #work (work) {
-    if (this.#closed) throw new TilecouchError('INTERNAL', { why: 'the spool is closed' })
-    try {
-      return work()
-    } catch (error) {
-      throw explain(error, path.dirname(this.#folder))
-    }
+    return this.#scratch.work(work)
   }
 
   /** Removes everything. */
   async close () {
-    if (this.#closed) return
-    this.#closed = true
-    this.#db.close()
-    closeSync(this.#data)
-    // libsql keeps a database open until its statements are collected as garbage: that may be late, and the file is large
-    ftruncateSync(this.#index)
-    closeSync(this.#index)
-    await remove(this.#folder)
+    if (await this.#scratch.close()) closeSync(this.#data)
   }
-}
-
-const remove = folder => rm(folder, { recursive: true, force: true }).catch(() => {}) // it is found by removeStale
-
-// what a process left that was killed where files in use keep their names, or in its very first moment
-async function removeStale (folder) {
-  const names = await readdir(folder).catch(() => [])
-  for (const name of names) {
-    const pid = name.startsWith(PREFIX) ? parseInt(name.slice(PREFIX.length)) : NaN
-    if (!pid || isRunning(pid)) continue
-    const own = path.join(folder, name)
-    const { mtimeMs } = await stat(own).catch(() => ({ mtimeMs: Infinity }))
-    if (Date.now() - mtimeMs > STALE) await remove(own)
-  }
-}
-
-function explain (error, folder) {
-  if (error instanceof TilecouchError) return error
-  if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${folder}` }, { cause: error })
-  return new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: error.message }, { cause: error })
 }

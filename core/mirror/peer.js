@@ -15,7 +15,7 @@ import { rewrite } from '../rewrite.js'
  * @property {string} name for people, without any password
  * @property {() => Promise<any>} info
  * @property {(options: {since: string | number, limit: number, wait?: number, signal?: AbortSignal}) => Promise<Page>} changes wait: milliseconds until it answers that there is none
- * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number}) => Promise<{docs: any[], bytes: number, failed?: Refused[]}>} fetch failed: those that could not be read, for whatever reason; not_found is one
+ * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number, latest?: boolean}) => Promise<{docs: any[], bytes: number, failed?: Refused[]}>} fetch latest: false for these very revisions, and not those that came of them since; failed: those that could not be read, for whatever reason; not_found is one
  * @property {(revs: Record<string, string[]>, signal?: AbortSignal) => Promise<Record<string, {missing: string[], possible_ancestors?: string[]}>>} revsDiff
  * @property {(docs: any[], signal?: AbortSignal) => Promise<Refused[]>} write
  * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal
@@ -78,14 +78,14 @@ export class CouchPeer {
   }
 
   /** @type {Peer['fetch']} */
-  async fetch (asked, { signal, most }) {
+  async fetch (asked, { signal, most, latest = true }) {
     const docs = asked.map(({ id, rev, ancestors }) => ({ id, rev, ...(ancestors?.length && { atts_since: ancestors }) }))
     let bytes = 0
     const found = await this.#ask({
       ...this.reading,
       method: 'POST',
       path: '_bulk_get',
-      qs: { revs: true, attachments: true, latest: true },
+      qs: { revs: true, attachments: true, ...(latest && { latest }) },
       body: { docs },
       accept: 'multipart/mixed', // any mention of JSON, and CouchDB sends that, with base64
       raw: true,
