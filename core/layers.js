@@ -3,6 +3,8 @@ import { TilecouchError } from './errors.js'
 import { MAX_ZOOM } from './grid.js'
 import { formats } from './images.js'
 import { layerId, checkLayer, formatReference } from './ids.js'
+import { checkRetention } from './retention.js'
+import { isExactTime } from './times.js'
 import { checkUpstream, hostOf } from './upstream.js'
 
 const text = value => typeof value === 'string'
@@ -30,7 +32,8 @@ export const layerFields = {
   ttl: value => Number.isInteger(value) && value > 0, // seconds until a tile expires, counted from when it was stored
   upstream: value => object(value) && Boolean(checkUpstream(value)), // where missing tiles come from; says itself which field is wrong
   offline: value => typeof value === 'boolean', // false: its terms forbid taking areas of it along on a device
-  retention: object // which past versions are kept
+  retention: value => object(value) && Boolean(checkRetention(value)), // which moments of its past are kept; says itself which rule is wrong
+  pruned: isExactTime // when versions were first taken out of its past
 }
 
 /**
@@ -65,7 +68,7 @@ export function forbiddingHost ({ upstream }) {
  * @param {{time?: string, base?: string}} [options]
  */
 export function tileJson (doc, { time, base = '' } = {}) {
-  const { _id, _rev, _revisions, type, layer, upstream, retention, ttl, format = 'png', ...fields } = doc
+  const { _id, _rev, _revisions, type, layer, upstream, retention, pruned, ttl, format = 'png', ...fields } = doc
   return {
     tilejson: '3.0.0',
     name: layer,

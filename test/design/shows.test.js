@@ -13,7 +13,7 @@ const layerDoc = fc.record({
   name: fc.string(), description: fc.string(), attribution: fc.string(), legend: fc.string(), version: fc.string(),
   minzoom: fc.nat(30), maxzoom: fc.nat(30), fillzoom: fc.nat(30), bounds: fc.tuple(number, number, number, number), center: fc.tuple(number, number, fc.nat(30)),
   vector_layers: fc.array(object), format: fc.constantFrom('png', 'jpg', 'webp', 'avif', 'pbf'), tileSize: fc.integer({ min: 64, max: 4096 }),
-  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: object, offline: fc.boolean()
+  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: fc.record({ daily: fc.integer({ min: 1, max: 99 }) }), pruned: fc.constant('2024-03-01T00:00:00Z'), offline: fc.boolean()
 }, { requiredKeys: [] }).map(({ upstream, ...fields }) => ({ ...layerDocument('osm', fields), ...(upstream && { upstream }), _rev: '2-x' }))
 
 describe('the show of TileJSON', () => {
@@ -28,8 +28,8 @@ describe('the show of TileJSON', () => {
   })
 
   it('does not show what is the store’s own business', () => {
-    const text = show({ ...layerDocument('osm', { retention: {}, ttl: 5 }), upstream: { url: 'http://a:b@h/' }, _rev: '1-a' }, { query: {} }).body
-    for (const word of ['upstream', 'retention', 'ttl', '_rev', '_id', 'http']) assert.ok(!text.includes(word), word)
+    const text = show({ ...layerDocument('osm', { retention: { last: 1 }, pruned: '2024-03-01T00:00:00Z', ttl: 5 }), upstream: { url: 'http://a:b@h/' }, _rev: '1-a' }, { query: {} }).body
+    for (const word of ['upstream', 'retention', 'pruned', 'ttl', '_rev', '_id', 'http']) assert.ok(!text.includes(word), word)
   })
 
   it('answers 404 for what is no layer', () => {

@@ -1,0 +1,198 @@
+// Which moments of a layer are kept, and which versions of a tile no kept moment needs. Rules are as restic and borg have
+// them: each by itself, counted from the newest moment backwards, and what any of them keeps, stays.
+import { TilecouchError } from './errors.js'
+import { addSeconds, parsePeriod, toSeconds } from './times.js'
+
+const DAY = 86400 // seconds
+const MOST = 1e6 // moments a rule may ask for
+const LONGEST = 1000 * 365 * DAY // seconds `within` may reach back
+
+/**
+ * @typedef {object} Retention a policy, as on the layer document
+ * @property {number} [last] this many moments, the newest
+ * @property {number} [hourly] the newest moment of each of the last hours that have any
+ * @property {number} [daily]
+ * @property {number} [weekly] weeks of ISO 8601, which begin on Monday
+ * @property {number} [monthly]
+ * @property {number} [yearly]
+ * @property {number} [within] seconds before the newest moment, throughout
+ * @property {true | string[]} [editions] all, or those of these times; a partial time names all of its period
+ *
+ * @typedef {object} Kept
+ * @property {string[]} moments ascending; those that `from` covers are left out
+ * @property {string | null} from everything that was valid then or later is kept
+ */
+
+/** Rule -> the period a moment belongs to. */
+const PERIODS = {
+  last: time => time,
+  hourly: time => time.slice(0, 13),
+  daily: time => time.slice(0, 10),
+  weekly: time => Math.floor((toSeconds(time) / DAY + 3) / 7), // 1970 began on a Thursday
+  monthly: time => time.slice(0, 7),
+  yearly: time => time.slice(0, 4)
+}
+
+/** Rules that keep the newest moment of each of so many periods, finest first. */
+export const periodRules = Object.keys(PERIODS)
+
+const isCount = most => value => Number.isInteger(value) && value >= 0 && value <= most
+const isTimes = value => Array.isArray(value) && value.every(time => parsePeriod(time))
+
+/** Field -> what its value must be. */
+const FIELDS = {
+  ...Object.fromEntries(periodRules.map(rule => [rule, { is: isCount(MOST), must: `a whole number up to ${MOST}` }])),
+  within: { is: isCount(LONGEST), must: 'whole seconds, at most 1000 years' },
+  editions: { is: value => value === true || isTimes(value), must: 'true (all) or a list of times' }
+}
+
+/**
+ * Throws BAD_RETENTION for what is no policy, and for one that keeps nothing.
+ * @param {any} policy
+ * @returns {Retention} without what it does not ask for
+ */
+export function checkRetention (policy) {
+  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) throw new TilecouchError('BAD_RETENTION', { why: 'it is no object' })
+  const asked = Object.entries(policy).filter(([, value]) => value !== undefined && value !== null)
+  for (const [field, value] of asked) {
+    if (!Object.hasOwn(FIELDS, field)) throw new TilecouchError('BAD_RETENTION', { field, value, why: 'is no rule' })
+    if (!FIELDS[field].is(value)) throw new TilecouchError('BAD_RETENTION', { field, value, why: `must be ${FIELDS[field].must}` })
+  }
+  const rules = Object.fromEntries(asked.filter(([, value]) => value === true || (Array.isArray(value) ? value.length : value)))
+  if (!Object.keys(rules).length) throw new TilecouchError('BAD_RETENTION', { why: 'it keeps nothing' })
+  return rules
+}
+
+/** Looks at the moments of a layer one by one, from the newest backwards, in memory bounded by what is kept. */
+export class Keeper {
+  #rules
+  #named
+  #within
+  #now
+  /** @type {string | null} */
+  #from = null
+  /** @type {string[]} */
+  #moments = [] // descending, without those within
+  #oldest = { time: '', by: /** @type {string[]} */ ([]) }
+
+  /** @param {Retention} policy @param {{now?: () => string}} [options] */
+  constructor (policy, { now } = {}) {
+    const { within, editions, ...counts } = checkRetention(policy)
+    this.#within = within
+    this.#now = now?.()
+    this.#rules = Object.entries(counts).map(([rule, left]) => ({ rule, left, period: /** @type {any} */ (undefined) }))
+    this.#named = (Array.isArray(editions) ? editions : []).map(written => ({ written, ...parsePeriod(written), found: false }))
+    this.all = editions === true
+  }
+
+  /**
+   * The next older moment.
+   * @param {{time: string, edition?: boolean, always?: boolean}} moment edition: one has this time; always: it stays whatever the rules say
+   * @returns {string[]} the rules that keep it
+   */
+  take ({ time, edition = false, always = false }) {
+    const by = always ? ['always'] : []
+    for (const entry of this.#rules) {
+      if (!entry.left) continue
+      const period = PERIODS[entry.rule](time)
+      if (period === entry.period) continue
+      entry.period = period
+      entry.left--
+      by.push(entry.rule)
+    }
+    if (this.#isNamed(time, edition) || (this.all && edition)) by.push('editions')
+    const isWithin = this.#isWithin(time)
+    if (by.length && !isWithin) this.#moments.push(time)
+    if (isWithin) by.push('within')
+    this.#oldest = { time, by }
+    return by
+  }
+
+  // counted from the newest that is not in the future: a map that is dated wrongly must not make everything else too old
+  #isWithin (time) {
+    if (this.#within === undefined) return false
+    if (this.#now !== undefined && time > this.#now) return true
+    this.#from ??= addSeconds(time, -this.#within)
+    return time >= this.#from
+  }
+
+  #isNamed (time, edition) {
+    const meant = this.#named.filter(({ start, end }) => time === start || (edition && time >= start && time <= end))
+    for (const name of meant) name.found = true
+    return meant.length > 0
+  }
+
+  /**
+   * After the oldest. A rule that has not found as many periods as it asks for keeps the oldest moment as well: what it is
+   * to reach back to grows from there.
+   * @returns {Kept & {oldest: string[], missing: string[]}} oldest: rules that keep the oldest moment only as that; missing: editions that are named and not there
+   */
+  end () {
+    const { time, by } = this.#oldest
+    const oldest = time ? this.#rules.filter(({ rule, left }) => left && !by.includes(rule)).map(({ rule }) => rule) : []
+    if (oldest.length && !by.length) this.#moments.push(time)
+    if (time && this.#within !== undefined) this.#from ??= addSeconds(/** @type {string} */ (this.#now), -this.#within)
+    return {
+      moments: this.#moments.reverse(),
+      from: this.#from,
+      oldest,
+      missing: this.#named.filter(({ found }) => !found).map(({ written }) => written)
+    }
+  }
+}
+
+/**
+ * @param {Retention} policy
+ * @param {Iterable<{time: string}>} times of versions, newest first, each once
+ * @param {{now?: () => string, editions?: Iterable<string>}} [options] editions: their times, in any order
+ * @returns {Kept}
+ */
+export function keptMoments (policy, times, { now, editions = [] } = {}) {
+  const keeper = new Keeper(policy, { now })
+  const own = [...new Set(editions)].sort() // ascending: the newest is popped
+  for (const { time } of times) {
+    while (own.length && own[own.length - 1] > time) keeper.take({ time: /** @type {string} */ (own.pop()), edition: true })
+    keeper.take({ time, edition: own.at(-1) === time && Boolean(own.pop()) })
+  }
+  while (own.length) keeper.take({ time: /** @type {string} */ (own.pop()), edition: true })
+  const { moments, from } = keeper.end()
+  return { moments, from }
+}
+
+/** Whether a moment is among those that are kept. @param {Kept} kept @param {string} time */
+export const isKept = ({ moments, from }, time) => (from !== null && time >= from) || firstFrom(moments, time) === time
+
+/**
+ * The versions of one tile that no kept moment needs. The newest is never among them, unless it says that there is no tile,
+ * and nothing is left of which it would say so.
+ * @template {{time: string, gone?: boolean}} T
+ * @param {T[]} versions oldest first
+ * @param {Kept} kept
+ * @param {{upstream?: boolean}} [layer] upstream: that there is no tile is worth knowing, since it would be asked for there
+ * @returns {T[]}
+ */
+export function doomedOf (versions, { moments, from }, { upstream = false } = {}) {
+  const newest = versions.length - 1
+  let silent = true // nothing that stays has shown anything yet
+  return versions.filter(({ time, gone }, index) => {
+    if (index < newest) {
+      const { time: end } = versions[index + 1]
+      const needed = (from !== null && end > from) || (firstFrom(moments, time) ?? end) < end
+      if (!needed) return true
+    }
+    silent &&= Boolean(gone)
+    return silent && (index < newest || !upstream)
+  })
+}
+
+/** The first of ascending times that is not before `time`. */
+function firstFrom (times, time) {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (times[middle] < time) low = middle + 1
+    else high = middle
+  }
+  return times[low]
+}
