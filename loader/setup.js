@@ -56,12 +56,7 @@ export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBy
       note: 'users and replication need it'
     })
   }
-  const settings = [
-    ['chttpd', 'enable_cors', 'true', 'pages of other origins may read tiles'],
-    ['cors', 'origins', cors, 'whose pages may read tiles'],
-    ['csp', 'attachments_header_value', VIEWER_CSP, 'without it browsers refuse to run the viewer that this CouchDB serves; it holds for attachments of every database of the server']
-  ]
-  for (const [section, key, wanted, note] of settings) {
+  for (const [section, key, wanted, note] of viewerSettings(cors)) {
     const path = `_node/_local/_config/${section}/${key}`
     await examine(`${section}/${key}`, {
       look: async () => embedded ? { skip: 'the embedded server does this by itself', found: 'not needed' } : settingState(couch, path, wanted),
@@ -84,8 +79,15 @@ export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBy
   return { url: couch.url, server, findings, ...(advice && { advice }) }
 }
 
+/** Section, key, what is wanted there and why. @param {string} [cors] origins whose pages may read */
+export const viewerSettings = (cors = '*') => [
+  ['chttpd', 'enable_cors', 'true', 'pages of other origins may read tiles'],
+  ['cors', 'origins', cors, 'whose pages may read tiles'],
+  ['csp', 'attachments_header_value', VIEWER_CSP, 'without it browsers refuse to run the viewer that this CouchDB serves; it holds for attachments of every database of the server']
+]
+
 /** @returns {Finding} */
-function versionFinding (version, embedded) {
+export function versionFinding (version, embedded) {
   const [major, minor] = String(version).split('.').map(Number)
   const ok = embedded || (major === 3 && minor >= 3)
   return {
@@ -131,7 +133,8 @@ async function settingState (couch, path, wanted) {
   }
 }
 
-async function designState (couch) {
+/** Whether the design documents of this program stand there as they are. @param {Couch} couch */
+export async function designState (couch) {
   if (!(await databaseState(couch, couch.db)).ok) return { found: 'no database', wanted: 'deployed' }
   const behind = (await push(couch, await compose(), { dryRun: true })).filter(({ action }) => action !== 'unchanged')
   return { ok: !behind.length, found: behind.length ? `${behind.map(({ id, action }) => `${id} ${action}`).join(', ')}` : 'deployed', wanted: 'deployed' }

@@ -6,7 +6,8 @@ import { TilecouchError } from '../../core/index.js'
 import { encodeId } from '../store/address.js'
 import { patience } from '../../core/patience.js'
 
-const STAGING = '-staging'
+/** What the id of a design document ends with while its index is built. */
+export const STAGING = '-staging'
 const COMMIT = 30_000 // milliseconds an index has to be committed; CouchDB does it every 5 seconds
 const PATIENCE = 60_000 // milliseconds one request waits for an index before the progress is looked at
 

@@ -1,0 +1,71 @@
+// The indexes: whether they are what this program deploys, how far behind, how large, and what is left of others.
+import { designState } from '../setup.js'
+import { encodeId } from '../store/address.js'
+import { plural } from '../cli/output.js'
+import { heed } from '../../core/heed.js'
+import { STAGING } from '../couchapp/push.js'
+import { wasteOf } from './database.js'
+import { designs } from './door.js'
+
+/** What each design document with views says of its index. @param {import('./visit.js').Visit} visit @returns {Promise<{id: string, index: any}[]>} */
+export const indexes = visit => visit.once('indexes', async () => {
+  const docs = (await designs(visit)).filter(({ views }) => views && Object.keys(views).length)
+  return Promise.all(docs.map(async ({ _id: id }) => ({ id, index: (await visit.ask({ path: `${encodeId(id)}/_info` })).view_index })))
+})
+
+/** @param {import('./visit.js').Visit} visit */
+export async function lookAtIndexes (visit) {
+  await Promise.all([
+    visit.look('indexes', 'deployed', 'a member', () => deployed(visit)),
+    visit.look('indexes', 'up to date', 'a member', () => behind(visit)),
+    visit.look('indexes', 'staging', 'a member', () => staging(visit)),
+    !visit.embedded && visit.look('indexes', 'compaction', 'a member', () => sizes(visit))
+  ])
+}
+
+/** @returns {Promise<import('./visit.js').Found>} */
+async function deployed (visit) {
+  const { ok, found } = await heed(designState(visit.couch), visit.signal)
+  return ok
+    ? { state: 'ok', found }
+    : { state: 'warning', found, why: 'The timeline, as-of addresses, sizes and listings need the indexes of this version of tilecouch.', advice: 'tilecouch push' }
+}
+
+/** @returns {Promise<import('./visit.js').Found>} */
+async function behind (visit) {
+  const all = (await indexes(visit)).filter(({ id }) => !id.endsWith(STAGING))
+  const { behind: much, far } = visit.limits
+  const late = all.map(({ id, index }) => ({ id, pending: index.updates_pending?.total ?? 0, waiting: index.waiting_clients ?? 0, running: index.updater_running })).filter(({ pending }) => pending > much)
+  const figures = { pending: Math.max(0, ...all.map(({ index }) => index.updates_pending?.total ?? 0)), waiting: all.reduce((sum, { index }) => sum + (index.waiting_clients ?? 0), 0) }
+  if (!all.length) return { state: 'ok', found: 'there are none', figures }
+  if (!late.length) return { state: 'ok', found: `${plural(all.length, 'index')}`.replace(/indexs$/, 'indexes'), figures }
+  const worst = late.reduce((one, other) => other.pending > one.pending ? other : one)
+  return {
+    state: worst.pending > far ? 'bad' : 'warning',
+    found: late.map(({ id, pending, waiting, running }) => `${id} lacks ${plural(pending, 'change')}${running ? ', being built' : ''}${waiting ? `, ${plural(waiting, 'client')} wait` : ''}`).join('; '),
+    why: 'Whoever asks it next waits until it is there, some thousand changes a second.',
+    advice: late.every(({ running }) => running) ? 'It is being built: let it.' : 'tilecouch push builds it; later ken does by itself, unless ken.ignore names the database.',
+    figures
+  }
+}
+
+/** @returns {Promise<import('./visit.js').Found>} */
+async function staging (visit) {
+  const left = (await indexes(visit)).filter(({ id }) => id.endsWith(STAGING))
+  const running = left.filter(({ index }) => index.updater_running)
+  if (!left.length) return { state: 'ok', found: 'none left' }
+  const names = left.map(({ id }) => id).join(', ')
+  if (running.length === left.length) return { state: 'ok', found: `${names}: being built` }
+  return { state: 'warning', found: `${names} ${left.length === 1 ? 'is' : 'are'} left of a push that was stopped`, why: 'An index that nobody reads is kept up to date with every write.', advice: 'tilecouch push, which takes it away' }
+}
+
+/** @returns {Promise<import('./visit.js').Found | import('./visit.js').Found[]>} */
+async function sizes (visit) {
+  const all = await indexes(visit)
+  if (!all.length) return { state: 'ok', found: 'there are none' }
+  const found = await Promise.all(all.map(async ({ id, index }) => ({ id, ...await wasteOf(visit, { ...index.sizes, running: index.compact_running, what: `compact/${id.slice('_design/'.length)}` }) })))
+  const ill = found.filter(({ state }) => state !== 'ok')
+  if (ill.length) return ill.map(({ id, ...one }) => ({ ...one, found: `${id}: ${one.found}` }))
+  const figures = { file: all.reduce((sum, { index }) => sum + index.sizes.file, 0), active: all.reduce((sum, { index }) => sum + index.sizes.active, 0) }
+  return { ...await wasteOf(visit, { ...figures, running: false, what: 'compact' }), state: 'ok', figures }
+}

@@ -1,0 +1,71 @@
+// The settings of the server, as one of its admins sees them. Of all that it tells, only what is named here is looked at.
+import { viewerSettings } from '../setup.js'
+import { plural } from '../cli/output.js'
+import { settings } from './settings-table.js'
+import { openness } from './door.js'
+
+const MOST_NODES = 12
+
+/** @param {import('./visit.js').Visit} visit */
+export async function lookAtSettings (visit) {
+  if (visit.embedded || visit.version === undefined) return
+  await visit.look('settings', 'settings', 'a server admin', async () => {
+    const nodes = await configs(visit)
+    const about = { db: visit.couch.db, isPublic: await openness(visit).then(open => open === 'public', () => undefined), nodes: nodes.length, shards: (await visit.info()).cluster?.q ?? 1 }
+    const found = settings.map(setting => ({ setting, judged: nodes.map(node => judge(setting, node, about)).filter(one => one !== undefined) })).filter(({ judged }) => judged.length)
+    for (const { setting: { key }, judged } of found) {
+      const [{ state, value, why, wanted }] = judged
+      const where = nodes.length > 1 ? ` at ${judged.map(({ node }) => node).join(', ')}` : ''
+      visit.add('settings', key, { state, found: `${value}${where}`, why, advice: wanted === undefined ? `Remove ${key} from the ini files.` : `${key} = ${wanted}` })
+    }
+    ignored(visit, nodes)
+    viewer(visit, nodes[0].config)
+    return { state: 'ok', found: `${plural(settings.length - found.length, 'setting')} as they should be`, figures: { settings: settings.length, wrong: found.length } }
+  })
+}
+
+/** Each node has its own. */
+async function configs (visit) {
+  const { cluster_nodes: names } = await visit.ask({ path: '_membership', server: true })
+  const asked = names.length > 1 ? names.slice(0, MOST_NODES) : ['_local']
+  return Promise.all(asked.map(async node => ({ node, config: await visit.ask({ path: `_node/${node}/_config`, server: true }) })))
+}
+
+const valueOf = (config, key) => {
+  const at = key.indexOf('/')
+  return config[key.slice(0, at)]?.[key.slice(at + 1)]
+}
+
+/** @param {import('./settings-table.js').Setting} setting @param {{node: string, config: any}} where @param {any} about */
+function judge ({ key, unless, judge: look }, { node, config }, about) {
+  const value = valueOf(config, key) ?? unless
+  const judged = value === undefined ? undefined : look(value.trim(), about)
+  return judged && { node, value, ...judged }
+}
+
+/** Databases whose indexes are not kept up in the background. */
+function ignored (visit, nodes) {
+  const { db } = visit.couch
+  const where = nodes.filter(({ config }) => config['ken.ignore']?.[db] === 'true' || config['smoosh.ignore']?.[db] === 'true')
+  if (!where.length) return
+  const section = where[0].config['ken.ignore']?.[db] === 'true' ? 'ken.ignore' : 'smoosh.ignore'
+  visit.add('settings', `${section}/${db}`, {
+    state: 'warning', found: 'true',
+    why: section === 'ken.ignore' ? 'Its indexes are built when they are asked only: readers wait.' : 'It is never compacted by itself.',
+    advice: `Remove ${section}/${db}.`
+  })
+}
+
+/** What the viewer and pages of others need: the findings of `setup`. */
+function viewer (visit, config) {
+  for (const [section, name, wanted, note] of viewerSettings()) {
+    const key = `${section}/${name}`
+    const value = config[section]?.[name]
+    const isSet = name === 'origins' ? Boolean(value) : value === wanted
+    visit.add('settings', key, isSet
+      ? { state: 'ok', found: short(value) }
+      : { state: name === 'attachments_header_value' && value !== undefined ? 'ok' : 'warning', found: value === undefined ? 'not set' : short(value), why: `${note[0].toUpperCase()}${note.slice(1)}.`, advice: 'tilecouch setup --fix' })
+  }
+}
+
+const short = value => value.length > 40 ? `${value.slice(0, 39)}…` : value
