@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../core/index.js'
 import { warningsOf } from './access/warnings.js'
 import { isOneOf, isOpen, isUntouched, lists, readersOf, writersOf } from './access/rules.js'
+import { withoutComments } from './couchapp/compose.js'
 import { Couch } from './store/couch.js'
 
 const VALIDATION = new URL('../_design/tiles/validate_doc_update.js', import.meta.url)
@@ -90,15 +91,15 @@ function membersOf (readers, writers) {
 async function requireAdmin (store, security) {
   const { userCtx } = await store.couch.request({ path: '_session', server: true })
   if (isOneOf(userCtx, { roles: ['_admin'] }) || isOneOf(userCtx, security.admins)) return
-  throw new TilecouchError('FORBIDDEN', { url: store.url, reason: `${userCtx.name ?? 'nobody'} is no admin of it, and only they set who may do what` })
+  throw new TilecouchError('FORBIDDEN', { url: store.url, reason: `${userCtx.name ?? 'one without a name'} is no admin of it, and only they set who may do what` })
 }
 
 /** @param {Couch} couch @returns {Promise<Access['validation']>} */
 async function validationOf (couch) {
   const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: '_design/', endkey: '_design0', include_docs: true } })
   const functions = rows.map(({ doc }) => doc?.validate_doc_update).filter(found => typeof found === 'string')
-  const own = await readFile(VALIDATION, 'utf8')
-  return functions.some(found => found.trim() === own.trim()) ? 'ours' : functions.length ? 'another' : 'none'
+  const own = withoutComments(await readFile(VALIDATION, 'utf8'))
+  return functions.includes(own) ? 'ours' : functions.length ? 'another' : 'none'
 }
 
 /** Asked without any name. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The command line. It lives here since only server/ may know both the loader and the embedded store.
+import './title.js'
 import { createProgram } from '../loader/cli/program.js'
 import { addServerCommands } from './commands.js'
 

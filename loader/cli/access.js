@@ -1,4 +1,5 @@
 // tilecouch access
+import { Option } from 'commander'
 import { TilecouchError } from '../../core/index.js'
 import { accessOf, setAccess } from '../access.js'
 import { withStore } from './connect.js'
@@ -9,14 +10,14 @@ const collect = (value, before = []) => [...before, value]
 export function addAccessCommand (program, run) {
   program.command('access')
     .description('show who may read and who may write a store, or set it; without options, show it')
-    .option('--public', 'everybody reads')
+    .addOption(new Option('--public', 'everybody reads').conflicts(['private', 'readers', 'reader']))
     .option('--private', 'only its readers and writers read; none are kept that are not named')
     .option('--readers <roles>', 'only these roles read, separated by commas (and the writers)')
     .option('--reader <name>', 'only this user reads; may be repeated', collect)
     .option('--writers <roles>', 'only these roles write, separated by commas, instead of the role tilecouch-writer')
     .option('--writer <name>', 'only this user writes; may be repeated', collect)
     .option('--no-writers', 'nobody writes but admins')
-    .option('--any-writer', 'the role tilecouch-writer writes, here as in every store of the server that names no others')
+    .addOption(new Option('--any-writer', 'the role tilecouch-writer writes, here as in every store of the server that names no others').conflicts(['writers', 'writer']))
     .option('-n, --dry-run', 'say what would change, and change nothing')
     .addHelpText('after', `
 Examples:
@@ -49,15 +50,13 @@ const indent = line => `  ${line}`
 const wrong = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_WRITES' || code === 'READERS_WRITE')
 
 function wantedOf ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
-  const isNamed = text => text !== undefined && text !== false && text !== true
-  const hasWriters = isNamed(writers) || writer !== undefined
-  const clash = opens && closes ? '--private' : opens && (readers !== undefined || reader) ? '--readers' : writers === false && writer ? '--no-writers' : anyWriter && (hasWriters || writers === false) ? '--any-writer' : undefined
-  if (clash) throw new TilecouchError('BAD_OPTION', { option: clash, value: true, why: 'another option says the opposite' })
+  const hasWriters = typeof writers === 'string' || writer !== undefined
+  if (writers === false && writer) throw new TilecouchError('BAD_OPTION', { option: '--no-writers', value: writer[0], why: 'there are none, or there is this one' })
   const wanted = {
     ...(opens && { public: true }),
     ...(closes && { public: false }),
     ...((readers !== undefined || reader) && { readers: { names: names(reader), roles: rolesOf('--readers', readers) } }),
-    ...(hasWriters && { writers: { names: names(writer), roles: rolesOf('--writers', isNamed(writers) ? writers : undefined) } }),
+    ...(hasWriters && { writers: { names: names(writer), roles: rolesOf('--writers', writers || undefined) } }),
     ...(writers === false && { writers: { names: [], roles: [] } }),
     ...(anyWriter && { writers: null })
   }

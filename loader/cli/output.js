@@ -1,5 +1,6 @@
 // What a command says: lines and tables for people, one JSON object for programs. Results go to standard output,
 // progress and errors to standard error.
+import { scrub } from '../../core/index.js'
 
 export class Output {
   /** @param {{json: boolean, stdout: NodeJS.WritableStream, stderr: NodeJS.WritableStream}} options */
@@ -34,7 +35,7 @@ export class Output {
   error (error, cause) {
     if (this.json) this.stderr.write(JSON.stringify(error.toJSON()) + '\n')
     else this.stderr.write(`tilecouch: ${error.message} [${error.code}]\n${error.advice ? `  ${error.advice}\n` : ''}`)
-    if (cause) this.stderr.write(cause.stack + '\n')
+    if (cause) this.stderr.write(scrub(cause.stack) + '\n')
   }
 }
 

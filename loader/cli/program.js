@@ -24,6 +24,7 @@ import { addSeedCommand } from './seed.js'
 import { addTokenCommand } from './token.js'
 import { addVerifyCommand } from './verify.js'
 import { Output } from './output.js'
+import { withSecrets } from './secrets.js'
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
@@ -42,11 +43,12 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
  * @param {object} environment
  * @param {Context['openEmbedded']} environment.openEmbedded the embedded store lives in server/, which this folder does not import
  * @param {(program: Command, run: Run) => void} [environment.extend] adds commands of server/
- * @param {{stdout?: NodeJS.WritableStream, stderr?: NodeJS.WritableStream}} [environment.streams]
+ * @param {{stdin?: any, stdout?: NodeJS.WritableStream, stderr?: NodeJS.WritableStream}} [environment.streams]
  */
 export function createProgram ({ openEmbedded, extend, streams = {} }) {
   const stdout = streams.stdout ?? process.stdout
   const stderr = streams.stderr ?? process.stderr
+  const stdin = streams.stdin ?? process.stdin
   const program = new Command('tilecouch')
     .description(description)
     .version(version)
@@ -64,7 +66,8 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     const onSignal = () => interrupt.abort()
     process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
     try {
-      state.exitCode = await action({ output, openEmbedded, signal: interrupt.signal }, options, ...args.slice(0, -2)) ?? EXIT.ok
+      const given = await withSecrets(options, args.slice(0, -2), { output, stdin })
+      state.exitCode = await action({ output, openEmbedded, signal: interrupt.signal }, options, ...given) ?? EXIT.ok
     } catch (error) {
       const known = error instanceof TilecouchError ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
       output.error(known, process.env.TILECOUCH_DEBUG ? error : undefined)
@@ -118,6 +121,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
 function addCommonOptions (command) {
   const has = long => command.options.some(option => option.long === long)
   if (!has('--json')) command.option('--json', 'print one JSON object, for programs')
+  if (command.name() !== 'build') command.option('--password-file <file>', 'the password of the database, for a name in its address or COUCHDB_USER (default: COUCHDB_PASSWORD_FILE)')
   if (!['build', 'mirror'].includes(command.name()) && !has('--db')) {
     command.addOption(new Option('--db <env|url>', 'database: an environment of .couchapprc, a URL, or a name on this machine (default: the environment "default", else COUCHDB_URL, else the embedded store)'))
     command.addOption(new Option('--data <folder>', 'where the embedded store keeps its data').default('./data'))

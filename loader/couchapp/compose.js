@@ -115,7 +115,7 @@ function isOneFunction (source) {
 }
 
 // Query servers put "return" or a parenthesis before the text: a comment there would swallow or end the expression
-const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')
+export const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')
 
 /** Our own: modules and styles go as bundles, everything else as it is. */
 async function ownAttachments () {

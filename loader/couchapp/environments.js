@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
+import { withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
 
 const LOCAL = 'http://127.0.0.1:5984/'
@@ -17,6 +18,11 @@ export const DEFAULT_DATABASE = 'tiles'
  * @returns {Promise<string | null>} the URL of a database; null: the embedded store
  */
 export async function resolveDatabase (target, { cwd = process.cwd(), home = homedir(), env = process.env } = {}) {
+  const url = await addressOf(target, { cwd, home, env })
+  return url && withPassword(url, env)
+}
+
+async function addressOf (target, { cwd, home, env }) {
   if (target && IS_URL.test(target)) return withDatabase(target)
   const environments = { ...await userEnvironments(home), ...await projectEnvironments(cwd) }
   const entry = Object.hasOwn(environments, target ?? 'default') ? environments[target ?? 'default'] : undefined

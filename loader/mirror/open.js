@@ -2,6 +2,7 @@
 import { TilecouchError } from '../../core/index.js'
 import { IDENTITY, identityOf, randomId } from '../../core/mirror/index.js'
 import { mayWrite } from '../access/rules.js'
+import { passwordOf } from '../secrets.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
 import { isPublic } from './door.js'
@@ -14,11 +15,13 @@ const FIRST = { retries: 2 } // an address that was mistyped is told at once
  * @param {string} url @param {ConstructorParameters<typeof Couch>[1]} [options]
  */
 export function openSource (url, options) {
-  const { TILECOUCH_FROM_USER: user, TILECOUCH_FROM_PASSWORD: password = '' } = process.env
-  if (!user || !URL.canParse(url) || new URL(url).username) return new Couch(url, { ...options, ambient: false })
+  const { TILECOUCH_FROM_USER } = process.env
+  if (!URL.canParse(url)) return new Couch(url, { ...options, ambient: false })
   const named = new URL(url)
+  const user = named.username ? decodeURIComponent(named.username) : TILECOUCH_FROM_USER
+  if (!user || named.password) return new Couch(url, { ...options, ambient: false })
   named.username = encodeURIComponent(user)
-  named.password = encodeURIComponent(password)
+  named.password = encodeURIComponent(passwordOf('TILECOUCH_FROM', user) ?? '')
   return new Couch(named.href, { ...options, ambient: false })
 }
 

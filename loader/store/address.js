@@ -1,5 +1,6 @@
 // Addresses of databases and documents.
 import { TilecouchError } from '../../core/index.js'
+import { passwordOf, secretOf } from '../secrets.js'
 
 /** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
 export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/gu, (match, special) => special ? match : encodeURIComponent(match))
@@ -9,7 +10,7 @@ const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
 /**
  * Takes a database URL apart. What is shown (`url`) never holds a password.
  * @param {string} url
- * @param {{ambient?: boolean}} [options] ambient: a URL without a name is opened with that of the environment, unless false
+ * @param {{ambient?: boolean}} [options] ambient: a URL without a name or password is opened with those of the environment, unless false
  */
 export function parseDatabaseUrl (url, { ambient = true } = {}) {
   let parsed, at, db
@@ -25,7 +26,7 @@ export function parseDatabaseUrl (url, { ambient = true } = {}) {
   if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
   const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
   const user = parsed.username || (ambient && process.env.COUCHDB_USER)
-  const password = parsed.username ? parsed.password : encodeURIComponent(process.env.COUCHDB_PASSWORD ?? '')
+  const password = parsed.username ? parsed.password || (ambient && lent(parsed.username)) || '' : user ? encodeURIComponent(secretOf('COUCHDB_PASSWORD') ?? '') : ''
   const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
   return {
     db,
@@ -34,3 +35,5 @@ export function parseDatabaseUrl (url, { ambient = true } = {}) {
     authorised: `${parsed.protocol}//${auth}${parsed.host}${base}`
   }
 }
+
+const lent = username => encodeURIComponent(passwordOf('COUCHDB', decodeURIComponent(username)) ?? '')
