@@ -168,20 +168,20 @@ export const isKept = ({ moments, from }, time) => (from !== null && time >= fro
  * @template {{time: string, gone?: boolean}} T
  * @param {T[]} versions oldest first
  * @param {Kept} kept
- * @param {{upstream?: boolean}} [layer] upstream: that there is no tile is worth knowing, since it would be asked for there
+ * @param {{upstream?: boolean, isSpared?: (version: T) => boolean}} [options] upstream: the layer has one, and that there is
+ *   no tile is worth knowing, since it would be asked for there; isSpared: others that stay
  * @returns {T[]}
  */
-export function doomedOf (versions, { moments, from }, { upstream = false } = {}) {
+export function doomedOf (versions, { moments, from }, { upstream = false, isSpared = () => false } = {}) {
   const newest = versions.length - 1
   let silent = true // nothing that stays has shown anything yet
-  return versions.filter(({ time, gone }, index) => {
-    if (index < newest) {
-      const { time: end } = versions[index + 1]
-      const needed = (from !== null && end > from) || (firstFrom(moments, time) ?? end) < end
-      if (!needed) return true
-    }
+  return versions.filter((version, index) => {
+    const { time, gone } = version
+    const isShown = end => (from !== null && end > from) || (firstFrom(moments, time) ?? end) < end
+    const spared = isSpared(version)
+    if (index < newest && !spared && !isShown(versions[index + 1].time)) return true
     silent &&= Boolean(gone)
-    return silent && (index < newest || !upstream)
+    return silent && !spared && (index < newest || !upstream)
   })
 }
 
