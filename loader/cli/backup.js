@@ -1,5 +1,154 @@
-// tilecouch backup
+// tilecouch backup and tilecouch restore
+import { existsSync } from 'node:fs'
+import { TilecouchError } from '../../core/index.js'
+import { backup } from '../backup/index.js'
+import { restore } from '../backup/restore.js'
+import { resolveDatabase } from '../couchapp/environments.js'
+import { withDatabase, withPatientStore } from './connect.js'
+import { wholeNumber } from './options.js'
+import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { ProgressLine } from './progress.js'
+
+const STREAM = '-' // instead of a file
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addBackupCommand (program, run) { // eslint-disable-line no-unused-vars -- yet to come
+export function addBackupCommand (program, run) {
+  program.command('backup')
+    .description('write a store to one file, as it was at one moment, while it is read and written')
+    .argument('<file>', 'what it is written to; - is standard output')
+    .option('--base <file>', 'only what has changed since this backup of the same database')
+    .option('--force', 'replace a file that is there')
+    .addHelpText('after', `
+Examples:
+  tilecouch backup tiles-full.tcb --db http://admin:PASSWORD@localhost:5984/tiles
+  tilecouch backup tiles-tuesday.tcb --base tiles-full.tcb
+  tilecouch backup tiles-wednesday.tcb --base tiles-tuesday.tcb
+  tilecouch backup - | ssh elsewhere 'cat > tiles.tcb'
+
+The file stands under its name when it is whole and has been read once more. It holds everything, of private layers too: only its
+owner may read it. Design documents are not in it. Keep the base of every backup that goes on from it. See docs/backup.md.`)
+    .action(run(backupCommand))
+
+  program.command('restore')
+    .description('make a database of the files of a backup, and compare it with them')
+    .argument('<files...>', 'the full backup and those that go on from it, in any order; - is one full backup from standard input')
+    .option('--dry-run', 'read and check the files, and write nothing')
+    .option('--partial', 'of a damaged file, take what comes before the damage')
+    .option('--shards <q>', 'of the new database (default: as many as it had)')
+    .addHelpText('after', `
+Examples:
+  tilecouch restore tiles-full.tcb --db http://admin:PASSWORD@localhost:5984/tiles
+  tilecouch restore tiles-*.tcb --db http://admin:PASSWORD@localhost:5984/restored
+  tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
+
+The database must not be there yet, or be empty. Only admins see it until everything is in it, its indexes are built, and every
+document has been compared with the files; then those may read it who might before. Killed, it is run again and goes on.
+Exit codes: 0 all of it is there, 1 something failed, differs or was refused, 130 stopped.`)
+    .action(run(restoreCommand))
+}
+
+function backupCommand (context, options, file) {
+  const { output, signal } = context
+  const toStream = file === STREAM
+  if (toStream && /** @type {any} */ (output.stdout).isTTY) throw new TilecouchError('BAD_OPTION', { option: 'the file', value: STREAM, why: 'standard output is a terminal' })
+  return withPatientStore(context, options, async store => {
+    const started = performance.now()
+    const progress = new ProgressLine(output, 'documents')
+    try {
+      const summary = await backup(store, toStream ? output.stdout : file, {
+        base: options.base,
+        force: options.force,
+        signal,
+        onProgress: ({ documents, total, size }) => progress.draw(documents, total && Math.max(total, documents), rate => [bytes(size), `${count(Math.round(rate))}/s`])
+      })
+      progress.end()
+      const seconds = secondsSince(started)
+      // standard output has the backup
+      if (toStream) output.stderr.write(output.json ? JSON.stringify({ ...summary, seconds }) + '\n' : backupWords(summary, seconds).map(line => line + '\n').join(''))
+      else output.result({ ...summary, seconds }, backupWords(summary, seconds))
+      return summary.refused ? 1 : 0
+    } finally {
+      progress.end()
+    }
+  })
+}
+
+/** @param {import('../backup/index.js').BackupSummary} summary @param {number} seconds */
+function backupWords ({ file, base, moment, documents, deleted, tiles, bytes: held, size, designs, refused, named, noted }, seconds) {
+  return [
+    `${file}: ${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)${base ? ` changed since ${base}` : ''} in ${duration(seconds)}`,
+    `  ${bytes(held)} of images in a file of ${bytes(size)} (${bytes(size / seconds)}/s), read once more and found right`,
+    moment === 'store'
+      ? '  The whole store as it was at one moment'
+      : '  The store was never quiet: each tile is as it was at one moment, but not all of them at the same. Nothing is missing',
+    ...(designs ? [`  ${plural(designs, 'design document')} left out: a restore deploys those of tilecouch`] : []),
+    ...(noted ? [] : ['  The database cannot be written to, and does not remember this backup: that it was put back to an older state may not be noticed by the next one']),
+    ...(refused ? [`  ${plural(refused, 'document')} could not be taken:`, ...named.map(({ id, reason }) => `    ${id}: ${reason}`)] : [])
+  ]
+}
+
+async function restoreCommand (context, options, files) {
+  const isStream = files.includes(STREAM)
+  if (isStream && files.length > 1) throw new TilecouchError('BAD_OPTION', { option: 'the files', value: STREAM, why: 'standard input is one full backup, and stands alone' })
+  const q = wholeNumber('--shards', options.shards, 3)
+  const act = url => restoreInto(context, options, isStream ? process.stdin : files, url, q)
+  // opening an embedded store that is not there would make it
+  const isNowhere = options.dryRun && !existsSync(options.data) && await resolveDatabase(options.db) === null
+  return isNowhere ? act(null) : withDatabase(context, options, act)
+}
+
+const steps = { reading: 'Reading the files', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
+
+async function restoreInto ({ output, signal }, { partial, dryRun = false }, files, url, q) {
+  const started = performance.now()
+  let progress = new ProgressLine(output, 'documents')
+  let shown
+  try {
+    const summary = await restore(files, url, {
+      partial,
+      dryRun,
+      q,
+      signal,
+      onProgress ({ step, done, total }) {
+        if (step !== shown) {
+          progress.end()
+          output.note(`${steps[step]} …`)
+          progress = new ProgressLine(output, 'documents')
+          shown = step
+        }
+        progress.draw(done, total, rate => [`${count(Math.round(rate))}/s`])
+      }
+    })
+    progress.end()
+    const seconds = secondsSince(started)
+    output.result({ ...summary, seconds }, restoreWords(summary, seconds))
+    return summary.refused + summary.differences + summary.damage.length ? 1 : 0
+  } catch (error) {
+    progress.end()
+    if (error.written) output.note(`${plural(error.written, 'document')} had been written. The database stays closed to everybody but admins; run it again, or remove the database.`)
+    throw error
+  }
+}
+
+/** @param {import('../backup/restore.js').RestoreSummary} summary @param {number} seconds */
+function restoreWords (summary, seconds) {
+  const { of, files, unneeded, dryRun, resumed, written, documents, deleted, tiles, bytes: held, refused, refusals, compared, differences, differing, damage, door, security } = summary
+  const when = of.finished ? `as it was at ${of.finished}${of.moment === 'tile' ? ' (each tile at its own moment)' : ''}` : `of the backup begun at ${of.made}`
+  return [
+    `${of.name} ${when}, from ${files.join(', ')}`,
+    `  ${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${bytes(held)}), and ${count(deleted)} deleted`,
+    ...unneeded.map(file => `  ${file} is not part of it, and was not read`),
+    ...damage.map(({ file, at, why }) => `  ${file} is damaged${at === undefined ? '' : ` at byte ${at}`} (${why}): only what comes before was taken`),
+    ...(dryRun ? ['  Every block, digest and count is right. Nothing was written'].slice(damage.length ? 1 : 0) : [
+      `  ${count(written)} written${resumed ? ', others were there from a run before' : ''} in ${duration(seconds)} (${count(Math.round(written / seconds))}/s); ${count(compared)} compared: ${differences ? `${count(differences)} differ` : 'all are as the files say'}`,
+      ...differing.map(what => `    ${what}`),
+      ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...refusals.map(({ id, reason }) => `    ${id}: ${reason}`)] : []),
+      door === 'restored' ? `  Open as before: ${readers(security)}` : '  The database stays closed to everybody but admins: look at it with `tilecouch check`, and open it with `tilecouch access`'
+    ])
+  ]
+}
+
+function readers ({ members = /** @type {any} */ ({}) }) {
+  const listed = [...members.names ?? [], ...(members.roles ?? []).map(role => `the role ${role}`)]
+  return listed.length ? `readers are ${listed.join(', ')}` : 'everybody reads'
 }

@@ -1,0 +1,64 @@
+// The database that is restored into: not there, or empty, or left by the same restore when it was killed.
+import { TilecouchError } from '../../core/index.js'
+import { position } from '../../core/place.js'
+import { peerOf } from '../mirror/peer.js'
+import { PRIVATE_SECURITY, Store } from '../store/index.js'
+
+const MARK = 'tilecouch-restoring' // _local/…: the database is being restored, and of what
+
+/**
+ * @typedef {object} Site
+ * @property {boolean} resumed
+ * @property {(of: {chain: string[], q?: number}) => Promise<void>} begin closes it, and makes it where it is not there
+ * @property {() => Promise<void>} end
+ */
+
+/**
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {{chain: string[], dryRun: boolean}} options chain: ids of the backups, as far as they are known
+ * @returns {Promise<Site>}
+ */
+export async function openSite (couch, { chain, dryRun }) {
+  const peer = peerOf(couch)
+  const info = await infoOf(couch)
+  const mark = info && await peer.getLocal(MARK)
+  const isEmpty = !info || (!info.doc_count && !info.doc_del_count && !position(info.update_seq))
+  const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
+  const check = of => {
+    if (mark && !isEmpty && mark.chain.join() !== of.join()) throw refuse('another restore was begun there and not ended; remove the database to begin anew')
+  }
+  if (!mark && !isEmpty) throw refuse()
+  if (chain.length) check(chain)
+  return {
+    resumed: !isEmpty,
+    async begin ({ chain: of, q }) {
+      check(of)
+      if (dryRun) return
+      if (!info) await make(couch, q)
+      await new Store(couch).secure(PRIVATE_SECURITY)
+      await peer.updateLocal(MARK, () => ({ chain: of }))
+    },
+    async end () {
+      const { _rev: rev } = await peer.getLocal(MARK) ?? {}
+      if (rev) await couch.request({ method: 'DELETE', path: `_local/${MARK}`, qs: { rev } })
+    }
+  }
+}
+
+async function infoOf (couch) {
+  try {
+    return await couch.request({ path: '' })
+  } catch (error) {
+    if (error.code === 'DATABASE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+async function make (couch, q) {
+  try {
+    await couch.request({ method: 'PUT', qs: { ...(q && { q }) } })
+  } catch (error) {
+    if (error.details?.status !== 412) throw error
+    throw new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why: 'somebody else has just made it' })
+  }
+}

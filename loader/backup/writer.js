@@ -1,0 +1,157 @@
+// Writes the file of a backup, block after block. It stands under its name when it is whole, and has been read once more by then.
+import { createHash } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { TilecouchError } from '../../core/index.js'
+import { explain, find } from '../export/target.js'
+import { lock } from '../export/lock.js'
+import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, noCounts } from './format.js'
+import { count, readFileParts } from './reader.js'
+
+/**
+ * Where bytes go.
+ * @typedef {object} Sink
+ * @property {string} name for people
+ * @property {(bytes: Buffer) => Promise<void>} write
+ * @property {() => Promise<void>} finish makes it appear whole
+ * @property {() => Promise<void>} stop leaves nothing; also after it is finished
+ */
+
+export class BackupWriter {
+  #sink
+  #whole = createHash('sha256')
+  #queue = Promise.resolve() // one block after the other, whoever comes
+  counts = noCounts()
+  size = 0 // bytes written
+
+  /** @param {Sink} sink */
+  constructor (sink) {
+    this.#sink = sink
+  }
+
+  /** @param {import('./format.js').Header} header */
+  async begin (header) {
+    this.#whole.update(MAGIC)
+    await this.#append(MAGIC)
+    await this.#block(HEADER, header)
+  }
+
+  /**
+   * @param {number} page of the feed that they are of: of what two pages say of one document, the later is right
+   * @param {any[]} docs with the bytes of their attachments in `data`
+   */
+  async write (page, docs) {
+    const attachments = docs.flatMap(({ _attachments: held = {} }) => Object.values(held).map(({ data }) => data))
+    const described = docs.map(doc => doc._attachments ? { ...doc, _attachments: withoutBytes(doc._attachments) } : doc)
+    await this.#block(DOCUMENTS, { page, docs: described }, attachments)
+    count(this.counts, docs)
+  }
+
+  /** @param {Omit<import('./format.js').Trailer, 'sha256' | 'counts'>} about */
+  async end (about) {
+    await this.#queue
+    const trailer = { ...about, counts: this.counts, sha256: this.#whole.digest('hex') }
+    const block = await encodeBlock(TRAILER, trailer)
+    await this.#append(block)
+    await this.#append(encodeFooter(block.length))
+    await this.#sink.finish()
+    return /** @type {import('./format.js').Trailer} */ (trailer)
+  }
+
+  async #block (kind, value, attachments) {
+    const block = await encodeBlock(kind, value, attachments)
+    const written = this.#queue.then(async () => {
+      this.#whole.update(block)
+      this.counts.blocks++
+      await this.#append(block)
+    })
+    this.#queue = written
+    written.catch(() => {}) // whoever wrote it is told
+    await written
+  }
+
+  async #append (bytes) {
+    await this.#sink.write(bytes)
+    this.size += bytes.length
+  }
+}
+
+const withoutBytes = attachments => Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, about]))
+
+/**
+ * A file, for nobody else meanwhile.
+ * @param {string} name @param {{force?: boolean}} options force: replaces what is there
+ * @returns {Promise<Sink>}
+ */
+export async function openFile (name, { force = false }) {
+  const part = `${name}.part`
+  const guard = async task => {
+    try {
+      return await task()
+    } catch (error) {
+      throw explain(error, name)
+    }
+  }
+  const found = await find(name)
+  if (found && (!force || !found.isFile())) throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!found.isFile() && { why: 'it is no file' }) })
+  return guard(async () => {
+    await mkdir(path.dirname(name), { recursive: true })
+    const unlock = await lock(`${part}-lock`, name)
+    let isOpen = true
+    /** @type {import('node:fs/promises').FileHandle} */
+    let handle
+    try {
+      handle = await open(part, 'w', 0o600) // layers that not everybody may see are in it
+    } catch (error) {
+      await unlock()
+      throw error
+    }
+    return {
+      name,
+      write: bytes => guard(() => handle.appendFile(bytes)),
+      finish: () => guard(async () => {
+        await handle.sync()
+        await handle.close()
+        isOpen = false
+        for await (const { kind } of readFileParts(part)) if (kind === 'trailer') await rename(part, name)
+        await syncFolder(path.dirname(name))
+        await unlock()
+      }),
+      async stop () {
+        if (isOpen) await handle.close().catch(() => {})
+        isOpen = false
+        await rm(part, { force: true })
+        await unlock()
+      }
+    }
+  })
+}
+
+/** A new name is on the disk when its folder is. */
+async function syncFolder (folder) {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } catch (error) {
+    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(error.code)) throw error // file systems that do it by themselves
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A stream, such as standard output. @param {NodeJS.WritableStream} stream @returns {Sink} */
+export function openStream (stream) {
+  let failure
+  stream.on('error', error => { failure ??= error })
+  const name = 'standard output'
+  return {
+    name,
+    write: bytes => new Promise((resolve, reject) => {
+      const fail = error => reject(new TilecouchError('TARGET_UNWRITABLE', { value: name, why: error.message }, { cause: error }))
+      if (failure) return fail(failure)
+      stream.write(bytes, error => error ? fail(error) : resolve(undefined))
+    }),
+    finish: async () => {},
+    stop: async () => {}
+  }
+}
