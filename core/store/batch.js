@@ -22,6 +22,7 @@ import { pastOf, tileDocument, versionOf } from './documents.js'
  * @property {string} [type] content type
  * @property {Uint8Array} [bytes] none when gone
  * @property {string | null} digest as CouchDB writes it; null when gone
+ * @property {string} [onto] the revision of the head that it is to follow; where another one stands it is left out, as unchanged
  * @property {number} attempts rounds of conflict
  * @property {'create' | 'advance' | 'backfill'} [tried] what a request that held it was to do, perhaps in vain
  *
@@ -97,8 +98,10 @@ export class Batch {
     const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
     /** @type {Step[]} */
     const steps = rows.map((row, index) => {
+      const tile = tiles[index]
       const head = row.doc ? versionOf(row.doc) : null
-      return { tile: tiles[index], head, action: decide(tiles[index], head), removed: row.deleted }
+      if (tile.onto && tile.onto !== head?.rev) return { tile, head, action: 'unchanged' }
+      return { tile, head, action: decide(tile, head), removed: row.deleted }
     })
     this.newGround = steps.every(step => !step.head && !step.removed)
     await this.#findNewestPast(steps.filter(step => step.removed))

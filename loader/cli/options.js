@@ -1,6 +1,6 @@
 // Values of options that several commands take.
 import { readFile } from 'node:fs/promises'
-import { TilecouchError, parseArea, parseZooms } from '../../core/index.js'
+import { TilecouchError, addSeconds, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
 
 /**
  * A whole number from 1 on; nothing stays nothing.
@@ -27,6 +27,9 @@ export const areaIfAny = async options =>
 
 /** @param {string | undefined} zoom as in --zoom */
 export const zoomsOf = zoom => zoom === undefined ? undefined : parseZooms(zoom)
+
+/** `7d` is so long ago, anything else a time, of which the start counts. @param {string} text */
+export const timeOrAgo = text => /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
 
 async function readGeoJson (file) {
   let text

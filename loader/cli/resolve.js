@@ -2,6 +2,7 @@
 import { TilecouchError, checkLayer } from '../../core/index.js'
 import { resolve } from '../resolve/index.js'
 import { withPatientStore } from './connect.js'
+import { sayStates } from './following.js'
 import { count, plural, secondsSince } from './output.js'
 
 const SHOWN = 20 // documents named; --json has more
@@ -45,12 +46,8 @@ async function resolveCommand (context, options) {
 /** What is said while following: a line when something was put right, and when the store goes and comes. */
 function following (output) {
   let ended = 0
-  let wasAway = false
   return {
-    onState: ({ state, error }) => {
-      output.note(state === 'away' ? `The store is away: ${error.message}. Trying again.` : wasAway ? 'The store is back.' : 'Looking for conflicts as they come. Ctrl-C ends it.')
-      wasAway = state === 'away'
-    },
+    onState: sayStates(output, 'Looking for conflicts as they come.'),
     onProgress: tally => {
       if (tally.ended === ended) return
       output.line(`${new Date().toISOString().slice(0, 19)}Z  ${plural(tally.ended - ended, 'losing revision')} ended, ${count(tally.ended)} in all`)

@@ -1,11 +1,11 @@
 // tilecouch seed
 import path from 'node:path'
-import { TilecouchError, addSeconds, checkLayer, now, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import { TilecouchError, checkLayer, parseZooms } from '../../core/index.js'
 import { seed } from '../seed.js'
 import { FailureList, readFailures } from '../seed/failures.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withPatientStore } from './connect.js'
-import { areaOf } from './options.js'
+import { areaOf, timeOrAgo } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { announce } from './plan.js'
 import { ProgressLine } from './progress.js'
@@ -46,7 +46,7 @@ async function seedCommand (context, options, layer) {
   checkLayer(layer)
   const settings = {
     ...await whatOf(options, layer),
-    refreshBefore: options.refreshBefore === undefined ? undefined : timeOf(options.refreshBefore),
+    refreshBefore: options.refreshBefore === undefined ? undefined : timeOrAgo(options.refreshBefore),
     rate: rateOf(options.rate),
     concurrency: requestsOf('--concurrency', options.concurrency),
     dryRun: Boolean(options.dryRun),
@@ -90,11 +90,6 @@ async function whatOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
     return { only: await readFailures(retryFailed, layer) }
   }
   return { area: await areaOf({ bbox, polygon }), zooms: parseZooms(zoom ?? '') }
-}
-
-/** `7d` is so long ago, anything else a time. */
-function timeOf (text) {
-  return /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
 }
 
 function report (output, summary, plan, started, { failed: file, dryRun }, ended = '') {

@@ -1,0 +1,105 @@
+// What has expired goes. History is not lost by it: where a tile has a past, "no tile here any more" becomes its newest
+// version, as of when it expired, and what expired is past.
+import { TilecouchError, addSeconds, pastRange } from '../../core/index.js'
+import { batchesOf } from '../../core/batches.js'
+import { Batch } from '../../core/store/batch.js'
+import { Remover } from '../remove/remover.js'
+import { bulkBody } from '../store/bulk-body.js'
+import { describe } from '../store/reader.js'
+import { Tile } from '../store/tile.js'
+
+export class Removal {
+  #remover
+  #batch
+  #counted = { heads: 0, versions: 0, bytes: 0, changed: 0, refused: 0, named: 0 } // of what the remover did
+  takesGone = false
+
+  /**
+   * @param {import('../store/index.js').Store} store
+   * @param {import('../expire.js').Parts} parts
+   */
+  constructor (store, { tally, limits, now, dryRun, purge, withPast, signal, onProgress }) {
+    this.couch = store.couch
+    this.tally = tally
+    this.limits = limits
+    this.now = now
+    this.dryRun = dryRun
+    this.withPast = withPast
+    this.signal = signal
+    this.#remover = new Remover(store, { purge, dryRun, signal, onProgress: () => { this.#count(); onProgress?.(tally) } })
+    this.#batch = new Batch(store.couch, {
+      stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome), send: (docs, until) => store.couch.bulk(bulkBody(docs), until)
+    })
+  }
+
+  /** @param {import('./find.js').Expired[]} tiles */
+  async take (tiles) {
+    const { limits } = this
+    for (let at = 0; at < tiles.length; at += limits.past) {
+      const some = tiles.slice(at, at + limits.past)
+      const pasts = await this.#pastsOf(some)
+      await this.#end(some.filter((_, index) => pasts[index].length && !this.withPast))
+      for (const [index, head] of some.entries()) {
+        const past = pasts[index]
+        if (past.length && !this.withPast) continue
+        const { id, z, x, y } = head
+        const versions = [...past, head]
+        await this.#remover.take({ id, z, x, y, versions }, versions)
+      }
+    }
+  }
+
+  /** Past versions of each, oldest first; of those that stay the first is enough. */
+  async #pastsOf (heads) {
+    const rows = await this.couch.queries('_all_docs', heads.map(({ id }) => (
+      { ...pastRange(id), ...(this.withPast ? { include_docs: true } : { limit: 1 }) }
+    )), this.signal)
+    return rows.map(found => found.filter(({ doc }) => !this.withPast || doc).map(({ id, doc }) => doc ? describe(doc) : id))
+  }
+
+  async #end (heads) {
+    if (this.dryRun) {
+      this.tally.ended += heads.length
+      return
+    }
+    for await (const some of batchesOf(heads, { most: this.limits.batch, bytes: this.limits.bytes })) {
+      if (this.signal?.aborted) throw new TilecouchError('ABORTED')
+      this.#batch.stored = this.now()
+      await this.#batch.store(some.map(goneSince))
+    }
+  }
+
+  #report ({ id }, outcome) {
+    if (outcome === 'advance') this.tally.ended++
+    else if (outcome instanceof TilecouchError) this.tally.tell('refused', id, outcome.message)
+    else this.tally.changed++
+  }
+
+  async finish () {
+    await this.#remover.finish()
+    this.#count()
+  }
+
+  /** What the remover did since it was counted before. */
+  #count () {
+    const { heads, versions, bytes, changed, refused, named } = this.#remover.tally
+    const { tally } = this
+    const before = this.#counted
+    tally.removed += heads - before.heads
+    tally.versions += versions - before.versions
+    tally.freed += bytes - before.bytes
+    tally.changed += changed - before.changed
+    tally.refused += refused - before.refused
+    for (const { id, what, reason } of named.slice(before.named)) tally.name(id, what, reason)
+    this.#counted = { heads, versions, bytes, changed, refused, named: named.length }
+  }
+}
+
+/**
+ * "No tile here any more", from when the head expired on. It has expired itself, so that a gateway asks the upstream.
+ * @param {import('./find.js').Expired} head
+ */
+function goneSince ({ layer, z, x, y, time, rev, expires }) {
+  const since = expires > time ? expires : addSeconds(time, 1)
+  return Object.assign(new Tile({ layer, z, x, y, time: since, expires: since }), { onto: rev })
+}
