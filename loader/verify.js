@@ -56,7 +56,9 @@ export async function verify (what, { onProgress, onFault, ...options } = {}) {
     first: report.first
   })
   try {
-    return summary(isFile ? await verifyFile(what, settings) : { kind: 'layer', ...await verifyLayer(what.store, what.layer, { ...settings, time: what.time }) })
+    if (isFile) return summary(await verifyFile(what, settings))
+    const { reach, ...found } = await verifyLayer(what.store, what.layer, { ...settings, time: what.time })
+    return summary({ kind: 'layer', ...found })
   } catch (error) {
     if (error instanceof TilecouchError) Object.assign(error, { summary: summary({ kind: isFile ? 'file' : 'layer', ...done, checked: {} }) })
     throw error

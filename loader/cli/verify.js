@@ -1,13 +1,12 @@
 // tilecouch verify
-import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { TilecouchError, parseReference } from '../../core/index.js'
 import { schemes } from '../sources/index.js'
-import { faults } from '../verify/faults.js'
 import { verify } from '../verify.js'
 import { withStore } from './connect.js'
+import { FindingList, findingLines } from './findings.js'
 import { areaIfAny, zoomsOf } from './options.js'
-import { bytes, count, duration, plural, table } from './output.js'
+import { bytes, count, duration, plural } from './output.js'
 import { ProgressLine } from './progress.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
@@ -60,7 +59,7 @@ function referenceOf (what) {
 async function check ({ output }, options, what, settings) {
   const progress = new ProgressLine(output)
   const started = performance.now()
-  const list = options.list === undefined ? undefined : new List(options.list)
+  const list = options.list === undefined ? undefined : new FindingList(options.list)
   const ended = (summary, how) => {
     progress.end()
     if (summary) report(output, summary, (performance.now() - started) / 1000, options, how)
@@ -84,27 +83,15 @@ async function check ({ output }, options, what, settings) {
 }
 
 function report (output, summary, seconds, { list, decode }, ended) {
-  const { what, kind, tiles, bytes: size, checked, kinds, examples } = summary
+  const { what, kind, tiles, bytes: size, checked } = summary
   const rate = count(Math.round((checked.contents ?? tiles) / seconds))
   const lines = [
     `${what} (${kind}${ended ? `, ${ended}` : ''}): ${plural(tiles, 'tile')}${checked.documents === undefined ? '' : `, ${plural(checked.documents, 'version')}`}, ${bytes(size)} in ${duration(seconds)} (${rate}/s)`,
     `  ${ended ? 'so far ' : ''}${[plural(summary.faults, 'fault'), plural(summary.warnings, 'warning'), ...said(checked, decode)].join(', ')}`
   ]
-  const found = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
-  if (found.length) {
-    lines.push('', ...table(['', 'what', 'count', 'for example'], found.map(code => {
-      const { level, where, why } = examples[code]
-      return [level, code, kinds[code], why ? `${where}: ${why}` : where]
-    })))
-    const advice = found.filter(code => faults[code].advice)
-    if (advice.length) lines.push('', ...advice.map(code => `${code}: ${faults[code].advice}`))
-    if (list) lines.push('', `All of it is in ${list}.`)
-    else if (summary.faults + summary.warnings > found.length) lines.push('', 'All of it: --list FILE')
-  }
+  lines.push(...findingLines(summary, list))
   output.result({ ...summary, seconds: +seconds.toFixed(3) }, lines)
 }
-
-const rank = code => faults[code].level === 'fault' ? 0 : 1
 
 /** What was looked at, in words. */
 const said = ({ decoded, gone, index }, decode) => [
@@ -112,44 +99,3 @@ const said = ({ decoded, gone, index }, decode) => [
   ...(gone ? [`${count(gone)} gone`] : []),
   ...(index === undefined ? [] : [index ? 'time index compared' : 'no time index'])
 ]
-
-const GATHERED = 64e3 // characters written at once
-
-/** Findings on their way into a file. Written at once, not by and by: they may come faster than they could wait in memory. */
-class List {
-  #file
-  #name
-  #lines = ''
-
-  /** @param {string} name what was in it is lost */
-  constructor (name) {
-    this.#name = name
-    this.#file = this.#attempt(() => openSync(name, 'w'))
-  }
-
-  add (finding) {
-    this.#lines += JSON.stringify(finding) + '\n'
-    if (this.#lines.length > GATHERED) this.#write()
-  }
-
-  #write () {
-    this.#attempt(() => writeFileSync(this.#file, this.#lines))
-    this.#lines = ''
-  }
-
-  close () {
-    try {
-      this.#write()
-    } finally {
-      closeSync(this.#file)
-    }
-  }
-
-  #attempt (action) {
-    try {
-      return action()
-    } catch (error) {
-      throw new TilecouchError('TARGET_UNWRITABLE', { value: this.#name, why: error.message }, { cause: error })
-    }
-  }
-}

@@ -1,4 +1,5 @@
 // Every leaf of documents, those that were ended as well.
+import { pastRange } from '../../core/index.js'
 import { leavesOf } from '../store/leaves.js'
 
 /**
@@ -16,4 +17,22 @@ export async function readLeaves (couch, ids, signal) {
     leaves[doc._deleted ? 'ended' : 'living'].push(doc)
   }
   return found
+}
+
+/**
+ * Living leaves of tiles, without bytes.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string[]} ids of heads
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<{id: string, heads: any[], pasts: any[]}[]>} pasts: in the order of their ids
+ */
+export async function readTiles (couch, ids, signal) {
+  const heads = await readLeaves(couch, ids, signal)
+  const ranges = await couch.queries('_all_docs', ids.map(id => ({ ...pastRange(id), include_docs: true, conflicts: true })), signal)
+  const pasts = await readLeaves(couch, ranges.flat().filter(({ doc }) => doc?._conflicts).map(({ id }) => id), signal)
+  return ids.map((id, at) => ({
+    id,
+    heads: heads.get(id)?.living ?? [],
+    pasts: ranges[at].filter(({ doc }) => doc).flatMap(({ id: past, doc }) => doc._conflicts ? pasts.get(past)?.living ?? [] : [doc])
+  }))
 }

@@ -1,10 +1,9 @@
 // Puts tiles right. What destroys nothing is written first: copies in the past. Only what is seen to stand there is then
 // ended at its old place. So a run that is killed has lost nothing, and another one finishes what it began.
-import { pastRange } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { checkDocument } from '../verify/store/document.js'
 import { compareRevs, headOf, leafOf, pastAt, tombstone, written } from './content.js'
-import { readLeaves } from './leaves.js'
+import { readLeaves, readTiles } from './leaves.js'
 import { planTile } from './plan.js'
 
 /**
@@ -41,13 +40,13 @@ export class Tiles {
 
   /** @param {string[]} ids of heads */
   async resolve (ids) {
-    const plans = (await this.#read(ids)).map(state => this.#plan(state)).filter(plan => plan !== undefined)
+    const plans = (await readTiles(this.couch, ids, this.signal)).map(state => this.#plan(state)).filter(plan => plan !== undefined)
     this.#standing = new Set()
     const [copies, ends] = [plans.flatMap(plan => plan.copies), plans.flatMap(plan => plan.ends)]
     const promotes = plans.flatMap(({ promote }) => promote ? [promote] : [])
     if (this.dryRun) return this.#count(copies, promotes.length, ends.length)
     await this.#copy(copies)
-    const safe = ({ needs }) => !needs || this.#standing.has(needs)
+    const safe = (/** @type {{needs?: Copy}} */ { needs }) => !needs || this.#standing.has(needs)
     const promoted = await this.#write(promotes.filter(safe), ({ over }, doc) => written(headOf(doc), over))
     const ended = await this.#send(ends.filter(safe).map(({ leaf: { id, rev } }) => tombstone(id, rev)))
     this.#count([...this.#standing], promoted, ended)
@@ -72,18 +71,6 @@ export class Tiles {
       if (error.code !== 'BAD_TIME') throw error
       this.onLeft(id, 'there is no second left before its first version')
     }
-  }
-
-  /** Living leaves of tiles, without bytes. */
-  async #read (ids) {
-    const heads = await readLeaves(this.couch, ids, this.signal)
-    const ranges = await this.couch.queries('_all_docs', ids.map(id => ({ ...pastRange(id), include_docs: true, conflicts: true })), this.signal)
-    const pasts = await readLeaves(this.couch, ranges.flat().filter(({ doc }) => doc?._conflicts).map(({ id }) => id), this.signal)
-    return ids.map((id, at) => ({
-      id,
-      heads: heads.get(id)?.living ?? [],
-      pasts: ranges[at].filter(({ doc }) => doc).flatMap(({ id: past, doc }) => doc._conflicts ? pasts.get(past)?.living ?? [] : [doc])
-    }))
   }
 
   /** @param {Copy[]} copies */

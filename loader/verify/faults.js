@@ -42,6 +42,10 @@ export const faults = {
   'not-in-index': { level: 'fault', means: 'the view versions/by_tile lacks a version, or says something else of it', advice: 'Push the design documents again, or delete the index files and let CouchDB build them anew.' },
   'index-too-long': { level: 'fault', means: 'the view versions/by_tile has more versions of the layer than there are documents' },
 
+  'version-twice': { level: 'warning', means: 'one past version stands in two places: it was moved to an earlier second, since another image had its time, and is there as well' },
+  'odd-time': { level: 'warning', means: 'a version that was stored in the future: the clock of who wrote it was wrong, and a ttl counts from there' },
+  'wrong-sums': { level: 'fault', means: 'a view sums up more or less than there is: counts and estimates are wrong', advice: 'Push the design documents again, or delete the index files and let CouchDB build them anew.' },
+
   // the layer and its editions
   'no-layer': { level: 'fault', means: 'there are tiles, but no document of the layer', advice: 'Make it with `tilecouch layer NAME`.' },
   'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid' },
@@ -49,6 +53,20 @@ export const faults = {
   'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again: it resumes.' },
   'failed-edition': { level: 'warning', means: 'an edition some of whose tiles could not be loaded' },
   'short-edition': { level: 'warning', means: 'an edition wrote more versions than there are of its time' },
+
+  'stray-edition': { level: 'warning', means: 'an edition of a layer that is not there: it has neither a document nor tiles', advice: 'Delete it, or load that layer again.' },
+
+  // the store as a whole
+  'no-mark': { level: 'warning', means: 'the database is not marked as a store: another program, or replication of a part, has filled it', advice: '`tilecouch migrate` marks it.' },
+  'bad-mark': { level: 'fault', means: 'the document `tilecouch`, which marks a store, does not say what it should' },
+  unpublished: { level: 'warning', means: 'the store was never published: it has no design documents yet', advice: 'Load it, then `tilecouch push`.' },
+  'foreign-document': { level: 'warning', means: 'a document that is no tile, layer or edition', advice: 'Nobody reads it here. Move it to a database of its own.' },
+  'no-design': { level: 'fault', means: 'a design document of the store is missing', advice: '`tilecouch push` brings it.' },
+  'other-design': { level: 'warning', means: 'a design document is not that of this tilecouch', advice: '`tilecouch migrate` brings it up to date, unless a newer program wrote it.' },
+  'no-validation': { level: 'fault', means: 'everybody may read the store, and nothing checks who writes into it', advice: '`tilecouch push` brings the validation function.' },
+  'foreign-design': { level: 'warning', means: 'a design document of somebody else: its functions run in this database', advice: 'Delete it unless you know whose it is and what for.' },
+  'left-staging': { level: 'warning', means: 'a design document that was only there to build an index: a push was stopped', advice: 'Run `tilecouch push` again: it resumes.' },
+  'left-journal': { level: 'warning', means: 'a note of something that was begun and not ended', advice: 'Run that command again: it resumes.' },
 
   // files
   'no-tiles': { level: 'fault', means: 'there is no tile', advice: 'Check the path, --zoom, --bbox and --polygon.' },

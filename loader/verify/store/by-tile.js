@@ -1,5 +1,6 @@
 // Does the time index say what the documents say? Each page of documents is looked up in it by key, and in the end the
 // whole is counted: an index that has more than there is shows tiles that do not exist.
+import { position } from '../../../core/place.js'
 import { BY_TILE } from '../../store/reader.js'
 
 export class ByTile {
@@ -73,10 +74,18 @@ export class ByTile {
     }
   }
 
-  async #sequence () {
-    const info = await this.#couch.request({ path: '', signal: this.#signal })
-    return `${parseInt(info.update_seq)} ${info.doc_count}`
+  #sequence () {
+    return sequenceOf(this.#couch, this.#signal)
   }
+}
+
+/**
+ * The same before and after when nobody wrote in between.
+ * @param {import('../../store/couch.js').Couch} couch @param {AbortSignal} [signal]
+ */
+export async function sequenceOf (couch, signal) {
+  const { update_seq: seq, doc_count: count } = await couch.request({ path: '', signal })
+  return `${position(seq)} ${count}`
 }
 
 function difference (doc, value) {

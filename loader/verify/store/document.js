@@ -1,6 +1,8 @@
 // One tile document by itself: what the validation of the store demands, seen from outside, for stores that were filled
 // before it was deployed, by other programs or by replication.
-import { TILE_ATTACHMENT, isExactTime, parseTileId } from '../../../core/index.js'
+import { TILE_ATTACHMENT, isExactTime, parseTileId, toSeconds } from '../../../core/index.js'
+
+const AHEAD = 86400 // seconds that the clock of a writer may be before ours
 
 /**
  * @param {any} doc
@@ -23,7 +25,8 @@ export function checkDocument (doc) {
   const isPast = address.time !== undefined
   add(doc.current !== !isPast, 'wrong-current', `current ${JSON.stringify(doc.current)}`)
   add(!isExactTime(doc.time), 'bad-time', `time ${JSON.stringify(doc.time)}`)
-  for (const field of ['stored', 'expires']) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', `${field} ${JSON.stringify(doc[field])}`)
+  for (const field of ['stored', 'expires', 'contested']) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', `${field} ${JSON.stringify(doc[field])}`)
+  add(isExactTime(doc.stored) && toSeconds(doc.stored) - Date.now() / 1000 > AHEAD, 'odd-time', `stored ${doc.stored}`)
   add(isPast && isExactTime(doc.time) && doc.time !== address.time, 'time-disagrees', `time ${doc.time}`)
 
   const attachments = doc._attachments ?? {}

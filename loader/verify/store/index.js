@@ -1,18 +1,22 @@
 // A layer of a store: its documents in one walk over the primary index, their bytes behind it, the time index beside it.
-import { TilecouchError, checkLayer, endOf, pastRange, selector } from '../../../core/index.js'
+import { TilecouchError, checkLayer, endOf, pastRange, selector, tileBounds } from '../../../core/index.js'
+import { Extent, union } from '../../../core/store/extent.js'
 import { BY_ZOOM } from '../../store/stats.js'
 import { examineAll } from '../tiles.js'
 import { readBytes } from './bytes.js'
 import { ByTile } from './by-tile.js'
 import { checkDocument } from './document.js'
 import { checkCounts, checkEditions, checkLayerDocument } from './layer.js'
+import { Sums } from './sums.js'
 import { Timelines, checkTimeline, shownAt, versionOf } from './timelines.js'
 import { walkDocuments } from './walk.js'
 
 const TILE_SIZE = 256 // pixels, unless the layer says otherwise
 
 /**
- * @typedef {import('./walk.js').Part & {time?: string, decode?: boolean, signal?: AbortSignal}} LayerOptions time: only what the layer showed then is decoded
+ * @typedef {import('./walk.js').Part & {time?: string, decode?: boolean, signal?: AbortSignal, between?: () => Promise<void>}} LayerOptions time: only what the layer showed then is decoded; between: waited for after every page of documents
+ *
+ * @typedef {{extent: Extent, outside: number[] | null}} Reach outside: the box of the tiles that lie outside of the bounds of the layer
  */
 
 /**
@@ -20,27 +24,31 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
  * @param {string} layer
  * @param {LayerOptions & {report: import('../report.js').Report, onProgress?: (done: {tiles: number, bytes: number, total?: number}) => void}} options
  */
-export async function verifyLayer (store, layer, { time, area, zooms, decode, signal, report, onProgress }) {
+export async function verifyLayer (store, layer, { time, area, zooms, decode, signal, report, between, onProgress }) {
   checkLayer(layer)
   const { couch } = store
   const asOfTime = time === undefined ? undefined : endOf(time)
   const doc = await checkLayerDocument(couch, layer, report)
   const editions = await checkEditions(couch, layer, report)
   const total = area || asOfTime ? undefined : await totalOf(couch, layer, zooms, signal)
-  const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report })
+  const sums = area || zooms ? undefined : new Sums(couch, layer, signal)
+  const { faults } = report
+  const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report, sums, between })
   const content = await examineAll(readBytes(couch, walk.wanted(), signal), {
     report, decode, tileSize: doc?.tileSize ?? TILE_SIZE, signal, onTile: done => onProgress?.({ ...done, total })
   })
   if (!doc && !walk.documents) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   if (!doc) report.add('no-layer', `layer:${layer}`)
   if (!area && !zooms) {
-    checkCounts(editions, walk.versionsAt, report)
+    if (!doc?.retention) checkCounts(editions, walk.versionsAt, report) // what is pruned is missed
     const why = await walk.index.count()
     if (why) report.add('index-too-long', layer, why)
+    if (report.faults === faults) await sums?.compare((view, how) => report.add('wrong-sums', layer, `${view.replace(/^_design\/|_view\//g, '')}: ${how}`))
   }
   return {
     tiles: walk.tiles,
     bytes: content.bytes,
+    reach: walk.reach,
     checked: {
       documents: walk.documents, gone: walk.gone, contents: content.tiles, decoded: content.decoded, editions: editions.length,
       index: walk.index.isThere, layer: Boolean(doc), types: content.types
@@ -70,8 +78,10 @@ class LayerWalk {
   #isInside
   #isWithin
   #timelines = new Timelines()
+  #sums
+  #between
 
-  constructor ({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report }) {
+  constructor ({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report, sums, between }) {
     this.#couch = couch
     this.#layer = layer
     this.#part = { area, zooms, signal }
@@ -80,7 +90,11 @@ class LayerWalk {
     this.#report = report
     this.#isInside = selector({ zooms: { min: doc?.minzoom ?? 0, max: doc?.maxzoom ?? 30 } })
     this.#isWithin = doc?.bounds ? selector({ bbox: doc.bounds }) : () => true
+    this.#sums = sums
+    this.#between = between
     this.index = new ByTile(couch, layer, signal)
+    /** How far the tiles reach that exist now. @type {Reach} */
+    this.reach = { extent: new Extent(), outside: null }
     this.tiles = 0
     this.documents = 0
     this.gone = 0
@@ -90,6 +104,7 @@ class LayerWalk {
 
   /** The documents whose bytes are to be read, as everything else about them is looked at. */
   async * wanted () {
+    await this.#sums?.begin()
     for await (const page of walkDocuments(this.#couch, this.#layer, this.#part)) {
       const tiles = page.map(doc => ({ doc, ...checkDocument(doc) })).filter(({ address }) => !address || !this.#part.area || this.#part.area.has(address.z, address.x, address.y))
       // the index is asked while the bytes are read
@@ -99,10 +114,12 @@ class LayerWalk {
         this.documents++
         this.#report.addAll(doc._id, problems)
         if (!address) continue
+        this.#sums?.add(doc)
         for (const tile of this.#timelines.add(address, doc)) yield * this.#whole(tile)
         if (this.#asOfTime === undefined && doc._attachments?.tile) yield doc
       }
       await compared
+      await this.#between?.()
     }
     for (const tile of this.#timelines.end()) yield * this.#whole(tile)
   }
@@ -118,7 +135,11 @@ class LayerWalk {
     if (checkTimeline(tile).length) this.#report.addAll(tile.id, await this.#confirm(tile))
     if (head && head.digest !== null) {
       if (!this.#isInside(tile.z, tile.x, tile.y)) this.#report.add('outside-zooms', tile.id)
-      if (!this.#isWithin(tile.z, tile.x, tile.y)) this.#report.add('outside-bounds', tile.id)
+      this.reach.extent.add(tile.z, tile.x, tile.y)
+      if (!this.#isWithin(tile.z, tile.x, tile.y)) {
+        this.#report.add('outside-bounds', tile.id)
+        this.reach.outside = union(this.reach.outside, boundsOf(tile))
+      }
     }
     if (this.#asOfTime === undefined) return
     const shown = shownAt(tile, this.#asOfTime)
@@ -135,4 +156,9 @@ class LayerWalk {
     const versions = past.filter(row => row.doc).map(({ doc }) => versionOf(doc, doc._id.slice(id.length + 1)))
     return checkTimeline({ versions: head?.doc ? [versionOf(head.doc), ...versions] : versions })
   }
+}
+
+function boundsOf ({ z, x, y }) {
+  const [west, south, east, north] = tileBounds(z, x, y)
+  return [west, Math.max(south, -90), east, Math.min(north, 90)]
 }

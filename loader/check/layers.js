@@ -1,0 +1,47 @@
+// The document of a layer, made or widened so that it says what its tiles are.
+import { layerId } from '../../core/index.js'
+import { union, widen } from '../../core/store/extent.js'
+import { fieldsOf } from '../resolve/content.js'
+import { Report } from '../verify/report.js'
+import { checkLayerDocument } from '../verify/store/layer.js'
+
+/**
+ * @typedef {{reach: import('../verify/store/index.js').Reach, checked: {types: Record<string, number>}}} Found of the tiles of a layer
+ */
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {Found} found
+ * @param {import('./mender.js').Mender} mender
+ */
+export async function mendLayer (store, layer, found, mender) {
+  await mender.mendAll(['no-layer', 'outside-zooms', 'outside-bounds'], () => define(store, layer, found))
+  await mender.mendAll(['bad-layer'], async () => {
+    const done = await define(store, layer, found)
+    if (done !== true) return done
+    const report = new Report()
+    await checkLayerDocument(store.couch, layer, report)
+    return !report.kinds['bad-layer']
+  })
+}
+
+/** @param {import('../store/index.js').Store} store @param {string} layer @param {Found} found */
+async function define (store, layer, { reach, checked }) {
+  const doc = await store.couch.get(layerId(layer))
+  if (doc && (doc.type !== 'layer' || doc.layer !== layer)) {
+    await store.couch.update(layerId(layer), stored => ({ ...fieldsOf(stored), type: 'layer', layer }))
+  }
+  try {
+    await store.defineLayer(layer, ({ minzoom, maxzoom, bounds, ...fields }) => {
+      const zooms = minzoom > maxzoom ? {} : { minzoom, maxzoom } // the wrong way round, neither says anything
+      const { bounds: own, ...reached } = widen({ ...fields, ...zooms }, reach.extent, checked)
+      // a layer that does not say how far it reaches shows everything
+      return { ...reached, bounds: doc ? bounds && union(bounds, reach.outside) : own }
+    })
+    return true
+  } catch (error) {
+    if (error.code !== 'BAD_LAYER_FIELD') throw error
+    return `${error.message}: put it right with \`tilecouch layer ${layer}\``
+  }
+}

@@ -1,0 +1,67 @@
+// What was found to be wrong, for people: a table of its kinds, and all of it in a file.
+import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { TilecouchError } from '../../core/index.js'
+import { faults } from '../verify/faults.js'
+import { table } from './output.js'
+
+/**
+ * @param {{faults: number, warnings: number, kinds: Record<string, number>, examples: Record<string, import('../verify/report.js').Finding>}} summary
+ * @param {string} [list] file that all of it is in
+ */
+export function findingLines ({ faults: wrong, warnings, kinds, examples }, list) {
+  const found = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
+  if (!found.length) return []
+  const advice = found.filter(code => faults[code].advice)
+  return [
+    '',
+    ...table(['', 'what', 'count', 'for example'], found.map(code => {
+      const { level, where, why } = examples[code]
+      return [level, code, kinds[code], why ? `${where}: ${why}` : where]
+    })),
+    ...(advice.length ? ['', ...advice.map(code => `${code}: ${faults[code].advice}`)] : []),
+    ...(list ? ['', `All of it is in ${list}.`] : wrong + warnings > found.length ? ['', 'All of it: --list FILE'] : [])
+  ]
+}
+
+const rank = code => faults[code].level === 'fault' ? 0 : 1
+
+const GATHERED = 64e3 // characters written at once
+
+/** Findings on their way into a file. Written at once, not by and by: they may come faster than they could wait in memory. */
+export class FindingList {
+  #file
+  #name
+  #lines = ''
+
+  /** @param {string} name what was in it is lost */
+  constructor (name) {
+    this.#name = name
+    this.#file = this.#attempt(() => openSync(name, 'w'))
+  }
+
+  add (finding) {
+    this.#lines += JSON.stringify(finding) + '\n'
+    if (this.#lines.length > GATHERED) this.#write()
+  }
+
+  #write () {
+    this.#attempt(() => writeFileSync(this.#file, this.#lines))
+    this.#lines = ''
+  }
+
+  close () {
+    try {
+      this.#write()
+    } finally {
+      closeSync(this.#file)
+    }
+  }
+
+  #attempt (action) {
+    try {
+      return action()
+    } catch (error) {
+      throw new TilecouchError('TARGET_UNWRITABLE', { value: this.#name, why: error.message }, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// Brings a store that an earlier program wrote to the schema and the design documents of this one. Readers are served
+// throughout: documents are changed one by one, each to what both programs read, and indexes are built beside the old ones.
+import { STORE_ID } from '../core/index.js'
+import { SCHEMA } from '../core/store/recognise.js'
+import { mark, schemaOf } from './check/mark.js'
+import { compose } from './couchapp/compose.js'
+import { push } from './couchapp/push.js'
+
+/**
+ * From one schema of documents to the next.
+ * @typedef {object} Step
+ * @property {number} from the schema it finds
+ * @property {string} name
+ * @property {string} does for people
+ * @property {(store: import('./store/index.js').Store, options: {signal?: AbortSignal, onProgress?: (done: {step: string, documents: number}) => void}) => Promise<void>} run
+ *
+ * What a step must be like:
+ *   - it ends with the mark at schema `from + 1`, written last, so that a step that was killed is run again from its beginning
+ *   - it may be run again over documents that it has changed already, and while the program of before writes more of them
+ *   - it walks the documents in pages (loader/verify/store/walk.js) and overwrites each at the revision it has read
+ *   - where the program of before could not read what it writes, it marks the store first: that program then refuses it
+ * The next one goes to the end of this list, and SCHEMA of core/store/recognise.js is raised by one.
+ */
+
+/** @type {Step[]} */
+export const steps = [
+  {
+    from: 0,
+    name: 'mark',
+    does: 'the database is marked as a store: another program, or replication of a part, has filled it',
+    run: async store => { await mark(store.couch, 1) }
+  }
+]
+
+/**
+ * @typedef {object} MigrateSummary
+ * @property {number} from schema that was found
+ * @property {number} to schema of this program
+ * @property {{name: string, does: string, done: boolean}[]} steps that were to be taken
+ * @property {import('./couchapp/push.js').Pushed[]} designs
+ * @property {string} [skipped] why the design documents were left alone
+ */
+
+/**
+ * @param {import('./store/index.js').Store} store one that this program may open: that of a newer schema is refused there
+ * @param {object} [options]
+ * @param {boolean} [options.dryRun] says what there is to do, and writes nothing
+ * @param {AbortSignal} [options.signal]
+ * @param {(done: {step: string, documents: number}) => void} [options.onProgress] of a step
+ * @param {(event: {id: string, step: 'index' | 'swap', done?: number}) => void} [options.onPush] of a design document
+ * @returns {Promise<MigrateSummary>}
+ */
+export async function migrate (store, { dryRun = false, signal, onProgress, onPush } = {}) {
+  const { couch } = store
+  const from = schemaOf(await couch.get(STORE_ID))
+  const wanted = steps.filter(step => step.from >= from)
+  const summary = /** @type {MigrateSummary} */ ({ from, to: SCHEMA, steps: wanted.map(({ name, does }) => ({ name, does, done: false })), designs: [] })
+  if (!dryRun) {
+    for (const [at, step] of wanted.entries()) {
+      await step.run(store, { signal, onProgress })
+      summary.steps[at].done = true
+    }
+  }
+  const docs = await compose()
+  const there = await push(couch, docs, { dryRun: true })
+  // one without any is still being filled: a load is twice as quick without them
+  if (there.every(({ action }) => action === 'new')) return { ...summary, skipped: 'the store was never published' }
+  return { ...summary, designs: dryRun ? there : await push(couch, docs, { signal, onProgress: onPush }) }
+}
