@@ -1,0 +1,131 @@
+// Which versions go: those of an area, of named tiles, of a time or of an edition.
+import { AFTER, TilecouchError, checkLayer, editionId, pastRange, parseTileId, startOf, endOf, tileId } from '../../core/index.js'
+import { batchesOf } from '../../core/batches.js'
+import { readLeaves } from '../resolve/leaves.js'
+import { BY_TIME } from '../store/reader.js'
+import { linked } from '../store/linked.js'
+import { listedOf, readTiles } from './documents.js'
+import { Remover } from './remover.js'
+
+const LOT = 200 // tiles named that are read at once
+const PAGE = 2000 // rows of an edition a request
+
+/**
+ * @typedef {import('./tally.js').Tally} Tally
+ * @typedef {{z: number, x: number, y: number}} Tile
+ *
+ * @typedef {object} Which
+ * @property {import('../../core/area.js').Area} [area]
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {AsyncIterable<Tile> | Iterable<Tile>} [only] these tiles, whatever area and zooms are
+ * @property {string} [since] versions from this time on: the start of the period that is written
+ * @property {string} [until] versions up to this time: the end of the period that is written
+ */
+
+/**
+ * Removes tiles, or the versions of a time of theirs. With neither area, zooms nor tiles named, the editions of that time go, too.
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {Which & import('./remover.js').RemoverOptions} options
+ * @returns {Promise<Tally & {editions: number}>}
+ */
+export async function removeTiles (store, layer, { area, zooms, only, since, until, ...options }) {
+  checkLayer(layer)
+  const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
+  const isDoomed = ({ time }) => time >= first && time <= last
+  const remover = new Remover(store, options)
+  await remover.begin()
+  const { signal, end } = linked(options.signal)
+  try {
+    for await (const tile of only ? tilesOf(store.couch, layer, only, signal) : store.listTiles(layer, { area, zooms, signal })) {
+      await remover.take(tile, tile.versions.filter(isDoomed))
+    }
+  } finally {
+    end()
+  }
+  const isPart = only || area || zooms || (since === undefined && until === undefined)
+  return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed))
+}
+
+/** Tiles that are named, as the primary index has them. @returns {AsyncGenerator<import('../store/list.js').ListedTile>} */
+async function * tilesOf (couch, layer, only, signal) {
+  for await (const lot of batchesOf(only, { most: LOT, bytes: Infinity })) {
+    const ids = [...new Set(lot.map(({ z, x, y }) => tileId(layer, z, x, y)))]
+    for (const { id, head, pasts } of await readTiles(couch, ids, signal)) {
+      const versions = [...pasts.filter(({ time }) => time !== head?.time), ...head ? [head] : []].map(listedOf)
+      const { z, x, y } = parseTileId(id)
+      if (versions.length) yield { id, z, x, y, versions }
+    }
+  }
+}
+
+/**
+ * Removes an edition: every version of its time, and its document. Heads fall back to the version before.
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {string} time exact
+ * @param {import('./remover.js').RemoverOptions} [options]
+ * @returns {Promise<Tally & {editions: number}>}
+ */
+export async function removeEdition (store, layer, time, options = {}) {
+  checkLayer(layer)
+  if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
+  const { couch } = store
+  const remover = new Remover(store, options)
+  await remover.begin()
+  for await (const ids of documentsAt(couch, layer, time, options.signal)) {
+    const heads = ids.filter(id => !id.includes('@'))
+    const before = await newestBefore(couch, heads, time, options.signal)
+    for (const doc of await couch.docs(ids, { signal: options.signal })) {
+      if (doc.doc?.time !== time) continue
+      const version = listedOf(doc.doc)
+      const heir = before.get(version.id)
+      const { z, x, y } = version
+      // of a past version what stands before and after it does not matter
+      const versions = version.current ? [...heir ? [heir] : [], version] : [version, { ...version, id: '', current: true, time: AFTER }]
+      await remover.take({ id: tileId(layer, z, x, y), z, x, y, versions }, [version])
+    }
+  }
+  return finish(remover, layer, [{ time }])
+}
+
+/** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
+async function * documentsAt (couch, layer, time, signal) {
+  const range = { startkey: [layer, time], endkey: [layer, time, {}], reduce: false, limit: PAGE }
+  for (let from = /** @type {any} */ (range), last; ;) {
+    const rows = await couch.view(BY_TIME, from, signal)
+    const ids = rows.map(({ id }) => id).filter(id => id !== last)
+    for (let at = 0; at < ids.length; at += LOT) yield ids.slice(at, at + LOT)
+    if (rows.length < PAGE) return
+    last = rows[rows.length - 1].id
+    from = { ...range, startkey: rows[rows.length - 1].key, startkey_docid: last }
+  }
+}
+
+/** The newest past version before a time of each tile that has one. */
+async function newestBefore (couch, ids, time, signal) {
+  const ranges = ids.map(id => ({ startkey: `${id}@${time}`, endkey: pastRange(id).startkey, descending: true, inclusive_end: true, limit: 2, include_docs: true }))
+  const answers = await couch.queries('_all_docs', ranges, signal)
+  return new Map(ids.flatMap((id, at) => answers[at].filter(({ doc }) => doc && doc.time < time).slice(0, 1).map(({ doc }) => [id, listedOf(doc)])))
+}
+
+/**
+ * Documents of editions, when all of their versions are gone.
+ * @param {Remover} remover @param {string} layer @param {{time: string}[]} editions
+ */
+async function finish (remover, layer, editions) {
+  await remover.flush()
+  const { changed, refused } = remover.tally
+  const gone = changed + refused ? 0 : await endPapers(remover, editions.map(({ time }) => editionId(layer, time)))
+  return { ...await remover.finish(), editions: gone }
+}
+
+/** @param {Remover} remover @param {string[]} ids of editions and layers @returns {Promise<number>} */
+export async function endPapers (remover, ids) {
+  let removed = 0
+  for (let at = 0; at < ids.length; at += LOT) {
+    const leaves = await readLeaves(remover.couch, ids.slice(at, at + LOT), remover.signal)
+    removed += (await remover.end([...leaves.values()].flatMap(({ living }) => living))).size
+  }
+  return removed
+}
