@@ -1,5 +1,7 @@
 // What a stock CouchDB needs before it serves maps: each point is looked at, said, and mended when asked to.
 import { TilecouchError } from '../core/index.js'
+import { accessOf } from './access.js'
+import { isOpen, isUntouched } from './access/rules.js'
 import { adviseShards, compareShards } from './advice.js'
 import { compose } from './couchapp/compose.js'
 import { push } from './couchapp/push.js'
@@ -75,6 +77,7 @@ export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBy
     mend: async () => { await publish(await Store.create(url, { q, n })) },
     note: '`tilecouch push` deploys them'
   })
+  await examine('writing', { look: () => writingState(couch, url), mend: async () => { await publish(await Store.open(url)) } })
   await examine('public reading', { look: () => securityState(couch, url), mend: async () => { await publish(await Store.open(url)) }, note: 'only admins see the tiles until the store is published' })
   return { url: couch.url, server, findings, ...(advice && { advice }) }
 }
@@ -133,18 +136,31 @@ async function settingState (couch, path, wanted) {
   }
 }
 
-/** Whether the design documents of this program stand there as they are. @param {Couch} couch */
-export async function designState (couch) {
+/**
+ * Whether the design documents of this program stand there as they are.
+ * @param {Couch} couch @param {import('./couchapp/compose.js').DesignDocument[]} [docs]
+ */
+export async function designState (couch, docs) {
   if (!(await databaseState(couch, couch.db)).ok) return { found: 'no database', wanted: 'deployed' }
-  const behind = (await push(couch, await compose(), { dryRun: true })).filter(({ action }) => action !== 'unchanged')
+  const behind = (await push(couch, docs ?? await compose(), { dryRun: true })).filter(({ action }) => action !== 'unchanged')
   return { ok: !behind.length, found: behind.length ? `${behind.map(({ id, action }) => `${id} ${action}`).join(', ')}` : 'deployed', wanted: 'deployed' }
+}
+
+/** Whether a stranger may write: what is wrong with the rights of a store is the loudest of all. */
+async function writingState (couch, url) {
+  const wanted = 'only writers write'
+  if (!(await databaseState(couch, couch.db)).ok) return { found: 'no database', wanted }
+  const { warnings } = await accessOf(await Store.open(url))
+  const worst = warnings.find(({ code }) => code !== 'WRITER_SHUT_OUT')
+  if (worst?.code === 'EVERYBODY_IS_ADMIN') return { skip: worst.text, found: 'everybody' }
+  return { ok: !worst, found: worst?.text ?? wanted, wanted }
 }
 
 async function securityState (couch, url) {
   if (!(await databaseState(couch, couch.db)).ok) return { found: 'no database', wanted: 'everybody reads' }
   const store = await Store.open(url)
-  const { members = {} } = await store.security()
-  const open = !members.names?.length && !members.roles?.length
-  if (!open && await isPublished(store)) return { skip: 'closed on purpose: the store was published before', found: 'only members read' }
+  const security = await store.security()
+  const open = isOpen(security)
+  if (!open && (!isUntouched(security) || await isPublished(store))) return { skip: 'closed on purpose: `tilecouch access` says who reads, and opens it', found: 'only members read' }
   return { ok: open, found: open ? 'everybody reads' : 'only members read', wanted: 'everybody reads' }
 }

@@ -1,5 +1,8 @@
 // tilecouch doctor
+import { existsSync } from 'node:fs'
+import { TilecouchError } from '../../core/index.js'
 import { doctor } from '../doctor/index.js'
+import { writeMetrics } from '../doctor/metrics.js'
 import { withDatabase } from './connect.js'
 import { plural } from './output.js'
 
@@ -11,10 +14,12 @@ export function addDoctorCommand (program, run) {
     .description('one look at everything that makes a store ill over years, the worst first; changes nothing')
     .option('--mirrors', 'ask the stores at the other end of its mirrors as well: what time they have')
     .option('--gateway <url>', 'look at a gateway or edge, too: its address, or that of its port for monitoring')
+    .option('--metrics <file>', 'write what was found for Prometheus as well: a file ending in .prom that node_exporter reads')
     .addHelpText('after', `
 Examples:
   tilecouch doctor --db http://admin:PASSWORD@localhost:5984/tiles
   tilecouch doctor --mirrors --gateway http://localhost:9090 --json
+  tilecouch doctor --metrics /var/lib/node_exporter/tilecouch.prom
 
 Much is for admins of the server: whoever is none is told what he cannot see. The exit code is 1 when anything is bad.`)
     .action(run(doctorCommand))
@@ -22,13 +27,23 @@ Much is for admins of the server: whoever is none is told what he cannot see. Th
 
 async function doctorCommand (context, options) {
   const { output, signal } = context
-  const { mirrors, gateway } = options
-  return withDatabase(context, options, async url => {
+  const { mirrors, gateway, metrics } = options
+  return withDatabase(readOnly(context), options, async url => {
     const report = await doctor(url, { mirrors, gateway, signal, folder: options.data })
+    if (metrics !== undefined) await writeMetrics(metrics, report)
     output.result(report, describe(report))
     return report.state === 'bad' ? 1 : 0
   })
 }
+
+/** Looking for a store makes none. @param {import('./program.js').Context} context */
+const readOnly = context => ({
+  ...context,
+  openEmbedded: async dir => {
+    if (!existsSync(dir)) throw new TilecouchError('DATABASE_NOT_FOUND', { db: `in ${dir}` })
+    return context.openEmbedded(dir)
+  }
+})
 
 const MARK = { bad: 'BAD', warning: 'WARNING', unknown: 'UNKNOWN' }
 const INDENT = ' '.repeat(9)
@@ -64,6 +79,7 @@ function unknowns (findings) {
 }
 
 function fine (findings) {
+  if (!findings.length) return []
   const areas = new Map()
   for (const { area, check, found } of findings) areas.set(area, [...areas.get(area) ?? [], check === area ? found : `${check} ${found}`])
   return ['', ...[...areas].flatMap(([area, names]) => wrap(`${'ok'.padEnd(9)}${area}: ${names.join('; ')}`, INDENT))]

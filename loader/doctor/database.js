@@ -20,7 +20,7 @@ async function shards (visit) {
   const { cluster: { q, n } = {}, doc_count: docs, sizes: { active = 0 } = {} } = await visit.info()
   const found = `q=${q} n=${n}`
   if (!docs) return { state: 'ok', found }
-  const nodes = await visit.ask({ path: '_membership', server: true }).then(answer => answer.cluster_nodes.length, () => 1)
+  const nodes = await visit.membership().then(answer => answer.cluster_nodes.length, () => 1)
   const advice = adviseShards({ tiles: docs, tileBytes: Math.max(1, active / docs), nodes })
   const { fits, how } = compareShards(advice, { q, n, db: visit.couch.db })
   const figures = { q, n }
@@ -66,7 +66,7 @@ export async function wasteOf (visit, { file, active, running, what }) {
 
 /** @returns {Promise<import('./visit.js').Found>} */
 async function conflicts (visit) {
-  const { rows } = await visit.rows(CONFLICTS, { group_level: 1 })
+  const rows = await visit.couch.view(CONFLICTS, { group_level: 1 })
   const total = rows.reduce((sum, { value }) => sum + value, 0)
   const figures = { conflicts: total }
   if (!total) return { state: 'ok', found: 'none', figures }

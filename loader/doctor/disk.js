@@ -1,5 +1,5 @@
 // Room on disk, where it can be known: when the server's folder is on this very machine, and when the store is a folder of ours.
-import { readdir, stat, statfs } from 'node:fs/promises'
+import { readFile, readdir, stat, statfs } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import path from 'node:path'
 import { LOOPBACK } from '../mirror/scheduler.js'
@@ -81,7 +81,7 @@ async function orphans (visit, folder) {
 
 /** @returns {Promise<import('./visit.js').Found>} */
 async function embedded (visit) {
-  if (!visit.folder) return { state: 'unknown', found: 'not known: this command was not given its folder (--data)' }
+  if (!await isFolderOf(visit)) return { state: 'unknown', found: 'which folder it has is not known here: name it with --data' }
   const used = await sizeOf(visit.folder)
   const { free, size } = await spaceOf(visit.folder)
   const found = `${bytes(used)} in ${visit.folder}, ${bytes(free)} free`
@@ -90,6 +90,15 @@ async function embedded (visit) {
   if (free < visit.limits.fullDisk * size) return { state: 'bad', found, why: 'It cannot write when there is none left.', advice, figures }
   if (free < visit.limits.free * size) return { state: 'warning', found, why: 'It cannot write when there is none left.', advice, figures }
   return { state: 'ok', found, figures }
+}
+
+/** The server that has a folder says so there. */
+async function isFolderOf ({ folder, uuid }) {
+  try {
+    return uuid !== undefined && JSON.parse(await readFile(path.join(folder, 'server.json'), 'utf8')).uuid === uuid
+  } catch {
+    return false
+  }
 }
 
 async function sizeOf (folder) {

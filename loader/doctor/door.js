@@ -1,8 +1,9 @@
 // Who may read and who may write. The one state that cannot wait is a store that everybody may write to.
-import { WRITER_ROLE } from '../store/index.js'
+import { heed } from '../../core/heed.js'
+import { accessOf } from '../access.js'
 
 /** @param {import('./visit.js').Visit} visit */
-const security = visit => visit.once('security', () => visit.ask({ path: '_security' }))
+export const access = visit => visit.once('access', () => heed(accessOf(visit.store), visit.signal))
 
 /** Design documents, with their functions and what is attached, by name alone. @param {import('./visit.js').Visit} visit @returns {Promise<any[]>} */
 export const designs = visit => visit.once('designs', async () => {
@@ -10,36 +11,28 @@ export const designs = visit => visit.once('designs', async () => {
   return rows.map(({ doc }) => doc).filter(Boolean)
 })
 
-/** @param {import('./visit.js').Visit} visit @returns {Promise<'public' | 'members' | 'admins'>} */
-export async function openness (visit) {
-  const { members = {} } = await security(visit)
-  const [names, roles] = [members.names ?? [], members.roles ?? []]
-  if (!names.length && !roles.length) return 'public'
-  return !names.length && roles.every(role => role === '_admin') ? 'admins' : 'members'
+/** By the code of what `tilecouch access` warns of. */
+const WARNED = {
+  EVERYBODY_IS_ADMIN: { state: 'bad', why: 'Anybody may do anything here.', advice: 'Give the server an admin ([admins] in its ini file), or keep it on this machine.' },
+  EVERYBODY_WRITES: { state: 'bad', why: 'Anybody may replace or delete every tile.', advice: 'tilecouch push' },
+  READERS_WRITE: { state: 'warning', why: 'Readers may replace or delete every tile, and write what is none.', advice: 'tilecouch push' },
+  OTHER_VALIDATION: { state: 'warning', why: 'What is written may be no tile, and who writes is said elsewhere.', advice: 'tilecouch push' },
+  WRITER_SHUT_OUT: { state: 'warning', why: 'Its loads fail.', advice: 'tilecouch access --writers … --writer …' }
 }
-
-const HOW = { public: 'everybody reads', members: 'members read', admins: 'only admins read' }
 
 /** @param {import('./visit.js').Visit} visit */
 export async function lookAtDoor (visit) {
-  await visit.look('database', 'who reads', 'a member', async () => {
-    const open = await openness(visit)
-    const { members = {}, admins = {} } = await security(visit)
-    const listed = ({ names = [], roles = [] }) => [...names, ...roles.filter(role => role !== '_admin').map(role => `role ${role}`)]
-    const said = listed(admins)
-    return { state: 'ok', found: `${HOW[open]}${open === 'members' ? ` (${listed(members).join(', ')})` : ''}${said.length ? `; admins: ${said.join(', ')}` : ''}` }
+  await visit.look('access', 'access', 'a member', async () => {
+    const found = await access(visit)
+    const { public: isPublic, readers, warnings } = found
+    const isNew = !isPublic && !readers.names.length && !readers.roles.length // nobody to write but admins, with or without validation
+    const ill = warnings.filter(({ code }) => !(code === 'READERS_WRITE' && isNew) && !(code === 'EVERYBODY_IS_ADMIN' && visit.embedded))
+    if (!ill.length) return { state: 'ok', found: describe(found, isNew) }
+    return ill.map(({ code, text }) => ({ .../** @type {any} */ (WARNED[code] ?? { state: 'warning' }), found: text }))
   })
-  await visit.look('database', 'who writes', 'a member', async () => {
-    const open = await openness(visit)
-    const guards = (await designs(visit)).filter(doc => doc.validate_doc_update)
-    if (guards.some(({ _id: id }) => id === '_design/tiles')) return { state: 'ok', found: `admins and the role ${WRITER_ROLE}` }
-    if (open === 'admins') return { state: 'ok', found: 'only admins, there is no validation function yet' }
-    const who = open === 'public' ? 'everybody' : 'every member'
-    return {
-      state: open === 'public' ? 'bad' : 'warning',
-      found: guards.length ? `whom ${guards.map(({ _id: id }) => id).join(', ')} lets, not our own validation function` : `${who}: there is no validation function`,
-      why: open === 'public' ? 'Anybody may replace or delete every tile.' : 'Members may replace or delete every tile, and write what is none.',
-      advice: 'tilecouch push'
-    }
-  })
+}
+
+function describe ({ readers, writers, public: isPublic }, isNew) {
+  const named = ({ names, roles }) => [...roles.map(role => `role ${role}`), ...names].join(', ') || 'nobody'
+  return `${isPublic ? 'everybody' : isNew ? 'only admins' : named(readers)} may read, ${isNew ? 'only admins' : `admins and ${named(writers)}`} may write`
 }

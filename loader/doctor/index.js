@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import { scrub } from '../../core/index.js'
 import { patience } from '../../core/patience.js'
-import { Couch } from '../store/couch.js'
+import { LookingCouch } from './couch.js'
 import { lookAtServer, welcome } from './server.js'
 import { lookAtSettings } from './settings.js'
 import { lookAtDatabase } from './database.js'
@@ -42,23 +42,25 @@ const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'DATABASE_NOT_FOUND', '
  * @param {boolean} [options.mirrors] asks the stores at the other end of its mirrors, too: their clocks
  * @param {string} [options.gateway] address of a gateway or of its port for monitoring
  * @param {string} [options.folder] of the embedded store
+ * @param {import('../couchapp/compose.js').DesignDocument[]} [options.docs] that should be deployed, unless this program's own
  * @param {() => number} [options.clock] milliseconds since 1970
  * @param {AbortSignal} [options.signal]
  * @param {Partial<import('./limits.js').Limits>} [options.limits]
  * @returns {Promise<Report>}
  */
-export async function doctor (url, { mirrors = false, gateway, folder, clock = Date.now, signal, limits: given } = {}) {
+export async function doctor (url, { mirrors = false, gateway, folder, docs, clock = Date.now, signal, limits: given } = {}) {
   const started = performance.now()
   const limits = { ...doctorDefaults, ...given }
-  const couch = new Couch(url, { retries: 0 })
   const waiting = patience(limits.whole, signal)
   setMaxListeners(0, waiting.signal) // every request listens
+  const couch = new LookingCouch(url, { patience: limits.patience, signal: waiting.signal })
   const visit = new Visit(couch, { limits, signal: waiting.signal, clock, folder })
   let server = 'unknown'
   try {
     server = await welcome(visit)
+    await visit.info()
     await Promise.all([
-      ...LOOKS.map(look => look(visit, { mirrors, url })),
+      ...LOOKS.map(look => look(visit, { mirrors, url, docs })),
       ...(gateway === undefined ? [] : [lookAtGateway(visit, gateway)])
     ])
   } catch (error) {

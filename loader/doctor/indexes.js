@@ -2,7 +2,6 @@
 import { designState } from '../setup.js'
 import { encodeId } from '../store/address.js'
 import { plural } from '../cli/output.js'
-import { heed } from '../../core/heed.js'
 import { STAGING } from '../couchapp/push.js'
 import { wasteOf } from './database.js'
 import { designs } from './door.js'
@@ -13,10 +12,10 @@ export const indexes = visit => visit.once('indexes', async () => {
   return Promise.all(docs.map(async ({ _id: id }) => ({ id, index: (await visit.ask({ path: `${encodeId(id)}/_info` })).view_index })))
 })
 
-/** @param {import('./visit.js').Visit} visit */
-export async function lookAtIndexes (visit) {
+/** @param {import('./visit.js').Visit} visit @param {{docs?: import('../couchapp/compose.js').DesignDocument[]}} options docs: what should be deployed */
+export async function lookAtIndexes (visit, { docs }) {
   await Promise.all([
-    visit.look('indexes', 'deployed', 'a member', () => deployed(visit)),
+    visit.look('indexes', 'deployed', 'a member', () => deployed(visit, docs)),
     visit.look('indexes', 'up to date', 'a member', () => behind(visit)),
     visit.look('indexes', 'staging', 'a member', () => staging(visit)),
     !visit.embedded && visit.look('indexes', 'compaction', 'a member', () => sizes(visit))
@@ -24,8 +23,8 @@ export async function lookAtIndexes (visit) {
 }
 
 /** @returns {Promise<import('./visit.js').Found>} */
-async function deployed (visit) {
-  const { ok, found } = await heed(designState(visit.couch), visit.signal)
+async function deployed (visit, docs) {
+  const { ok, found } = await designState(visit.couch, docs)
   return ok
     ? { state: 'ok', found }
     : { state: 'warning', found, why: 'The timeline, as-of addresses, sizes and listings need the indexes of this version of tilecouch.', advice: 'tilecouch push' }

@@ -1,40 +1,99 @@
-// The layers: what has expired and stays, editions that were never finished, versions that a policy does not keep.
+// The layers: what has expired and stays, editions that were never finished, versions that no policy keeps.
+import { findExpired } from '../expire/find.js'
+import { pruneDefaults } from '../prune/defaults.js'
+import { Reckoning } from '../prune/reckoning.js'
+import { BY_TILE } from '../store/reader.js'
+import { patience } from '../../core/patience.js'
+import { tileId } from '../../core/index.js'
 import { count, plural } from '../cli/output.js'
+
+/** @typedef {import('./visit.js').Found} Found */
 
 /** @param {import('./visit.js').Visit} visit */
 export async function lookAtLayers (visit) {
   await visit.look('layers', 'layers', 'a member', async () => {
     const most = visit.limits.layers
     const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true, limit: most + 1 } })
-    const docs = rows.map(({ doc }) => doc).filter(Boolean).slice(0, most)
-    await Promise.all([
-      visit.look('layers', 'expired', 'a member', () => expired(visit)),
-      ...docs.map(doc => visit.look('layers', `editions of ${doc.layer}`, 'a member', () => editions(visit, doc)))
-    ])
-    return { state: 'ok', found: `${plural(Math.min(rows.length, most), 'layer')}${rows.length > most ? ', and more that were not looked at' : ''}` }
+    const docs = rows.map(({ doc }) => doc).filter(doc => doc?.type === 'layer').slice(0, most)
+    await visit.look('layers', 'expired', 'a member', () => expired(visit, docs))
+    for (const doc of docs) { // one after the other: there may be many
+      await visit.look('layers', `${doc.layer}: editions`, 'a member', () => editions(visit, doc))
+      if (doc.retention) await visit.look('layers', `${doc.layer}: retention`, 'a member', () => retention(visit, doc))
+    }
+    return { state: 'ok', found: `${plural(docs.length, 'layer')}${rows.length > most ? ', and more that were not looked at' : ''}` }
   })
 }
 
-/** Those with an expiry of their own. @returns {Promise<import('./visit.js').Found>} */
-async function expired (visit) {
-  const { rows: most, expired: many } = visit.limits
-  const { rows } = await visit.rows('_design/lifecycle/_view/expiring', { endkey: [visit.now, {}], limit: most, reduce: false })
-  const figures = { expired: rows.length }
-  if (rows.length < many) return { state: 'ok', found: rows.length ? plural(rows.length, 'tile') : 'none', figures }
-  const layers = [...new Set(rows.map(({ key }) => key[1]))]
-  return { state: 'warning', found: `${count(rows.length)} tiles${rows.length === most ? ' and more' : ''} of ${layers.slice(0, 5).join(', ')}`, why: 'They are shown until somebody asks for them and the upstream says otherwise.', advice: 'tilecouch expire --all --refresh, or --remove; see docs/expiry.md', figures }
+/** As the gateway says it, and `tilecouch expire`. @returns {Promise<Found>} */
+async function expired (visit, docs) {
+  const { expired: many } = visit.limits
+  const found = { tiles: 0, layers: new Set(), first: '' }
+  const pages = findExpired(visit.couch, { layers: new Map(docs.map(doc => [doc.layer, doc])), all: true, at: visit.now, page: many, signal: visit.signal })
+  for await (const page of pages) {
+    for (const { layer, expires } of page) {
+      found.layers.add(layer)
+      if (!found.first || expires < found.first) found.first = expires
+    }
+    found.tiles += page.length
+    if (found.tiles >= many) break
+  }
+  const figures = { expired: found.tiles }
+  if (found.tiles < many) return { state: 'ok', found: plural(found.tiles, 'tile').replace(/^0 /, 'no '), figures }
+  return {
+    state: 'warning', found: `${count(found.tiles)} tiles or more, of ${[...found.layers].slice(0, 5).join(', ')}, the first since ${found.first}`, figures,
+    why: 'They are shown until somebody asks for them and the upstream says otherwise; without an upstream for ever.',
+    advice: 'tilecouch expire --all --refresh, or --remove; by a timer: deploy/tilecouch-expire.timer'
+  }
 }
 
-/** @returns {Promise<import('./visit.js').Found>} */
+/** @returns {Promise<Found>} */
 async function editions (visit, { layer }) {
   const { editions: most, unfinished } = visit.limits
   const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: `edition:${layer}@~`, endkey: `edition:${layer}@`, descending: true, limit: most, include_docs: true } })
-  const docs = rows.map(({ doc }) => doc).filter(Boolean)
-  const open = docs.filter(({ finished, started }) => !finished && (visit.clock() - Date.parse(started ?? 0)) / 1000 > unfinished)
+  const docs = rows.map(({ doc }) => doc).filter(doc => doc?.type === 'edition')
+  const open = docs.filter(({ finished, started }) => !finished && started && (visit.clock() - Date.parse(started)) / 1000 > unfinished)
   const failed = docs.filter(({ finished, failed: number }) => finished && number > 0)
   const figures = { unfinished: open.length, failed: failed.length }
   const names = list => list.slice(0, 3).map(({ time }) => time).join(', ') + (list.length > 3 ? ', …' : '')
-  if (open.length) return { state: 'warning', found: `${plural(open.length, 'edition')} begun and not finished: ${names(open)}`, why: 'A part of the map is of that time, the rest is older.', advice: `Run that load again, or: tilecouch remove ${layer} --edition TIME`, figures }
-  if (failed.length) return { state: 'warning', found: `${plural(failed.length, 'edition')} with tiles that could not be stored: ${names(failed)}`, why: 'They show what was there before.', advice: 'Run that load again: it says which tiles, and why.', figures }
-  return { state: 'ok', found: docs.length ? plural(docs.length, 'edition') : 'no editions', figures }
+  if (open.length) return { state: 'warning', found: `${plural(open.length, 'load')} begun and not finished: ${names(open)}`, why: 'A part of the map is of that time, the rest is older.', advice: `Run that load again: it resumes. Or: tilecouch remove ${layer} --edition TIME`, figures }
+  if (failed.length) return { state: 'warning', found: `${plural(failed.length, 'load')} with tiles that could not be stored: ${names(failed)}`, why: 'They show what was there before.', advice: 'Run that load again: it says which tiles, and why.', figures }
+  return { state: 'ok', found: docs.length ? `${count(docs.length)}${docs.length === most ? ' looked at' : ''}` : 'none', figures }
+}
+
+/** The policy of a layer, tried on some of its versions. @returns {Promise<Found>} */
+async function retention (visit, { layer, retention: policy, upstream }) {
+  const reckoning = new Reckoning(layer, policy, { now: () => visit.now, limits: pruneDefaults })
+  const waiting = patience(visit.limits.patience, visit.signal)
+  try {
+    await reckoning.read(visit.couch, waiting.signal)
+  } catch (error) {
+    if (waiting.isOver) return { state: 'unknown', found: 'too many moments to look at in time', advice: `tilecouch prune ${layer} --dry-run` }
+    throw error
+  } finally {
+    waiting.end()
+  }
+  const versions = await sample(visit, layer)
+  const doomed = [...versions.values()].reduce((sum, own) => sum + reckoning.doomed(own, Boolean(upstream)).length, 0)
+  const total = [...versions.values()].reduce((sum, { length }) => sum + length, 0)
+  const figures = { looked: total, doomed }
+  const found = `${total ? Math.round(100 * doomed / total) : 0} % of ${plural(total, 'version')} looked at ${doomed === 1 ? 'is' : 'are'} not kept by it`
+  if (doomed <= visit.limits.doomed * total) return { state: 'ok', found, figures }
+  return { state: 'warning', found, why: 'The policy stands on the layer, and nobody applies it: the store grows.', advice: `tilecouch prune ${layer}; by a timer: deploy/tilecouch-prune.timer`, figures }
+}
+
+/** Tiles with all their versions, oldest first, of the first and of the last zooms: a look must not take longer for a larger layer. */
+async function sample (visit, layer) {
+  const limit = visit.limits.sample / 2
+  const [first, last] = [{ startkey: [layer], endkey: [layer, {}] }, { startkey: [layer, {}], endkey: [layer], descending: true }]
+  const tiles = new Map()
+  for (const rows of await visit.couch.queries(BY_TILE, [first, last].map(range => ({ ...range, limit, reduce: false })), visit.signal)) {
+    const own = new Map()
+    for (const { key: [, z, x, y, time], value: { gone, bytes } } of rows) {
+      const id = tileId(layer, z, x, y)
+      own.set(id, [...own.get(id) ?? [], { time, gone, size: bytes }])
+    }
+    if (rows.length === limit) own.delete([...own.keys()].at(-1)) // the rest of it was not read
+    for (const [id, versions] of own) tiles.set(id, versions.sort((a, b) => a.time < b.time ? -1 : 1))
+  }
+  return tiles
 }

@@ -6,17 +6,15 @@ import { faultsOf } from './faults.js'
 
 /** Who answers, before anything else is asked. @param {import('./visit.js').Visit} visit @returns {Promise<string>} in words */
 export async function welcome (visit) {
-  const [answer] = await Promise.all([
-    visit.find({ server: true }).catch(error => {
-      if (error.code === 'BAD_ANSWER') return undefined // a gateway shows a page there
-      throw error
-    }),
-    visit.info()
-  ])
+  const answer = await visit.couch.find({ server: true }).catch(error => {
+    if (error.code === 'BAD_ANSWER') return undefined // a gateway shows a page there
+    throw error
+  })
   if (!answer?.couchdb) return 'a server that does not say what it is'
   if (typeof answer.version !== 'string') throw new TilecouchError('BAD_ANSWER', { url: visit.couch.serverUrl, why: 'it has no version' })
   visit.embedded = /embedded/i.test(answer.vendor?.name ?? '')
   visit.version = answer.version
+  visit.uuid = answer.uuid
   return visit.embedded ? `embedded CouchDB (PouchDB) ${answer.version}` : `CouchDB ${answer.version}`
 }
 
@@ -30,14 +28,14 @@ export async function lookAtServer (visit) {
   await Promise.all([
     state === 'ok' && lookAtFaults(visit, version),
     visit.look('server', 'nodes', 'a server admin', () => nodes(visit)),
-    visit.look('server', 'maintenance', 'nobody', () => maintenance(visit))
+    visit.look('server', '_up', 'nobody', () => maintenance(visit))
   ])
 }
 
 async function lookAtFaults (visit, version) {
   const { purge_seq: purges } = await visit.info()
   // which engine runs is for admins; what is not known is not said
-  const engine = await visit.find({ path: '_node/_local/_versions', server: true }).then(answer => answer?.javascript_engine?.name, () => undefined)
+  const engine = await visit.ask({ path: '_node/_local/_versions', server: true }).then(answer => answer?.javascript_engine?.name, () => undefined)
   const known = faultsOf(version, { purged: Number.parseInt(String(purges), 10) > 0, quickjs: engine === 'quickjs' })
   if (!known.length) return visit.add('server', 'version', { state: 'ok', found: version })
   const best = known.map(({ fixed }) => fixed).sort().at(-1)
@@ -52,7 +50,7 @@ async function lookAtFaults (visit, version) {
 
 /** @returns {Promise<import('./visit.js').Found>} */
 async function nodes (visit) {
-  const { all_nodes: reached, cluster_nodes: wanted } = await visit.ask({ path: '_membership', server: true })
+  const { all_nodes: reached, cluster_nodes: wanted } = await visit.membership()
   const away = wanted.filter(node => !reached.includes(node))
   return away.length
     ? { state: 'bad', found: `${away.join(', ')} of ${plural(wanted.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`, why: 'What stands there alone is neither read nor written.', advice: 'Start it again, or take it out of _nodes.', figures: { nodes: wanted.length, away: away.length } }
@@ -61,6 +59,6 @@ async function nodes (visit) {
 
 /** @returns {Promise<import('./visit.js').Found>} */
 async function maintenance (visit) {
-  const answer = await visit.find({ path: '_up', server: true })
-  return answer?.status === 'ok' ? { state: 'ok', found: 'none' } : { state: 'bad', found: `_up answers ${answer?.status ?? 'that it is not'}`, why: 'A load balancer sends nobody there.', advice: 'couchdb/maintenance_mode = false' }
+  const answer = await visit.couch.find({ path: '_up', server: true })
+  return answer?.status === 'ok' ? { state: 'ok', found: 'ok' } : { state: 'bad', found: `${answer?.status ?? 'not found'}`, why: 'A load balancer sends nobody there.', advice: 'couchdb/maintenance_mode = false' }
 }

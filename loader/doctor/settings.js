@@ -2,7 +2,7 @@
 import { viewerSettings } from '../setup.js'
 import { plural } from '../cli/output.js'
 import { settings } from './settings-table.js'
-import { openness } from './door.js'
+import { access } from './door.js'
 
 const MOST_NODES = 12
 
@@ -11,7 +11,7 @@ export async function lookAtSettings (visit) {
   if (visit.embedded || visit.version === undefined) return
   await visit.look('settings', 'settings', 'a server admin', async () => {
     const nodes = await configs(visit)
-    const about = { db: visit.couch.db, isPublic: await openness(visit).then(open => open === 'public', () => undefined), nodes: nodes.length, shards: (await visit.info()).cluster?.q ?? 1 }
+    const about = { db: visit.couch.db, isPublic: await access(visit).then(({ public: open }) => open, () => undefined), nodes: nodes.length, shards: (await visit.info()).cluster?.q ?? 1 }
     const found = settings.map(setting => ({ setting, judged: nodes.map(node => judge(setting, node, about)).filter(one => one !== undefined) })).filter(({ judged }) => judged.length)
     for (const { setting: { key }, judged } of found) {
       const [{ state, value, why, wanted }] = judged
@@ -19,14 +19,14 @@ export async function lookAtSettings (visit) {
       visit.add('settings', key, { state, found: `${value}${where}`, why, advice: wanted === undefined ? `Remove ${key} from the ini files.` : `${key} = ${wanted}` })
     }
     ignored(visit, nodes)
-    viewer(visit, nodes[0].config)
+    viewer(visit, nodes[0].config, about.isPublic)
     return { state: 'ok', found: `${plural(settings.length - found.length, 'setting')} as they should be`, figures: { settings: settings.length, wrong: found.length } }
   })
 }
 
 /** Each node has its own. */
 async function configs (visit) {
-  const { cluster_nodes: names } = await visit.ask({ path: '_membership', server: true })
+  const { cluster_nodes: names } = await visit.membership()
   const asked = names.length > 1 ? names.slice(0, MOST_NODES) : ['_local']
   return Promise.all(asked.map(async node => ({ node, config: await visit.ask({ path: `_node/${node}/_config`, server: true }) })))
 }
@@ -56,16 +56,18 @@ function ignored (visit, nodes) {
   })
 }
 
-/** What the viewer and pages of others need: the findings of `setup`. */
-function viewer (visit, config) {
-  for (const [section, name, wanted, note] of viewerSettings()) {
-    const key = `${section}/${name}`
+/** What browsers need that read the store itself: the findings of `setup`. */
+function viewer (visit, config, isPublic) {
+  const unset = viewerSettings().filter(([section, name, wanted]) => {
     const value = config[section]?.[name]
-    const isSet = name === 'origins' ? Boolean(value) : value === wanted
-    visit.add('settings', key, isSet
-      ? { state: 'ok', found: short(value) }
-      : { state: name === 'attachments_header_value' && value !== undefined ? 'ok' : 'warning', found: value === undefined ? 'not set' : short(value), why: `${note[0].toUpperCase()}${note.slice(1)}.`, advice: 'tilecouch setup --fix' })
-  }
+    return name === 'enable_cors' ? value !== wanted : value === undefined // whose pages and which policy is for the operator to say
+  })
+  if (!unset.length) return visit.add('settings', 'browsers', { state: 'ok', found: 'let in' })
+  const found = unset.map(([section, name]) => `${section}/${name}`).join(', ')
+  if (!isPublic) return visit.add('settings', 'browsers', { state: 'ok', found: `the store is closed, and ${found} unset` })
+  visit.add('settings', 'browsers', {
+    state: 'warning', found: `${found} not set`,
+    why: 'Maps on pages of others stay empty, and the viewer that CouchDB serves shows none. Who is served by a gateway alone need not care.',
+    advice: 'tilecouch setup --fix'
+  })
 }
-
-const short = value => value.length > 40 ? `${value.slice(0, 39)}…` : value

@@ -1,7 +1,7 @@
-// One look at a store: what is asked, within bounds, and what is found. Whatever goes wrong in one look is a finding of its own,
-// and the others go on.
-import { heed } from '../../core/heed.js'
+// One look at a store: what is found, and what several looks need. Whatever goes wrong in one look is a finding of its own, and
+// the others go on.
 import { TilecouchError, fromSeconds } from '../../core/index.js'
+import { Store } from '../store/index.js'
 
 /** From what must be seen first to what need not. */
 export const STATES = /** @type {const} */ (['bad', 'warning', 'unknown', 'ok'])
@@ -24,50 +24,32 @@ const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 export class Visit {
   /** @type {Finding[]} */
   findings = []
+  embedded = false
+  /** @type {string | undefined} */
+  version
+  /** What tells this server from others. @type {string | undefined} */
+  uuid
   #shared = new Map()
 
   /**
-   * @param {import('../store/couch.js').Couch} couch
-   * @param {{limits: import('./limits.js').Limits, signal: AbortSignal, clock: () => number, embedded?: boolean, version?: string, folder?: string}} options
+   * @param {import('./couch.js').LookingCouch} couch
+   * @param {{limits: import('./limits.js').Limits, signal: AbortSignal, clock: () => number, folder?: string}} options clock: milliseconds since 1970
    */
-  constructor (couch, { limits, signal, clock, embedded = false, version, folder }) {
+  constructor (couch, { limits, signal, clock, folder }) {
     this.couch = couch
+    this.store = new Store(couch)
     this.limits = limits
     this.signal = signal
-    /** Milliseconds since 1970. */
     this.clock = clock
-    this.embedded = embedded
-    this.version = version
     this.folder = folder
   }
 
   /** @param {import('../store/couch.js').CouchRequest} request */
   ask (request) {
-    return heed(this.couch.request(this.#bounded(request)), this.signal)
+    return this.couch.request(request)
   }
 
-  /** As ask, with nothing for what is not there. @param {import('../store/couch.js').CouchRequest} request */
-  find (request) {
-    return heed(this.couch.find(this.#bounded(request)), this.signal)
-  }
-
-  /** Rows of a view as it is: no index is built for the sake of a look. */
-  async rows (view, qs) {
-    const answer = await this.find({ path: view, qs: { ...qs, update: false } })
-    if (!answer) throw new TilecouchError('INDEX_MISSING', { view })
-    return answer
-  }
-
-  #bounded (request) {
-    return { retries: 0, patience: this.limits.patience, signal: this.signal, ...request }
-  }
-
-  /**
-   * What several looks need is asked for once.
-   * @template T
-   * @param {string} name @param {() => Promise<T>} task
-   * @returns {Promise<T>}
-   */
+  /** What several looks need is asked for once. @template T @param {string} name @param {() => Promise<T>} task @returns {Promise<T>} */
   once (name, task) {
     if (!this.#shared.has(name)) this.#shared.set(name, task())
     return this.#shared.get(name)
@@ -78,6 +60,9 @@ export class Visit {
   }
 
   info = () => this.once('info', () => this.ask({ path: '' }))
+
+  /** How many nodes there are, as one of the server's admins sees them. @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */
+  membership = () => this.once('membership', () => this.ask({ path: '_membership', server: true }))
 
   /** @param {string} area @param {string} check @param {Found} found */
   add (area, check, found) {
@@ -109,5 +94,4 @@ function unknown (error, right, signal) {
 }
 
 /** The worst first; those of one kind as they came. @param {Finding[]} findings */
-export const worstFirst = findings => findings.map((finding, at) => ({ finding, at }))
-  .sort((a, b) => STATES.indexOf(a.finding.state) - STATES.indexOf(b.finding.state) || a.at - b.at).map(({ finding }) => finding)
+export const worstFirst = findings => STATES.flatMap(state => findings.filter(finding => finding.state === state))

@@ -1,0 +1,87 @@
+// A store to be looked at, and a proxy before it that changes what its server says: ill states that would take years.
+import http from 'node:http'
+import { once } from 'node:events'
+import { compose } from '../../loader/couchapp/compose.js'
+import { publish } from '../../loader/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { doctor } from '../../loader/doctor/index.js'
+import { square } from '../support/tiles.js'
+
+export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+
+/** A published store: a small layer with a past. @param {string} url @param {Record<string, any>} [fields] of the layer */
+export async function fill (url, fields = {}) {
+  const store = await Store.create(url, { public: false })
+  await store.defineLayer('osm', { name: 'OSM', format: 'png', ...fields })
+  for (const [at, time] of [T1, T2].entries()) {
+    await store.write(square({ layer: 'osm', time, side: 3, seed: (x, y) => 100 * at + 10 * x + y }))
+    await store.putEdition('osm', time, { title: time, started: time, finished: time })
+  }
+  await publish(store, { docs: docs ??= await compose() })
+  return store
+}
+
+/** What was found of one check, of several the worst. */
+export const finding = (report, area, check = area) => report.findings.find(one => one.area === area && one.check === check)
+
+let docs
+
+/** As the doctor looks; what should be deployed is put together once. @param {string} url @param {Parameters<typeof doctor>[1]} [options] */
+export async function look (url, options) {
+  docs ??= await compose()
+  return doctor(url, { docs, ...options })
+}
+
+/**
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {Record<string, any>} headers
+ * @property {Buffer} body
+ */
+
+/**
+ * A proxy before a server. What `change` answers for a path is sent in the place of what the server says; "hang": nothing is.
+ * @param {string} url of the server or a database, with a name and password or without
+ */
+export async function startProxy (url) {
+  const target = new URL(url)
+  const proxy = { url: '', change: /** @type {(path: string, json: any, answer: Answer) => any} */ (() => undefined), asked: /** @type {string[]} */ ([]), close: async () => {} }
+  const server = http.createServer(async (req, res) => {
+    const chunks = []
+    for await (const chunk of req) chunks.push(chunk)
+    const asked = http.request({ host: target.hostname, port: target.port, path: req.url, method: req.method, headers: { ...req.headers, host: target.host } })
+    asked.on('error', () => res.destroy())
+    asked.end(Buffer.concat(chunks))
+    const [came] = /** @type {[http.IncomingMessage]} */ (await once(asked, 'response'))
+    const parts = []
+    for await (const part of came) parts.push(part)
+    const answer = { status: came.statusCode ?? 0, headers: { ...came.headers }, body: Buffer.concat(parts) }
+    const path = decodeURIComponent(String(req.url))
+    proxy.asked.push(`${req.method} ${path}`)
+    const changed = proxy.change(path, parse(answer.body), answer)
+    if (changed === 'hang') return
+    if (changed !== undefined) answer.body = Buffer.from(typeof changed === 'string' ? changed : JSON.stringify(changed))
+    delete answer.headers['transfer-encoding']
+    res.sendDate = false
+    res.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.length })
+    res.end(req.method === 'HEAD' ? undefined : answer.body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = new URL(url)
+  own.port = String(/** @type {import('node:net').AddressInfo} */ (server.address()).port)
+  proxy.url = own.href.replace(/\/$/, '')
+  proxy.close = async () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return proxy
+}
+
+function parse (body) {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
