@@ -10,7 +10,7 @@ const code = text => text ? `\`${text}\`` : ''
 export function gatewayTables (table) {
   const metrics = rows => table(['metric', 'type', 'labels', 'meaning'], Object.values(rows).map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), help]))
   const settings = rows => table(['file', 'flag', 'environment', 'default', 'meaning'], rows.map(option => [
-    option.name === 'config' ? '' : code(option.name), option.name === 'from' ? code('FROM') : code(longFlag(option)),
+    option.name === 'config' ? '' : code(option.name), option.name === 'from' ? code('FROM') : code(longFlag(option)), // secrets have none
     [option.env, option.fallback].filter(Boolean).map(code).join(' or '), code(option.shown),
     option.text + (option.choices ? ` (${option.choices.map(code).join(', ')})` : '')
   ]))

@@ -16,10 +16,10 @@ export function addServeCommand (program, run) {
 
 /** Without defaults, so that what was not said can still come from the environment or the file. @param {import('./gateway/options.js').Option[]} table */
 export function flagsOf (table) {
-  return table.flatMap(({ flags, type, text, shown, default: initial }) => {
+  return table.filter(({ flags }) => flags).flatMap(({ flags, type, text, shown, default: initial }) => {
     const shownDefault = type === 'boolean' || !shown || shown === '{}' ? '' : ` (default: ${shown})`
     const flag = new Option(flags, text + shownDefault)
-    if (type === 'names') flag.argParser((value, /** @type {any} */ before) => [...(before ?? []), value])
+    if (type === 'names' || type === 'layers') flag.argParser((value, /** @type {any} */ before) => [...(before ?? []), value])
     if (type !== 'boolean') return [flag]
     // "no-" in front of a text that says what the switch is for
     if (initial === true) flag.description = `do not ${text}`

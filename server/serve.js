@@ -3,6 +3,8 @@ import { TilecouchError } from '../core/index.js'
 import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
+import { isPublic } from '../loader/mirror/door.js'
+import { checkNames } from './gateway/access/index.js'
 import { createLog, secretsOf } from './gateway/log.js'
 
 /**
@@ -70,10 +72,28 @@ async function prepare (url, signal) {
  * @returns {Promise<Omit<Serving, 'embedded'>>}
  */
 export async function openGateway (options, db, own) {
+  if (options.privateLayers?.length) await checkPrivate(options, db, own)
   const gateway = await start({ ...options, db }, own)
   const ended = gateway.ended ?? new Promise(() => {})
   return { ...await addresses(gateway, options, [new Couch(db, { retries: 0 }), ...(own.origin ? [own.origin] : [])], own.layers), workers: options.workers, ended, close: () => gateway.close() }
 }
+
+/** What makes private layers less private than they look: names that nothing has, and a store that everybody may read. */
+async function checkPrivate (/** @type {any} */ { privateLayers, accessKeys, accessKeysFile, accessUsers }, db, /** @type {any} */ { log, mirror }) {
+  if (!accessKeys && !accessKeysFile && !accessUsers) log.warn('there are private layers, and neither keys nor users that could see them')
+  const couch = new Couch(db, { retries: 0 })
+  try {
+    await checkNames(privateLayers, couch)
+    if (!isLoopback(couch) && await isPublic(couch)) log.warn({ store: couch.url }, 'everybody who reaches the store may read all of it: its private layers are private at this gateway only')
+  } catch (error) {
+    // a store that is away or yet to be filled has to be taken as it comes
+    if (error.code === 'BAD_OPTION' && !mirror) throw error
+    log.warn({ code: error.code, reason: error.message }, 'nobody can tell whether the private layers are there')
+  }
+}
+
+/** Whether only this machine reaches a store. */
+const isLoopback = ({ url }) => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
 
 /** @param {Record<string, any>} options @param {Parameters<typeof openGateway>[2]} own @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
 async function start (options, { log, mirror }) {

@@ -122,7 +122,7 @@ function addCommonOptions (command) {
   const has = long => command.options.some(option => option.long === long)
   if (!has('--json')) command.option('--json', 'print one JSON object, for programs')
   if (command.name() !== 'build') command.option('--password-file <file>', 'the password of the database, for a name in its address or COUCHDB_USER (default: COUCHDB_PASSWORD_FILE)')
-  if (!['build', 'mirror'].includes(command.name()) && !has('--db')) {
+  if (!['build', 'mirror', 'token'].includes(command.name()) && !has('--db')) {
     command.addOption(new Option('--db <env|url>', 'database: an environment of .couchapprc, a URL, or a name on this machine (default: the environment "default", else COUCHDB_URL, else the embedded store)'))
     command.addOption(new Option('--data <folder>', 'where the embedded store keeps its data').default('./data'))
   }

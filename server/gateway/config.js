@@ -2,12 +2,14 @@
 // is said at the door, by the name under which it was given.
 import { readFile, stat } from 'node:fs/promises'
 import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
+import { LayerSet } from '../../core/layer-set.js'
+import { parseKeys } from '../../loader/token.js'
 import { longFlag, options } from './options.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
 const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
-const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD'] // of the command line, of the tests and of mirrors
+const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE'] // of the command line, of the tests and of mirrors
 
 /** A value that cannot be taken; the message says why. */
 class Refusal extends Error {}
@@ -24,7 +26,26 @@ const parsers = {
   duration: (value, { whole: rounded }) => rounded ? Math.round(parseSeconds(value)) : parseSeconds(value),
   boolean: value => typeof value === 'boolean' ? value : /^(true|1|yes|on)$/i.test(value) ? true : /^(false|0|no|off)$/i.test(value) ? false : refuse('it takes true or false'),
   choice: (value, { choices = [] }) => choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
-  json: parseHeaders
+  json: parseHeaders,
+  layers: parseLayers,
+  keys: value => said(() => parseKeys(value))
+}
+
+/** What another module says of a value is why it cannot be taken. */
+function said (take) {
+  try {
+    return take()
+  } catch (error) {
+    return refuse(error.message)
+  }
+}
+
+/** Names and patterns; true and false for all and none. */
+function parseLayers (value) {
+  if (/^(true|false)$/.test(String(value))) return String(value) === 'true' ? ['*'] : []
+  const names = parseNames(value)
+  said(() => new LayerSet(names))
+  return names
 }
 
 /** A list, or as one writes it: separated by commas. */
@@ -105,7 +126,7 @@ export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 't
   return Object.fromEntries(table.map(option => {
     // an empty variable is one that is not set: compose files and units pass on what they do not know
     const variable = [option.env, option.fallback].find(name => name && env[name])
-    if (given(flags[option.name])) return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--'))]
+    if (given(flags[option.name])) return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--') || option.name)]
     if (variable) return [option.name, parse(option, env[variable], variable)]
     if (given(file[option.name])) return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
     return [option.name, option.default]
@@ -160,8 +181,8 @@ async function readConfig (fileName) {
   return { file, warnings }
 }
 
-function holdsSecret ({ db, from, store, upstreamHeaders }) {
-  return [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) || isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0
+function holdsSecret ({ db, from, store, upstreamHeaders, accessKeys }) {
+  return Boolean(accessKeys) || [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) || isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0
 }
 
 /** The line a person has to look at. */

@@ -5,7 +5,7 @@ import { TilecouchError } from '../../core/index.js'
 /** What pages may see of an answer besides what browsers always show. */
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
 
-const TAKEN = 'Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
+const TAKEN = 'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
 const MAX_AGE = '86400' // seconds a browser need not ask again; it keeps no answer for longer than some hours anyway
 
 const NOTHING = /** @type {readonly string[]} */ (Object.freeze([]))

@@ -4,6 +4,8 @@ import { TilecouchError } from '../../core/index.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
+import { guard } from './access/guard.js'
+import { openAccess } from './access/index.js'
 import { CachePolicy } from './answer.js'
 import { resolveOptions } from './config.js'
 import { Cors } from './cors.js'
@@ -54,6 +56,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   const stopping = new AbortController()
   const cors = new Cors(options.cors)
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
+  const access = await openAccess(options, { couch: store.couch })
   const layers = new LayerBook(store, { log })
   const upstreams = new Upstreams({ layers, options, log })
   const memory = new Memory(options.memory)
@@ -76,7 +79,8 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   }
   const apart = options.opsPort !== null
   const limits = { requestTimeout: options.requestTimeout * 1000, maxConnections: options.maxConnections }
-  const front = new Listener(createHandler(ctx, apart ? FOR_CLIENTS : { ...FOR_CLIENTS, ...FOR_OPERATORS }), limits)
+  const shown = apart ? FOR_CLIENTS : { ...FOR_CLIENTS, ...FOR_OPERATORS }
+  const front = new Listener(createHandler(ctx, access ? guard(access, shown) : shown), limits)
   const ops = apart ? new Listener(createHandler(ctx, FOR_OPERATORS), limits) : null
 
   /** @type {Promise<void> | undefined} */

@@ -2,6 +2,7 @@
 // opens a door is ever in it: every finished line is looked at, so that no message, error, stack or field can slip through.
 import { pino } from 'pino'
 import { scrub } from '../../core/index.js'
+import { secretOf } from '../../loader/secrets.js'
 
 const HIDDEN = '(hidden)'
 
@@ -11,7 +12,7 @@ const SECRET_FIELD = /authorization|cookie|password|passwd|secret|token|api-?_?k
 const SCHEME = /^(bearer|basic|digest|token|apikey)$/i
 
 /** A line without any of these holds nothing to hide: looking is cheap, taking apart is not. */
-const SUSPICIOUS = /@|authorization|cookie|password|passwd|secret|token|api-?_?key/i
+const SUSPICIOUS = /@|tc1|authorization|cookie|password|passwd|secret|token|api-?_?key/i
 
 /**
  * @param {object} [options]
@@ -33,12 +34,12 @@ export function createLog ({ level = 'info', destination = 2, secrets = [], base
 }
 
 /** What the options hold that must not be repeated. @param {Record<string, any>} options */
-export function secretsOf ({ db, upstreamHeaders = {} }) {
+export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
   const { password } = URL.canParse(db ?? '') ? new URL(db) : { password: '' }
   const texts = Object.values(upstreamHeaders).flatMap(headers => Object.values(headers))
     // "Bearer abc": the second word alone is as bad
     .flatMap(text => [text, ...text.split(/\s+/)])
-  return [...texts, decode(password), password, process.env.COUCHDB_PASSWORD ?? ''].filter(text => text.length > 5 && !SCHEME.test(text))
+  return [...texts, ...Object.values(accessKeys ?? {}), decode(password), password, secretOf('COUCHDB_PASSWORD') ?? ''].filter(text => text.length > 5 && !SCHEME.test(text))
 }
 
 function decode (text) {

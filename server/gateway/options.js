@@ -2,11 +2,11 @@
 // defaults all come from this table.
 
 /**
- * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json'} Type
+ * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' | 'layers' | 'keys'} Type
  *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
- * @property {string} flags as the command line takes it
+ * @property {string} flags as the command line takes it; nothing when it does not, which everybody on the machine can read
  * @property {string} env
  * @property {Type} type
  * @property {any} default in the unit of the type: bytes, seconds
@@ -20,7 +20,7 @@
  * @property {string} [fallback] another variable that is read when `env` is not set
  */
 
-/** @typedef {Pick<Option, 'name' | 'type' | 'default' | 'text'> & Partial<Option> & {short?: string, takes?: string}} Row takes: what its flag takes, in --help */
+/** @typedef {Pick<Option, 'name' | 'type' | 'default' | 'text'> & Partial<Option> & {short?: string, takes?: string, flagless?: boolean}} Row takes: what its flag takes, in --help */
 
 /** @type {Row[]} */
 export const table = [
@@ -44,6 +44,10 @@ export const table = [
   { name: 'contact', type: 'text', default: null, text: 'mail address or page that the User-Agent tells upstreams' },
   { name: 'viewer', type: 'boolean', default: true, text: 'serve the viewer at /' },
   { name: 'dbAccess', type: 'boolean', default: true, text: 'serve the store at /db, read-only, for PouchDB and the viewer' },
+  { name: 'privateLayers', type: 'layers', default: null, text: 'layers that not everybody may see: names and patterns (survey-*), * for all, !name for all but that; see docs/access.md' },
+  { name: 'accessKeys', type: 'keys', default: null, secret: true, flagless: true, text: 'keys whose tokens let visitors see private layers, each as id:secret; the last one signs' },
+  { name: 'accessKeysFile', type: 'text', default: null, takes: '<file>', text: 'file with more of them, one a line' },
+  { name: 'accessUsers', type: 'boolean', default: false, text: 'let users of the CouchDB who may read the store see private layers' },
   { name: 'logLevel', type: 'choice', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info', text: 'least level that is logged' },
   { name: 'accessLog', type: 'boolean', default: false, text: 'log every request' },
   { name: 'grace', type: 'duration', default: 10, shown: '10s', text: 'how long requests under way may take to end when the gateway stops' },
@@ -55,14 +59,14 @@ export const table = [
 const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 /** What a flag takes, in --help. */
-const VALUES = { text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', boolean: '' }
+const VALUES = { text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', layers: '<names>', keys: '', boolean: '' }
 const VALUE = { db: '<env|url>', data: '<folder>', host: '<address>', opsHost: '<address>', cors: '<origins>', config: '<file>' }
 
 /** Rows with what follows from them. @param {Row[]} rows @returns {Option[]} */
-export const fromRows = rows => rows.map(({ short, takes, ...option }) => ({
+export const fromRows = rows => rows.map(({ short, takes, flagless, ...option }) => ({
   ...option,
   // a switch that is on needs a flag that turns it off; both are understood, --help shows the one that changes something
-  flags: `${short ? `-${short}, ` : ''}--${option.default === true ? 'no-' : ''}${kebab(option.name)} ${takes ?? VALUE[option.name] ?? VALUES[option.type]}`.trim(),
+  flags: flagless ? '' : `${short ? `-${short}, ` : ''}--${option.default === true ? 'no-' : ''}${kebab(option.name)} ${takes ?? VALUE[option.name] ?? VALUES[option.type]}`.trim(),
   env: `TILECOUCH_${kebab(option.name).replaceAll('-', '_').toUpperCase()}`,
   shown: option.shown ?? (option.default === null ? '' : option.type === 'json' ? JSON.stringify(option.default) : String(option.default))
 }))
@@ -74,5 +78,5 @@ export const optionsByName = Object.fromEntries(options.map(option => [option.na
 
 export const defaults = Object.fromEntries(options.map(option => [option.name, option.default]))
 
-/** The long flag without what it takes: `--ops-port`. @param {Option} option */
+/** The long flag without what it takes: `--ops-port`; nothing where there is none. @param {Option} option */
 export const longFlag = option => /--(?:no-)?([\w-]+)/.exec(option.flags)?.[0] ?? ''

@@ -31,8 +31,8 @@ const parameters = {
   ...Object.fromEntries(['key', 'keys', 'startkey', 'start_key', 'endkey', 'end_key', 'atts_since', 'doc_ids'].map(name => [name, isJson]))
 }
 
-// of how, and not of what: quorums, on which CouchDB stumbles, answers as scripts, and what only writing takes
-const UNPASSED = ['r', 'w', 'batch', 'new_edits', 'callback']
+// of how, and not of what: quorums, on which CouchDB stumbles, answers as scripts, what only writing takes, and what lets visitors in
+const UNPASSED = ['r', 'w', 'batch', 'new_edits', 'callback', 'token']
 
 /**
  * @param {string} search as it came, without the question mark

@@ -11,6 +11,7 @@ export const proxyDefaults = {
   connectTimeout: 5000, // milliseconds until a store that does not take a connection is away
   patience: 30000, // milliseconds a document or an image may take to come, and the pauses in between
   longPatience: 600000, // milliseconds for all else: a view may have to be built first, a feed waits
+  mostChanged: 32e6, // bytes of an answer that is read as a whole, since not all of it is for who asked
   stall: 30000 // milliseconds in which nothing of an answer goes on: it holds a connection to the store, which others wait for
 }
 
@@ -50,35 +51,52 @@ export class DatabaseProxy {
 
   /**
    * @param {import('./reading.js').Reading} reading
-   * @param {string | undefined} body
+   * @param {any} body of a POST
    * @param {import('node:http').IncomingMessage} req
    * @param {import('node:http').ServerResponse} res
+   * @param {{change?: (answer: any) => any, seconds?: number}} [options] change: of an answer in JSON, before it is given; seconds: it may last
    */
-  async forward (reading, body, req, res) {
+  async forward (reading, body, req, res, { change, seconds } = {}) {
     if (reading.waits && this.#open >= this.options.feeds) throw away(429, 'too many wait for changes already')
     const gone = new AbortController()
     const leave = () => gone.abort()
     res.once('close', leave)
     if (reading.waits) this.#closing.signal.addEventListener('abort', leave)
     this.#open += Number(reading.waits)
+    const late = seconds === undefined ? undefined : setTimeout(() => res.destroy(), Math.max(0, seconds * 1000))
     try {
-      await this.#pass(reading, body, req, res, gone.signal)
+      await (change ? this.#passChanged(reading, body, req, res, gone.signal, change) : this.#pass(reading, body, req, res, gone.signal))
     } finally {
+      clearTimeout(late)
       this.#open -= Number(reading.waits)
       res.off('close', leave)
       this.#closing.signal.removeEventListener('abort', leave)
     }
   }
 
-  async #pass (reading, body, req, res, signal) {
-    const answer = await this.#ask(reading, body, req, signal)
-    const { statusCode: status, headers } = answer
+  /** Asks; throws what is no answer to who asked. */
+  async #answer (reading, body, headers, signal) {
+    const answer = await this.#ask(reading, body, headers, signal)
+    const { statusCode: status } = answer
     const trouble = troubleOf(status)
-    if (trouble) {
-      await answer.body.dump({ limit: 65536 }).catch(() => {})
-      this.log?.warn({ status, path: reading.path }, 'the store did not answer what /db asked')
-      throw trouble
-    }
+    if (!trouble) return answer
+    await answer.body.dump({ limit: 65536 }).catch(() => {})
+    this.log?.warn({ status, path: reading.path }, 'the store did not answer what /db asked')
+    throw trouble
+  }
+
+  /** An answer of which not all is for who asked: read as a whole, and with nothing of the store's own to tell it by. */
+  async #passChanged (reading, body, req, res, signal, change) {
+    const { statusCode, body: answer } = await this.#answer({ ...reading, method: reading.method === 'HEAD' ? 'GET' : reading.method }, body, { accept: 'application/json' }, signal)
+    const value = await readJson(answer, this.options.mostChanged)
+    const text = Buffer.from(`${JSON.stringify(statusCode === 200 ? change(value) : value)}\n`)
+    res.writeHead(statusCode, { 'Content-Type': 'application/json', 'Content-Length': text.length, 'Cache-Control': 'must-revalidate', ...SAFE })
+    res.end(req.method === 'HEAD' ? undefined : text)
+  }
+
+  async #pass (reading, body, req, res, signal) {
+    const answer = await this.#answer(reading, body, headersFor(req), signal)
+    const { statusCode: status, headers } = answer
     const kept = Object.fromEntries(ANSWERED.filter(name => headers[name] !== undefined).map(name => [name, headers[name]]))
     if (reading.pinned && (status === 200 || status === 206 || status === 304)) kept['cache-control'] = IMMUTABLE
     if (kept['content-encoding']) res.appendHeader('Vary', 'Accept-Encoding')
@@ -95,14 +113,14 @@ export class DatabaseProxy {
   }
 
   /** Asks, and once more when the connection had been closed from the other side in the meantime: all of this only reads. */
-  async #ask (reading, body, req, signal) {
+  async #ask (reading, body, given, signal) {
     const { path, headers } = this.#access
     const patience = /document|attachment|info/.test(reading.question) ? this.options.patience : this.options.longPatience
     const request = {
-      method: req.method,
+      method: reading.method,
       path: path + reading.path + reading.search,
-      headers: { ...headersFor(req), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      body,
+      headers: { ...given, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
       signal,
       headersTimeout: patience,
       bodyTimeout: patience
@@ -128,6 +146,21 @@ export class DatabaseProxy {
   close () {
     this.#closing.abort()
     return (this.#closed ??= Promise.all([this.#reads.close(), this.#feeds.close()]))
+  }
+}
+
+async function readJson (body, most) {
+  const chunks = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > most) throw away(502, 'the answer of the store is too large')
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString())
+  } catch {
+    throw away(502, 'the store is in trouble')
   }
 }
 

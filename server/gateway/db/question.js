@@ -1,4 +1,4 @@
-// The body of a question to /db: read, bounded, parsed, and written anew, so that the store is asked what was looked at here.
+// The body of a question to /db: read, bounded and parsed; it is written anew, so that the store is asked what was looked at here.
 // What is no question of CouchDB's is said here, since it answers some of them with 500.
 import { Refusal, badRequest, tooLarge } from './refusal.js'
 
@@ -10,13 +10,13 @@ const MAX_REPEATS = 4 // of * + ? {} in it
 /**
  * @param {import('node:http').IncomingMessage} req
  * @param {string} name of the question, as parseReading says
- * @returns {Promise<string>} JSON
+ * @returns {Promise<Record<string, any>>}
  */
 export async function readQuestion (req, name) {
   const encoding = req.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') throw new Refusal(415, 'bad_content_encoding', 'only identity is understood')
   const bytes = await readBody(req)
-  if (!bytes.length && name === '_changes') return '{}'
+  if (!bytes.length && name === '_changes') return {}
   if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? '')) throw new Refusal(415, 'bad_content_type', 'Content-Type must be application/json')
   let body
   try {
@@ -26,7 +26,7 @@ export async function readQuestion (req, name) {
   }
   if (!isObject(body)) throw badRequest('Request body must be a JSON object')
   checkQuestion(name, body)
-  return JSON.stringify(body)
+  return body
 }
 
 /** @param {import('node:http').IncomingMessage} req @returns {Promise<Buffer>} */

@@ -14,7 +14,10 @@ const WAITING = ['longpoll', 'continuous', 'live'] // feeds that stay open for w
 
 /**
  * @typedef {object} Reading
+ * @property {string} method
  * @property {string} path below the database
+ * @property {string[]} names its segments, decoded
+ * @property {URLSearchParams} query
  * @property {string} search with its question mark, or nothing
  * @property {string} question which of CouchDB's: `document`, `attachment`, `_all_docs`, `_view`, `queries`, …
  * @property {boolean} waits a feed that stays open
@@ -38,6 +41,9 @@ export function parseReading (method, path, search) {
   const waits = question === '_changes' && checkFeed(query)
   const text = query.toString()
   return {
+    method,
+    names,
+    query,
     path: names.map(name => `/${encodeURIComponent(name)}`).join(''),
     search: text && `?${text}`,
     question,

@@ -1,12 +1,13 @@
 // What /db does not do, in the words of CouchDB: its clients know {error, reason}, and nothing else.
 
 export class Refusal extends Error {
-  /** @param {number} status @param {string} error @param {string} reason @param {Record<string, string>} [headers] */
-  constructor (status, error, reason, headers = {}) {
+  /** @param {number} status @param {string} error @param {string} reason @param {Record<string, string>} [headers] @param {Record<string, string>} [more] that the answer says */
+  constructor (status, error, reason, headers = {}, more = {}) {
     super(reason)
     this.status = status
     this.error = error
     this.headers = headers
+    this.more = more
   }
 }
 
@@ -22,9 +23,9 @@ export const readOnly = allowed => new Refusal(405, 'method_not_allowed', `this 
 export const away = (status = 503, reason = 'the store cannot be reached') => new Refusal(status, 'service_unavailable', reason, { 'Retry-After': '2' })
 
 /** @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res @param {Refusal} refusal */
-export function refuse (req, res, { status, error, message, headers }) {
+export function refuse (req, res, { status, error, message, headers, more }) {
   if (res.destroyed || res.headersSent) return res.destroy() // half an answer must not look whole
-  const body = Buffer.from(`${JSON.stringify({ error, reason: message })}\n`)
+  const body = Buffer.from(`${JSON.stringify({ error, reason: message, ...more })}\n`)
   res.writeHead(status, {
     ...headers,
     'Content-Type': 'application/json',

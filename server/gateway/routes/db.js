@@ -1,10 +1,12 @@
 // /db: the store's database as CouchDB's API has it, for reading: PouchDB, the viewer and the client library.
 import { TilecouchError } from '../../../core/index.js'
+import { SECURITY, inWords, isAboutAccess, keepRows, narrow } from '../access/question.js'
 import { Refusal, away, notFound, refuse } from '../db/refusal.js'
 import { parseReading } from '../db/reading.js'
 import { readQuestion } from '../db/question.js'
 import { DatabaseProxy, IMMUTABLE, SAFE } from '../db/proxy.js'
 import { isKnown } from '../etags.js'
+import { sendJson } from '../json.js'
 
 const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 
@@ -23,22 +25,40 @@ export async function closeDb ({ store }) {
 }
 
 /**
- * @param {any} ctx @param {{path: string, query: string}} asked as they came
+ * @param {any} ctx @param {{path: string, query: string, visitor?: import('../access/visitor.js').Visitor}} asked path and query as they came; visitor: where there are private layers
  * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
  */
 export async function db (ctx, asked, req, res) {
   try {
     if (!ctx.options.dbAccess) throw notFound('this gateway shows no database')
+    if (asked.path === '/_security' && await showsSecurity(asked, req, res)) return
     const reading = parseReading(req.method ?? '', asked.path, asked.query)
     if (ctx.isFilling?.() && VIEW.test(asked.path)) throw away(503, 'this edge is being filled, and its indexes come when all of it is there')
-    if (await answerImage(ctx, reading, req, res)) return
     const body = req.method === 'POST' ? await readQuestion(req, reading.question) : undefined
+    if (asked.visitor) return await answerVisitor(ctx, asked.visitor, reading, body, req, res)
+    if (await answerImage(ctx, reading, req, res)) return
     await proxyOf(ctx).forward(reading, body, req, res)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    refuse(req, res, error)
+    const refusal = isAboutAccess(error) ? inWords(error) : error
+    if (!(refusal instanceof Refusal)) throw error
+    refuse(req, res, refusal)
   }
+}
+
+/** Where there are private layers. */
+async function answerVisitor (ctx, visitor, asked, question, req, res) {
+  const { reading, body, keep, seconds } = await narrow(visitor, asked, question, res, () => ctx.layers.list())
+  if (await answerImage(ctx, reading, req, res)) return
+  await proxyOf(ctx).forward(reading, body, req, res, { seconds, change: keep && (answer => keepRows(visitor, answer, keep, res)) })
+}
+
+/** Whoever sees private layers here learns that not everybody does: a mirror of them is not to be open to all. */
+async function showsSecurity (/** @type {any} */ { visitor }, req, res) {
+  await visitor?.settle()
+  if (!visitor?.isSomebody || !['GET', 'HEAD'].includes(req.method ?? '')) return false
+  sendJson(req, res, SECURITY, { cacheControl: 'no-store' })
+  return true
 }
 
 /**

@@ -5,10 +5,12 @@ import { sendJson } from '../json.js'
 const KEEP = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
 
 /**
- * @param {any} ctx @param {import('../router.js').AskedTileJson} asked
+ * @param {any} ctx @param {import('../router.js').AskedTileJson & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: of a private layer
  * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
  */
-export async function tilejson (ctx, { layer, time }, req, res) {
+export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
-  sendJson(req, res, tileJson({ ...doc, layer }, { time, base: ctx.publicUrl(req) }), { cacheControl: KEEP })
+  const json = tileJson({ ...doc, layer }, { time, base: ctx.publicUrl(req) })
+  if (visitor?.link) json.tiles = json.tiles.map(address => `${address}?token=${visitor.link}`)
+  sendJson(req, res, json, { cacheControl: KEEP })
 }

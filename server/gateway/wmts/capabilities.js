@@ -32,8 +32,10 @@ export async function listLayers (layers) {
 /**
  * @param {Listed[]} listed
  * @param {string} base URL of the gateway, ends in a slash
+ * @param {string} [token] that its addresses have to have
  */
-export function capabilities (listed, base) {
+export function capabilities (listed, base, token) {
+  const query = token ? `?token=${token}` : ''
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1.0.0">
 <ows:ServiceIdentification>
@@ -44,31 +46,31 @@ export function capabilities (listed, base) {
 <ows:Fees>none</ows:Fees>
 <ows:AccessConstraints>none</ows:AccessConstraints>
 </ows:ServiceIdentification>
-<ows:OperationsMetadata>${operation('GetCapabilities', `${base}wmts/1.0.0/WMTSCapabilities.xml`, base)}${operation('GetTile', `${base}wmts/`, base)}
+<ows:OperationsMetadata>${operation('GetCapabilities', `${base}wmts/1.0.0/WMTSCapabilities.xml${query}`, base, query)}${operation('GetTile', `${base}wmts/${query}`, base, query)}
 </ows:OperationsMetadata>
-<Contents>${listed.map(one => layerElement(one, base))}${matrixSetsOf(listed.map(({ layer }) => layer)).map(matrixSet)}
+<Contents>${listed.map(one => layerElement(one, base, query))}${matrixSetsOf(listed.map(({ layer }) => layer)).map(matrixSet)}
 </Contents>
-<ServiceMetadataURL xlink:href="${base}wmts/1.0.0/WMTSCapabilities.xml"/>
+<ServiceMetadataURL xlink:href="${base}wmts/1.0.0/WMTSCapabilities.xml${query}"/>
 </Capabilities>
 `)
 }
 
 // RESTful first: clients that take the first one get addresses that caches like
-const operation = (name, rest, base) => xml`
+const operation = (name, rest, base, query) => xml`
 <ows:Operation name="${name}">
-<ows:DCP><ows:HTTP>${[['RESTful', rest], ['KVP', `${base}wmts?`]].map(([encoding, href]) => xml`
+<ows:DCP><ows:HTTP>${[['RESTful', rest], ['KVP', `${base}wmts${query ? `${query}&` : '?'}`]].map(([encoding, href]) => xml`
 <ows:Get xlink:href="${href}">
 <ows:Constraint name="GetEncoding"><ows:AllowedValues><ows:Value>${encoding}</ows:Value></ows:AllowedValues></ows:Constraint>
 </ows:Get>`)}
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
-function layerElement ({ layer, times }, base) {
+function layerElement ({ layer, times }, base, query) {
   const { type, ext } = formatOf(layer)
   const [west, south, east, north] = boundsOf(layer)
   const newest = times.slice(-MAX_TIMES)
   // one template a layer: clients that find two take either, and half of the tiles would not follow the time
-  const template = `${base}wmts/${layer.layer}/${STYLE}/${newest.length ? '{Time}/' : ''}{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.${ext}`
+  const template = `${base}wmts/${layer.layer}/${STYLE}/${newest.length ? '{Time}/' : ''}{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.${ext}${query}`
   return xml`
 <Layer>
 <ows:Title>${layer.name || layer.layer}</ows:Title>${aboutOf(layer) && xml`

@@ -19,7 +19,7 @@ const kept = new WeakMap()
 
 /**
  * @param {any} ctx
- * @param {{path: string[], query: URLSearchParams}} asked
+ * @param {{path: string[], query: URLSearchParams, visitor?: import('../access/visitor.js').Visitor}} asked visitor: where there are private layers
  * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
  */
@@ -27,8 +27,13 @@ export async function wmts (ctx, asked, req, res) {
   const byAddress = asked.path.length > 0
   try {
     const question = byAddress ? parseRest(asked.path) : parseKvp(asked.query)
-    if (question.operation === 'GetTile') await ctx.answerTile(await resolveTile(ctx.layers, question.tile), req, res)
-    else sendCapabilities(await documentOf(ctx.layers, ctx.publicUrl(req)), req, res)
+    if (question.operation === 'GetTile') {
+      await asked.visitor?.enter(question.tile.layer, res)
+      await ctx.answerTile(await resolveTile(ctx.layers, question.tile), req, res)
+    } else {
+      await asked.visitor?.enterSome(res)
+      sendCapabilities(await documentFor(ctx.layers, ctx.publicUrl(req), asked.visitor), req, res)
+    }
   } catch (error) {
     const exception = !res.headersSent && toOwsError(error)
     if (!exception) throw error
@@ -36,16 +41,26 @@ export async function wmts (ctx, asked, req, res) {
   }
 }
 
-/** The capabilities with links below a base, made anew when a layer or its times are others than before. */
-async function documentOf (layers, base) {
-  const listed = await listLayers(layers)
+/** The capabilities with links below a base: of what everybody sees they are kept, for anybody else they are made. */
+async function documentFor (layers, base, visitor) {
+  if (!visitor) return documentOf(layers, base, await listLayers(layers))
+  const listed = await listLayers({ list: async () => (await layers.list()).filter(({ layer }) => visitor.may(layer)), times: name => layers.times(name) })
+  return visitor.isSomebody ? made(listed, base, visitor.link) : documentOf(layers, base, listed)
+}
+
+function made (listed, base, link) {
+  const bytes = Buffer.from(capabilities(listed, base, link))
+  return { bytes, etag: `"${hash('md5', bytes, 'base64')}"` }
+}
+
+/** Made anew when a layer or its times are others than before. */
+function documentOf (layers, base, listed) {
   let known = kept.get(layers)
   if (!known || !same(known.listed, listed)) kept.set(layers, known = { listed, documents: new Map() })
   const { documents } = known
   let document = documents.get(base)
   if (!document) {
-    const bytes = Buffer.from(capabilities(listed, base))
-    document = { bytes, etag: `"${hash('md5', bytes, 'base64')}"` }
+    document = made(listed, base)
     if (documents.size >= BASES) documents.delete(/** @type {string} */ (documents.keys().next().value))
     documents.set(base, document)
   }

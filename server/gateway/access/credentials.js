@@ -1,0 +1,54 @@
+// What a request has with it that may open something: tokens in the address, in a header or in the cookie of a page, and the
+// name or session of a CouchDB user. Only taken apart here.
+import { looksLikeToken } from '../../../loader/token.js'
+
+export const COOKIE = 'tilecouch'
+export const MOST_TOKENS = 8 // in one cookie
+
+const IN_ADDRESS = /[?&]token=([^&#]{0,2048})/ // as it stands: no token needs encoding, and what is encoded otherwise is none
+const IN_HEADER = /^bearer +([\w.~+/=-]{1,2048})\s*$/i
+const AS_PASSWORD = /^basic +([\w+/=]{1,4096})\s*$/i
+const IN_COOKIE = new RegExp(`(?:^|;) *${COOKIE}=([\\w.~-]{1,4000})(?:;|$)`)
+const SESSION = /(?:^|;) *AuthSession="?([\w%+/=:.~-]{1,512})"?(?: *;|$)/
+
+/** The token of an address, which may be empty; undefined: there is none. @param {string | undefined} target */
+export const tokenIn = target => IN_ADDRESS.exec(target ?? '')?.[1]
+
+/** Tokens, the most explicit first. @param {import('node:http').IncomingMessage} req @returns {string[]} */
+export function tokensOf ({ url, headers }) {
+  const address = tokenIn(url)
+  const header = headers.authorization ?? ''
+  const bearer = IN_HEADER.exec(header)?.[1]
+  const password = passwordOf(header)
+  return [
+    ...(address ? [address] : []),
+    ...(bearer ? [bearer] : []),
+    ...(password !== undefined && looksLikeToken(password) ? [password] : []),
+    ...tokensInCookie(headers.cookie)
+  ]
+}
+
+/** @param {string} [cookie] */
+export const tokensInCookie = (cookie = '') => IN_COOKIE.exec(cookie)?.[1].split('~', MOST_TOKENS) ?? []
+
+/** For programs that know names and passwords only: a token is a password of anybody. */
+function passwordOf (header) {
+  const [, encoded] = AS_PASSWORD.exec(header) ?? []
+  if (encoded === undefined) return
+  const text = Buffer.from(encoded, 'base64').toString()
+  const colon = text.indexOf(':')
+  return colon < 0 ? undefined : text.slice(colon + 1)
+}
+
+/**
+ * What CouchDB is to be asked about, and nothing else of the request.
+ * @param {import('node:http').IncomingMessage} req
+ * @returns {Record<string, string> | undefined}
+ */
+export function userHeaders ({ headers }) {
+  const { authorization = '', cookie = '' } = headers
+  const password = passwordOf(authorization)
+  if (password !== undefined && !looksLikeToken(password)) return { authorization }
+  const [, session] = SESSION.exec(cookie) ?? []
+  return session === undefined ? undefined : { cookie: `AuthSession=${session}` }
+}
