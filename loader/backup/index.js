@@ -13,7 +13,8 @@ import { BackupWriter, openFile, openStream } from './writer.js'
 
 export const backupDefaults = {
   page: 1000, // changes read at once
-  tries: 200, // times the store is asked for a quiet moment
+  quiet: 200, // times the store is asked for a quiet moment
+  tries: 200, // times each tile is asked for one, where the store has none
   rounds: 10 // times it begins anew for revisions that were compacted away before they were read
 }
 
@@ -23,7 +24,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * @typedef {object} BackupSummary
  * @property {string} file
  * @property {string} id
- * @property {string} [base] that it goes on from
+ * @property {string} [base] the file that it goes on from
  * @property {'store' | 'tile'} moment what is as it was at one moment
  * @property {string | number} seq
  * @property {number} size bytes
@@ -53,6 +54,7 @@ export async function backup (store, target, { base, force, signal, onProgress, 
   const peer = peerOf(store.couch)
   const before = await standingOf(store, peer)
   const from = base === undefined ? null : await checkBase(base, before, peer)
+  if (base !== undefined && typeof target === 'string' && path.resolve(target) === path.resolve(base)) throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why: 'it would be replaced by what goes on from it' })
   const sink = typeof target === 'string' ? await openFile(target, { force }) : openStream(target)
   try {
     const work = new Work(peer, new BackupWriter(sink), { since: from?.seq ?? 0, limits: { ...backupDefaults, ...limits }, signal, onProgress })
@@ -75,7 +77,7 @@ export async function backup (store, target, { base, force, signal, onProgress, 
     const noted = await note(peer, id, signal)
     const { counts: { blocks, ...counts } } = await work.writer.end({ id, finished: now(), moment, seq, purged, noted, security: await securityOf(store) })
     const { designs, refused, named } = work
-    return { file: sink.name, id, ...(from && { base: from.id }), moment, seq, size: work.writer.size, ...counts, designs, refused, named, noted }
+    return { file: sink.name, id, ...(from && { base: from.file }), moment, seq, size: work.writer.size, ...counts, designs, refused, named, noted }
   } catch (error) {
     await sink.stop()
     throw signal?.aborted ? new TilecouchError('ABORTED') : error

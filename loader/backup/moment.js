@@ -3,8 +3,8 @@
 // Documents that were there when the reading began come page by page. What changes meanwhile is only noted, until the feed
 // answers that nothing has changed since the place that was read up to: at that moment everything was as it is noted. Shards of
 // one answer are not read at one moment; that the next answer is empty says that none of them moved in between.
+import { TilecouchError, isTileId } from '../../core/index.js'
 import { Scratch } from '../scratch.js'
-import { TURNS, turnOf } from './turns.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Row} Row */
 
@@ -53,7 +53,7 @@ export class Moments {
   async settle (take) {
     const noted = await Noted.open()
     try {
-      const end = await this.#quiet(noted) ?? await this.#inTurns(noted)
+      const end = await this.#quiet(noted) ?? await this.#tileByTile(noted)
       await take(noted.pages(this.limits.page))
       return end
     } finally {
@@ -62,16 +62,35 @@ export class Moments {
   }
 
   async #quiet (noted) {
-    for (let attempt = 0; attempt < this.limits.tries; attempt++) {
+    for (let attempt = 0; attempt < this.limits.quiet; attempt++) {
       this.onTry?.()
       if (!await this.#readOn(row => noted.add(row))) return { moment: /** @type {const} */ ('store'), seq: this.since }
     }
   }
 
-  /** It is never quiet: each tile is as it was at one moment, but not all of them at the same. */
-  async #inTurns (noted) {
+  /** It is never quiet as a whole, but each tile by itself is: what has not moved from one reading to the next is one moment of it. */
+  async #tileByTile (noted) {
     const seq = this.since // what is left out below is for the next backup
-    for (let turn = 1; turn < TURNS; turn++) await this.#readOn(row => { if (turnOf(row) >= turn) noted.add(row) })
+    const add = (tiles, row) => {
+      const tile = tileOf(row.id)
+      if (tile) tiles.set(tile, [...tiles.get(tile) ?? [], row])
+      // a layer is there before its tiles, and an edition is at its end after them
+      else if (row.id.startsWith('layer:') && !row.deleted) noted.add(row)
+    }
+    /** @type {Map<string, Row[]>} tiles that moved since, each with what became of it */
+    let moving = new Map()
+    await this.#readOn(row => add(moving, row))
+    for (let attempt = 0; moving.size; attempt++) {
+      if (attempt > this.limits.tries) throw new TilecouchError('BACKUP_OVERTAKEN', { url: this.peer.name, why: `the tile ${[...moving.keys()][0]} never stood still` })
+      const again = new Map()
+      await this.#readOn(row => add(again, row))
+      const still = new Map()
+      for (const [tile, rows] of moving) {
+        if (again.has(tile)) still.set(tile, [...rows, ...again.get(tile)])
+        else for (const row of rows) noted.add(row)
+      }
+      moving = still
+    }
     this.since = seq
     return { moment: /** @type {const} */ ('tile'), seq }
   }
@@ -87,6 +106,9 @@ export class Moments {
     }
   }
 }
+
+/** The tile that a document is of, by the id of its head; nothing for others. */
+const tileOf = id => isTileId(id) ? id.split('@')[0] : undefined
 
 /** Rows of the feed, of each document the last, however many: a writer may be quicker than a backup. */
 class Noted {

@@ -58,9 +58,9 @@ export async function restore (files, url, { partial = false, dryRun = false, q,
   try {
     const sources = isStream ? [{ file: 'standard input', parts: () => readBackup(files, 'standard input') }] : links.map(({ file }) => ({ file, parts: () => readFileParts(file) }))
     work.sources = sources
-    if (!isStream || dryRun) await work.readAll()
     const couch = url === null ? null : new Couch(url, settings)
-    const site = couch && await openSite(couch, { chain: work.chain, dryRun })
+    const site = couch && await openSite(couch, links.map(({ header }) => header.id))
+    if (!isStream || dryRun) await work.readAll()
     if (couch && site && !dryRun) await work.write(couch, site, { isStream, q })
     return { ...work.summary(), files: sources.map(({ file }) => file), unneeded, dryRun }
   } catch (error) {

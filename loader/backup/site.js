@@ -15,10 +15,10 @@ const MARK = 'tilecouch-restoring' // _local/…: the database is being restored
 
 /**
  * @param {import('../store/couch.js').Couch} couch
- * @param {{chain: string[], dryRun: boolean}} options chain: ids of the backups, as far as they are known
+ * @param {string[]} chain ids of the backups, where they are known already
  * @returns {Promise<Site>}
  */
-export async function openSite (couch, { chain, dryRun }) {
+export async function openSite (couch, chain) {
   const peer = peerOf(couch)
   const info = await infoOf(couch)
   const mark = info && await peer.getLocal(MARK)
@@ -33,7 +33,6 @@ export async function openSite (couch, { chain, dryRun }) {
     resumed: !isEmpty,
     async begin ({ chain: of, q }) {
       check(of)
-      if (dryRun) return
       if (!info) await make(couch, q)
       await new Store(couch).secure(PRIVATE_SECURITY)
       await peer.updateLocal(MARK, () => ({ chain: of }))
