@@ -15,7 +15,7 @@ export const catalogue = {
   BAD_OPTION: { status: 400, text: d => `bad value ${show(d.value)} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
-  BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Rules are last, hourly, daily, weekly, monthly, yearly, within and editions; see docs/retention.md.' },
+  BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Say what to keep, such as --keep-daily 30 --keep-monthly 12; on a layer document the rules are last, hourly, daily, weekly, monthly, yearly, within and editions (docs/retention.md).' },
   BAD_UPSTREAM: { status: 400, text: d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`, advice: 'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.' },
 
   // what a program asked over HTTP
@@ -59,6 +59,7 @@ export const catalogue = {
   VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'A stored version never changes. Load the correction with a later time.' },
   CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again: it resumes.' },
   REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message is from the validate_doc_update of the store.' },
+  LAYER_EXISTS: { status: 409, text: d => `there is a layer ${show(d.layer)} already`, advice: 'Take another name; or copy into it with `tilecouch copy`, which puts both together, and remove the old one.' },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'See `tilecouch layers` for what the store holds.' },
   NOT_ON_DEVICE: { status: 404, text: d => `nothing of the layer ${show(d.layer)} is on this device`, advice: 'Take an area of it along, or let the layer read from the network as well.' },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },

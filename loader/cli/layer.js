@@ -1,16 +1,17 @@
 // tilecouch layer
-import { checkLayer, parseBbox, parseDuration, parseZooms } from '../../core/index.js'
+import { checkLayer, checkRetention, parseBbox, parseDuration, parseZooms } from '../../core/index.js'
 import { isPublished, publish } from '../publish.js'
 import { Store } from '../store/index.js'
 import { formatOf } from '../upstream/format.js'
 import { withDatabase, withStore } from './connect.js'
 import { wholeNumber } from './options.js'
 import { count } from './output.js'
+import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addLayerCommand (program, run) {
-  program.command('layer')
+  const command = program.command('layer')
     .description('make a layer, or change what is said of it; without options, show it')
     .argument('<layer>')
     .option('--title <text>', 'name that people read')
@@ -26,12 +27,16 @@ export function addLayerCommand (program, run) {
     .option('--no-upstream', 'missing tiles come from nowhere')
     .option('--offline', 'areas of it may be taken along on a device, as they may unless it was said')
     .option('--no-offline', 'its terms forbid that')
+  addRetentionOptions(command)
+    .option('--no-retention', 'it has no policy: its whole past is kept, and `tilecouch prune --all` leaves it alone')
     .addHelpText('after', `
 Examples:
   tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d --attribution "© OpenStreetMap contributors"
   tilecouch layer relief --upstream relief-wms.json --zoom 0-15 --bbox 5.9,45.8,10.5,47.8
   tilecouch layer osm --no-upstream
   tilecouch layer aerial --no-offline
+  tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10
+  tilecouch layer radar --no-retention
   tilecouch layer osm`)
     .action(run(layerCommand))
 }
@@ -53,7 +58,8 @@ async function layerCommand (context, options, layer) {
 }
 
 /** What was given, as fields of the document; null removes one. */
-async function fieldsOf ({ title, description, attribution, ttl, zoom, bbox, format, tileSize, upstream, offline }) {
+async function fieldsOf (options) {
+  const { title, description, attribution, ttl, zoom, bbox, format, tileSize, upstream, offline } = options
   const zooms = zoom === undefined ? undefined : parseZooms(zoom)
   const fields = {
     name: title,
@@ -66,7 +72,8 @@ async function fieldsOf ({ title, description, attribution, ttl, zoom, bbox, for
     format,
     tileSize: wholeNumber('--tile-size', tileSize, 4),
     upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
-    offline: offline ? null : offline
+    offline: offline ? null : offline,
+    retention: options.retention === false ? null : retentionOf(options) // a new policy replaces the one before
   }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
@@ -79,7 +86,7 @@ function withFormat (fields) {
 }
 
 function show (output, doc) {
-  const { layer, name, upstream, ttl, minzoom, maxzoom, bounds, format, offline } = doc
+  const { layer, name, upstream, ttl, minzoom, maxzoom, bounds, format, offline, retention, pruned } = doc
   output.result(doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
@@ -87,6 +94,16 @@ function show (output, doc) {
     ...(format ? [`tiles are ${format}`] : []),
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
     upstream ? `missing tiles come from ${upstream.url} (${upstream.type ?? 'xyz'})` : 'missing tiles come from nowhere',
-    ...(offline === false ? ['its terms forbid taking areas along on a device'] : [])
+    ...(offline === false ? ['its terms forbid taking areas along on a device'] : []),
+    ...(retention ? ['of its past `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)] : ['its whole past is kept']),
+    ...(pruned ? [`versions have been taken out of its past since ${pruned}`] : [])
   ])
+}
+
+function policyWords (retention) {
+  try {
+    return retentionWords(checkRetention(retention))
+  } catch (error) {
+    return [`nobody knows what: ${error.message}`]
+  }
 }
