@@ -21,6 +21,7 @@ const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
  * @property {boolean} [dryRun] reckons, and writes nothing
  * @property {'auto' | 'always' | 'never'} [compact] whether the store is compacted afterwards; auto: when it is worth it
  * @property {AbortSignal} [signal]
+ * @property {(reckoned: {layer: string} & import('./prune/reckoning.js').Reckoned) => void} [onBegin] before anything goes
  * @property {(done: {layer: string, looked: number, total: number, versions: number}) => void} [onProgress] versions looked at, and those that go
  * @property {Partial<typeof pruneDefaults>} [limits]
  *
@@ -40,7 +41,7 @@ export async function prune (store, layer, { compact: when = 'auto', ...options 
 }
 
 /** @param {import('./store/index.js').Store} store @param {string} layer @param {PruneOptions} options @returns {Promise<PruneSummary>} */
-async function pruneLayer (store, layer, { policy, now = clock, dryRun = false, limits, ...options }) {
+async function pruneLayer (store, layer, { policy, now = clock, dryRun = false, onBegin, limits, ...options }) {
   const doc = await store.layer(layer)
   const rules = policy ?? doc.retention
   if (!rules) throw new TilecouchError('BAD_RETENTION', { why: `none is given, and the layer ${layer} has none` })
@@ -53,6 +54,7 @@ async function pruneLayer (store, layer, { policy, now = clock, dryRun = false, 
     const { counts, missing } = reckoning
     // a slip of the pen: what was meant would go with the rest
     if (missing.length && (policy || !counts.kept)) throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
+    onBegin?.({ layer, ...reckoning.summary })
     const run = { upstream: Boolean(doc.upstream), now, dryRun, arrivals, batch: all.batch, ...options }
     const tally = await take(store, layer, reckoning, run)
     return { layer, ...reckoning.summary, ...tally }
