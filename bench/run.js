@@ -8,6 +8,7 @@ import { findCouchDb, startCouchDb } from './couchdb.js'
 import { scrub } from '../core/index.js'
 
 const benchmarks = {
+  drills: () => import('./drills.js'),
   export: () => import('./export.js'),
   history: () => import('./history.js'),
   load: () => import('./load.js'),

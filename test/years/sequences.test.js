@@ -1,0 +1,63 @@
+// Loads, back-fills, tiles that go, editions, retention, expiry, removal, masters loaded apart, mirrors, and kills in the middle
+// of any of them, in any order: after each the store holds what a model in memory says, and no more.
+import fc from 'fast-check'
+import { onEachStore } from '../support/backends.js'
+import { World, hour, idOf } from './world.js'
+
+const RUNS = +(process.env.TILECOUCH_SEQUENCES ?? 4)
+const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const TILES = 40 // places there are
+const IMAGES = 4 // few, so that versions come back
+
+const images = fc.uniqueArray(fc.record({ tile: fc.nat(TILES - 1), image: fc.option(fc.nat(IMAGES - 1), { freq: 6 }) }), { selector: ({ tile }) => tile, minLength: 1, maxLength: 12 })
+  .map(list => new Map(list.map(({ tile, image }) => [idOf(tile), image])))
+const kill = fc.option(fc.record({ at: fc.nat(3), arrives: fc.boolean() }), { freq: 2 })
+const policy = fc.record({
+  last: fc.nat(2), hourly: fc.nat(2), daily: fc.nat(2), weekly: fc.nat(1), monthly: fc.nat(1), yearly: fc.nat(1), within: fc.constantFrom(0, 0, 7200), editions: fc.constantFrom(undefined, undefined, true)
+}).filter(rules => Object.values(rules).some(Boolean))
+
+const step = fc.oneof(
+  { arbitrary: fc.record({ does: fc.constant('load'), passes: fc.integer({ min: 1, max: 40 }), loaded: images, holds: fc.option(fc.integer({ min: 1, max: 30 })), kill }), weight: 6 },
+  { arbitrary: fc.record({ does: fc.constant('edition'), passes: fc.integer({ min: 1, max: 40 }), loaded: images, kill }), weight: 2 },
+  { arbitrary: fc.record({ does: fc.constant('back'), ago: fc.integer({ min: 1, max: 80 }), loaded: images, kill }), weight: 3 },
+  { arbitrary: fc.record({ does: fc.constant('prune'), policy, kill }), weight: 3 },
+  { arbitrary: fc.record({ does: fc.constant('expire'), kill }), weight: 2 },
+  { arbitrary: fc.record({ does: fc.constant('removeEdition'), which: fc.nat(9), kill }), weight: 2 },
+  { arbitrary: fc.record({ does: fc.constant('removeTiles'), column: fc.nat(2), kill }), weight: 1 },
+  { arbitrary: fc.record({ does: fc.constant('resolve') }), weight: 1 },
+  { arbitrary: fc.record({ does: fc.constant('apart'), here: images, there: images }), weight: 1 },
+  { arbitrary: fc.record({ does: fc.constant('mirror') }), weight: 1 }
+)
+
+async function play (world, steps) {
+  let now = 100 // hours
+  for (const { does, ...asked } of steps) {
+    const time = hour(now)
+    if (does === 'load' || does === 'edition') {
+      now += asked.passes
+      await world[does]({ ...asked, time: hour(now), ...(asked.holds && { expires: hour(now + asked.holds) }) })
+    } else if (does === 'back') await world.load({ ...asked, time: hour(now - asked.ago) })
+    else if (does === 'removeEdition') {
+      const known = world.model.moments
+      if (known.length) await world.removeEdition({ ...asked, time: known[asked.which % known.length] })
+    } else if (does === 'apart') await world.apart({ ...asked, time: hour(++now, 30) })
+    else if (does === 'mirror') await world.compareMirror()
+    else await world[does]({ ...asked, now: time })
+    await world.compare()
+  }
+  await world.compareMirror()
+}
+
+onEachStore(`random lives of a store (seed ${SEED})`, backend => {
+  it(`hold what a model holds, ${RUNS} of them`, async function () {
+    this.timeout(60000 + RUNS * 20000)
+    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14, size: 'max' }), async steps => {
+      const world = await new World([await backend.database(), await backend.database()]).open()
+      try {
+        await play(world, steps)
+      } finally {
+        await world.close()
+      }
+    }), { numRuns: RUNS, seed: SEED, endOnFailure: RUNS < 20, timeout: 120000 })
+  })
+})

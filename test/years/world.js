@@ -1,0 +1,151 @@
+// A store and its mirror, operations on them that may be killed in the middle, and the model beside them.
+import assert from 'node:assert/strict'
+import { TilecouchError, fromSeconds, toSeconds } from '../../core/index.js'
+import { Store, expire, mirror, prune, publish, removeEdition, removeTiles, resolve } from '../../loader/index.js'
+import { digestOf } from '../../loader/store/tile.js'
+import { differences } from '../mirror/compare.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png } from '../support/tiles.js'
+import { Model } from './model.js'
+
+export const LAYER = 'osm'
+const START = toSeconds('2024-01-01T00:00:00Z')
+
+/** An hour of the play. */
+export const hour = (number, seconds = 0) => fromSeconds(START + number * 3600 + seconds)
+
+export const idOf = number => `${LAYER}:4:${number >> 4}:${number & 15}`
+const placeOf = id => { const [layer, z, x, y] = id.split(':'); return { layer, z: +z, x: +x, y: +y } }
+
+const images = new Map() // digest -> the number of a picture
+const pictureOf = number => {
+  images.set(digestOf(png(number)), number)
+  return png(number)
+}
+
+export const versionsOf = (time, loaded, expires) => [...loaded].map(([id, image]) =>
+  ({ ...placeOf(id), time, ...(expires && { expires }), ...(image === null ? { gone: true } : { bytes: pictureOf(image) }) }))
+
+/** What a database holds, as Model has it. @param {string} url @param {{settled?: boolean}} [options] */
+export async function contentOf (url, options) {
+  const tiles = await checkInvariants(url, options)
+  return Object.fromEntries([...tiles].sort().map(([id, versions]) => [id, versions
+    .map(({ time, bytes }) => `${time} ${bytes ? images.get(digestOf(bytes)) ?? 'unknown' : null}`).sort()]))
+}
+
+export class World {
+  model = new Model()
+
+  /** @param {string[]} urls of databases that are not there yet */
+  constructor (urls) {
+    this.urls = urls
+  }
+
+  async open () {
+    this.store = await Store.create(this.urls[0], { public: false })
+    await publish(this.store)
+    await this.store.defineLayer(LAYER, { format: 'png' })
+    await this.mirror()
+    this.other = await Store.open(this.urls[1])
+    return this
+  }
+
+  async close () {
+    await Promise.all([this.store?.destroy(), this.other?.destroy()])
+  }
+
+  /**
+   * Runs something that is killed at its so-manieth write, before that arrives or after, and then runs it again to its end.
+   * @param {(store: Store) => Promise<any>} run
+   * @param {{at: number, arrives: boolean} | null} kill
+   */
+  async twice (run, kill) {
+    if (kill) {
+      const doomed = await Store.open(this.urls[0], { retries: 0 })
+      const request = doomed.couch.request.bind(doomed.couch)
+      let left = kill.at
+      doomed.couch.request = async asked => {
+        if (left < 0) throw new TilecouchError('ABORTED')
+        if (!isWrite(asked) || left--) return request(asked)
+        if (kill.arrives) await request(asked)
+        throw new TilecouchError('ABORTED')
+      }
+      await run(doomed).catch(error => { if (error.code !== 'ABORTED') throw error })
+      await contentOf(this.urls[0], { settled: false }) // no invariant is broken in between
+    }
+    return run(this.store)
+  }
+
+  async load ({ time, loaded, expires, kill }) {
+    const { failures } = await this.twice(store => store.write(versionsOf(time, loaded, expires), { stored: time }), kill)
+    for (const { code } of failures) assert.equal(code, 'VERSION_TAKEN')
+    this.model.load(time, loaded, expires)
+  }
+
+  async edition ({ time, loaded, kill }) {
+    await this.store.putEdition(LAYER, time, { title: time })
+    this.model.editions.add(time)
+    await this.load({ time, loaded, kill })
+  }
+
+  async prune ({ policy, now, kill }) {
+    const summary = await this.twice(store => prune(store, LAYER, { policy, now: () => now }), kill)
+    assert.equal(summary.refused, 0)
+    this.model.prune(policy, now)
+  }
+
+  async expire ({ now, kill }) {
+    await this.twice(store => expire(store, { layers: [LAYER], action: 'remove', now: () => now }), kill)
+    this.model.expire(now)
+  }
+
+  async removeEdition ({ time, kill }) {
+    await this.twice(store => removeEdition(store, LAYER, time), kill)
+    this.model.removeEdition(time)
+  }
+
+  async removeTiles ({ column, kill }) {
+    const isGoing = id => placeOf(id).x === column
+    const only = Array.from({ length: 16 }, (_, y) => ({ z: 4, x: column, y }))
+    await this.twice(store => removeTiles(store, LAYER, { only }), kill)
+    this.model.removeTiles(isGoing)
+  }
+
+  async resolve () {
+    const { left, refused } = await resolve(this.store)
+    assert.equal(left + refused, 0)
+  }
+
+  async mirror () {
+    await mirror(this.urls[0], this.urls[1])
+  }
+
+  /** Loaded apart and brought together again: each master has what the other learnt. */
+  async apart ({ time, here, there }) {
+    await this.mirror()
+    const other = this.model.clone()
+    await this.load({ time, loaded: here, kill: null })
+    const later = fromSeconds(toSeconds(time) + 1)
+    await this.other.write(versionsOf(later, there), { stored: later })
+    other.load(later, there)
+    await mirror(this.urls[0], this.urls[1])
+    await mirror(this.urls[1], this.urls[0])
+    for (const store of [this.store, this.other]) await resolve(store)
+    this.model.join(other)
+  }
+
+  /** Documents, index and mirror say what the model says. */
+  async compare () {
+    assert.deepEqual(await contentOf(this.urls[0]), this.model.content)
+    const rows = await this.store.couch.view('_design/versions/_view/by_tile', { startkey: [LAYER], endkey: [LAYER, {}], reduce: false })
+    assert.equal(rows.length, [...this.model.tiles.values()].flat().length, 'versions in the index')
+  }
+
+  async compareMirror () {
+    await this.mirror()
+    assert.deepEqual(await contentOf(this.urls[1]), this.model.content)
+    assert.deepEqual(await differences(this.urls[0], this.urls[1]), [])
+  }
+}
+
+const isWrite = ({ method = 'GET', path = '' }) => method !== 'GET' && method !== 'HEAD' && /^(_bulk_docs|_purge|_local|[^_].*)?$/.test(path.split('?')[0]) && path !== ''
