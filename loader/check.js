@@ -113,7 +113,6 @@ class StoreCheck {
 
   async run () {
     const designs = new Designs(this.store, this.signal)
-    if (!this.layers || this.#mender) await designs.open()
     if (this.layers) for (const layer of new Set(this.layers)) await this.#layer(layer)
     else await this.#whole(designs)
     if (!this.#mender) return

@@ -21,10 +21,11 @@ export class Designs {
     this.signal = signal
   }
 
-  async open () {
+  /** Done when it is needed: making them takes a second. */
+  async #open () {
+    if (this.#own.length) return
     this.#own = await compose()
     await this.#look()
-    return this
   }
 
   async #look () {
@@ -33,6 +34,7 @@ export class Designs {
 
   /** @param {import('../verify/report.js').Report} report @param {string[]} ids of all there are */
   async check (report, ids) {
+    await this.#open()
     const own = this.#own.map(({ _id }) => _id)
     const open = await isPublic(this.couch)
     const isBare = own.every(id => this.#states.get(id) === 'new')
@@ -58,29 +60,32 @@ export class Designs {
     else report.add('other-design', id)
   }
 
-  /** Whether a design document is that of this tilecouch. @param {string} id */
-  isOurs (id) {
+  /** @param {string} id */
+  #isOurs (id) {
     return this.#states.get(id) === 'unchanged'
   }
 
   /** Brings those that are named. @param {string[]} ids */
   async bring (ids) {
+    await this.#open()
     await push(this.couch, this.#own.filter(({ _id }) => ids.includes(_id)), { signal: this.signal })
     await this.#look()
-    return ids.every(id => this.isOurs(id))
+    return ids.every(id => this.#isOurs(id))
   }
 
   /** What a push left behind goes as the next push would remove it: where it has nothing more to do. @param {string[]} ids */
   async endStaging (ids) {
+    await this.#open()
     const own = ids.map(id => id.slice(0, -STAGING.length))
-    if (!own.every(id => this.isOurs(id))) return 'the push was not ended: run `tilecouch push` again'
+    if (!own.every(id => this.#isOurs(id))) return 'the push was not ended: run `tilecouch push` again'
     return this.bring(own)
   }
 
   /** Losing revisions of what is ours. @param {string[]} ids */
   async endConflicts (ids) {
+    await this.#open()
     const docs = await Promise.all(ids.map(id => this.couch.find({ path: encodeId(id), qs: { conflicts: true } })))
-    if (!ids.every(id => this.isOurs(id))) return 'the one that CouchDB shows is not that of this tilecouch: run `tilecouch push`, then this again'
+    if (!ids.every(id => this.#isOurs(id))) return 'the one that CouchDB shows is not that of this tilecouch: run `tilecouch push`, then this again'
     const ends = docs.flatMap(doc => (doc?._conflicts ?? []).map(rev => tombstone(doc._id, rev)))
     return (await peerOf(this.couch).write(ends, this.signal)).length === 0
   }
@@ -91,8 +96,9 @@ export class Designs {
    * @param {string[]} ids
    */
   async rebuild (ids) {
+    await this.#open()
     const docs = this.#own.filter(({ _id, views }) => ids.includes(_id) && views)
-    if (!docs.every(({ _id }) => this.isOurs(_id))) return 'the design document is not that of this tilecouch: run `tilecouch migrate`'
+    if (!docs.every(({ _id }) => this.#isOurs(_id))) return 'the design document is not that of this tilecouch: run `tilecouch migrate`'
     const beside = docs.map(doc => ({ ...doc, views: Object.fromEntries(Object.entries(doc.views ?? {}).map(([name, view]) => [name, { ...view, map: `${view.map}\n` }])) }))
     await push(this.couch, beside, { signal: this.signal })
     return this.bring(ids)

@@ -1,16 +1,15 @@
 // A tile document as it ought to be: what its id and its bytes say goes before what its fields say. Pure: the same document,
 // the same answer, so that two mirrors that mend the same damage apart have the same in the end.
-import { gunzipSync } from 'node:zlib'
 import { TILE_ATTACHMENT, inspectTile, parsePeriod, parseTileId } from '../../core/index.js'
 import { fieldsOf } from '../resolve/content.js'
 import { digestOf } from '../store/tile.js'
-import { decodeDefaults } from '../verify/decode.js'
+import { plainBytes } from '../verify/store/bytes.js'
 import { checkDocument } from '../verify/store/document.js'
 
 const TIMES = ['stored', 'expires', 'contested']
 
 /** Problems that this mends, when it can. */
-export const MENDABLE = new Set(['fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'stray-attachment', 'not-a-tile'])
+export const MENDABLE = new Set(['fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'stray-attachment', 'no-bytes', 'not-a-tile'])
 
 /** What is wrong with a document by itself. A conflict is not. @param {any} doc */
 export const wrongIn = doc => checkDocument(doc).problems.filter(([code]) => code !== 'conflict')
@@ -47,20 +46,11 @@ function imageOf ({ gone, _attachments: attachments = {} }) {
   const [only, ...others] = Object.values(attachments)
   const own = attachments[TILE_ATTACHMENT]
   if (!own && (!only || others.length || gone === true)) return undefined
-  const { content_type: stored, ...image } = plain(own ?? only)
-  const type = typeOf(image.data)
+  const data = plainBytes(own ?? only)
+  const type = typeOf(data)
   if (!type && !own) return undefined
-  return { content_type: type ?? stored, data: image.data, digest: digestOf(image.data) }
+  return { content_type: type ?? own.content_type, data, digest: digestOf(data) }
 }
-
-/** CouchDB compresses what is said to be text, and sends it so. */
-function plain (attachment) {
-  const bytes = typeof attachment.data === 'string' ? Buffer.from(attachment.data, 'base64') : Buffer.from(attachment.data ?? [])
-  const isPacked = attachment.encoding === 'gzip' && attachment.data instanceof Uint8Array
-  return { ...attachment, data: isPacked ? unpack(bytes) : bytes }
-}
-
-const unpack = bytes => gunzipSync(bytes, { maxOutputLength: decodeDefaults.bytes })
 
 function typeOf (bytes) {
   try {

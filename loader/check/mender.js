@@ -13,7 +13,7 @@ export const menderDefaults = {
 /** Kinds that are about one tile. */
 const OF_BYTES = new Set(['empty-tile', 'unknown-format', 'truncated-tile', 'undecodable-tile', 'wrong-digest', 'wrong-length', 'unreadable-tile'])
 const OF_TILES = new Set([
-  'fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'not-a-tile', 'wrong-type', 'stray-attachment', 'conflict', 'head-too-old', 'two-at-one-time',
+  'fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'not-a-tile', 'wrong-type', 'no-bytes', 'stray-attachment', 'conflict', 'head-too-old', 'two-at-one-time',
   'no-head', 'copied-head', 'version-twice'
 ])
 
@@ -68,7 +68,7 @@ export class Mender {
       const wrong = await this.tiles.mend(some, { types: of(new Set(['wrong-type'])), bytes: of(OF_BYTES) })
       for (const finding of found) {
         const isOfBytes = finding.code === 'wrong-type' || OF_BYTES.has(finding.code)
-        const isMended = isOfBytes ? this.tiles.rewritten.has(finding.where) : !wrong.has(`${finding.code} ${finding.where}`)
+        const isMended = isOfBytes ? this.tiles.settled.has(finding.where) : !wrong.has(`${finding.code} ${finding.where}`)
         isMended ? this.tally.mended(finding) : this.tally.left(finding)
       }
     }

@@ -15,8 +15,9 @@ export const repairs = {
   },
   'not-a-tile': { comes: 'another program left out the type', does: '`type: "tile"`, where there is none and everything else is a tile\'s; another type is left', right: 'nothing else can have this id' },
   'wrong-type': { comes: 'a program believed the name of a file', does: 'the content type becomes that of the bytes', right: 'browsers and decoders go by the bytes' },
+  'no-bytes': { comes: 'a program gave the tile another name', does: 'the only attachment becomes `tile`, where it is an image; else it is left', right: 'it is the only thing the version can show' },
   'stray-attachment': {
-    comes: 'a program attached something of its own, or gave the tile another name', does: 'what is not called `tile` goes; the only attachment that is an image becomes `tile` where there is none',
+    comes: 'a program attached something of its own', does: 'what is not called `tile` goes',
     right: 'nobody reads it there, and the validation function takes no such document'
   },
   conflict: {

@@ -10,7 +10,7 @@ import { isTileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { peerOf } from '../mirror/peer.js'
 import { endCopies } from '../remove/copies.js'
-import { fieldsOf, headOf, leafOf, tombstone, written } from '../resolve/content.js'
+import { canonical, fieldsOf, headOf, leafOf, tombstone, written } from '../resolve/content.js'
 import { readLeaves, readTiles } from '../resolve/leaves.js'
 import { resolveDefaults } from '../resolve/index.js'
 import { Tiles } from '../resolve/tiles.js'
@@ -28,8 +28,8 @@ const ROUNDS = 6 // over a tile: what was put right shows what else is wrong
  */
 
 export class TileMender {
-  /** Ids of documents that were written anew. @type {Set<string>} */
-  rewritten = new Set()
+  /** Ids of documents that say what their bytes say: written anew, or right when they were looked at. @type {Set<string>} */
+  settled = new Set()
   #writes = 0
   #tally = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, left: 0, refused: 0 }
 
@@ -56,7 +56,7 @@ export class TileMender {
    * @returns {Promise<Set<string>>} what is wrong with them still, as `code id`
    */
   async mend (ids, damaged) {
-    this.rewritten.clear()
+    this.settled.clear()
     for (let round = 0; round < ROUNDS; round++) {
       const before = this.#done
       await this.#documents(await this.#read(ids), damaged)
@@ -80,7 +80,7 @@ export class TileMender {
   async #documents (states, { types, bytes }) {
     const leaves = states.flatMap(({ heads, pasts }) => [...heads, ...pasts]).filter(doc => isTileId(doc._id))
     const isWrong = doc => wrongIn(doc).some(([code]) => MENDABLE.has(code))
-    const wanted = leaves.filter(doc => isWrong(doc) || ((types.has(doc._id) || bytes.has(doc._id)) && !this.rewritten.has(doc._id)))
+    const wanted = leaves.filter(doc => isWrong(doc) || ((types.has(doc._id) || bytes.has(doc._id)) && !this.settled.has(doc._id)))
     const { batch: most, bytes: size } = resolveDefaults
     for await (const lot of batchesOf(wanted, { most, bytes: size, sizeOf: lengthOf })) {
       const heads = []
@@ -100,7 +100,8 @@ export class TileMender {
     for (const old of sound) {
       const whole = found.get(`${old._id} ${old._rev}`)
       const doc = whole && mendDocument(whole)
-      if (doc) mended.push({ old, doc })
+      if (doc && isSame(whole, doc)) this.settled.add(old._id)
+      else if (doc) mended.push({ old, doc })
     }
     return [...mended, ...await this.#replenished(lot.filter(({ _id }) => damaged.has(_id)))]
   }
@@ -148,7 +149,7 @@ export class TileMender {
   #told (id, done, error, reason) {
     if (!done) return error === 'conflict' ? undefined : this.onLeft(id, reason || error)
     this.#writes++
-    this.rewritten.add(id)
+    this.settled.add(id)
   }
 
   /** @param {{old: any, doc: any}[]} pasts */
@@ -213,6 +214,10 @@ export class TileMender {
 }
 
 const lengthOf = doc => doc._attachments?.tile?.length ?? 0
+
+const outline = doc => canonical([fieldsOf(doc), Object.entries(doc._attachments ?? {}).map(([name, { content_type: type }]) => [name, type])])
+
+const isSame = (a, b) => outline(a) === outline(b)
 
 /** Whether a revision continues the branch that a document begins. */
 const isUnder = (rev, { _rev }) => rev === _rev || rev === tombstone('', _rev)._rev

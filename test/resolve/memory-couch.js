@@ -21,6 +21,10 @@ export class MemoryCouch extends Couch {
   lives = Infinity
   /** @type {(id: string) => boolean} */
   refuses = () => false
+  /** Whether what is written has to be valid: a store that was filled before its validation function came was not asked. */
+  validates = true
+  /** Documents that are not replicated. @type {Map<string, any>} */
+  local = new Map()
   /** What somebody else does after so many requests to write. @type {{writes: number, run: () => Promise<void>} | undefined} */
   meanwhile
 
@@ -44,7 +48,30 @@ export class MemoryCouch extends Couch {
     if (path === '_all_docs/queries') return { results: question.queries.map(query => this.#all(query)) }
     if (path === '_all_docs') return this.#all(qs)
     if (path === '_design/lifecycle/_view/conflicts/queries') return { results: question.queries.map(query => this.#conflicts(query)) }
+    if (path.startsWith('_local/')) return method === 'PUT' ? this.#note(path, question) : this.local.get(path) ?? missing()
+    if (method === 'GET') return this.#one(decodeURIComponent(path), qs)
     throw new Error(`${method} ${path} is not known here`)
+  }
+
+  #note (path, doc) {
+    if (this.lives-- <= 0) throw new TilecouchError('ABORTED')
+    this.local.set(path, JSON.parse(JSON.stringify(doc)))
+    return { ok: true }
+  }
+
+  #one (id, { rev, attachments, revs }) {
+    const node = rev ? this.docs_.get(id)?.get(rev) : this.living(id)[0]
+    if (!node) return missing()
+    const doc = shown(node.doc, attachments)
+    for (const attachment of Object.values(doc._attachments ?? {})) if (attachment.data) attachment.data = Buffer.from(attachment.data, 'base64').toString('base64')
+    return { ...doc, ...(revs && { _revisions: { start: generation(node.rev), ids: this.#line(id, node).map(one => one.slice(one.indexOf('-') + 1)) } }) }
+  }
+
+  /** A revision and those before it. */
+  #line (id, node) {
+    const line = []
+    for (let at = node; at; at = this.docs_.get(id)?.get(at.parent)) line.push(at.rev)
+    return line
   }
 
   async #others () {
@@ -135,10 +162,11 @@ export class MemoryCouch extends Couch {
   }
 
   #add (doc, rev, parent) {
+    for (const [name, attachment] of Object.entries(doc._attachments ?? {})) if (attachment.stub) doc._attachments[name] = parent?.doc._attachments[name]
     for (const attachment of Object.values(doc._attachments ?? {})) Object.assign(attachment, { digest: digestOf(Buffer.from(attachment.data, 'base64')), length: Buffer.from(attachment.data, 'base64').length })
     try {
       if (this.refuses(doc._id)) throw { forbidden: 'not this one' }
-      validate(doc, parent?.doc ?? null, { name: 'admin', roles: ['_admin'] }, {})
+      if (this.validates) validate(doc, parent?.doc ?? null, { name: 'admin', roles: ['_admin'] }, {})
     } catch (error) {
       return { id: doc._id, error: 'forbidden', reason: error.forbidden }
     }
@@ -151,4 +179,8 @@ export class MemoryCouch extends Couch {
 function shown ({ _attachments: attachments, ...doc }, bytes = false) {
   if (!attachments) return { ...doc }
   return { ...doc, _attachments: Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, bytes ? { ...about, data } : { ...about, stub: true }])) }
+}
+
+function missing () {
+  throw new TilecouchError('COUCHDB_ERROR', { status: 404, reason: 'missing' })
 }

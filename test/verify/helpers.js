@@ -52,6 +52,16 @@ export async function undecodable (seed) {
   return flipped(png, at + 4 + Math.floor(png.readUInt32BE(at - 4) / 2))
 }
 
+/** A tile document as somebody else might write it. */
+export async function document (id, fields = {}, bytes = tile(1)) {
+  const [, layer, z, x, y, past] = /^([^:]+):(\d+):(\d+):(\d+)(?:@(.*))?$/.exec(id) ?? []
+  const data = bytes && (await bytes).toString('base64')
+  return {
+    _id: id, type: 'tile', layer, z: +z, x: +x, y: +y, current: past === undefined, time: past ?? '2022-06-01T00:00:00Z', stored: '2023-06-01T12:30:00Z',
+    ...(data && { _attachments: { tile: { content_type: 'image/png', data } } }), ...fields
+  }
+}
+
 /**
  * Everything that is found, beside the summary.
  * @param {Parameters<typeof verify>[0]} what

@@ -4,20 +4,10 @@ import { Store } from '../../loader/store/index.js'
 import { load } from '../../loader/load.js'
 import { loadDemo } from '../../server/demo/index.js'
 import { onEachStore } from '../support/backends.js'
-import { findings, image, tile, undecodable, vectorTile } from './helpers.js'
+import { document, findings, image, tile, undecodable, vectorTile } from './helpers.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 const LAYER = { minzoom: 3, maxzoom: 8, bounds: [-180, -85, 180, 85], format: 'png' }
-
-/** A tile document as somebody else might write it. */
-async function document (id, fields = {}, bytes = tile(1)) {
-  const [, layer, z, x, y, past] = /^([^:]+):(\d+):(\d+):(\d+)(?:@(.*))?$/.exec(id) ?? []
-  const data = bytes && (await bytes).toString('base64')
-  return {
-    _id: id, type: 'tile', layer, z: +z, x: +x, y: +y, current: past === undefined, time: past ?? T2, stored: T3,
-    ...(data && { _attachments: { tile: { content_type: 'image/png', data } } }), ...fields
-  }
-}
 
 onEachStore('verify of a layer', backend => {
   /** @type {Store} */

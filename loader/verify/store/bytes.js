@@ -1,5 +1,6 @@
 // The bytes of many documents, a few requests in flight, bounded by bytes and not by numbers. What cannot be read costs only
 // itself: a request that fails is asked again in halves, down to the one document.
+import { gunzipSync } from 'node:zlib'
 import { pMapIterable } from 'p-map'
 import { formats } from '../../../core/index.js'
 import { batchesOf } from '../../../core/batches.js'
@@ -26,6 +27,16 @@ export async function * readBytes (couch, docs, signal) {
   for await (const jobs of pMapIterable(batches, batch => read(couch, batch, signal), { concurrency: bytesDefaults.concurrency })) yield * jobs
 }
 
+/**
+ * The bytes of an attachment. CouchDB compresses what is said to be text, and sends it so.
+ * @param {{data?: Uint8Array | string, encoding?: string}} attachment
+ * @returns {Buffer}
+ */
+export function plainBytes ({ data = '', encoding }) {
+  if (typeof data === 'string') return Buffer.from(data, 'base64')
+  return encoding === 'gzip' ? gunzipSync(data, { maxOutputLength: decodeDefaults.bytes }) : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+}
+
 // what is too long is not read
 const sizeOf = ({ _attachments: { tile: { length } } }) => length <= decodeDefaults.bytes ? length : 0
 
@@ -41,7 +52,7 @@ async function read (couch, batch, signal) {
       size: length,
       read () {
         if (answer instanceof Error) throw answer
-        return answer?._attachments?.tile?.data
+        return answer?._attachments?.tile?.data && plainBytes(answer._attachments.tile)
       },
       compare: ({ type, bytes }) => compare(answer._attachments.tile, answer._rev === doc._rev ? length : undefined, type, bytes)
     }

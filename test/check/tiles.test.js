@@ -1,0 +1,111 @@
+// Damaged tiles, found, mended and found clean: nothing is lost of their bytes. In memory, where each can be killed after every
+// write, and on every store.
+import assert from 'node:assert/strict'
+import { parseTileId } from '../../core/index.js'
+import { check } from '../../loader/check.js'
+import { TileMender } from '../../loader/check/tiles.js'
+import { compose } from '../../loader/couchapp/compose.js'
+import { push } from '../../loader/couchapp/push.js'
+import { JOURNAL } from '../../loader/remove/journal.js'
+import { finishLeft } from '../../loader/remove/copies.js'
+import { readTiles } from '../../loader/resolve/leaves.js'
+import { Store } from '../../loader/store/index.js'
+import { MemoryCouch } from '../resolve/memory-couch.js'
+import { onEachStore } from '../support/backends.js'
+import { damage, imagesOf, plant } from './damage.js'
+
+/** Versions as they stand, oldest first, with their images. */
+async function versionsOf (couch, id) {
+  const [{ heads, pasts }] = await readTiles(couch, [id])
+  const docs = [...pasts, ...heads]
+  for (const doc of docs) {
+    const { layer, z, x, y, time } = parseTileId(doc._id)
+    assert.deepEqual([doc.type, doc.layer, doc.z, doc.x, doc.y, doc.current, doc.time], ['tile', layer, z, x, y, time === undefined, time ?? doc.time], doc._id)
+  }
+  assert.equal(heads.length, 1, `${id} has a head`)
+  const rows = await couch.docs(docs.map(({ _id }) => _id), { attachments: true })
+  return {
+    times: docs.map(({ time, contested }) => contested ? `${time} of ${contested}` : time),
+    images: rows.map(({ doc }) => doc._attachments?.tile).filter(Boolean).map(({ data }) => Buffer.from(data).toString('base64'))
+  }
+}
+
+const sorted = values => [...new Set(values)].sort()
+
+describe('a damaged tile in memory', () => {
+  const id = 'osm:3:1:0'
+
+  for (const [what, { docs, found, after }] of Object.entries(damage)) {
+    it(`is mended when it is ${what}, wherever the repair is killed`, async () => {
+      const planted = await Promise.all(docs(id))
+      const isTyped = new Set(found.includes('wrong-type') ? planted.map(({ _id }) => _id) : [])
+      const damaged = { types: isTyped, bytes: new Set() }
+      for (let lives = 0, isDone = false; !isDone; lives++) {
+        assert.ok(lives < 30, 'it comes to an end')
+        const couch = new MemoryCouch('m')
+        couch.validates = false
+        const store = new Store(couch)
+        await plant(store, structuredClone(planted))
+        couch.validates = true
+        const mend = () => new TileMender(store, { onLeft: (at, why) => assert.fail(`${at}: ${why}`) }).mend([id], { ...damaged })
+        couch.lives = lives
+        await mend().then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
+        couch.lives = Infinity
+        assert.deepEqual([...await mend()], [], `nothing is wrong after ${lives} writes and another run`)
+        const { times, images } = await versionsOf(couch, id)
+        assert.deepEqual(times, after, `${lives} writes`)
+        assert.deepEqual(sorted(images), sorted(imagesOf(planted)), `every image is there after ${lives} writes`)
+        await finishLeft(couch)
+        assert.deepEqual(couch.local.get(JOURNAL)?.runs ?? {}, {}, 'no note is left')
+        const revs = couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev))
+        await mend()
+        assert.deepEqual(couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev)), revs, 'another run changes nothing')
+      }
+    })
+  }
+})
+
+onEachStore('damaged tiles', backend => {
+  /** @type {Store} */
+  let store
+  const layers = new Map(Object.keys(damage).map((what, at) => [`damage${at}`, what]))
+  const planted = new Map()
+  const [found, mended, again] = [new Map(), new Map(), new Map()]
+  /** @type {Awaited<ReturnType<typeof check>>} */
+  let report
+
+  before(async function () {
+    this.timeout(60000)
+    store = await Store.create(await backend.database(), { public: false })
+    for (const [layer, what] of layers) {
+      await store.defineLayer(layer, { minzoom: 0, maxzoom: 8 })
+      planted.set(layer, await Promise.all(damage[what].docs(`${layer}:3:1:0`)))
+    }
+    await plant(store, [...planted.values()].flat())
+    await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/tiles'))
+    const look = (into, options) => check(store, {
+      layers: [...layers.keys()], onFinding: ({ code, where }) => into.set(where.split(':')[0], [...into.get(where.split(':')[0]) ?? [], code].sort()), ...options
+    })
+    await look(found)
+    report = await look(mended, { repair: true, decode: false })
+    await look(again)
+  })
+  after(() => store.destroy())
+
+  for (const [layer, what] of layers) {
+    it(`are found and mended: ${what}`, async () => {
+      assert.deepEqual(found.get(layer), damage[what].found)
+      assert.deepEqual(mended.get(layer), damage[what].found, 'what was found is what was mended')
+      const { times, images } = await versionsOf(store.couch, `${layer}:3:1:0`)
+      assert.deepEqual(times, damage[what].after)
+      assert.deepEqual(sorted(images), sorted(imagesOf(planted.get(layer))), 'every image is there')
+      assert.equal(again.get(layer), undefined, 'nothing is found any more')
+    })
+  }
+
+  it('and what was left is told', () => {
+    const counted = [...found.values()].flat().length
+    assert.deepEqual(report.repair?.remaining, { 'repeated-version': 1 }, 'it went with what stood twice, but that is not known')
+    assert.deepEqual([report.faults + report.warnings, Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted - 1])
+  })
+})
