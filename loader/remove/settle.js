@@ -54,11 +54,10 @@ async function raise (couch, tiles, journal, signal) {
   const copies = ready.flatMap(({ head }) => head ? [pastOf(docs.get(head._id))] : [])
   if (copies.length) await couch.bulk(bulkBody(copies))
   const standing = await read(copies.map(({ _id }) => _id), false)
-  const isSafe = ({ id, head }) => {
-    const copy = head && standing.get(`${id}@${head.time}`)
-    return !head || (copy && isSameVersion(copy, head))
-  }
-  const safe = ready.filter(isSafe)
+  const safe = ready.filter(tile => {
+    const copy = tile.head && standing.get(`${tile.id}@${tile.head.time}`)
+    return !tile.head || (copy && isSameVersion(copy, tile.head))
+  })
   if (!safe.length) return new Map()
   await journal.note(new Map(safe.map(({ id, newest }) => [id, { time: newest.time, copy: newest._rev }])))
   // whoever is quicker here has decided by what is there now

@@ -1,5 +1,5 @@
 // Which versions go: those of an area, of named tiles, of a time or of an edition.
-import { AFTER, TilecouchError, checkLayer, editionId, pastRange, parseTileId, startOf, endOf, tileId } from '../../core/index.js'
+import { AFTER, TilecouchError, checkLayer, editionId, endOf, startOf, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { BY_TIME } from '../store/reader.js'
@@ -51,11 +51,7 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
 async function * tilesOf (couch, layer, only, signal) {
   for await (const lot of batchesOf(only, { most: LOT, bytes: Infinity })) {
     const ids = [...new Set(lot.map(({ z, x, y }) => tileId(layer, z, x, y)))]
-    for (const { id, head, pasts } of await readTiles(couch, ids, signal)) {
-      const versions = [...pasts.filter(({ time }) => time !== head?.time), ...head ? [head] : []].map(listedOf)
-      const { z, x, y } = parseTileId(id)
-      if (versions.length) yield { id, z, x, y, versions }
-    }
+    for (const { head, pasts } of await readTiles(couch, ids, signal)) if (head || pasts.length) yield tileOf([...pasts, ...head ? [head] : []])
   }
 }
 
@@ -74,17 +70,7 @@ export async function removeEdition (store, layer, time, options = {}) {
   const remover = new Remover(store, options)
   await remover.begin()
   for await (const ids of documentsAt(couch, layer, time, options.signal)) {
-    const heads = ids.filter(id => !id.includes('@'))
-    const before = await newestBefore(couch, heads, time, options.signal)
-    for (const doc of await couch.docs(ids, { signal: options.signal })) {
-      if (doc.doc?.time !== time) continue
-      const version = listedOf(doc.doc)
-      const heir = before.get(version.id)
-      const { z, x, y } = version
-      // of a past version what stands before and after it does not matter
-      const versions = version.current ? [...heir ? [heir] : [], version] : [version, { ...version, id: '', current: true, time: AFTER }]
-      await remover.take({ id: tileId(layer, z, x, y), z, x, y, versions }, [version])
-    }
+    for (const tile of await readEdition(couch, ids, time, options.signal)) await remover.take(tile, tile.versions.filter(version => version.time === time))
   }
   return finish(remover, layer, [{ time }])
 }
@@ -102,11 +88,27 @@ async function * documentsAt (couch, layer, time, signal) {
   }
 }
 
-/** The newest past version before a time of each tile that has one. */
-async function newestBefore (couch, ids, time, signal) {
-  const ranges = ids.map(id => ({ startkey: `${id}@${time}`, endkey: pastRange(id).startkey, descending: true, inclusive_end: true, limit: 2, include_docs: true }))
-  const answers = await couch.queries('_all_docs', ranges, signal)
-  return new Map(ids.flatMap((id, at) => answers[at].filter(({ doc }) => doc && doc.time < time).slice(0, 1).map(({ doc }) => [id, listedOf(doc)])))
+/**
+ * As much of the tiles of an edition as matters: the version, whether there is a head, and what comes before one that goes.
+ * @returns {Promise<import('../store/list.js').ListedTile[]>}
+ */
+async function readEdition (couch, documents, time, signal) {
+  const ids = [...new Set(documents.map(id => id.split('@', 1)[0]))]
+  const heads = new Map((await couch.docs(ids, { signal })).map(({ id, doc }) => [id, doc]))
+  const [over, under] = [[], /** @type {string[]} */ ([])]
+  for (const id of ids) (heads.get(id) && heads.get(id).time !== time ? over : under).push(id)
+  const past = (await couch.docs(over.map(id => `${id}@${time}`), { signal })).flatMap(({ doc }) => doc ? [doc] : [])
+  return [
+    ...past.map(doc => tileOf([doc, heads.get(doc._id.split('@', 1)[0])])),
+    ...(await readTiles(couch, under, signal)).map(({ head, pasts }) => tileOf([...pasts, ...head ? [head] : []]))
+  ].filter(({ versions }) => versions.length)
+}
+
+/** @param {any[]} docs of one tile, oldest first, the head last; a copy of the head is not another version */
+function tileOf (docs) {
+  const versions = docs.map(listedOf).filter(({ current, time }, at) => current || at === docs.length - 1 || time !== docs[docs.length - 1].time)
+  const { layer, z, x, y } = versions[0] ?? {}
+  return { id: tileId(layer, z, x, y), z, x, y, versions }
 }
 
 /**

@@ -1,8 +1,9 @@
 // What goes and what stays, on a small layer with a past of every kind.
 import assert from 'node:assert/strict'
-import { parseArea } from '../../core/index.js'
-import { endCopies, removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { parseArea, tileBounds } from '../../core/index.js'
+import { endCopies, removeEdition, removeLayer, removeTiles, Remover } from '../../loader/remove/index.js'
+import { JOURNAL } from '../../loader/remove/journal.js'
+import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { HISTORY, T, Z, fill, historyOf, storeOf, without } from './stage.js'
 
@@ -16,10 +17,11 @@ onEachStore('removing', backend => {
   before(async function () {
     this.timeout(60000)
     url = await backend.database()
-    store = await storeOf(url)
+    store = await storeOf(url, {})
   })
   beforeEach(async () => {
-    await removeLayer(store, 'osm', { limits }).catch(() => {})
+    await store.defineLayer('osm', { format: 'png' })
+    await removeLayer(store, 'osm', { limits })
     await store.defineLayer('osm', { format: 'png' })
     await fill(store)
   })
@@ -27,6 +29,8 @@ onEachStore('removing', backend => {
 
   const sizeOf = (...seeds) => seeds.reduce((sum, seed) => sum + (seed === null ? 0 : png(seed).length), 0)
   const editions = async () => (await store.editions('osm')).map(({ title }) => title)
+  const put = async doc => { for (const { error } of await store.couch.bulk(JSON.stringify({ docs: [doc] }))) assert.equal(error, undefined) }
+  const drop = async id => put({ _id: id, _rev: (await store.couch.get(id))._rev, _deleted: true })
 
   it('whole tiles go, with all of their past', async () => {
     const only = [{ z: Z, x: 1, y: 1 }, { z: Z, x: 1, y: 4 }, { z: Z, x: 9, y: 9 }]
@@ -36,11 +40,135 @@ onEachStore('removing', backend => {
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'editions are of the whole layer')
   })
 
-  it('heads fall back when the newest edition goes', async () => {
+  it('those of an area and of zooms go, and no others', async () => {
+    const [west, south, east, north] = tileBounds(Z, 1, 2)
+    const area = parseArea({ bbox: [west + 1, south + 0.1, east - 1, north - 0.1] })
+    await removeTiles(store, 'osm', { area, zooms: { min: 0, max: Z - 1 }, limits })
+    assert.deepEqual(await historyOf(url), HISTORY)
+    const { tiles } = await removeTiles(store, 'osm', { area, limits })
+    assert.equal(tiles, 1)
+    assert.deepEqual(await historyOf(url), without(HISTORY, tile => tile === '1/2'))
+  })
+
+  it('a dry run says the same as what is done then, and changes nothing', async () => {
+    for (const remove of [options => removeEdition(store, 'osm', T(2022), options), options => removeTiles(store, 'osm', { since: '2021', ...options }), options => removeLayer(store, 'osm', options)]) {
+      const { update_seq: seq } = await store.info()
+      const would = await remove({ dryRun: true, limits })
+      assert.equal((await store.info()).update_seq, seq)
+      assert.deepEqual(await remove({ limits }), would)
+    }
+  })
+
+  it('heads fall back when the newest edition goes, also to a version that says that there is no tile', async () => {
     const tally = await removeEdition(store, 'osm', T(2022), { limits })
     assert.deepEqual(tally, { ...nothing, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
     assert.deepEqual(await editions(), ['2020', '2021'])
-    assert.equal((await store.couch.get(`osm:${Z}:2:1`)).gone, true, 'also to a version that says that there is no tile')
+    assert.equal((await store.couch.get(`osm:${Z}:2:1`)).gone, true)
+    assert.deepEqual((await store.couch.get(JOURNAL)).runs, {}, 'nothing is left to be done')
   })
+
+  it('an edition of the past goes, and what it was keeps its stored time and fields', async () => {
+    const head = await store.couch.get(`osm:${Z}:1:4`)
+    await removeEdition(store, 'osm', T(2021), { limits })
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
+    assert.deepEqual(await store.couch.get(`osm:${Z}:1:4`), head)
+  })
+
+  it('a head that falls back is the version that it was, with all that was said of it', async () => {
+    const past = await store.couch.get(`osm:${Z}:1:2@${T(2020)}`)
+    await removeTiles(store, 'osm', { since: '2021', limits })
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2020'))
+    const { _id, _rev, _attachments, ...head } = await store.couch.get(`osm:${Z}:1:2`)
+    const { _id: id, _rev: rev, _attachments: image, ...was } = past
+    assert.deepEqual(head, { ...was, current: true })
+    assert.equal(_attachments.tile.digest, image.tile.digest)
+    assert.deepEqual(await editions(), ['2020'], 'the editions of the time went, too')
+  })
+
+  it('a period in the middle goes, its ends included, and so does everything up to one', async () => {
+    await removeTiles(store, 'osm', { since: '2021', until: '2021', limits })
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
+    await removeTiles(store, 'osm', { until: '2020-01-01', limits })
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2022'))
+  })
+
+  it('a tile of which only copies of the head are left behind falls back below both', async () => {
+    const head = await store.couch.get(`osm:${Z}:1:2`)
+    await store.write([{ layer: 'osm', z: Z, x: 1, y: 2, time: T(2023), bytes: png(50) }])
+    const [copy] = await store.couch.docs([`osm:${Z}:1:2@${T(2021)}`], { attachments: true })
+    assert.equal(copy.doc.time, head.time)
+    await removeEdition(store, 'osm', T(2023), { limits })
+    await put({ ...(({ _id, _rev, _attachments, ...fields }) => fields)(head), _id: `osm:${Z}:1:2@${T(2021)}`, current: false, _attachments: { tile: { content_type: 'image/png', data: png(12).toString('base64') } } })
+    await removeEdition(store, 'osm', T(2021), { limits })
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
+  })
+
+  it('a tile whose head somebody deleted gets the newest that stays for a head, or goes whole', async () => {
+    for (const tile of ['1:4', '2:1']) await drop(`osm:${Z}:${tile}`)
+    await removeEdition(store, 'osm', T(2021), { limits })
+    const left = without(HISTORY, (tile, year) => year === '2021' || (['1/4', '2/1'].includes(tile) && year === '2022'))
+    assert.deepEqual(await historyOf(url, { settled: true }), left)
+    await drop(`osm:${Z}:1:3`)
+    await removeTiles(store, 'osm', { only: [{ z: Z, x: 1, y: 3 }], limits })
+    assert.deepEqual(await historyOf(url), without(left, tile => tile === '1/3'))
+  })
+
+  it('a copy beside a head is ended, and what is no copy is left alone', async () => {
+    const head = await store.couch.get(`osm:${Z}:1:2`)
+    const data = png(12).toString('base64')
+    const { _id, _rev, _attachments, ...fields } = head
+    await put({ ...fields, _id: `${_id}@${head.time}`, current: false, _attachments: { tile: { content_type: 'image/png', data } } })
+    assert.deepEqual(await endCopies(store, [_id, `osm:${Z}:1:3`, `osm:${Z}:9:9`]), { ended: 1, changed: 0 })
+    assert.deepEqual(await historyOf(url), HISTORY)
+    assert.notEqual((await store.couch.get(_id))._rev, _rev, 'the head was written anew: a load that relied on the copy meets a conflict')
+    await put({ ...fields, _id: `${_id}@${head.time}`, current: false, contested: T(2019), _attachments: { tile: { content_type: 'image/png', data } } })
+    assert.deepEqual(await endCopies(store, [_id]), { ended: 0, changed: 1 })
+  })
+
+  it('a layer goes whole, whatever is in it, its document last', async () => {
+    await drop(`osm:${Z}:1:4`)
+    await store.write([{ layer: 'osmosis', z: Z, x: 1, y: 1, time: T(2020), bytes: png(1) }])
+    const tally = await removeLayer(store, 'osm', { limits })
+    assert.deepEqual([tally.tiles, tally.heads, tally.versions, tally.editions, tally.left], [6, 6, 13, 3, 0])
+    const { rows } = await json(`${url}/_all_docs`)
+    assert.deepEqual(rows.map(({ id }) => id).filter(id => /osm/.test(id)), [`osmosis:${Z}:1:1`])
+    await assert.rejects(removeLayer(store, 'osm', { limits }), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(removeTiles(store, 'osm', { limits }), { code: 'LAYER_NOT_FOUND' })
+    await removeLayer(store, 'osmosis', { limits })
+  })
+
+  it('in batches of any size', async () => {
+    const seen = []
+    await removeEdition(store, 'osm', T(2022), { limits: { ...limits, batch: 2, look: 1 }, onProgress: ({ tiles }) => seen.push(tiles) })
+    assert.deepEqual([seen.length > 2, seen.at(-1)], [true, 5])
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
+  })
+
+  it('stops between two batches when it is told to, and goes on the next time', async () => {
+    const stop = new AbortController()
+    const options = { limits: { ...limits, batch: 2 } }
+    await assert.rejects(removeEdition(store, 'osm', T(2022), { ...options, signal: stop.signal, onProgress: () => stop.abort() }), { code: 'ABORTED' })
+    const left = await historyOf(url)
+    assert.notDeepEqual(left, HISTORY)
+    assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'the edition is not gone before its last version is')
+    await removeEdition(store, 'osm', T(2022), options)
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
+  })
+
+  it('versions of several tiles and times go as they are named', async () => {
+    const remover = new Remover(store, { limits })
+    for await (const tile of store.listTiles('osm')) await remover.take(tile, tile.versions.filter(({ y, time }) => (y + Number(time.slice(0, 4))) % 2))
+    await remover.finish()
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => (Number(tile.split('/')[1]) + Number(year)) % 2 === 1))
+  })
+
+  if (backend.name === 'embedded') {
+    it('is not begun when it is to purge and the store can not', async () => {
+      for (const remove of [() => removeEdition(store, 'osm', T(2022), { purge: true }), () => removeLayer(store, 'osm', { purge: true }), () => removeTiles(store, 'osm', { purge: true })]) {
+        await assert.rejects(remove(), { code: 'PURGE_UNSUPPORTED' })
+      }
+      assert.deepEqual(await historyOf(url), HISTORY)
+    })
+  }
 })
