@@ -7,10 +7,14 @@ import { count, duration, plural } from '../cli/output.js'
 const MOST = 16 * 1024 * 1024 // bytes of metrics
 const OPEN = 2 // of tilecouch_upstream_circuit
 
-/** @param {import('./visit.js').Visit} visit @param {string} address */
-export async function lookAtGateway (visit, address) {
-  const base = URL.canParse(address) ? address.replace(/\/*$/, '/') : undefined
-  if (!base || !/^https?:/.test(base)) throw new TilecouchError('BAD_OPTION', { option: '--gateway', value: address })
+/** What its pages stand below. @param {string} address */
+export function addressOf (address) {
+  if (!/^https?:/.test(address) || !URL.canParse(address)) throw new TilecouchError('BAD_OPTION', { option: '--gateway', value: address })
+  return address.replace(/\/*$/, '/')
+}
+
+/** @param {import('./visit.js').Visit} visit @param {string} base of addressOf */
+export async function lookAtGateway (visit, base) {
   await Promise.all([
     visit.look('gateway', 'health', 'nobody', () => health(visit, base)),
     visit.look('gateway', 'metrics', 'whoever reaches its port for monitoring', () => metrics(visit, base))

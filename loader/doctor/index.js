@@ -1,6 +1,6 @@
 // Everything that makes a store ill over years, looked at once. Nothing is written, no index is built, every request has an end.
 import { setMaxListeners } from 'node:events'
-import { scrub } from '../../core/index.js'
+import { TilecouchError, scrub } from '../../core/index.js'
 import { patience } from '../../core/patience.js'
 import { LookingCouch } from './couch.js'
 import { lookAtServer, welcome } from './server.js'
@@ -12,7 +12,7 @@ import { lookAtDisk } from './disk.js'
 import { lookAtClocks } from './clocks.js'
 import { lookAtMirrors } from './mirrors.js'
 import { lookAtLayers } from './layers.js'
-import { lookAtGateway } from './gateway.js'
+import { addressOf, lookAtGateway } from './gateway.js'
 import { doctorDefaults } from './limits.js'
 import { STATES, Visit, worstFirst } from './visit.js'
 
@@ -21,7 +21,7 @@ export { doctorDefaults } from './limits.js'
 const LOOKS = [lookAtServer, lookAtSettings, lookAtDoor, lookAtDatabase, lookAtIndexes, lookAtDisk, lookAtClocks, lookAtMirrors, lookAtLayers]
 
 /** What says everything of a server that there is to say. */
-const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'DATABASE_NOT_FOUND', 'BAD_ANSWER'])
+const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND', 'BAD_ANSWER'])
 
 /**
  * @typedef {import('./visit.js').Finding} Finding
@@ -50,6 +50,7 @@ const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'DATABASE_NOT_FOUND', '
  */
 export async function doctor (url, { mirrors = false, gateway, folder, docs, clock = Date.now, signal, limits: given } = {}) {
   const started = performance.now()
+  const base = gateway === undefined ? undefined : addressOf(gateway)
   const limits = { ...doctorDefaults, ...given }
   const waiting = patience(limits.whole, signal)
   setMaxListeners(0, waiting.signal) // every request listens
@@ -61,14 +62,15 @@ export async function doctor (url, { mirrors = false, gateway, folder, docs, clo
     await visit.info()
     await Promise.all([
       ...LOOKS.map(look => look(visit, { mirrors, url, docs })),
-      ...(gateway === undefined ? [] : [lookAtGateway(visit, gateway)])
+      ...(base === undefined ? [] : [lookAtGateway(visit, base)])
     ])
   } catch (error) {
     if (signal?.aborted || !HOPELESS.has(error.code)) throw error
-    visit.add('server', 'answer', { state: 'bad', found: error.message, why: 'Nothing else can be looked at, and nobody is served.', ...(error.advice && { advice: error.advice }) })
+    visit.add('server', 'answer', { state: 'bad', found: error.message, why: `Nothing else can be looked at${error.code === 'UNREACHABLE' ? ', and nobody is served' : ''}.`, ...(error.advice && { advice: error.advice }) })
   } finally {
     waiting.end()
   }
+  if (signal?.aborted) throw new TilecouchError('ABORTED')
   const findings = worstFirst(visit.findings)
   return {
     url: scrub(couch.url),

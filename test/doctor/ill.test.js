@@ -1,0 +1,162 @@
+// States that take years or a broken machine: a proxy says what the server would.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { startThrowAwayEmbedded } from '../support/backends.js'
+import { fill, finding, look, startProxy } from './stage.js'
+
+const GB = 1e9
+
+describe('the doctor at a server that is ill', () => {
+  let server, proxy, url
+  before(async () => {
+    server = await startThrowAwayEmbedded()
+    url = `${server.url.replace(/\/$/, '')}/tiles`
+    await fill(url)
+    proxy = await startProxy(url)
+  })
+  after(async () => {
+    await proxy.close()
+    await server.close()
+  })
+  afterEach(() => { proxy.change = () => undefined })
+
+  /** Answers by path, said by what claims to be a CouchDB. @param {Record<string, any>} answers a value, or what makes one of what was said */
+  const says = (answers, version = '3.5.2') => {
+    proxy.change = (asked, said, answer) => {
+      if (asked === '/') return { couchdb: 'Welcome', version, vendor: { name: 'Somebody' }, uuid: 'x' }
+      const key = Object.keys(answers).find(name => asked.split('?')[0] === name)
+      if (!key) return undefined
+      answer.status = 200
+      return typeof answers[key] === 'function' ? answers[key](said, answer) : answers[key]
+    }
+    return look(proxy.url)
+  }
+  const state = (report, area, check) => {
+    const found = finding(report, area, check)
+    return [found?.state, found?.found]
+  }
+
+  it('names the faults of its version, and what it should be', async () => {
+    const old = finding(await says({}, '3.4.2'), 'server', 'version')
+    assert.equal(old.state, 'warning')
+    assert.match(old.why, /#5437/)
+    assert.match(old.advice, /3\.4\.3 or later/)
+    assert.deepEqual(state(await says({}, '3.5.2'), 'server', 'version'), ['ok', '3.5.2'])
+    for (const version of ['2.3.1', '4.0.0']) assert.equal(finding(await says({}, version), 'server', 'version').state, 'bad', version)
+  })
+
+  it('finds nodes that are away, and a node that is taken out', async () => {
+    const report = await says({ '/_membership': { all_nodes: ['a'], cluster_nodes: ['a', 'b', 'c'] }, '/_up': (_, answer) => { answer.status = 404; return { status: 'maintenance_mode' } } })
+    assert.deepEqual(state(report, 'server', 'nodes'), ['bad', 'b, c of 3 nodes are away'])
+    assert.equal(finding(report, 'server', '_up').state, 'bad')
+  })
+
+  it('finds files that are mostly waste, and says whether they are being compacted', async () => {
+    const info = sizes => ({ '/tiles': said => ({ ...said, sizes: { external: 0, ...sizes }, ...sizes.more }) })
+    const compaction = async sizes => finding(await says(info(sizes)), 'database', 'compaction')
+    assert.equal((await compaction({ file: 1.2 * GB, active: GB })).state, 'ok')
+    assert.equal((await compaction({ file: 50e6, active: 1e6 })).state, 'ok', 'little')
+    assert.equal((await compaction({ file: 2.5 * GB, active: GB })).state, 'warning')
+    assert.equal((await compaction({ file: 9 * GB, active: GB })).state, 'bad')
+    assert.equal((await compaction({ file: 9 * GB, active: GB, more: { compact_running: true } })).state, 'ok')
+    assert.match((await compaction({ file: 9 * GB, active: GB })).advice, /\/tiles\/_compact/)
+  })
+
+  it('finds too many tombstones, and shards that are too few', async () => {
+    const report = await says({ '/tiles': said => ({ ...said, doc_count: 30e6, doc_del_count: 90e6, sizes: { file: 300 * GB, active: 300 * GB }, cluster: { q: 2, n: 1 } }) })
+    const { state: tombstones, found } = finding(report, 'database', 'documents')
+    assert.deepEqual([tombstones, /90,000,000 tombstones \(75 %\)/.test(found)], ['warning', true])
+    const shards = finding(report, 'database', 'shards')
+    assert.equal(shards.state, 'warning')
+    assert.match(shards.found, /rather q=32 n=1/)
+    assert.match(shards.advice, /_reshard/)
+  })
+
+  it('finds indexes that are far behind, who waits for them, and what they waste', async () => {
+    const index = more => ({ '/tiles/_design/versions/_info': said => ({ ...said, view_index: { ...said.view_index, ...more } }) })
+    const late = pending => index({ updates_pending: { total: pending }, waiting_clients: 4 })
+    const behind = finding(await says(late(50000)), 'indexes', 'up to date')
+    assert.deepEqual([behind.state, behind.found], ['warning', '_design/versions lacks 50,000 changes, 4 clients wait'])
+    assert.equal(finding(await says(late(5e6)), 'indexes', 'up to date').state, 'bad')
+    assert.equal(finding(await says(late(500)), 'indexes', 'up to date').state, 'ok')
+    const wasted = finding(await says(index({ sizes: { file: 9 * GB, active: GB } })), 'indexes', 'compaction')
+    assert.equal(wasted.state, 'bad')
+    assert.match(wasted.advice, /_compact\/versions/)
+  })
+
+  it('finds a clock that is wrong, and which way', async () => {
+    const skewed = async seconds => {
+      proxy.change = (_, __, answer) => { answer.headers.date = new Date(Date.now() + 1000 * seconds).toUTCString() }
+      return finding(await look(proxy.url), 'clocks', 'server')
+    }
+    assert.equal((await skewed(0)).state, 'ok')
+    assert.match((await skewed(20)).found, /^the server is (19|20|21) s ahead of this machine$/)
+    assert.equal((await skewed(20)).state, 'warning')
+    const slow = await skewed(-7200)
+    assert.equal(slow.state, 'bad')
+    assert.match(slow.found, /^the server is (2:00:0\d|1:59:5\d) behind/)
+    assert.match(slow.advice, /NTP/)
+    proxy.change = (_, __, answer) => { delete answer.headers.date }
+    assert.equal(finding(await look(proxy.url), 'clocks', 'server').state, 'unknown')
+  })
+
+  it('tells what it has learnt of a server that hangs in the middle', async () => {
+    proxy.change = asked => /_info|_changes|_local_docs|_security|layer:/.test(asked) ? 'hang' : undefined
+    const report = await look(proxy.url, { limits: { patience: 300, whole: 1500 } })
+    assert.ok(report.seconds < 4, `${report.seconds} s`)
+    assert.equal(finding(report, 'database', 'documents').state, 'ok')
+    for (const [area, check] of [['indexes', 'up to date'], ['clocks', 'writers'], ['mirrors', 'mirrors'], ['access', 'access'], ['layers', 'layers']]) {
+      assert.deepEqual(state(report, area, check), ['unknown', 'the server did not answer in time'], `${area} ${check}`)
+    }
+    proxy.change = asked => asked === '/' ? undefined : 'hang'
+    const dead = await look(proxy.url, { limits: { patience: 300, whole: 1500 } })
+    assert.deepEqual([dead.state, dead.findings.length], ['bad', 1])
+  })
+
+  it('ends at once when it is stopped, and is not misled by nonsense', async () => {
+    const stop = new AbortController()
+    proxy.change = asked => {
+      if (asked.includes('_info')) stop.abort()
+      return undefined
+    }
+    await assert.rejects(look(proxy.url, { signal: stop.signal }), { code: 'ABORTED' })
+    for (const nonsense of ['<html>', '[]', '{}', 'null', '{"rows": 7, "view_index": null, "all_nodes": {}, "members": 3, "results": "x"}']) {
+      proxy.change = asked => asked === '/' ? { couchdb: 'Welcome', version: '3.5.2' } : nonsense
+      const report = await look(proxy.url)
+      assert.ok(report.findings.length > 0, nonsense)
+    }
+    proxy.change = asked => asked === '/' ? '<html>the page of a gateway</html>' : undefined
+    assert.equal(finding(await look(proxy.url), 'server', 'version').state, 'unknown')
+  })
+
+  it('looks at a gateway: its health, its upstreams, what failed', async () => {
+    const pages = { '/health': [200, '{"status":"ok","version":"1"}'], '/metrics': [200, ''] }
+    const gateway = createServer((req, res) => {
+      const [status, text] = pages[String(req.url)] ?? [404, '']
+      res.writeHead(status).end(text)
+    }).listen(0, '127.0.0.1')
+    await once(gateway, 'listening')
+    const address = `http://127.0.0.1:${/** @type {any} */ (gateway.address()).port}`
+    const seen = async () => {
+      const report = await look(url, { gateway: address })
+      return report.findings.filter(({ area }) => area === 'gateway').map(({ check, state: how, found }) => `${check} ${how} ${found}`)
+    }
+    try {
+      pages['/metrics'] = [200, 'tilecouch_requests_total{layer="osm",kind="tile",outcome="hit"} 990\ntilecouch_follower_up 1\ntilecouch_upstream_circuit{layer="a\\"b"} 0\n']
+      assert.deepEqual(await seen(), ['health ok ok, tilecouch 1', 'metrics ok 990 requests answered, 0 failed'])
+      pages['/health'] = [503, '{"status":"behind","version":"1","mirror":{"state":"away","lag":7200}}']
+      pages['/metrics'] = [200, 'tilecouch_requests_total{outcome="hit"} 900\ntilecouch_requests_total{outcome="failed"} 100\ntilecouch_follower_up 0\ntilecouch_upstream_circuit{layer="osm"} 2\n']
+      assert.deepEqual(await seen(), [
+        'health bad behind, tilecouch 1; mirror away, 2:00:00 behind', 'metrics bad the upstream of osm is left alone after failures',
+        'metrics warning it does not hear the changes of its store', 'metrics warning 100 requests of 1,000 failed since it was started'
+      ])
+      pages['/metrics'] = [404, '']
+      assert.match((await seen()).join(), /metrics unknown/)
+    } finally {
+      await new Promise(resolve => gateway.close(resolve))
+    }
+    assert.match((await seen()).join(), /health bad .* does not answer/)
+    await assert.rejects(look(url, { gateway: 'nonsense' }), { code: 'BAD_OPTION' })
+  })
+})
