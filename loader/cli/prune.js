@@ -1,5 +1,155 @@
 // tilecouch prune
+import { TilecouchError, checkLayer, parseDuration } from '../../core/index.js'
+import { prune, pruneAll } from '../prune.js'
+import { withPatientStore } from './connect.js'
+import { sayStates } from './following.js'
+import { bytes, count, plural, secondsSince, table } from './output.js'
+import { ProgressLine } from './progress.js'
+import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
+
+const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
+const RETRIES = 2 // of a request of a live one: that the store is away is said soon, and waited out
+const COMPACT = ['auto', 'always', 'never']
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addPruneCommand (program, run) { // eslint-disable-line no-unused-vars -- yet to come
+export function addPruneCommand (program, run) {
+  const command = program.command('prune')
+    .description('thin out the past of a layer: what no moment needs that its policy keeps, goes')
+    .argument('[layer]')
+    .option('--all', 'every layer that has a policy (`tilecouch layer NAME --keep-daily 30`)')
+  addRetentionOptions(command)
+    .option('--purge', 'leave no trace of what goes (CouchDB only)')
+    .option('--compact <when>', 'compact the store afterwards: auto (when it is worth it), always, never', 'auto')
+    .option('-n, --dry-run', 'only say what would go')
+    .option('--live', 'with --all: go on, and prune again and again')
+    .option('--every <duration>', 'with --live: time between two rounds', '1h')
+    .addHelpText('after', `
+A moment is a time at which a tile of the layer changed or an edition was loaded. As of each moment that is kept, the whole
+map stays as it is; the newest state always stays. What any rule keeps, stays. Without rules the policy on the layer counts.
+
+Examples:
+  tilecouch prune osm --keep-daily 30 --keep-monthly 12 --keep-yearly 10 --dry-run
+  tilecouch prune osm --keep-within 90d --keep-edition all
+  tilecouch layer osm --keep-daily 30 --keep-monthly 12
+  tilecouch prune osm
+  tilecouch prune --all --live --every 6h`)
+    .action(run(pruneCommand))
+}
+
+async function pruneCommand (context, options, layer) {
+  const settings = settingsOf(options, layer)
+  return withPatientStore(context, options, store => layer ? pruneOne(context, store, layer, settings) : pruneEvery(context, store, settings))
+}
+
+/** @param {any} options @param {string} [layer] */
+function settingsOf (options, layer) {
+  const { all = false, purge = false, dryRun = false, live = false, compact } = options
+  const wrong = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
+  if (all === Boolean(layer)) wrong('LAYER', layer ?? '', 'name a layer, or say --all')
+  if (layer) checkLayer(layer)
+  const policy = retentionOf(options)
+  if (all && policy) wrong('--all', true, 'each layer has its own policy then: leave out --keep-…')
+  if (live && (layer || dryRun)) wrong('--live', true, 'it goes with --all, and not with --dry-run')
+  if (!COMPACT.includes(compact)) wrong('--compact', compact)
+  const every = parseDuration(options.every)
+  if (every < 1) wrong('--every', options.every)
+  return { policy, purge, dryRun, compact, live, every }
+}
+
+/** @param {import('./program.js').Context} context @param {any} settings */
+async function pruneOne ({ output, signal }, store, layer, settings) {
+  const { live, every, ...options } = settings
+  const started = performance.now()
+  const watch = watchOf(output, options)
+  try {
+    const summary = await prune(store, layer, { ...options, ...watch, signal })
+    watch.end()
+    output.result({ ...summary, seconds: secondsSince(started) }, [...report(summary, options.dryRun), ...compactionWords(summary.compaction)])
+    return failed(summary) ? 1 : 0
+  } finally {
+    watch.end()
+  }
+}
+
+/** @param {import('./program.js').Context} context @param {any} settings */
+async function pruneEvery ({ output, signal }, store, settings) {
+  const { policy, ...options } = settings
+  if (options.live) store.couch.options.retries = RETRIES
+  const started = performance.now()
+  const watch = watchOf(output, options)
+  try {
+    const round = await pruneAll(store, { ...options, signal, ...(options.live ? liveWatch(output, options.every) : watch) })
+    watch.end()
+    output.result({ ...round, seconds: secondsSince(started) }, options.live ? [] : roundWords(round, options.dryRun))
+    return round.failed.length || round.layers.some(failed) ? 1 : 0
+  } finally {
+    watch.end()
+  }
+}
+
+const failed = ({ changed, refused, missing }) => changed + refused + missing.length > 0
+
+/** What is said before anything goes, and on the way. */
+function watchOf (output, { dryRun }) {
+  const progress = new ProgressLine(output, 'versions')
+  return {
+    onBegin: ({ layer, policy, moments }) => {
+      progress.end()
+      output.note(`${layer} keeps ${retentionWords(policy).join('; ')}.`)
+      if (!dryRun) output.note(`Of ${plural(moments.total, 'moment')} ${count(moments.kept)} stay. Removing what they do not need …`)
+    },
+    onProgress: ({ looked, total, versions }) => progress.draw(looked, total, () => [`${count(versions)} go`]),
+    end: () => progress.end()
+  }
+}
+
+function liveWatch (output, every) {
+  return {
+    onState: sayStates(output, `Pruning every ${count(every)} s.`),
+    onRound: round => {
+      const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...compactionWords(round.compaction)]
+      for (const line of lines) output.line(`${new Date().toISOString().slice(0, 19)}Z  ${line}`)
+    }
+  }
+}
+
+function roundWords (round, dryRun) {
+  if (!round.layers.length && !round.failed.length) return ['No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30']
+  return [...round.layers.flatMap(summary => [...report(summary, dryRun), ...(dryRun ? [''] : [])]), ...failures(round), ...compactionWords(round.compaction)]
+}
+
+const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was left as it is: ${reason}`)
+
+/** @param {import('../prune.js').PruneSummary} summary @param {boolean} dryRun */
+function report (summary, dryRun) {
+  const { layer, moments, tiles, versions, bytes: size, heads, editions, changed, refused, named, missing } = summary
+  return [
+    ...(dryRun ? momentTable(summary) : []),
+    ...missing.map(time => `${layer} has no edition ${time}, which its policy names`),
+    versions || editions
+      ? `${layer}: ${plural(versions, 'version')} of ${plural(tiles, 'tile')} (${bytes(size)})${editions ? ` and ${plural(editions, 'edition')}` : ''} ${dryRun ? 'would go' : 'went'}; ${plural(moments.kept, 'moment')} of ${count(moments.total)} ${dryRun ? 'would stay' : 'stayed'}`
+      : `${layer}: nothing to remove; its ${plural(moments.kept, 'kept moment')} need all there is`,
+    ...(heads ? [`  ${plural(heads, 'tile')} of which nothing was left but that they were gone`] : []),
+    ...(changed ? [`  ${plural(changed, 'document')} changed meanwhile: run it again`] : []),
+    ...named.slice(0, SHOWN).filter(({ what }) => what === 'refused').map(({ id, reason }) => `  not removed: ${id}: ${reason}`),
+    ...(refused > SHOWN ? [`  ${plural(refused, 'document')} not removed in all`] : [])
+  ]
+}
+
+function momentTable ({ moments: { total, told } }) {
+  const rows = (total > SHOWN ? told.filter(({ by }) => by.length) : told).slice(0, SHOWN)
+  const omitted = total - rows.length
+  return [
+    ...table(['moment', 'edition', 'kept by', 'versions', 'going', 'bytes'], rows.map(({ time, title, edition, by, versions, going, bytes: size }) => (
+      [time, title ?? (edition ? 'untitled' : ''), by.join(', ') || '-', versions, going, going ? bytes(size) : '']))),
+    ...(omitted ? [`and ${plural(omitted, 'moment')} more${total > SHOWN ? ', most of which are not kept' : ''}`] : []),
+    ''
+  ]
+}
+
+/** @param {any} compaction */
+function compactionWords (compaction) {
+  if (!compaction) return []
+  const { before, after, done, why } = compaction
+  return [done ? `Compacted: ${bytes(before.file)} on disk before, ${bytes(after.file)} now` : `Not compacted: ${why}`]
 }
