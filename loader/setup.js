@@ -77,7 +77,7 @@ export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBy
     mend: async () => { await publish(await Store.create(url, { q, n })) },
     note: '`tilecouch push` deploys them'
   })
-  await examine('writing', { look: () => writingState(couch, url), mend: async () => { await publish(await Store.open(url)) } })
+  await examine('writing', { look: () => writingState(couch, url), mend: async () => { await publish(await Store.open(url)) }, note: undefined })
   await examine('public reading', { look: () => securityState(couch, url), mend: async () => { await publish(await Store.open(url)) }, note: 'only admins see the tiles until the store is published' })
   return { url: couch.url, server, findings, ...(advice && { advice }) }
 }
@@ -149,7 +149,7 @@ export async function designState (couch, docs) {
 /** Whether a stranger may write: what is wrong with the rights of a store is the loudest of all. */
 async function writingState (couch, url) {
   const wanted = 'only writers write'
-  if (!(await databaseState(couch, couch.db)).ok) return { found: 'no database', wanted }
+  if (!(await databaseState(couch, couch.db)).ok) return { skip: 'a new one belongs to its admins', found: 'no database' }
   const { warnings } = await accessOf(await Store.open(url))
   const worst = warnings.find(({ code }) => code !== 'WRITER_SHUT_OUT')
   if (worst?.code === 'EVERYBODY_IS_ADMIN') return { skip: worst.text, found: 'everybody' }

@@ -9,7 +9,7 @@ export function warningsOf ({ public: isPublic, readers, writers, ownWriters, va
   const warn = (code, text) => found.push({ code, text })
   if (party) warn('EVERYBODY_IS_ADMIN', 'Everybody who reaches this server is its admin: nothing below holds. Keep it on this machine, or give it an admin.')
   else if (isPublic && validation === 'none') warn('EVERYBODY_WRITES', 'EVERYBODY MAY WRITE: the store is open and has no validation function. `tilecouch push` deploys it.')
-  else if (validation === 'none') warn('READERS_WRITE', 'Whoever may read may write: the store has no validation function. `tilecouch push` deploys it.')
+  else if (validation === 'none' && (readers.names.length || readers.roles.length)) warn('READERS_WRITE', 'Whoever may read may write: the store has no validation function. `tilecouch push` deploys it.')
   if (validation === 'another') warn('OTHER_VALIDATION', 'Another validation function than that of this tilecouch decides who writes. `tilecouch push` deploys ours.')
   if (isPublic) return found
   for (const kind of /** @type {const} */ (['names', 'roles'])) {

@@ -74,14 +74,21 @@ function rolesOf (option, text) {
 }
 
 /** @param {import('../access.js').Access} access */
-function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, warnings }) {
+function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
+  const anybody = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
   return [
     url,
     `reads:    ${isPublic ? 'everybody, without a name' : named(readers, 'only admins')}`,
-    `writes:   ${named(writers, 'only admins')}${ownWriters ? '' : ', which holds for every store of the server that names no others'}`,
+    `writes:   ${anybody ? 'whoever reads' : ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)}`,
     `admins:   ${named({ ...admins, roles: admins.roles.filter(role => role !== '_admin') }, 'those of the server')}`,
     ...warnings.map(({ text }) => `WARNING   ${text}`)
   ]
+}
+
+/** Where the store names no writers. */
+function byRole (isPublic, { names: users, roles }, writers) {
+  if (isPublic) return `${named(writers, '')}, which holds for every store of the server that names no writers`
+  return users.length || roles.length ? `those readers who have ${named(writers, '')}` : 'only admins'
 }
 
 function named ({ names: users, roles }, nobody) {

@@ -2,6 +2,9 @@
 // progress and errors to standard error.
 import { scrub } from '../../core/index.js'
 
+// what a store holds may be printed, and never speaks to the terminal: colours, titles, the clipboard
+const plain = text => String(text).replace(/[^\P{Cc}\n\t]/gu, '\ufffd')
+
 export class Output {
   /** @param {{json: boolean, stdout: NodeJS.WritableStream, stderr: NodeJS.WritableStream}} options */
   constructor ({ json, stdout, stderr }) {
@@ -20,22 +23,22 @@ export class Output {
    * @param {string[]} lines what people read
    */
   result (value, lines) {
-    this.stdout.write(this.json ? JSON.stringify(value, null, 2) + '\n' : lines.map(line => line + '\n').join(''))
+    this.stdout.write(this.json ? JSON.stringify(value, null, 2) + '\n' : lines.map(line => plain(line) + '\n').join(''))
   }
 
   /** A line of a result that comes piece by piece; programs get the whole at the end. */
   line (text) {
-    if (!this.json) this.stdout.write(text + '\n')
+    if (!this.json) this.stdout.write(plain(text) + '\n')
   }
 
   note (text) {
-    if (!this.json) this.stderr.write(text + '\n')
+    if (!this.json) this.stderr.write(plain(text) + '\n')
   }
 
   error (error, cause) {
     if (this.json) this.stderr.write(JSON.stringify(error.toJSON()) + '\n')
-    else this.stderr.write(`tilecouch: ${error.message} [${error.code}]\n${error.advice ? `  ${error.advice}\n` : ''}`)
-    if (cause) this.stderr.write(scrub(cause.stack) + '\n')
+    else this.stderr.write(`tilecouch: ${plain(error.message)} [${error.code}]\n${error.advice ? `  ${error.advice}\n` : ''}`)
+    if (cause) this.stderr.write(plain(scrub(cause.stack)) + '\n')
   }
 }
 

@@ -1,0 +1,88 @@
+// Every cell of the table of SECURITY.md: who may do what, over HTTP.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { setAccess } from '../../loader/access.js'
+import { publish } from '../../loader/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { as, json, request } from '../support/backends.js'
+import { withPeople } from '../support/people.js'
+import { square } from '../support/tiles.js'
+import { actions, may, people, table } from './actions.js'
+
+describe('SECURITY.md', () => {
+  it('has the table that is tried here', async () => {
+    const text = await readFile(new URL('../../SECURITY.md', import.meta.url), 'utf8')
+    const [, printed] = /<!-- table -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(text) ?? []
+    assert.equal(printed, table(), 'node -e "import(\'./test/security/actions.js\').then(({ table }) => console.log(table()))" prints it')
+  })
+})
+
+withPeople('the table of who may do what', start => {
+  for (const kind of /** @type {const} */ (['open', 'closed'])) {
+    describe(`in ${kind === 'open' ? 'an open' : 'a closed'} store with writers of its own`, function () {
+      this.timeout(60000)
+      let server, store, url, isEmbedded
+      let x = 1
+      before(async () => {
+        server = await start()
+        url = server.database
+        isEmbedded = Boolean((await json(as(url).replace(/\/[^/]*$/, '/'))).vendor?.name?.includes('embedded'))
+        store = await Store.create(url, { public: false })
+        await store.defineLayer('osm')
+        await store.write(square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 10, side: 2, seed: () => 1 }))
+        await publish(store)
+        await setAccess(store, { writers: { names: [server.writer[0]] }, ...(kind === 'closed' && { readers: { names: [server.reader[0]] } }) })
+        const security = await store.security()
+        await store.secure({ ...security, admins: { names: [server.boss[0]], roles: ['_admin'] } })
+      })
+      after(async () => {
+        await store?.destroy()
+        await server?.close()
+      })
+
+      const urlOf = who => who === 'root' ? url : who === 'nobody' ? as(url) : as(url, ...server[who])
+      const rootOf = address => address.replace(/\/[^/]*$/, '')
+      const state = async () => JSON.stringify([(await json(url)).update_seq, await store.security(), await json(`${url}/_revs_limit`)])
+      const scratch = name => `${new URL(url).pathname.slice(1)}_${name}`
+
+      /** What is there before an attempt: written by an admin. */
+      async function prepare ({ before, act }) {
+        const at = x++
+        const made = before?.(at)
+        const database = `${rootOf(url)}/${scratch(`made${at}`)}`
+        if (made === null) await json(database, { method: 'PUT' })
+        const { rev } = made ? await json(`${url}/${encodeURIComponent(made._id)}`, { method: 'PUT', body: JSON.stringify(made) }) : {}
+        return { ...act(at, rev), database }
+      }
+
+      /** Whether it was done: what answers 201 may still have refused. */
+      async function attempt (who, { method, path, body, headers, server: isServer, database }) {
+        const sent = body === 'security' ? JSON.stringify(await store.security()) : typeof body === 'string' || Buffer.isBuffer(body) ? body : body && JSON.stringify(body)
+        const target = isServer ? `${rootOf(urlOf(who))}/${path.startsWith('_') ? path : scratch(path)}` : `${urlOf(who)}/${path}`
+        const response = await request(target, { method, body: sent, headers: { 'content-type': 'application/json', ...headers } })
+        const text = await response.text()
+        const answer = /^\s*\[/.test(text) ? JSON.parse(text) : []
+        if (isServer && method !== 'GET') await request(database, { method: 'DELETE' })
+        return { who, done: response.ok && !answer.some(one => one.error), status: response.status, text: text.slice(0, 300) }
+      }
+
+      for (const [what, action] of Object.entries(actions)) {
+        it(what, async () => {
+          const mayDoIt = who => may(action.level, who, kind) && !(isEmbedded && action.couchOnly)
+          const [good, bad] = [Object.keys(people).filter(mayDoIt), Object.keys(people).filter(who => !mayDoIt(who))]
+          const prepared = await Promise.all(bad.map(() => prepare(action)))
+          const was = await state()
+          for (const { who, done, status, text } of await Promise.all(bad.map((who, at) => attempt(who, prepared[at])))) {
+            assert.equal(done, false, `${people[who]}: ${status} ${text}`)
+            if (action.level === 'nobody') assert.match(`${status} ${text}`, /^40[13] |forbidden|unauthorized/, people[who])
+          }
+          assert.equal(await state(), was, 'who was told no changed nothing')
+          for (const who of good) {
+            const { done, status, text } = await attempt(who, await prepare(action))
+            assert.equal(done, true, `${people[who]}: ${status} ${text}`)
+          }
+        })
+      }
+    })
+  }
+})
