@@ -66,6 +66,7 @@ export function checkRetention (policy) {
 /** Looks at the moments of a layer one by one, from the newest backwards, in memory bounded by what is kept. */
 export class Keeper {
   #rules
+  #all
   #named
   #within
   #now
@@ -82,7 +83,7 @@ export class Keeper {
     this.#now = now?.()
     this.#rules = Object.entries(counts).map(([rule, left]) => ({ rule, left, period: /** @type {any} */ (undefined) }))
     this.#named = (Array.isArray(editions) ? editions : []).map(written => ({ written, ...parsePeriod(written), found: false }))
-    this.all = editions === true
+    this.#all = editions === true
   }
 
   /**
@@ -100,7 +101,7 @@ export class Keeper {
       entry.left--
       by.push(entry.rule)
     }
-    if (this.#isNamed(time, edition) || (this.all && edition)) by.push('editions')
+    if (edition && (this.#isNamed(time) || this.#all)) by.push('editions')
     const isWithin = this.#isWithin(time)
     if (by.length && !isWithin) this.#moments.push(time)
     if (isWithin) by.push('within')
@@ -116,8 +117,8 @@ export class Keeper {
     return time >= this.#from
   }
 
-  #isNamed (time, edition) {
-    const meant = this.#named.filter(({ start, end }) => time === start || (edition && time >= start && time <= end))
+  #isNamed (time) {
+    const meant = this.#named.filter(({ start, end }) => time >= start && time <= end)
     for (const name of meant) name.found = true
     return meant.length > 0
   }

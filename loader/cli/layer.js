@@ -95,7 +95,7 @@ function show (output, doc) {
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
     upstream ? `missing tiles come from ${upstream.url} (${upstream.type ?? 'xyz'})` : 'missing tiles come from nowhere',
     ...(offline === false ? ['its terms forbid taking areas along on a device'] : []),
-    ...(retention ? ['of its past `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)] : ['its whole past is kept']),
+    ...(retention ? ['of its past `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)] : []),
     ...(pruned ? [`versions have been taken out of its past since ${pruned}`] : [])
   ])
 }
