@@ -85,6 +85,20 @@ describe('the doctor at a server that is ill', () => {
     assert.match(wasted.advice, /_compact\/versions/)
   })
 
+  it('finds a replication of CouchDB that cannot go on', async () => {
+    const job = how => ({ doc_id: 'r1', database: '_replicator', id: 'abc', source: `${proxy.url}/`, target: 'http://there:5984/m/', state: how, info: how === 'running' ? {} : { error: 'unauthorized' }, error_count: 3, last_updated: '2026-01-01T00:00:00Z', start_time: '2026-01-01T00:00:00Z' })
+    for (const [how, expected] of Object.entries({ crashing: 'bad', failed: 'bad', error: 'bad' })) {
+      const report = await says({
+        '/_scheduler/jobs': { jobs: [] }, '/_scheduler/docs': { docs: [job(how)] },
+        '/_replicator/_all_docs': { rows: [{ id: 'r1', doc: { _id: 'r1', continuous: true } }] }
+      })
+      const one = finding(report, 'mirrors', 'to http://there:5984/m')
+      assert.equal(one?.state, expected, JSON.stringify(report.findings.filter(({ area }) => area === 'mirrors')))
+      assert.match(one.found, /unauthorized/)
+      assert.ok(one.advice)
+    }
+  })
+
   it('finds a clock that is wrong, and which way', async () => {
     const skewed = async seconds => {
       proxy.change = (_, __, answer) => { answer.headers.date = new Date(Date.now() + 1000 * seconds).toUTCString() }

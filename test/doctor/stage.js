@@ -45,7 +45,7 @@ export async function look (url, options) {
  */
 export async function startProxy (url) {
   const target = new URL(url)
-  const proxy = { url: '', change: /** @type {(path: string, json: any, answer: Answer) => any} */ (() => undefined), asked: /** @type {string[]} */ ([]), close: async () => {} }
+  const proxy = { url: '', change: /** @type {(path: string, json: any, answer: Answer) => any} */ (() => undefined), asked: /** @type {string[]} */ ([]), names: /** @type {any[]} */ ([]), close: async () => {} }
   const server = http.createServer(async (req, res) => {
     const chunks = []
     for await (const chunk of req) chunks.push(chunk)
@@ -57,6 +57,7 @@ export async function startProxy (url) {
     for await (const part of came) parts.push(part)
     const answer = { status: came.statusCode ?? 0, headers: { ...came.headers }, body: Buffer.concat(parts) }
     const path = decodeURIComponent(String(req.url))
+    proxy.names.push(req.headers.authorization)
     proxy.asked.push(`${req.method} ${path}`)
     const changed = proxy.change(path, parse(answer.body), answer)
     if (changed === 'hang') return
