@@ -140,7 +140,8 @@ export class Remover {
     while (many > 0) {
       const some = this.#touched.splice(0, Math.min(many, this.limits.batch))
       many -= some.length
-      await this.purger?.take(await settle(this.couch, some, this.journal, this.signal))
+      const gone = await settle(this.couch, some, this.journal, this.signal)
+      await this.purger?.take(gone)
     }
   }
 }

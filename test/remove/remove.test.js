@@ -5,7 +5,7 @@ import { endCopies, removeEdition, removeLayer, removeTiles, Remover } from '../
 import { JOURNAL } from '../../loader/remove/journal.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { HISTORY, T, Z, fill, historyOf, storeOf, without } from './stage.js'
+import { HISTORY, T, Z, historyOf, keeperOf, storeOf, without } from './stage.js'
 
 const limits = { grace: 0 }
 const nothing = { changed: 0, refused: 0, named: [], purged: 0 }
@@ -14,17 +14,14 @@ onEachStore('removing', backend => {
   /** @type {import('../../loader/store/index.js').Store} */
   let store
   let url
+  let reset
   before(async function () {
     this.timeout(60000)
     url = await backend.database()
-    store = await storeOf(url, {})
+    store = await storeOf(url)
+    reset = await keeperOf(store)
   })
-  beforeEach(async () => {
-    await store.defineLayer('osm', { format: 'png' })
-    await removeLayer(store, 'osm', { limits })
-    await store.defineLayer('osm', { format: 'png' })
-    await fill(store)
-  })
+  afterEach(() => reset())
   after(() => store.destroy())
 
   const sizeOf = (...seeds) => seeds.reduce((sum, seed) => sum + (seed === null ? 0 : png(seed).length), 0)

@@ -5,6 +5,9 @@ import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
 
+/** Writes between two at which something happens: each of them in a long run. */
+export const STEP = process.env.TILECOUCH_LONG ? 1 : 3
+
 export const T = year => `${year}-01-01T00:00:00Z`
 export const Z = 4
 
@@ -45,6 +48,19 @@ export async function fill (store, history = HISTORY) {
   }
 }
 
+/** Puts a store back to what it is now, in three requests. */
+export async function keeperOf (store) {
+  const { couch } = store
+  const documents = async qs => (await couch.request({ path: '_all_docs', qs })).rows.filter(({ id }) => !id.startsWith('_design/'))
+  const kept = (await documents({ include_docs: true, attachments: true })).map(({ doc: { _rev, ...doc } }) => doc)
+  return async () => {
+    const ended = (await documents({})).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
+    for (const docs of [ended, kept]) {
+      for (const { id, error } of await couch.bulk(JSON.stringify({ docs }))) assert.equal(error, undefined, id)
+    }
+  }
+}
+
 /** What a store holds, in the form of a history; every invariant holds. */
 export async function historyOf (url, options) {
   const seeds = new Map()
@@ -54,7 +70,7 @@ export async function historyOf (url, options) {
     const [layer, , x, y] = id.split(':')
     if (layer !== 'osm') continue
     const years = history[`${x}/${y}`] = {}
-    for (const { time, bytes } of versions) years[time.slice(0, 4)] = bytes && seeds.get(bytes.toString('base64'))
+    for (const { time, bytes } of versions) years[time.slice(0, time.slice(5, 7) === '01' ? 4 : 7)] = bytes && seeds.get(bytes.toString('base64'))
   }
   return history
 }
