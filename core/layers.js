@@ -2,7 +2,7 @@
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM } from './grid.js'
 import { formats } from './images.js'
-import { layerId, checkLayer, formatReference } from './ids.js'
+import { layerId, checkLayer, formatReference, isLayer } from './ids.js'
 import { checkRetention } from './retention.js'
 import { isExactTime } from './times.js'
 import { checkUpstream, hostOf } from './upstream.js'
@@ -33,7 +33,8 @@ export const layerFields = {
   upstream: value => object(value) && Boolean(checkUpstream(value)), // where missing tiles come from; says itself which field is wrong
   offline: value => typeof value === 'boolean', // false: its terms forbid taking areas of it along on a device
   retention: value => object(value) && Boolean(checkRetention(value)), // which moments of its past are kept; says itself which rule is wrong
-  pruned: isExactTime // when versions were first taken out of its past
+  pruned: isExactTime, // when versions were first taken out of its past
+  renaming: isLayer // which layer it is taking over: the name of that one, until it is done
 }
 
 /**
@@ -68,7 +69,7 @@ export function forbiddingHost ({ upstream }) {
  * @param {{time?: string, base?: string}} [options]
  */
 export function tileJson (doc, { time, base = '' } = {}) {
-  const { _id, _rev, _revisions, type, layer, upstream, retention, pruned, ttl, format = 'png', ...fields } = doc
+  const { _id, _rev, _revisions, type, layer, upstream, retention, pruned, renaming, ttl, format = 'png', ...fields } = doc
   return {
     tilejson: '3.0.0',
     name: layer,

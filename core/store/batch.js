@@ -6,7 +6,7 @@
 //   3. whatever met a conflict is read again and decided again
 import { TilecouchError } from '../errors.js'
 import { compareIds, pastRange } from '../ids.js'
-import { decide } from '../versions.js'
+import { decide as byRule } from '../versions.js'
 import { pastOf, tileDocument, versionOf } from './documents.js'
 
 /**
@@ -19,6 +19,8 @@ import { pastOf, tileDocument, versionOf } from './documents.js'
  * @property {string} time
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
+ * @property {string} [stored] when another store learnt it, or another layer
+ * @property {Record<string, any>} [others] fields of other writers
  * @property {string} [type] content type
  * @property {Uint8Array} [bytes] none when gone
  * @property {string | null} digest as CouchDB writes it; null when gone
@@ -45,9 +47,11 @@ export class Batch {
    * @param {AbortSignal} [options.signal]
    * @param {(docs: any[], signal?: AbortSignal) => Promise<{id: string, ok?: boolean, error?: string, reason?: string}[]>} options.send new revisions, with attachments whose `data` is as `docs` and the tiles have it
    * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
+   * @param {typeof byRule} [options.decide] what a version means, unless it is what it always means
    */
-  constructor (couch, { stored, signal, send, report }) {
+  constructor (couch, { stored, signal, send, report, decide = byRule }) {
     this.couch = couch
+    this.decide = decide
     this.send = send
     this.stored = stored
     this.signal = signal
@@ -94,14 +98,14 @@ export class Batch {
 
   /** @param {Tile[]} tiles */
   async #decide (tiles) {
-    if (this.newGround && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: tile.bytes ? 'create' : 'unchanged' }))
+    if (this.newGround && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: this.decide(tile, null) }))
     const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
     /** @type {Step[]} */
     const steps = rows.map((row, index) => {
       const tile = tiles[index]
       const head = row.doc ? versionOf(row.doc) : null
       if (tile.onto && tile.onto !== head?.rev) return { tile, head, action: 'unchanged' }
-      return { tile, head, action: decide(tile, head), removed: row.deleted }
+      return { tile, head, action: this.decide(tile, head), removed: row.deleted }
     })
     this.newGround = steps.every(step => !step.head && !step.removed)
     await this.#findNewestPast(steps.filter(step => step.removed))
@@ -129,7 +133,7 @@ export class Batch {
       const doc = found[index][0]?.doc
       if (!doc) return
       step.head = { ...versionOf(doc), rev: undefined }
-      step.action = decide(step.tile, step.head)
+      step.action = this.decide(step.tile, step.head)
       if (step.action === 'unchanged' && step.tile.time >= step.head.time && step.tile.digest !== null) step.action = 'create'
     })
   }
@@ -142,7 +146,7 @@ export class Batch {
     steps.forEach((step, index) => {
       const doc = found[index][0]?.doc
       step.before = doc ? versionOf(doc) : null
-      step.action = decide(step.tile, step.head, step.before)
+      step.action = this.decide(step.tile, step.head, step.before)
     })
   }
 

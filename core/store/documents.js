@@ -3,8 +3,9 @@ import { TILE_ATTACHMENT, versionId } from '../ids.js'
 
 /** Head or past document of a tile; the attachment's `data` is bytes until it is sent. */
 export function tileDocument (tile, { current, stored }) {
-  const { id, layer, z, x, y, time, type, bytes, expires, origin } = tile
+  const { id, layer, z, x, y, time, type, bytes, expires, origin, others } = tile
   return {
+    ...others,
     _id: current ? id : versionId(layer, z, x, y, time),
     type: 'tile',
     layer,
@@ -13,7 +14,7 @@ export function tileDocument (tile, { current, stored }) {
     y,
     current,
     time,
-    stored,
+    stored: tile.stored ?? stored,
     ...(expires && { expires }),
     ...(origin && { origin }),
     ...(bytes

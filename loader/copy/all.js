@@ -1,0 +1,45 @@
+// One layer as it is, brought under another name: its document, its tiles, its editions.
+import { TilecouchError, layerId, layerRange } from '../../core/index.js'
+import { copyEditions, layerOf, writeLayer } from './papers.js'
+import { Tally } from './tally.js'
+import { Copier, copyDefaults } from './tiles.js'
+
+const PASSES = 3 // over what was written by others while it was copied
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {string} from
+ * @param {string} to
+ * @param {import('../copy.js').CopyOptions & {source: import('../store/index.js').Store, renaming?: boolean}} options
+ */
+export async function copyAll (store, from, to, { source, area, zooms, time, history = true, renaming = false, permission, dryRun = false, signal, onProgress, limits }) {
+  const here = await source.couch.get(layerId(from))
+  if (!here) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
+  const isNew = await isEmptyLayer(store.couch, to)
+  const make = there => layerOf(here, there, { to, time, area, zooms, permission, renaming: renaming ? from : undefined })
+  if (dryRun) make(await store.couch.get(layerId(to)))
+  else await writeLayer(store.couch, to, make)
+
+  const tally = new Tally()
+  try {
+    for (let pass = 0; pass < PASSES; pass++) {
+      tally.tiles = tally.unchanged = tally.moved = 0
+      const copier = new Copier(source.couch, store.couch, {
+        to, time, history, isNew: isNew && !pass, exactly: renaming || isNew || Boolean(here.pruned), tally, dryRun, signal, onProgress, limits: { ...copyDefaults, ...limits }
+      })
+      await copier.copy(source.listTiles(from, { area, zooms, signal }))
+      if (!tally.moved || dryRun) break
+    }
+    // of a part nobody has loaded what an edition counts
+    if (history && !area && !zooms && !dryRun) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
+  } catch (error) {
+    throw Object.assign(error, { summary: { from, to, ...tally } })
+  }
+  return { from, to, ...tally }
+}
+
+/** Whether no tile stands under a name. @param {import('../store/couch.js').Couch} couch @param {string} layer */
+export async function isEmptyLayer (couch, layer) {
+  const { rows } = await couch.request({ path: '_all_docs', qs: { ...layerRange(layer), limit: 1 } })
+  return rows.length === 0
+}

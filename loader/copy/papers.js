@@ -1,0 +1,82 @@
+// The documents of a layer and of its editions, for a copy. What the terms of the tiles forbid stays forbidden.
+import { isDeepStrictEqual } from 'node:util'
+import { TilecouchError, editionId, forbiddingHost, layerId } from '../../core/index.js'
+import { union } from '../../core/store/extent.js'
+import { fieldsOf } from '../resolve/content.js'
+
+/**
+ * What the document of the copy is to say.
+ * @param {Record<string, any>} here of the layer that is copied
+ * @param {Record<string, any> | undefined} there what stands where it is copied to
+ * @param {{to: string, time?: string, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, renaming?: string, permission?: boolean}} how
+ * time: the copy stands still; renaming: the layer is taken over
+ */
+export function layerOf (here, there, { to, time, area, zooms, renaming, permission }) {
+  const fields = fieldsOf(here)
+  const own = { type: 'layer', layer: to }
+  if (renaming) return { ...fields, ...own, renaming }
+  const host = permission ? undefined : forbiddingHost(fields)
+  if (there) {
+    if (host && forbiddingHost(there) !== host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
+    return { ...there, ...reachOf(fields, there), ...(fields.offline === false && { offline: false }), ...(!there.format && fields.format && { format: fields.format }) }
+  }
+  const { renaming: _, ttl, upstream, ...rest } = fields
+  return {
+    ...rest,
+    ...(time === undefined && { ttl, upstream }),
+    ...(host && { upstream }), // it is where the terms are known from
+    ...partOf(fields, area, zooms),
+    ...own
+  }
+}
+
+/** It reaches as far as both. */
+function reachOf (a, b) {
+  const reach = {
+    minzoom: Math.min(a.minzoom ?? 30, b.minzoom ?? 30),
+    maxzoom: Math.max(a.maxzoom ?? 0, b.maxzoom ?? 0),
+    bounds: union(a.bounds, b.bounds)
+  }
+  return Object.fromEntries(Object.entries(reach).filter(([field, value]) => value !== null && (field in a || field in b)))
+}
+
+/** It reaches no further than what was copied. */
+function partOf (/** @type {Record<string, any>} */ { bounds, minzoom, maxzoom }, area, zooms) {
+  return {
+    ...(area && { bounds: intersection(bounds, area.bbox) }),
+    ...(zooms && { minzoom: Math.max(minzoom ?? 0, zooms.min), maxzoom: Math.min(maxzoom ?? 30, zooms.max) })
+  }
+}
+
+const intersection = (a, b) => !a ? b : [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])]
+
+/**
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} to
+ * @param {(there: Record<string, any> | undefined) => Record<string, any>} make
+ */
+export const writeLayer = (couch, to, make) => couch.update(layerId(to), stored => {
+  const there = stored && fieldsOf(stored)
+  const doc = JSON.parse(JSON.stringify(make(there))) // without what is undefined
+  return there && isDeepStrictEqual(doc, there) ? undefined : doc
+})
+
+/**
+ * Editions as they are; where one of that time stands already, it stays.
+ * @param {import('../store/index.js').Store} source @param {import('../store/index.js').Store} target
+ * @param {{from: string, to: string, time?: string, isOurs?: boolean}} how isOurs: what stands there was copied before
+ * @returns {Promise<number>} written
+ */
+export async function copyEditions (source, target, { from, to, time, isOurs }) {
+  let written = 0
+  for (const edition of await source.editions(from)) {
+    if (time !== undefined && edition.time > time) continue
+    await target.couch.update(editionId(to, edition.time), stored => {
+      const doc = { type: 'edition', ...fieldsOf(edition), layer: to }
+      if (stored && (!isOurs || isDeepStrictEqual(fieldsOf(stored), doc))) return undefined
+      written++
+      return doc
+    })
+  }
+  return written
+}

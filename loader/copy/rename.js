@@ -1,0 +1,86 @@
+// Another name for a layer: it is copied, and what stands under the new name ends under the old one, at the very revision
+// that was compared. The new layer says meanwhile whose it is, so that a rename that was killed goes on when it is run again.
+import { isDeepStrictEqual } from 'node:util'
+import { TilecouchError, checkLayer, editionId, layerId, tileId } from '../../core/index.js'
+import { batchesOf } from '../../core/batches.js'
+import { endLeaves, readTiles } from '../remove/documents.js'
+import { Remover } from '../remove/remover.js'
+import { fieldsOf } from '../resolve/content.js'
+import { copyAll, isEmptyLayer } from './all.js'
+import { extensionOf, stands } from './tiles.js'
+
+const TILES = 200 // compared in one go
+const ROUNDS = 5 // while somebody loads under the old name
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {string} from
+ * @param {string} to a name that is free
+ * @param {{dryRun?: boolean, purge?: boolean, signal?: AbortSignal, onProgress?: (progress: {step: 'copy' | 'remove', tiles: number, bytes: number}) => void, limits?: Partial<typeof import('./tiles.js').copyDefaults>}} [options]
+ * @returns {Promise<Omit<Awaited<ReturnType<typeof copyAll>>, 'moved'> & {left: number, done: boolean}>} left: tiles that still stand under the old name
+ */
+export async function renameLayer (store, from, to, { dryRun = false, purge, signal, onProgress, limits } = {}) {
+  const { couch } = store
+  if (checkLayer(from) === checkLayer(to)) throw new TilecouchError('BAD_OPTION', { option: 'TO', value: to, why: 'it is called that' })
+  const [here, there] = await Promise.all([from, to].map(layer => couch.get(layerId(layer))))
+  const isOurs = there?.renaming === from
+  if (!here && !isOurs) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
+  if (there ? !isOurs : !await isEmptyLayer(couch, to)) throw new TilecouchError('LAYER_EXISTS', { layer: to })
+
+  const total = { from, to, tiles: 0, versions: 0, bytes: 0, unchanged: 0, extended: 0, editions: 0, failed: 0, failures: [], left: 0, done: false }
+  if (here) {
+    for (let round = 0; round < ROUNDS; round++) {
+      const copied = await copyAll(store, from, to, {
+        source: store, renaming: true, dryRun, signal, limits, onProgress: ({ tiles, bytes }) => onProgress?.({ step: 'copy', tiles, bytes })
+      })
+      for (const field of ['versions', 'bytes', 'extended', 'editions']) total[field] += copied[field]
+      const { failed, failures, unchanged } = copied
+      Object.assign(total, { failed, failures, unchanged, tiles: Math.max(total.tiles, copied.tiles) })
+      if (dryRun) return total
+      total.left = await endTiles(store, from, to, { purge, signal, onProgress })
+      if (failed || (!total.left && await endPapers(store, from, to))) break
+    }
+  }
+  total.done = !await couch.get(layerId(from)) && await isEmptyLayer(couch, from)
+  if (total.done) {
+    await couch.update(layerId(to), stored => {
+      const { renaming, ...fields } = stored ?? {}
+      return renaming === from ? fields : undefined
+    })
+  }
+  return total
+}
+
+/** Ends every tile that stands under the new name as it does under the old one. @returns {Promise<number>} tiles that stay */
+async function endTiles (store, from, to, { purge, signal, onProgress }) {
+  const { couch } = store
+  const remover = new Remover(store, { purge, signal, onProgress: ({ tiles, bytes }) => onProgress?.({ step: 'remove', tiles, bytes }) })
+  let left = 0
+  for await (const tiles of batchesOf(store.listTiles(from, { signal }), { most: TILES, bytes: Infinity })) {
+    const [heres, theres] = await Promise.all([from, to].map(layer => readTiles(couch, tiles.map(({ z, x, y }) => tileId(layer, z, x, y)), signal)))
+    for (const [index, tile] of tiles.entries()) {
+      const { head, pasts } = heres[index]
+      const there = theres[index]
+      const whole = [...pasts, ...(head ? [head] : [])].every(doc => stands(doc, there)) && !(head && extensionOf(head, there.head))
+      if (whole) await remover.take(tile, tile.versions)
+      else left++
+    }
+  }
+  const { changed, refused, named } = await remover.finish()
+  if (refused) throw new TilecouchError('REFUSED', { id: named[0]?.id, reason: named[0]?.reason })
+  return left + changed
+}
+
+/** Ends the documents of editions, then the layer's, at the revisions that stand under the new name. @returns {Promise<boolean>} whether all of them ended */
+async function endPapers (store, from, to) {
+  const { couch } = store
+  if (!await isEmptyLayer(couch, from)) return false
+  const times = (await store.editions(from)).map(({ time }) => time)
+  for (const idOf of [...times.map(time => layer => editionId(layer, time)), layerId]) {
+    const [here, there] = (await couch.docs([from, to].map(idOf))).map(({ doc }) => doc)
+    const { renaming, ...fields } = fieldsOf(there ?? {})
+    if (here && !isDeepStrictEqual({ ...fieldsOf(here), layer: to }, fields)) return false
+    if (here && !(await endLeaves(couch, [{ id: here._id, rev: here._rev }])).gone.size) return false
+  }
+  return true
+}
