@@ -38,8 +38,8 @@ export async function openSite (couch, chain) {
       await peer.updateLocal(MARK, () => ({ chain: of }))
     },
     async end () {
-      const { _rev: rev } = await peer.getLocal(MARK) ?? {}
-      if (rev) await couch.request({ method: 'DELETE', path: `_local/${MARK}`, qs: { rev } })
+      const { _rev: rev } = await peer.getLocal(MARK) ?? {} // another run may have been quicker
+      if (rev) await couch.find({ method: 'DELETE', path: `_local/${MARK}`, qs: { rev } })
     }
   }
 }
