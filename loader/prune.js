@@ -1,10 +1,10 @@
 // Thins out the past of a layer: what no moment needs that a retention policy keeps, goes. At every step the map is right as
 // of each kept moment, so that it may be killed anywhere and run again.
 import { TilecouchError, checkRetention, now as clock } from '../core/index.js'
+import { batchesOf } from '../core/batches.js'
 import { compact } from './compact.js'
 import { Arrivals } from './prune/arrivals.js'
 import { pruneDefaults } from './prune/defaults.js'
-import { removeEditions } from './prune/editions.js'
 import { markPruned } from './prune/mark.js'
 import { Reckoning } from './prune/reckoning.js'
 import { Remover } from './remove/index.js'
@@ -48,42 +48,46 @@ async function pruneLayer (store, layer, { policy, now = clock, dryRun = false, 
   const { signal } = options
   const all = { ...pruneDefaults, ...limits }
   const reckoning = new Reckoning(layer, checkRetention(rules), { now, limits: all })
-  const arrivals = dryRun ? undefined : await new Arrivals(store, layer, time => reckoning.keep(time)).open()
-  try {
-    await reckoning.read(store.couch, signal)
-    const { counts, missing } = reckoning
-    // a slip of the pen: what was meant would go with the rest
-    if (missing.length && (policy || !counts.kept)) throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
-    onBegin?.({ layer, ...reckoning.summary })
-    const run = { upstream: Boolean(doc.upstream), now, dryRun, arrivals, batch: all.batch, ...options }
-    const tally = await take(store, layer, reckoning, run)
-    return { layer, ...reckoning.summary, ...tally }
-  } finally {
-    await arrivals?.close()
-  }
+  const arrivals = dryRun ? undefined : await new Arrivals(store.couch, layer, signal).open()
+  await reckoning.read(store.couch, signal)
+  const { counts, missing } = reckoning
+  // a slip of the pen: what was meant would go with the rest
+  if (missing.length && (policy || !counts.kept)) throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
+  onBegin?.({ layer, ...reckoning.summary })
+  const tally = await take(store, layer, reckoning, { upstream: Boolean(doc.upstream), now, dryRun, arrivals, limits: all, ...options })
+  return { layer, ...reckoning.summary, ...tally }
 }
 
 /** Versions first, tile by tile; then the editions. @param {any} run */
 async function take (store, layer, reckoning, run) {
-  const { upstream, now, purge, dryRun, arrivals, batch, signal, onProgress } = run
-  const remover = new Remover(store, { purge, dryRun, signal })
+  const { upstream, now, purge, dryRun, arrivals, limits, signal, onProgress } = run
+  // a batch goes as soon as it has been looked at for the last time
+  const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()
   let looked = 0
   let isMarked = dryRun
-  for await (const tile of store.listTiles(layer, { signal })) {
-    arrivals?.check()
-    const doomed = reckoning.doomed(tile.versions, upstream)
-    if (doomed.length && !isMarked) {
-      await markPruned(store, layer, now)
-      isMarked = true
+  const doomedTiles = async function * () {
+    for await (const tile of store.listTiles(layer, { signal })) {
+      looked += tile.versions.length
+      const { length } = reckoning.doomed(tile.versions, upstream)
+      if (length) yield { tile, size: length }
+      onProgress?.({ layer, looked, total: reckoning.versions, versions: remover.tally.versions })
     }
-    await remover.take(tile, doomed)
-    looked += tile.versions.length
-    onProgress?.({ layer, looked, total: reckoning.versions, versions: remover.tally.versions })
   }
-  const tally = await remover.finish()
-  const editions = dryRun ? reckoning.editions.length : await removeEditions(store, reckoning.editions, { tally, purge, batch, signal })
-  return { ...tally, editions }
+  for await (const batch of batchesOf(doomedTiles(), { most: limits.batch, bytes: limits.batch })) {
+    for (const time of await arrivals?.look() ?? []) reckoning.keep(time)
+    if (!isMarked) await markPruned(store, layer, now)
+    isMarked = true
+    for (const { tile } of batch) {
+      const doomed = reckoning.doomed(tile.versions, upstream)
+      reckoning.count(doomed)
+      await remover.take(tile, doomed)
+    }
+    await remover.flush()
+  }
+  let editions = 0
+  for await (const batch of batchesOf(reckoning.editions, { most: limits.batch, bytes: Infinity })) editions += (await remover.end(batch)).size
+  return { ...await remover.finish(), editions }
 }
 
 /**

@@ -1,40 +1,37 @@
-// Editions that are begun while a layer is pruned. Their loads compare each tile with the version before, and find it
-// unchanged: that version must not go a moment later.
-import { TilecouchError, editionId, isExactTime } from '../../core/index.js'
-import { Follower } from '../store/follow.js'
+// Editions that are begun while a layer is pruned. Their loads compare each tile with the version before, and where nothing
+// has changed they store nothing: that version must not go a moment later.
+import { editionId, isExactTime } from '../../core/index.js'
 
 export class Arrivals {
-  #follower
-  #resets = -1 // the first is its beginning
+  #layer
+  /** @type {string | number | undefined} */
+  #since
 
-  /**
-   * @param {import('../store/index.js').Store} store
-   * @param {string} layer
-   * @param {(time: string) => void} onEdition
-   */
-  constructor (store, layer, onEdition) {
-    const prefix = editionId(layer, '')
-    this.url = store.url
-    this.#follower = new Follower(store, {
-      onChange: ({ id, deleted }) => {
-        const time = id.startsWith(prefix) && !deleted ? id.slice(prefix.length) : ''
-        if (isExactTime(time)) onEdition(time)
-      },
-      onReset: () => { this.#resets++ }
-    })
+  /** @param {import('../store/couch.js').Couch} couch @param {string} layer @param {AbortSignal} [signal] */
+  constructor (couch, layer, signal) {
+    this.couch = couch
+    this.#layer = layer
+    this.signal = signal
   }
 
+  /** To be awaited before anything is reckoned. */
   async open () {
-    await this.#follower.start()
+    const { update_seq: since } = await this.couch.request({ path: '', signal: this.signal })
+    this.#since = since
     return this
   }
 
-  /** Throws when something may have been missed. */
-  check () {
-    if (this.#resets > 0) throw new TilecouchError('PLACE_LOST', { url: this.url })
-  }
-
-  close () {
-    return this.#follower.close()
+  /** The times of those that were written since the last look. @returns {Promise<string[]>} */
+  async look () {
+    const { results, last_seq: last } = await this.couch.request({
+      method: 'POST',
+      path: '_changes',
+      qs: { since: this.#since, filter: '_selector' },
+      body: { selector: { type: 'edition', layer: this.#layer } },
+      signal: this.signal
+    })
+    this.#since = last
+    const prefix = editionId(this.#layer, '')
+    return results.filter(({ deleted, id }) => !deleted && id.startsWith(prefix)).map(({ id }) => id.slice(prefix.length)).filter(isExactTime)
   }
 }

@@ -29,7 +29,7 @@ export class Reckoning {
   #kept = { moments: [], from: null }
   /** @type {Map<string, ToldMoment>} */
   #told = new Map()
-  /** Editions whose moments are not kept. @type {{id: string, rev: string}[]} */
+  /** Editions whose moments are not kept, at the revisions that were looked at. @type {{_id: string, _rev: string}[]} */
   editions = []
   /** Named by the policy, and not there. @type {string[]} */
   missing = []
@@ -77,7 +77,7 @@ export class Reckoning {
     this.versions += versions
     counts.total++
     counts[by.length ? 'kept' : 'going']++
-    if (edition && !by.length) this.editions.push({ id: edition._id, rev: edition._rev })
+    if (edition && !by.length) this.editions.push({ _id: edition._id, _rev: edition._rev })
     const title = edition?.title
     if (by.length ? counts.kept <= this.#limits.told : counts.total <= this.#limits.told) {
       this.#told.set(time, { time, ...(title && { title }), edition: Boolean(edition), by, versions, going: 0, bytes: 0 })
@@ -100,14 +100,17 @@ export class Reckoning {
    */
   doomed (versions, upstream) {
     // what came meanwhile has not been reckoned with
-    const doomed = doomedOf(versions, this.#kept, { upstream, isSpared: ({ time }) => !this.#isKnown(time) })
+    return doomedOf(versions, this.#kept, { upstream, isSpared: ({ time }) => !this.#isKnown(time) })
+  }
+
+  /** What goes, by moment. @param {{time: string, size: number}[]} doomed */
+  count (doomed) {
     for (const { time, size } of doomed) {
       const told = this.#told.get(time)
       if (!told) continue
       told.going++
       told.bytes += size
     }
-    return doomed
   }
 
 

@@ -1,0 +1,192 @@
+// Pruning on real stores: what is left is what a naive reading leaves, whatever is killed, loaded or pruned meanwhile.
+import assert from 'node:assert/strict'
+import { prune, pruneAll } from '../../loader/prune.js'
+import { verify } from '../../loader/verify.js'
+import { json, onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { dyingStore } from '../remove/stage.js'
+import { NOW, assertShows, contentOf, fill, historyOf, openStore, plain, prunedOf } from './stage.js'
+
+const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const EACH = process.env.TILECOUCH_LONG ? 1 : 4 // which of its writes a prune is killed at
+const options = { now: () => NOW, compact: /** @type {const} */ ('never') }
+const policies = [
+  { daily: 3 }, { last: 2, monthly: 3 }, { weekly: 4, editions: true }, { within: 10 * 86400 }, { yearly: 1 }
+]
+
+onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
+  /** @type {import('../../loader/store/index.js').Store} */
+  let store
+  let url
+  let layers = 0
+  const history = historyOf(SEED)
+  const made = async (fields, own = history) => {
+    const layer = `osm${layers++}`
+    await fill(store, layer, own, fields)
+    return { layer, before: await contentOf(store, url, layer) }
+  }
+  const content = layer => contentOf(store, url, layer)
+  const sequence = async () => parseInt((await store.info()).update_seq)
+  before(async function () {
+    this.timeout(60000)
+    url = await backend.database()
+    store = await openStore(url)
+  })
+
+  it('shows the whole map of every kept moment as it was, keeps nothing else, and the next time there is nothing to do', async function () {
+    this.timeout(30000)
+    for (const [at, policy] of policies.entries()) {
+      const upstream = at % 2 === 1
+      const { layer, before } = await made({ format: 'png', ...(upstream && { upstream: { url: 'https://example.org/{z}/{x}/{y}.png' } }) })
+      const expected = prunedOf(before, policy, { upstream })
+      const summary = await prune(store, layer, { policy, ...options })
+      const after = await content(layer)
+      assert.deepEqual(plain(after), plain(expected), JSON.stringify(policy))
+      assertShows(before, after, expected.kept.moments)
+      const countOf = ({ tiles }) => [...tiles.values()].flat().length
+      assert.deepEqual([summary.versions, summary.editions, summary.changed, summary.refused], [countOf(before) - countOf(after), before.editions.length - after.editions.length, 0, 0])
+      assert.equal((await store.layer(layer)).pruned, summary.versions ? NOW : undefined)
+      const seq = await sequence()
+      const again = await prune(store, layer, { policy, ...options })
+      assert.deepEqual([again.versions, again.editions, await sequence()], [0, 0, seq])
+    }
+  })
+
+  it('says before what it would do, moment by moment, and then does nothing', async () => {
+    const { layer } = await made()
+    const policy = { daily: 2, yearly: 9 }
+    const seq = await sequence()
+    const told = await prune(store, layer, { policy, ...options, dryRun: true, limits: { page: 3 } })
+    assert.equal(await sequence(), seq)
+    const { moments: { total, kept, going, told: list } } = told
+    assert.deepEqual([list.length, list.filter(({ by }) => by.length).length, list.filter(({ by }) => !by.length).length], [total, kept, going])
+    assert.deepEqual(list.map(({ time }) => time), list.map(({ time }) => time).sort().reverse())
+    assert.deepEqual([list[0].by, list[1].by.includes('daily'), list.at(-1)?.by], [['daily', 'yearly'], list[1].by.length > 0, ['oldest yearly']])
+    assert.deepEqual([list.reduce((sum, moment) => sum + moment.going, 0), list.reduce((sum, moment) => sum + moment.bytes, 0)], [told.versions, told.bytes])
+    const few = await prune(store, layer, { policy, ...options, dryRun: true, limits: { told: 3 } })
+    assert.deepEqual(few.moments.told, list.filter(({ by }) => by.length).slice(0, 3), 'of many only those that are kept')
+    const done = await prune(store, layer, { policy, ...options, limits: { page: 1, batch: 1 } })
+    assert.deepEqual([done.versions, done.bytes, done.editions, done.tiles], [told.versions, told.bytes, told.editions, told.tiles])
+  })
+
+  it('is right as of every kept moment wherever a prune is killed, and the next one goes on', async function () {
+    this.timeout(60000)
+    const policy = { daily: 2, editions: true }
+    for (let writes = 0, isDead = true; isDead; writes += EACH) {
+      const { layer, before } = await made()
+      const expected = prunedOf(before, policy)
+      const { store: dying, life } = await dyingStore(url, writes)
+      await prune(dying, layer, { policy, ...options, limits: { batch: 2 } }).catch(error => assert.equal(life.isDead, true, error.stack))
+      isDead = life.isDead
+      assertShows(before, await content(layer), expected.kept.moments)
+      await prune(store, layer, { policy, ...options })
+      assert.deepEqual(plain(await content(layer)), plain(expected), `killed after ${writes} writes`)
+    }
+  })
+
+  it('by two at once is left as by one', async () => {
+    const { layer, before } = await made()
+    const policy = { monthly: 2 }
+    const both = await Promise.all([1, 2].map(() => prune(store, layer, { policy, ...options, limits: { batch: 2 } })))
+    assert.ok(both.every(({ refused }) => !refused))
+    assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
+  })
+
+  it('keeps what a load needs that has begun before, or begins meanwhile, and what comes meanwhile', async () => {
+    const tile = { z: 4, x: 1, y: 0 }
+    const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
+    const layer = `osm${layers++}`
+    await store.defineLayer(layer)
+    const write = (number, image, y = 0) => store.write([{ layer, ...tile, y, time: day(number), bytes: png(image) }], { stored: NOW })
+    for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) await write(number, image)
+    for (const number of [1, 10, 20]) await write(number, number, 1)
+    await store.putEdition(layer, day(12), { started: NOW }) // on its way
+    await store.putEdition(layer, day(2), { started: '2024-06-29T00:00:00Z' }) // given up
+    const list = store.listTiles.bind(store)
+    store.listTiles = async function * (...args) {
+      await store.putEdition(layer, day(5), { started: NOW }) // begins while it is pruned
+      assert.equal((await write(5, 1)).unchanged, 1)
+      await write(15, 9, 1) // nobody has reckoned with it
+      yield * list(...args)
+    }
+    try {
+      await prune(store, layer, { policy: { last: 1 }, ...options })
+    } finally {
+      store.listTiles = list
+    }
+    const { tiles, editions } = await content(layer)
+    assert.deepEqual([...tiles.values()].map(versions => versions.map(({ time }) => +time.slice(8, 10))), [[1, 10, 20], [1, 10, 15, 20]])
+    assert.deepEqual(editions, [day(5), day(12)])
+    await store.putEdition(layer, day(5), { finished: NOW })
+    await store.putEdition(layer, day(12), { finished: NOW })
+    await prune(store, layer, { policy: { last: 1 }, ...options })
+    const left = await content(layer)
+    assert.deepEqual([[...left.tiles.values()].map(versions => versions.length), left.editions], [[1, 1], []])
+  })
+
+  it('is not pruned by a slip of the pen', async () => {
+    const { layer, before } = await made()
+    const refused = (policy, name = layer) => assert.rejects(prune(store, name, { policy, ...options }), { code: name === layer ? 'BAD_RETENTION' : 'LAYER_NOT_FOUND' })
+    await refused(undefined)
+    await refused({})
+    await refused({ daily: 3, editions: ['2042'] })
+    await refused({ daily: 3 }, 'nothing')
+    await store.defineLayer(layer, { retention: { editions: ['2042'] } })
+    await refused(undefined)
+    await assert.rejects(store.defineLayer(layer, { retention: { daily: 'many' } }), { code: 'BAD_RETENTION', message: /daily "many"/ })
+    assert.deepEqual(plain(await content(layer)), plain(before))
+    await store.defineLayer(layer, { retention: { last: 99, editions: ['2042'] } })
+    assert.deepEqual((await prune(store, layer, options)).missing, ['2042'])
+  })
+
+  it('has nothing wrong with it afterwards', async () => {
+    const layer = `osm${layers++}`
+    const images = [1, 2, 1, null, 3, 1, null]
+    const own = images.map((image, at) => ({ time: `2024-03-0${at + 1}T00:00:00Z`, images: [image, at + 1, at ? at + 1 : null], edition: true }))
+    await fill(store, layer, own, { tileSize: 64 })
+    for (const { time, images: loaded } of own) {
+      const written = loaded.length - (time.startsWith('2024-03-01') ? 1 : 0)
+      await store.putEdition(layer, time, { tiles: 3, created: 0, advanced: written, backfilled: 0, unchanged: 3 - written, failed: 0, gone: loaded.filter(image => image === null).length - (3 - written), bytes: 1 })
+    }
+    await prune(store, layer, { policy: { editions: ['2024-03-01', '2024-03-03', '2024-03-04', '2024-03-07'] }, ...options })
+    const { codes } = await verify(store, { layer, decode: false }).then(({ faults }) => ({ codes: Object.keys(faults ?? {}) }))
+    assert.deepEqual(codes.filter(code => code !== 'odd-size'), [])
+  })
+
+  it('leaves no trace with purge, where the store can', async function () {
+    this.timeout(20000)
+    const { layer, before } = await made()
+    const policy = { last: 2 }
+    if (backend.name === 'embedded') {
+      await assert.rejects(prune(store, layer, { policy, ...options, purge: true }), { code: 'PURGE_UNSUPPORTED' })
+      assert.deepEqual(plain(await content(layer)), plain(before))
+      return
+    }
+    const { purged, versions, editions } = await prune(store, layer, { policy, ...options, purge: true })
+    assert.equal(purged, versions + editions)
+    const { results } = await json(`${url}/_changes`)
+    assert.deepEqual(results.filter(({ id, deleted }) => deleted && id.includes(`${layer}@`) | id.startsWith(`${layer}:`)), [])
+    assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
+  })
+
+  it('is one of all that have a policy, again and again, and a bad one does not stop the others', async () => {
+    for (const { layer } of await store.layers()) await store.defineLayer(layer, { retention: null })
+    const [{ layer: first, before }, { layer: second, before: untouched }, { layer: third }] = [await made({ retention: { daily: 1 } }), await made(), await made({ retention: { last: 99 } })]
+    await store.couch.update(`layer:${second}`, doc => ({ ...doc, retention: { forever: 1 } }))
+    const stop = new AbortController()
+    const rounds = []
+    const seen = await pruneAll(store, {
+      ...options,
+      live: true,
+      every: 0.01,
+      signal: stop.signal,
+      onRound (round) { if (rounds.push(round) === 2) stop.abort() }
+    })
+    assert.deepEqual(rounds.map(({ layers: done, failed }) => [done.map(({ layer }) => layer), failed.map(({ layer, error }) => [layer, error])]),
+      [1, 2].map(() => [[first, third], [[second, 'BAD_RETENTION']]]))
+    assert.ok(rounds[0].layers[0].versions > 0)
+    assert.deepEqual([rounds[1].layers[0].versions, seen], [0, rounds[1]])
+    assert.deepEqual(plain(await content(first)), plain(prunedOf(before, { daily: 1 })))
+    assert.deepEqual(plain(await content(second)), plain(untouched))
+  })
+})
