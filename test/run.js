@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { audit, lines } from '../.ci/audit.js'
 import { findCouchDb, startCouchDb } from '../bench/couchdb.js'
 import { scrub } from '../core/index.js'
 import { tools } from './support/tools.js'
@@ -30,6 +31,16 @@ async function check (name, args) {
   console.log(ok ? 'ok' : 'FAILED')
 }
 
+/** What npm knows to be wrong with the packages that are installed with this one, where its registry says. */
+async function checkDependencies () {
+  console.log('\n== dependencies')
+  const result = await audit()
+  for (const line of lines(result)) console.log(line)
+  if (result.skipped) return skipped.push(`the audit of dependencies: ${result.skipped}`)
+  totals[result.found.length ? 'failed' : 'passed']++
+  console.log(result.found.length ? 'FAILED' : 'ok')
+}
+
 for (const { name, found, needed } of tools()) {
   if (found) continue
   if (process.env.CI === 'true' && needed) {
@@ -48,6 +59,7 @@ if (process.env.COUCHDB_URL && !findCouchDb()) skipped.push('killing a real Couc
 
 await check('lint', [executable('eslint'), '.'])
 await check('types', [executable('typescript', 'tsc'), '-p', 'tsconfig.json'])
+await checkDependencies()
 
 // In two processes: where Playwright has run, Node 20's async hooks are on, and a call of hostile design functions that
 // is cut short may then end the process ("Assertion failed: (env_->execution_async_id()) == (0)").

@@ -64,7 +64,7 @@
     var wanted = {
       name: 'string', description: 'string', attribution: 'string', legend: 'string', version: 'string', format: 'string', offline: 'boolean',
       minzoom: 'number', maxzoom: 'number', fillzoom: 'number', tileSize: 'number', ttl: 'number',
-      bounds: 'object', center: 'object', vector_layers: 'object', upstream: 'object', retention: 'object'
+      bounds: 'object', center: 'object', vector_layers: 'object', upstream: 'object', retention: 'object', pruned: 'string'
     }
     for (var field in wanted) {
       var value = newDoc[field]

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { isExactTime, isLayer, isTileId } from '../../core/index.js'
-import { loadDesign } from './helpers.js'
+import { isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
+import { layerFields } from '../../core/layers.js'
+import { loadDesign, source } from './helpers.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
 const WRITER = { name: 'w', roles: ['tilecouch-writer'] }
@@ -25,6 +26,26 @@ const gone = { ...head, _attachments: undefined, gone: true }
 const forbids = (doc, reason, options) => {
   const { forbidden } = verdict(doc, options) ?? {}
   assert.match(forbidden ?? 'allowed', reason, JSON.stringify(doc))
+}
+
+function attempt (task) {
+  try {
+    return Boolean(task())
+  } catch {
+    return false
+  }
+}
+
+/** A tile, or anything that was deleted, as DESIGN has it; the other documents have no fields here that make them good. */
+function isGood (doc) {
+  const { layer, z, x, y, time, current, gone: isGone, _attachments = {} } = doc
+  const images = Object.entries(_attachments ?? {})
+  if (images.some(([name, { content_type: type }]) => name !== 'tile' || !/^(image\/(png|jpeg|webp|avif)|application\/vnd\.mapbox-vector-tile)$/.test(String(type)))) return false
+  if (doc._deleted) return true
+  if (doc.type !== 'tile' || !isLayer(layer) || !isExactTime(time) || typeof current !== 'boolean') return false
+  if (![z, x, y].every(Number.isInteger) || !isTileId(tileId(layer, z, x, y))) return false
+  if (['stored', 'expires'].some(field => doc[field] !== undefined && !isExactTime(doc[field]))) return false
+  return doc._id === (current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)) && (isGone === true) === (images.length === 0)
 }
 
 describe('validate_doc_update', () => {
@@ -112,6 +133,77 @@ describe('validate_doc_update', () => {
       }
     }
     for (const none of [undefined, null, {}, { admins: {} }]) assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: none }))[0], 'unauthorized')
+  })
+
+  it('lets the writers that a store names write, instead of the role', () => {
+    const named = writers => ({ admins: { names: ['boss'], roles: ['_admin'] }, members: {}, tilecouch: { writers } })
+    const may = (user, writers) => verdict(head, { user, security: named(writers) }) === undefined
+    const [anna, ben] = [{ name: 'anna', roles: [] }, { name: 'ben', roles: ['survey'] }]
+    for (const [writers, wanted] of [
+      [{ names: ['anna'], roles: [] }, [true, false, false]], [{ names: [], roles: ['survey'] }, [false, true, false]], [{ roles: ['tilecouch-writer'] }, [false, false, true]],
+      [{ names: [], roles: [] }, [false, false, false]], [undefined, [false, false, true]],
+      // what is none of ours lets nobody in: a text that contains a name, null, a list
+      ...[{ names: 'anna', roles: 'survey' }, null, [], ['anna'], 'anna', 5, true, { names: { anna: 1 } }].map(bad => [bad, [false, false, false]])
+    ]) {
+      assert.deepEqual([anna, ben, WRITER].map(user => may(user, writers)), wanted, JSON.stringify(writers))
+      assert.ok(may({ name: 'boss', roles: [] }, writers) && may({ name: 'a', roles: ['_admin'] }, writers))
+      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: named(writers) }))[0], 'unauthorized')
+    }
+    assert.ok(!may({ name: null, roles: [] }, { names: [null], roles: [null] }))
+    for (const ours of [null, 5, 'writers', [], {}]) assert.equal(verdict(head, { security: { tilecouch: ours } }), undefined, 'nothing was said')
+  })
+
+  it('refuses attachments anywhere but on tiles, tombstones included: they can be read by revision', () => {
+    const html = { 'a.html': { content_type: 'text/html' } }
+    for (const doc of [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, { _id: 'tilecouch', type: 'store' }]) {
+      for (const _attachments of [html, image('image/png')]) forbids({ ...doc, _attachments }, /only tiles have an attachment/)
+      assert.equal(verdict({ ...doc, _attachments: {} }), undefined)
+    }
+    forbids({ _id: head._id, _deleted: true, _attachments: html }, /the one attachment is called tile/)
+    forbids({ _id: head._id, _deleted: true, _attachments: image('text/html') }, /a tile is PNG/)
+    assert.equal(verdict({ ...head, _deleted: true }), undefined, 'who deletes a tile may leave its fields')
+  })
+
+  it('bounds what fields hold, and not what CouchDB adds', () => {
+    const long = 'x'.repeat(17000)
+    forbids({ ...head, note: long }, /at most 16384/)
+    forbids({ ...head, origin: { url: { deep: [long] } } }, /at most 16384/)
+    forbids({ ...head, ...Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`field${at}`, 1])) }, /at most 16384/)
+    forbids({ ...head, _deleted: true, note: long }, /at most 16384/)
+    forbids({ _id: 'x', _deleted: true, note: long.repeat(70) }, /at most 1048576/)
+    forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', description: long.repeat(70) }, /at most 1048576/)
+    assert.equal(verdict({ ...head, _revisions: { start: 1000, ids: Array.from({ length: 1000 }, () => 'f'.repeat(32)) } }), undefined)
+    assert.equal(verdict({ _id: 'layer:osm', type: 'layer', layer: 'osm', vector_layers: [{ id: long }] }), undefined)
+  })
+
+  it('agrees with core on what the fields of a layer may be', () => {
+    const values = [0, 5, -1, 1.5, 'text', '', true, false, null, [], [1, 2, 3, 4], {}, { a: 1 }]
+    for (const field of Object.keys(layerFields)) {
+      for (const value of values) {
+        const doc = { _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: value }
+        const allowed = verdict(doc) === undefined
+        const valid = attempt(() => layerFields[field](value))
+        assert.ok(allowed || !valid, `${field} ${JSON.stringify(value)}: core lets it in`)
+      }
+    }
+    const named = [...source('_design/tiles/validate_doc_update.js').matchAll(/(\w+): '(?:string|number|boolean|object)'/g)].map(([, field]) => field)
+    assert.ok(named.length > 12)
+    for (const field of named) {
+      assert.ok(Object.hasOwn(layerFields, field), field)
+      forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true }, new RegExp(`^${field} of a layer must be`))
+    }
+    forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema must be/)
+  })
+
+  it('agrees with a naive reading of any document at all', () => {
+    const odd = fc.constantFrom(undefined, null, '', 'x', '__proto__', 'constructor', 'toString', 0, -0, 1, 0.5, -1, 2 ** 31, 1e308, true, false, T, '2024', `${T}\n`, 'osm\u0000', {}, [], ['osm'], { tile: 1 }, 'tile', 'layer')
+    const types = fc.constantFrom('image/png', 'text/html', 'constructor', '__proto__', 'image/PNG', ' image/png', 'image/svg+xml', null)
+    const attachments = fc.dictionary(fc.constantFrom('tile', 'Tile', '__proto__', 'constructor', 'a.html', ''), fc.record({ content_type: types }), { maxKeys: 2 })
+    const change = fc.oneof(fc.tuple(fc.constantFrom('layer', 'z', 'x', 'y', 'time', 'stored', 'expires', 'current', 'gone', 'type', '_id', '_deleted'), odd), fc.tuple(fc.constant('_attachments'), attachments))
+    fc.assert(fc.property(fc.constantFrom(head, past, gone), fc.array(change, { maxLength: 2 }), (base, changes) => {
+      const doc = JSON.parse(JSON.stringify({ ...base, ...Object.fromEntries(changes) }))
+      assert.equal(verdict(doc) === undefined, isGood(doc), JSON.stringify(doc))
+    }), { numRuns: 5000 })
   })
 
   it('agrees with core on what a tile, a layer and a time are', () => {

@@ -72,7 +72,7 @@ withPeople('the table of who may do what', start => {
           const [good, bad] = [Object.keys(people).filter(mayDoIt), Object.keys(people).filter(who => !mayDoIt(who))]
           const prepared = await Promise.all(bad.map(() => prepare(action)))
           const was = await state()
-          for (const { who, done, status, text } of await Promise.all(bad.map((who, at) => attempt(who, prepared[at])))) {
+          for (const { who, done, status, text } of await Promise.all(bad.map((one, at) => attempt(one, prepared[at])))) {
             assert.equal(done, false, `${people[who]}: ${status} ${text}`)
             if (action.level === 'nobody') assert.match(`${status} ${text}`, /^40[13] |forbidden|unauthorized/, people[who])
           }
