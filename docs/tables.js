@@ -19,7 +19,7 @@ import { serveMemoryTables, serveTables } from './serve-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
-const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md']
+const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md', 'checking.md']
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 

@@ -12,6 +12,7 @@ import { readTiles } from '../../loader/resolve/leaves.js'
 import { Store } from '../../loader/store/index.js'
 import { MemoryCouch } from '../resolve/memory-couch.js'
 import { onEachStore } from '../support/backends.js'
+import { tile } from '../verify/helpers.js'
 import { damage, imagesOf, plant } from './damage.js'
 
 /** Versions as they stand, oldest first, with their images. */
@@ -60,6 +61,37 @@ describe('a damaged tile in memory', () => {
         const revs = couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev))
         await mend()
         assert.deepEqual(couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev)), revs, 'another run changes nothing')
+      }
+    })
+
+    it(`is mended when it is ${what}, and loads write to it meanwhile`, async () => {
+      const planted = await Promise.all(docs(id))
+      const isTyped = new Set(found.includes('wrong-type') ? planted.map(({ _id }) => _id) : [])
+      const loads = [['2024-01-01T00:00:00Z', 8], ['2021-12-01T00:00:00Z', 9]]
+      for (let writes = 0, hasRun = true; hasRun && writes < 10; writes++) {
+        const couch = new MemoryCouch('m')
+        couch.validates = false
+        const store = new Store(couch)
+        await plant(store, structuredClone(planted))
+        couch.validates = true
+        const stored = []
+        couch.meanwhile = {
+          writes,
+          run: async () => {
+            for (const [time, seed] of loads) {
+              const bytes = await tile(seed)
+              const { created, advanced, backfilled } = await store.write([{ layer: 'osm', z: 3, x: 1, y: 0, time, bytes }])
+              if (created + advanced + backfilled) stored.push(bytes.toString('base64'))
+            }
+          }
+        }
+        const mend = types => new TileMender(store, { onLeft: () => {} }).mend([id], { types, bytes: new Set() })
+        await mend(isTyped)
+        hasRun = !couch.meanwhile
+        couch.meanwhile = undefined
+        assert.deepEqual([...await mend(isTyped)], [], `nothing is wrong after a load at the write ${writes}`)
+        const { images } = await versionsOf(couch, id)
+        assert.deepEqual(sorted(images), sorted([...imagesOf(planted), ...stored]), `every image is there after a load at the write ${writes}`)
       }
     })
   }

@@ -6,9 +6,11 @@ import { faults } from '../../loader/verify/faults.js'
 import { Report, reportDefaults } from '../../loader/verify/report.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const folder = path.join(root, 'loader/verify')
-const sources = readdirSync(folder, { recursive: true }).map(String).filter(name => name.endsWith('.js') && name !== 'faults.js').map(name => readFileSync(path.join(folder, name), 'utf8'))
-const tests = readdirSync(path.join(root, 'test/verify')).filter(name => name.endsWith('.test.js') && name !== 'docs.test.js').map(name => readFileSync(path.join(root, 'test/verify', name), 'utf8')).join('\n')
+/** Texts of files of a folder. @param {string} folder @param {(name: string) => boolean} isMeant */
+const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true }).map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
+const sources = ['loader/verify', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^(faults|repairs)\.js$/.test(name)))
+sources.push(readFileSync(path.join(root, 'loader/check.js'), 'utf8'))
+const tests = ['test/verify', 'test/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
 const page = readFileSync(path.join(root, 'docs/exports.md'), 'utf8')
 
 describe('the kinds of findings', () => {

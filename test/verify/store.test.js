@@ -73,6 +73,7 @@ onEachStore('verify of a layer', backend => {
     'a past version that is': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { current: true }, tile(2))], [`wrong-current osm:3:1:0@${T1}`]],
     'a time that is none': [[document('osm:3:1:0', { time: '2022-06-01' })], ['bad-time osm:3:1:0']],
     'an expiry that is none': [[document('osm:3:1:0', { expires: 'tomorrow' })], ['bad-time osm:3:1:0']],
+    'a version that was stored in the future': [[document('osm:3:1:0', { stored: '2999-01-01T00:00:00Z' })], ['odd-time osm:3:1:0']],
     'a past version of another time than its id': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { time: '2020-01-01T00:00:00Z' }, tile(2))], [`time-disagrees osm:3:1:0@${T1}`]],
     'gone, with bytes': [[document('osm:3:1:0', { gone: true })], ['gone-with-bytes osm:3:1:0']],
     'neither gone nor with bytes': [[document('osm:3:1:0', {}, null)], ['no-bytes osm:3:1:0']],

@@ -40,7 +40,7 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
   if (!doc && !walk.documents) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   if (!doc) report.add('no-layer', `layer:${layer}`)
   if (!area && !zooms) {
-    if (!doc?.retention) checkCounts(editions, walk.versionsAt, report) // what is pruned is missed
+    checkCounts(editions, walk.versionsAt, report, Boolean(doc?.pruned))
     const why = await walk.index.count()
     if (why) report.add('index-too-long', layer, why)
     if (report.faults === faults) await sums?.compare((view, how) => report.add('wrong-sums', layer, `${view.replace(/^_design\/|_view\//g, '')}: ${how}`))
@@ -75,6 +75,7 @@ class LayerWalk {
   #report
   #signal
   #asOfTime
+  #isPruned
   #isInside
   #isWithin
   #timelines = new Timelines()
@@ -88,6 +89,7 @@ class LayerWalk {
     this.#asOfTime = asOfTime
     this.#signal = signal
     this.#report = report
+    this.#isPruned = Boolean(doc?.pruned) // what stood between two equal versions may be gone
     this.#isInside = selector({ zooms: { min: doc?.minzoom ?? 0, max: doc?.maxzoom ?? 30 } })
     this.#isWithin = doc?.bounds ? selector({ bbox: doc.bounds }) : () => true
     this.#sums = sums
@@ -132,7 +134,7 @@ class LayerWalk {
       // a load that was killed leaves the head's version in the past as well: one version
       if (this.versionsAt.has(time) && (current || time !== head?.time)) this.versionsAt.set(time, (this.versionsAt.get(time) ?? 0) + 1)
     }
-    if (checkTimeline(tile).length) this.#report.addAll(tile.id, await this.#confirm(tile))
+    if (checkTimeline(tile).length) this.#report.addAll(tile.id, (await this.#confirm(tile)).filter(([code]) => !this.#isPruned || code !== 'repeated-version'))
     if (head && head.digest !== null) {
       if (!this.#isInside(tile.z, tile.x, tile.y)) this.#report.add('outside-zooms', tile.id)
       this.reach.extent.add(tile.z, tile.x, tile.y)

@@ -1,0 +1,164 @@
+// What is wrong with a store as a whole: found, mended where there is one right answer, found clean. Looking alone writes nothing.
+import assert from 'node:assert/strict'
+import { check } from '../../loader/check.js'
+import { rebuiltWhile } from './rebuilding.js'
+import { publish } from '../../loader/publish.js'
+import { JOURNAL } from '../../loader/remove/journal.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { onEachStore } from '../support/backends.js'
+import { document, tile } from '../verify/helpers.js'
+import { plant } from './damage.js'
+
+const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
+
+/** Everything that is found. */
+async function look (store, options) {
+  const found = []
+  const report = await check(store, { decode: false, onFinding: finding => found.push(finding), ...options })
+  return { report, found, said: found.map(({ code, where }) => `${code} ${where}`).sort() }
+}
+
+/** All that is in a database, local documents included, as far as one can see. */
+async function stateOf (store) {
+  const { update_seq: seq, doc_count: docs, doc_del_count: deleted } = await store.info()
+  const local = await store.couch.find({ path: JOURNAL })
+  return { seq: parseInt(seq), docs, deleted, local, security: await store.security() }
+}
+
+onEachStore('a whole store', backend => {
+  /** @type {Store} */
+  let store
+
+  before(async function () {
+    this.timeout(60000)
+    store = await Store.create(await backend.database(), { public: false })
+    await store.defineLayer('osm', { minzoom: 3, maxzoom: 3, bounds: [-180, -85, 180, 85], format: 'png' })
+    for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50]])) {
+      await store.write(await Promise.all(Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 3, y, time, bytes: await tile(seed + y) }))))
+      await store.putEdition('osm', time, { started: time, finished: time })
+    }
+    await publish(store)
+  })
+  after(() => store.destroy())
+  afterEach(() => { store.couch.request = Couch.prototype.request })
+
+  const remove = async id => store.couch.request({ method: 'DELETE', path: id, qs: { rev: (await store.couch.get(id))._rev } })
+
+  it('has nothing wrong with it, and looking at it writes nothing', async () => {
+    const before = await stateOf(store)
+    const { report, said } = await look(store, { decode: true })
+    assert.deepEqual(said, [])
+    assert.deepEqual(report.layers, [{ layer: 'osm', tiles: 8, versions: 16, bytes: report.bytes, faults: 0, warnings: 0 }])
+    assert.equal(report.repair, undefined)
+    assert.deepEqual(await stateOf(store), before)
+  })
+
+  it('writes nothing either where there is nothing to mend', async () => {
+    const before = await stateOf(store)
+    const { report } = await look(store, { repair: true })
+    assert.deepEqual(report.repair, { repaired: {}, remaining: {}, faults: 0, warnings: 0, named: [] })
+    assert.deepEqual(await stateOf(store), before)
+  })
+
+  it('is looked at as far as it is asked for', async () => {
+    await store.defineLayer('relief', {})
+    assert.deepEqual((await look(store, { layers: ['relief'] })).report.layers.map(({ layer }) => layer), ['relief'])
+    assert.deepEqual((await look(store)).report.layers.map(({ layer }) => layer), ['osm', 'relief'])
+    await assert.rejects(look(store, { layers: ['nothing'] }), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(look(store, { layers: ['Osm'] }), { code: 'BAD_LAYER' })
+    await remove('layer:relief')
+  })
+
+  it('is mended, whatever is wrong with it at once, and what has no right answer is left', async () => {
+    await remove('_design/tiles') // or nothing of this could be written
+    const [mark, layer, edition, sizes] = await Promise.all(['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/sizes'].map(id => store.couch.get(id)))
+    const beside = (doc, letter, fields) => ({ ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
+    await plant(store, [
+      beside(layer, 'a', { attribution: 'somebody' }), beside(edition, 'a', { title: 'the first' }), beside(mark, 'a', { created: T3 }), beside(sizes, '0', { views: {} }),
+      await document('relief:4:1:1', {}, tile(7)), await document('relief:5:2:3', {}, tile(8)), await document('osm:2:0:1', {}, tile(9)),
+      await document(`osm:3:3:1@${T2}`, {}, tile(51)),
+      { _id: 'notes', text: 'mine' }, { _id: 'edition:gone@2020-01-01T00:00:00Z', type: 'edition', layer: 'gone', time: '2020-01-01T00:00:00Z' },
+      { _id: '_design/mine', views: { all: { map: '(function (doc) { emit(doc._id) })' } } },
+      { _id: '_design/versions-staging', language: 'javascript', views: (await store.couch.get('_design/versions')).views }
+    ])
+    await store.couch.put({ ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4, bounds: [-20, -10, -10, 10] })
+    await store.couch.put({ ...await store.couch.get('tilecouch'), schema: 'one' })
+    await store.couch.request({ method: 'PUT', path: JOURNAL, body: { _id: JOURNAL, runs: { a: { 'osm:3:3:1': { time: T2, copy: '1-a', head: '2-a' } } } } })
+    const before = await stateOf(store)
+    const expected = [
+      'bad-layer layer:osm', 'bad-layer layer:osm', 'bad-mark tilecouch', 'conflict _design/sizes', `conflict edition:osm@${T1}`, 'conflict layer:osm', 'conflict tilecouch', 'copied-head osm:3:3:1',
+      'foreign-design _design/mine', 'foreign-document notes', 'left-journal tilecouch', 'left-staging _design/versions-staging', 'no-layer layer:relief', 'no-validation _design/tiles',
+      'outside-bounds osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-bounds osm:3:3:${y}`).filter(text => !/[34]$/.test(text)),
+      'outside-zooms osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-zooms osm:3:3:${y}`), 'stray-edition edition:gone@2020-01-01T00:00:00Z'
+    ].sort()
+    const seen = await look(store)
+    assert.deepEqual(seen.said, expected)
+    assert.deepEqual(await stateOf(store), before, 'looking wrote nothing')
+
+    const { report, said } = await look(store, { repair: true })
+    assert.deepEqual(said, expected)
+    assert.deepEqual(report.repair?.remaining, { 'foreign-document': 1, 'stray-edition': 1, 'foreign-design': 1 })
+    assert.equal(report.repair?.faults, 0)
+    assert.deepEqual((await look(store)).said, ['foreign-design _design/mine', 'foreign-document notes', 'stray-edition edition:gone@2020-01-01T00:00:00Z'])
+    const [osm, relief] = await store.layers()
+    assert.deepEqual([osm.layer, osm.minzoom, osm.maxzoom, osm.attribution], ['osm', 2, 3, 'somebody'])
+    assert.deepEqual([relief.layer, relief.minzoom, relief.maxzoom, relief.format], ['relief', 4, 5, 'png'])
+    for (const id of ['notes', 'edition:gone@2020-01-01T00:00:00Z', '_design/mine', 'relief:4:1:1', 'relief:5:2:3', 'osm:2:0:1', 'layer:relief']) await remove(id)
+    await store.defineLayer('osm', { minzoom: 3 })
+    assert.deepEqual((await look(store)).said, [])
+  })
+
+  it('gets its mark, and is not opened by it', async () => {
+    await remove('tilecouch')
+    assert.deepEqual((await look(store)).said, ['no-mark tilecouch'])
+    assert.deepEqual((await look(store, { repair: true })).report.repair?.repaired, { 'no-mark': 1 })
+    const { type, schema, published } = await store.couch.get('tilecouch')
+    assert.deepEqual([type, schema, Boolean(published)], ['store', 1, true])
+  })
+
+  it('gets the design documents that are missing, but not others in place of its own', async () => {
+    await remove('_design/lifecycle')
+    const { _rev, ...sizes } = await store.couch.get('_design/sizes')
+    await store.couch.put({ ...sizes, _rev, version: 'of tomorrow' })
+    assert.deepEqual((await look(store)).said, ['no-design _design/lifecycle', 'other-design _design/sizes'])
+    const { report } = await look(store, { repair: true })
+    assert.deepEqual([report.repair?.repaired, report.repair?.remaining, report.repair?.faults], [{ 'no-design': 1 }, { 'other-design': 1 }, 0])
+    await publish(store)
+    assert.deepEqual((await look(store)).said, [])
+  })
+
+  it('keeps what a push has staged until that push was ended', async () => {
+    const { _rev, ...sizes } = await store.couch.get('_design/sizes')
+    await store.couch.put({ ...sizes, _rev, version: 'of yesterday' })
+    await store.couch.put({ _id: '_design/sizes-staging', views: sizes.views })
+    const { report } = await look(store, { repair: true })
+    assert.deepEqual(report.repair?.named.map(({ where, reason }) => [where, Boolean(reason)]), [['_design/sizes', false], ['_design/sizes-staging', true]])
+    await publish(store)
+    await look(store, { repair: true })
+    assert.deepEqual((await look(store)).said, [])
+  })
+
+  it('that was never published is not bothered with design documents', async () => {
+    const filling = await Store.create(await backend.database(), { public: false })
+    try {
+      await filling.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: T1, bytes: await tile(1) }])
+      const { said, report } = await look(filling, { repair: true })
+      assert.deepEqual([said.map(text => text.split(' ')[0]), report.repair?.repaired], [['no-layer', 'unpublished'], { 'no-layer': 1 }])
+      assert.equal(await filling.couch.get('_design/versions'), undefined)
+    } finally {
+      await filling.destroy()
+    }
+  })
+
+  it('has an index that disagrees built anew, and readers are served meanwhile', async function () {
+    this.timeout(60000)
+    const { during, isWhole } = rebuiltWhile(store, 'osm:3:3:2')
+    assert.deepEqual((await look(store)).said, ['index-too-long ocean', 'not-in-index osm:3:3:2'])
+    const { served, report } = await during(() => look(store, { repair: true }))
+    assert.deepEqual([report.repair?.repaired, report.repair?.faults], [{ 'not-in-index': 1, 'index-too-long': 1 }, 0])
+    assert.ok(served.length > 1 && served.every(rows => rows === 16), `${served}`)
+    assert.ok(isWhole(), 'the index was built under other functions and then under its own')
+    assert.deepEqual((await look(store)).said, [])
+  })
+})
