@@ -8,8 +8,9 @@ import { TilecouchError } from '../../core/errors.js'
 import { createAuth } from './auth.js'
 import { allowReaders } from './cors.js'
 import { Databases } from './databases.js'
-import { toHttpError } from './errors.js'
+import { HttpError, toHttpError } from './errors.js'
 import { Exchange } from './exchange.js'
+import { isLocalName, isLoopback } from './host.js'
 import { isDiskFull } from './level.js'
 import { lockFolder } from './lock.js'
 import { createMango } from './routes/mango.js'
@@ -40,6 +41,7 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
       databases,
       authenticate: createAuth(admins, users),
       uuid: randomUUID().replaceAll('-', ''),
+      isForThisMachine: isLoopback(host),
       mango: () => (mango ??= createMango(databases)), // on first use: it costs half of the start
       log
     }
@@ -76,8 +78,17 @@ function listen (listener, port, host) {
   })
 }
 
+const { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize, maxConnections } = {
+  keepAliveTimeout: 30000, // milliseconds an idle connection is kept
+  headersTimeout: 15000, // milliseconds the head of a request may take to come
+  requestTimeout: 300000, // milliseconds all of it may take: a batch of tiles on a busy machine
+  maxHeaderSize: 16384, // bytes of a head, address included
+  maxConnections: 2000 // at once: feeds, a gateway and a browser need some hundreds
+}
+
 function createListener (server) {
-  const listener = createServer({ keepAliveTimeout: 30000 }, (req, res) => { serve(req, res, server) })
+  const listener = createServer({ keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize }, (req, res) => { serve(req, res, server) })
+  listener.maxConnections = maxConnections
   listener.on('clientError', (error, socket) => {
     if (!socket.writable) return socket.destroy()
     const status = /** @type {any} */ (error).code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
@@ -91,8 +102,9 @@ async function serve (req, res, server) {
   const gone = new AbortController()
   res.on('close', () => { if (!res.writableFinished) gone.abort(new Error('the client left')) })
   res.on('error', () => {}) // the client left; close follows
-  if (allowReaders(req, res)) return
   try {
+    if (server.isForThisMachine && !isLocalName(req.headers.host)) throw new HttpError(403, 'forbidden', 'This store is for this machine only: ask for it as localhost or 127.0.0.1.')
+    if (allowReaders(req, res)) return
     const ex = new Exchange({ method: req.method, target: req.url, headers: req.headers, req, res, signal: gone.signal })
     await route(ex, server)
   } catch (error) {

@@ -8,6 +8,8 @@ export const listenerDefaults = {
   headersTimeout: 15000, // milliseconds the head of a request may take to come
   requestTimeout: 30000, // milliseconds all of a request may take to come
   checking: 5000, // milliseconds between two looks for requests that come too slowly
+  idle: 900000, // milliseconds in which nothing moves on a connection: a view may be built for ten minutes before an answer begins
+  pipelined: 64, // requests of a connection that wait for their answers: browsers and proxies send the next one after the answer
   maxHeaderSize: 16384, // bytes of a head, address included
   backlog: 1024, // connections that wait to be accepted
   linger: 500 // milliseconds after an answer in which, at a shutdown, the next request may be on its way
@@ -17,6 +19,8 @@ const SWEEP = 20 // milliseconds between two looks for connections that have bec
 
 /** The time of the last request of a connection. */
 const used = Symbol('used')
+/** Requests of a connection that wait for their answers. */
+const waiting = Symbol('waiting')
 
 /**
  * Answers at once and returns nothing, or returns a promise of the end of the answer, which never rejects.
@@ -44,6 +48,7 @@ export class Listener {
     const timeouts = { keepAliveTimeout, requestTimeout, headersTimeout: Math.min(headersTimeout, requestTimeout || Infinity) }
     this.#server = createServer({ ...timeouts, maxHeaderSize, connectionsCheckingInterval: checking })
     if (maxConnections) this.#server.maxConnections = maxConnections
+    this.#server.timeout = this.#options.idle
     this.#server
       .on('request', (req, res) => this.#take(req, res))
       .on('checkContinue', (req, res) => this.#takeLate(req, res))
@@ -68,12 +73,15 @@ export class Listener {
 
   #greet (socket) {
     socket[used] = performance.now()
+    socket[waiting] = 0
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
   }
 
   #take (req, res) {
-    req.socket[used] = performance.now()
+    const { socket } = req
+    if (socket[waiting] >= this.#options.pipelined) return void socket.destroy()
+    socket[used] = performance.now()
     if (this.#closed) res.shouldKeepAlive = false
     const answer = this.#handler(req, res)
     if (answer !== undefined) this.#wait(answer, req, res)
@@ -82,7 +90,9 @@ export class Listener {
   /** @param {Promise<void>} answer */
   async #wait (answer, req, res) {
     this.#live.add(res)
+    req.socket[waiting]++
     await answer
+    req.socket[waiting]--
     this.#live.delete(res)
     req.socket[used] = performance.now()
   }

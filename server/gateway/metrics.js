@@ -5,8 +5,8 @@ import { Registry, collectDefaultMetrics } from 'prom-client'
 /** Upper bounds in seconds: from a tile in memory to an upstream that is given up. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-const KINDS = ['tile', 'tilejson', 'versions', 'times', 'wmts', 'db', 'file', 'health', 'metrics']
-const OUTCOMES = ['hit', 'miss', 'stale', 'upstream', 'revalidated', 'ok', 'missing', 'refused', 'failed', 'aborted']
+export const KINDS = ['tile', 'tilejson', 'versions', 'times', 'wmts', 'db', 'file', 'health', 'metrics']
+export const OUTCOMES = ['hit', 'miss', 'stale', 'upstream', 'revalidated', 'ok', 'missing', 'refused', 'failed', 'aborted']
 
 // A label is a time series for ever: names come from layers that answered, and no more of them than this.
 const MOST_LAYERS = 500

@@ -52,7 +52,7 @@ export const table = [
   { name: 'accessLog', type: 'boolean', default: false, text: 'log every request' },
   { name: 'grace', type: 'duration', default: 10, shown: '10s', text: 'how long requests under way may take to end when the gateway stops' },
   { name: 'requestTimeout', type: 'duration', default: 30, shown: '30s', text: 'how long a request may take to come in' },
-  { name: 'maxConnections', type: 'count', least: 0, most: 1e6, default: 0, text: 'connections at once, of each worker; what comes beyond is closed; 0 for no limit' },
+  { name: 'maxConnections', type: 'count', least: 0, most: 1e6, default: 10000, text: 'connections at once, of each worker; what comes beyond is closed; 0 for no limit' },
   { name: 'config', type: 'text', default: null, text: 'JSON file with any of these by name' }
 ]
 

@@ -125,7 +125,7 @@ onEachStore('private layers', backend => {
   it('are in lists for those alone who may see them', async () => {
     const named = async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
     const lists = ['/wmts/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities', '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
-      '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22', '/db/_design/sizes/_view/by_zoom?group_level=3', '/db/_changes', '/db/_changes?include_docs=true&attachments=true', '/db/_changes?descending=true&limit=50']
+      '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22', '/db/_design/sizes/_view/by_zoom?group_level=3', '/db/_changes', '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
     for (const path of lists) {
       assert.deepEqual(await named(path, {}), ['open'], path)
       assertSilent(await get(path), path)

@@ -3,11 +3,14 @@ import { setMaxListeners } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
 import { accepts } from '../codings.js'
+import { peerOf } from '../peer.js'
 import { Refusal, away, notFound } from './refusal.js'
 
 export const proxyDefaults = {
   connections: 96, // to the store, for questions that are answered at once; more of them wait
+  waiting: 2000, // of those that wait for one of these connections
   feeds: 500, // that wait for changes at a time; each is a connection to the store
+  feedsEach: 64, // of these for one address; a proxy on this machine counts as none
   connectTimeout: 5000, // milliseconds until a store that does not take a connection is away
   patience: 30000, // milliseconds a document or an image may take to come, and the pauses in between
   longPatience: 600000, // milliseconds for all else: a view may have to be built first, a feed waits
@@ -28,16 +31,20 @@ export class DatabaseProxy {
   #access
   #reads
   #feeds
-  #open = 0
+  #open = 0 // feeds
+  #asked = 0 // all else
+  /** @type {Map<string, number>} feeds of an address */
+  #each = new Map()
   #closing = new AbortController()
   /** @type {Promise<any> | undefined} */
   #closed
 
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
-   * @param {Partial<typeof proxyDefaults> & {log?: any, signal?: AbortSignal}} [options] signal: the gateway ends
+   * @param {Partial<typeof proxyDefaults> & {log?: any, signal?: AbortSignal, trustProxy?: boolean}} [options] signal: the gateway ends
    */
-  constructor (couch, { log, signal, ...options } = {}) {
+  constructor (couch, { log, signal, trustProxy = false, ...options } = {}) {
+    this.trustProxy = trustProxy
     this.options = { ...proxyDefaults, ...options }
     this.log = log
     this.#access = couch.access
@@ -57,20 +64,41 @@ export class DatabaseProxy {
    * @param {{change?: (answer: any) => any, seconds?: number}} [options] change: of an answer in JSON, before it is given; seconds: it may last
    */
   async forward (reading, body, req, res, { change, seconds } = {}) {
-    if (reading.waits && this.#open >= this.options.feeds) throw away(429, 'too many wait for changes already')
+    const leaveQueue = this.#enter(reading, req)
     const gone = new AbortController()
     const leave = () => gone.abort()
     res.once('close', leave)
     if (reading.waits) this.#closing.signal.addEventListener('abort', leave)
-    this.#open += Number(reading.waits)
     const late = seconds === undefined ? undefined : setTimeout(() => res.destroy(), Math.max(0, seconds * 1000))
     try {
       await (change ? this.#passChanged(reading, body, req, res, gone.signal, change) : this.#pass(reading, body, req, res, gone.signal))
     } finally {
       clearTimeout(late)
-      this.#open -= Number(reading.waits)
+      leaveQueue()
       res.off('close', leave)
       this.#closing.signal.removeEventListener('abort', leave)
+    }
+  }
+
+  /** Takes a place among those who ask, if there is one. @returns {() => void} to leave it */
+  #enter ({ waits }, req) {
+    const { connections, waiting, feeds, feedsEach } = this.options
+    if (!waits) {
+      if (this.#asked >= connections + waiting) throw away(503, 'too much is asked at once')
+      this.#asked++
+      return () => { this.#asked-- }
+    }
+    const peer = peerOf(req, this.trustProxy)
+    const own = peer === null ? 0 : this.#each.get(peer) ?? 0
+    if (this.#open >= feeds || own >= feedsEach) throw away(429, 'too many wait for changes already')
+    this.#open++
+    if (peer !== null) this.#each.set(peer, own + 1)
+    return () => {
+      this.#open--
+      if (peer === null) return
+      const left = (this.#each.get(peer) ?? 0) - 1
+      if (left > 0) this.#each.set(peer, left)
+      else this.#each.delete(peer)
     }
   }
 

@@ -3,7 +3,7 @@ import { TilecouchError } from '../../../core/index.js'
 import { SECURITY, inWords, isAboutAccess, keepRows, narrow } from '../access/question.js'
 import { Refusal, away, notFound, refuse } from '../db/refusal.js'
 import { parseReading } from '../db/reading.js'
-import { readQuestion } from '../db/question.js'
+import { checkImages, readQuestion } from '../db/question.js'
 import { DatabaseProxy, IMMUTABLE, SAFE } from '../db/proxy.js'
 import { isKnown } from '../etags.js'
 import { sendJson } from '../json.js'
@@ -13,8 +13,8 @@ const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 /** One for each gateway's store. @type {WeakMap<object, DatabaseProxy>} */
 const proxies = new WeakMap()
 
-function proxyOf ({ store, log, signal }) {
-  const proxy = proxies.get(store) ?? new DatabaseProxy(store.couch, { log, signal })
+function proxyOf ({ store, log, signal, options: { trustProxy } }) {
+  const proxy = proxies.get(store) ?? new DatabaseProxy(store.couch, { log, signal, trustProxy })
   proxies.set(store, proxy)
   return proxy
 }
@@ -35,7 +35,8 @@ export async function db (ctx, asked, req, res) {
     if (asked.path === '/_security' && await showsSecurity(asked, req, res)) return
     const reading = parseReading(req.method ?? '', asked.path, asked.query)
     if (ctx.isFilling?.() && VIEW.test(asked.path)) throw away(503, 'this edge is being filled, and its indexes come when all of it is there')
-    const body = req.method === 'POST' ? await readQuestion(req, reading.question) : undefined
+    const body = req.method === 'POST' ? await readQuestion(req, reading.question, reading.query) : undefined
+    checkImages(reading, body)
     if (asked.visitor) return await answerVisitor(ctx, asked.visitor, reading, body, req, res)
     if (await answerImage(ctx, reading, req, res)) return
     await proxyOf(ctx).forward(reading, body, req, res)
