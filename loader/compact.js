@@ -1,6 +1,7 @@
 // Gives back the disk that old revisions, deletions and changed indexes hold, when there is enough of it, and says how much.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../core/index.js'
+import { indexesOf, warmAll } from './store/indexes.js'
 
 export const compactDefaults = {
   ratio: 1.5, // of the file to what in it is in use, from which on it is worth while
@@ -20,11 +21,8 @@ export const compactDefaults = {
  * @property {string} why it was done, or not
  */
 
-/** Design documents that have views, as the server names their indexes. @param {import('./store/couch.js').Couch} couch @param {AbortSignal} [signal] */
-async function designsOf (couch, signal) {
-  const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: '_design/', endkey: '_design0', include_docs: true }, signal })
-  return rows.filter(({ doc }) => doc?.views).map(({ id }) => id.slice('_design/'.length))
-}
+/** Names of design documents with views, as addresses of indexes have them. @param {import('./store/couch.js').Couch} couch @param {AbortSignal} [signal] */
+const designsOf = async (couch, signal) => (await indexesOf(couch, signal)).map(({ id }) => id.slice('_design/'.length))
 
 /**
  * @param {import('./store/index.js').Store} store
@@ -65,6 +63,8 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
   const [data, views] = when === 'always' ? [true, true] : [isSlack(before, own), isSlack(before.views, own)]
   if (!data && !views) return not('there is too little to be had')
   try {
+    // an index that is compacted while it is behind would forget what was purged meanwhile (CouchDB 3.5)
+    await warmAll(couch, signal)
     await post(couch, '_view_cleanup', signal)
     if (data) await post(couch, '_compact', signal)
     if (views) for (const name of await designsOf(couch, signal)) await post(couch, `_compact/${name}`, signal)
