@@ -143,6 +143,7 @@ const words = summary => [
 function disk (compaction, when) {
   if (!compaction || when === 'never') return []
   const { before, after, done, why } = compaction
+  if (!before.file) return done ? ['Disk: compacted; this store does not tell how much it takes'] : []
   const sizes = ({ file, views }) => `${bytes(file)} and ${bytes(views.file)} of indexes`
   if (done) return [`Disk: ${sizes(before)} before, ${sizes(after)} after`]
   return [`Disk: ${sizes(before)}; not compacted: ${why}`]

@@ -35,6 +35,7 @@ export class Follower {
   /** @type {string | number | undefined} everything up to here has been told; undefined: nothing can be trusted */
   #since
   #identity = '' // of the database, not of its name
+  #purged = /** @type {string | undefined} */ (undefined) // how often the database was
   #heard = Date.now()
   #state = /** @type {FollowerState['state']} */ ('starting')
   #feed = /** @type {FollowerState['feed']} */ ('continuous')
@@ -55,6 +56,7 @@ export class Follower {
   constructor (store, { onChange, onReset, place, log, limits }) {
     this.#since = place?.since
     this.#identity = place?.identity ?? ''
+    this.#purged = place?.purged
     this.couch = store.couch
     this.onChange = onChange
     this.onReset = onReset
@@ -80,7 +82,7 @@ export class Follower {
 
   /** Up to where everything has been told; nothing while that can not be said. @returns {Place | undefined} */
   get place () {
-    return this.#since === undefined ? undefined : { since: this.#since, identity: this.#identity }
+    return this.#since === undefined ? undefined : { since: this.#since, identity: this.#identity, ...(this.#purged !== undefined && { purged: this.#purged }) }
   }
 
   /** @returns {FollowerState} */
@@ -131,8 +133,12 @@ export class Follower {
       throw wait.isOver ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
     }).finally(wait.end)
     const there = placeOf(info)
-    if (this.place && !isGood(this.place, there)) this.#drop('the store is another one')
+    if (this.place && !isGood(this.place, there)) {
+      // what was purged is told by no feed: who was away does not know whether it heard of its deletion
+      this.#drop(isGood({ ...this.place, purged: undefined }, there) ? 'the store was purged meanwhile' : 'the store is another one')
+    }
     this.#identity = there.identity
+    this.#purged = there.purged
     if (this.#since === undefined) {
       // the place first: what is kept after the reset is newer than that, and what was being read before it is not kept
       this.#since = there.since

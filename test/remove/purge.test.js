@@ -1,0 +1,131 @@
+// Purging on a real CouchDB: nothing is left, indexes follow, and whoever was away knows that it does not know.
+import assert from 'node:assert/strict'
+import { compact, sizesOf } from '../../loader/compact.js'
+import { removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
+import { Follower } from '../../loader/store/follow.js'
+import { Store } from '../../loader/store/index.js'
+import { until } from '../../bench/wait.js'
+import { backends, json, onEachStore } from '../support/backends.js'
+import { withPeople } from '../support/people.js'
+import { HISTORY, T, historyOf, keeperOf, storeOf, versionsOf, without } from './stage.js'
+
+const limits = { grace: 0, heard: 0 }
+const couchDb = backends.find(({ name }) => name === 'CouchDB')
+const suite = couchDb ? describe : describe.skip
+
+suite('purging', () => {
+  /** @type {Store} */
+  let store
+  let url
+  let reset
+  let follower
+  before(async function () {
+    this.timeout(60000)
+    url = await couchDb.database()
+    store = await storeOf(url)
+    reset = await keeperOf(store)
+  })
+  afterEach(async () => {
+    await follower?.close()
+    await reset()
+  })
+  after(() => store.destroy())
+
+  const follow = async place => {
+    const told = { deleted: [], resets: 0 }
+    follower = new Follower(store, { place, limits: { firstDelay: 10, longestDelay: 50 }, onChange: ({ id, deleted }) => { if (deleted) told.deleted.push(id) }, onReset: () => told.resets++ })
+    await follower.start()
+    await until(() => follower.state.up)
+    return told
+  }
+
+  it('leaves nothing of what was deleted, in the changes and in the indexes', async () => {
+    const tally = await removeEdition(store, 'osm', T(2022), { purge: true, limits })
+    assert.deepEqual([tally.versions, tally.fallen, tally.heads, tally.changed, tally.refused], [5, 4, 1, 0, 0])
+    // a head that went, four versions that became heads, the edition
+    assert.equal(tally.purged, 6)
+    const { results } = await json(`${url}/_changes`)
+    const left = results.filter(({ deleted }) => deleted).map(({ id }) => id).filter(id => id.includes('osm'))
+    assert.deepEqual(left, [])
+    assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
+    const stats = await store.stats('osm')
+    assert.deepEqual([stats.versions, stats.last], [[...versionsOf(without(HISTORY, (tile, year) => year === '2022'))].length, T(2021)])
+    assert.equal((await store.info()).doc_del_count, 0)
+  })
+
+  it('is told to nobody, but the deletion before it is', async () => {
+    const told = await follow()
+    const before = told.resets
+    await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 4 }], purge: true, limits: { ...limits, heard: 300 } })
+    await until(() => told.deleted.length >= 3)
+    assert.deepEqual([told.deleted.sort(), told.resets - before], [['osm:4:1:4', `osm:4:1:4@${T(2020)}`, `osm:4:1:4@${T(2021)}`], 0])
+  })
+
+  it('is noticed by whoever comes back after it, and by nobody who comes back after a deletion', async () => {
+    await follow()
+    const { place } = follower
+    await follower.close()
+    await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }], limits })
+    assert.equal((await follow(place)).resets, 0)
+    await until(() => follower.state.changes > 0)
+    const { place: later } = follower
+    await follower.close()
+    await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 2 }], purge: true, limits })
+    assert.equal((await follow(later)).resets, 2, 'it loses its place, and finds another')
+  })
+
+  it('takes a layer whole, hundreds of documents after hundreds', async function () {
+    this.timeout(60000)
+    const many = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50, 2021: (at + 1) % 50 }]))
+    await store.write(versionsOf(many, 'other'))
+    const { purged } = await removeLayer(store, 'other', { purge: true, limits })
+    assert.equal(purged, 240)
+    const { results } = await json(`${url}/_changes`)
+    assert.deepEqual(results.filter(({ id }) => id.startsWith('other')), [])
+  })
+})
+
+withPeople('who is no admin', start => {
+  it('neither purges, nor has anything deleted that was to be purged, nor compacts', async function () {
+    this.timeout(60000)
+    const people = await start()
+    try {
+      const { database, writer: [name, password] } = people
+      const store = await storeOf(database)
+      const asked = new URL(database)
+      Object.assign(asked, { username: name, password })
+      const own = await Store.open(asked.href)
+      await assert.rejects(removeEdition(own, 'osm', T(2022), { purge: true, limits }), error => /FORBIDDEN|UNAUTHORIZED|PURGE_UNSUPPORTED/.test(error.code))
+      assert.deepEqual(await historyOf(database), HISTORY)
+      const { done, why } = await compact(own, { when: 'always' })
+      assert.deepEqual([done, why], [false, 'only an admin may compact'])
+      assert.equal((await removeEdition(own, 'osm', T(2022), { limits })).versions, 5, 'a writer removes')
+      await store.destroy()
+    } finally {
+      await people.close()
+    }
+  })
+})
+
+onEachStore('compacting', backend => {
+  it('gives the disk back, waits until it is done, and says how much', async function () {
+    this.timeout(60000)
+    const store = await storeOf(await backend.database())
+    const seeds = Array.from({ length: 256 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: 1 + at % 50 }])
+    await store.write(versionsOf(Object.fromEntries(seeds), 'other'))
+    await store.stats('other')
+    await removeLayer(store, 'other', { limits })
+    const little = await compact(store)
+    assert.deepEqual([little.done, little.why], [false, 'there is too little to be had'])
+    assert.equal((await compact(store, { when: 'never' })).done, false)
+    const { before, after, done } = await compact(store, backend.name === 'CouchDB' ? { limits: { slack: 1000, ratio: 1.1, begin: 200, poll: 50 } } : { when: 'always', limits: { begin: 200, poll: 50 } })
+    assert.equal(done, true)
+    if (backend.name === 'CouchDB') {
+      assert.ok(after.file < before.file * 0.8, `${before.file} -> ${after.file}`)
+      assert.ok(after.views.file < before.views.file, `${before.views.file} -> ${after.views.file}`)
+      assert.deepEqual(await sizesOf(store), after)
+    }
+    assert.deepEqual(await historyOf(store.url.replace('//', `//${new URL(await backend.url()).username ? 'admin:test@' : ''}`)), HISTORY)
+    await store.destroy()
+  })
+})
