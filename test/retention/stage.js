@@ -1,7 +1,7 @@
 // A store with a layer whose past is known, to be pruned again and again.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
-import { addSeconds } from '../../core/index.js'
+import { addSeconds, editionId, layerRange } from '../../core/index.js'
 import { compose } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { Store } from '../../loader/store/index.js'
@@ -39,6 +39,18 @@ export async function fill (store, layer, history, fields = {}) {
     if (edition) await store.putEdition(layer, time, { title: `of ${time.slice(0, 10)}`, finished: time })
     await store.write(images.flatMap((image, y) => image === undefined ? [] : [{ layer, z: 4, x: 1, y, time, ...(image === null ? { gone: true } : { bytes: png(image) }) }]), { stored: time })
   }
+}
+
+/**
+ * Copies what `fill` made to another layer, in one request.
+ * @param {Store} store @param {string} from @param {string} to @param {Record<string, any>} [fields] of the layer
+ */
+export async function clone (store, from, to, fields) {
+  await store.defineLayer(to, fields)
+  const ranges = [layerRange(from), { startkey: editionId(from, ''), endkey: editionId(from, '~') }]
+  const found = await Promise.all(ranges.map(range => store.couch.request({ path: '_all_docs', qs: { ...range, include_docs: true, attachments: true } })))
+  const docs = found.flatMap(({ rows }) => rows).map(({ doc: { _rev, ...doc } }) => ({ ...doc, _id: doc._id.replace(from, to), layer: to }))
+  for (const { id, error } of await store.couch.bulk(JSON.stringify({ docs }))) assert.equal(error, undefined, id)
 }
 
 /** What stands in a layer: tile -> its versions, oldest first, and its editions. */
