@@ -1,0 +1,79 @@
+// tilecouch prune and the policy of tilecouch layer, as they are typed.
+import assert from 'node:assert/strict'
+import { createProgram } from '../../loader/cli/program.js'
+import { memory } from '../loader/helpers.js'
+import { backends } from '../support/backends.js'
+import { fill, openStore } from './stage.js'
+
+describe('tilecouch prune', () => {
+  /** @type {import('../../loader/store/index.js').Store} */
+  let store
+  let url
+  before(async function () {
+    this.timeout(30000)
+    url = await backends[0].database()
+    store = await openStore(url)
+    const days = [1, 2, 3, 4, 5].map(day => ({ time: `2024-03-0${day}T00:00:00Z`, images: [day, day % 2, 7], edition: day > 2 }))
+    await fill(store, 'osm', days)
+    await fill(store, 'plain', days.slice(0, 1))
+  })
+
+  async function run (...argv) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const { run: start } = createProgram({ openEmbedded: async () => { throw new Error('not asked for') }, streams })
+    const code = await start([...argv, '--db', url])
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+  const json = async (...argv) => JSON.parse((await run(...argv, '--json')).out)
+
+  it('is asked for with rules or with the policy of the layer, and says when there is neither', async () => {
+    const { code, err } = await run('prune', 'osm')
+    assert.deepEqual([code, /none is given, and the layer osm has none \[BAD_RETENTION\]\n.*--keep-daily 30/.test(err)], [1, true])
+    for (const wrong of [['prune'], ['prune', 'osm', '--all'], ['prune', '--all', '--keep-last', '3'], ['prune', 'osm', '--live'], ['prune', '--all', '--live', '-n'],
+      ['prune', 'osm', '--keep-daily', '0'], ['prune', 'osm', '--keep-within', 'soon'], ['prune', 'osm', '--keep-edition', 'old'], ['prune', 'osm', '--compact', 'no'], ['prune', 'Osm']]) {
+      assert.match((await run(...wrong)).err, /\[BAD_(OPTION|DURATION|TIME|LAYER)\]/, wrong.join(' '))
+    }
+    assert.match((await run('prune', 'osm', '--keep-last', '1', '--keep-edition', '2042')).err, /osm has no edition 2042/)
+    assert.equal((await run('prune', '--all')).out, 'No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30\n')
+  })
+
+  it('has its policy set, replaced, shown in words and removed by tilecouch layer', async () => {
+    const { out } = await run('layer', 'plain', '--keep-last', '3', '--keep-daily', '30', '--keep-monthly', '12', '--keep-yearly', '1', '--keep-within', '90d', '--keep-edition', '2023', '--keep-edition', '2024-03-01')
+    assert.match(out, /of its past `tilecouch prune` keeps\n {2}the newest 3 moments\n {2}the newest moment of each of the last 30 days, 12 months and 1 year that have any\n {2}everything since 90 days before the newest moment\n {2}the editions 2023 and 2024-03-01\n$/)
+    assert.deepEqual((await store.layer('plain')).retention, { last: 3, daily: 30, monthly: 12, yearly: 1, within: 7776000, editions: ['2023', '2024-03-01'] })
+    assert.match((await run('layer', 'plain', '--keep-edition', 'all')).out, /keeps\n {2}every edition\n$/)
+    assert.deepEqual((await store.layer('plain')).retention, { editions: true })
+    assert.match((await run('layer', 'plain', '--title', 'Plain')).out, /every edition/)
+    assert.doesNotMatch((await run('layer', 'plain', '--no-retention')).out, /past/)
+    assert.equal((await store.layer('plain')).retention, undefined)
+  })
+
+  it('shows each moment, what keeps it and what goes, and then does it', async () => {
+    const { out } = await run('prune', 'osm', '--keep-daily', '2', '--keep-yearly', '2', '--dry-run')
+    assert.deepEqual(out.split('\n').slice(0, 6).map(line => line.replace(/ {2,}/g, '|').replace(/[\d.]+ k?B/, 'B').trim()), [
+      'moment|edition|kept by|versions|going|bytes',
+      '2024-03-05T00:00:00Z|of 2024-03-05|daily, yearly|2|0',
+      '2024-03-04T00:00:00Z|of 2024-03-04|daily|2|0',
+      '2024-03-03T00:00:00Z|of 2024-03-03|-|2|2|B',
+      '2024-03-02T00:00:00Z|-|2|2|B',
+      '2024-03-01T00:00:00Z|oldest yearly|3|0'
+    ])
+    assert.match(out, /^osm: 4 versions of 2 tiles \(.*\) and 1 edition would go; 3 moments of 5 would stay$/m)
+    const { moments, versions } = await json('prune', 'osm', '--keep-daily', '2', '--keep-yearly', '2', '-n')
+    assert.deepEqual([versions, moments.told.length, moments.told[3]], [4, 5, { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.told[3].bytes }])
+    await run('layer', 'osm', '--keep-daily', '2', '--keep-yearly', '2')
+    const done = await run('prune', '--all', '--compact', 'never')
+    assert.deepEqual([done.code, done.out], [0, out.split('\n').at(-2)?.replaceAll('would go', 'went').replaceAll('would stay', 'stayed') + '\n'])
+    assert.match(done.err, /^osm keeps the newest moment of each of the last 2 days and 2 years that have any\.\nOf 5 moments 3 stay\./)
+    assert.match((await run('prune', 'osm')).out, /^osm: nothing to remove; its 3 kept moments need all there is$/m)
+    assert.match((await run('layer', 'osm')).out, /versions have been taken out of its past since 20/)
+  })
+
+  it('names layers whose policy is bad, prunes the others, and ends with 1', async () => {
+    await store.couch.update('layer:plain', doc => ({ ...doc, retention: { daily: 'many' } }))
+    const { code, out } = await run('prune', '--all')
+    assert.equal(code, 1)
+    assert.match(out, /^osm: nothing to remove; .*\nplain was left as it is: bad retention policy: daily "many" must be a whole number/)
+    assert.match((await run('layer', 'plain')).out, /nobody knows what: bad retention policy/)
+  })
+})
