@@ -1,0 +1,146 @@
+// Who may do what, set and told by `tilecouch access`, and kept by everything else.
+import assert from 'node:assert/strict'
+import { accessOf, setAccess } from '../../loader/access.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { compose } from '../../loader/couchapp/compose.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { openDoor, publish } from '../../loader/publish.js'
+import { setup } from '../../loader/setup.js'
+import { Store } from '../../loader/store/index.js'
+import { as, request } from '../support/backends.js'
+import { withPeople } from '../support/people.js'
+import { png } from '../support/tiles.js'
+
+const tile = (x, time = '2021-01-01T00:00:00Z') => ({ layer: 'osm', z: 5, x, y: 0, time, bytes: png(1) })
+
+function memory () {
+  const stream = { text: '', write (text) { stream.text += text } }
+  return /** @type {any} */ (stream)
+}
+
+withPeople('who may do what', start => {
+  let server, url, store, docs
+  before(async function () {
+    this.timeout(60000)
+    server = await start()
+    // what decides who may do what, and neither viewer nor indexes
+    docs = (await compose()).filter(({ _id }) => _id === '_design/tiles').map(({ _id, language, validate_doc_update: validation }) => ({ _id, language, validate_doc_update: validation }))
+  })
+  after(() => server?.close())
+  beforeEach(async () => {
+    url = server.database
+    store = await Store.create(url, { public: false })
+    await store.write([tile(0)])
+  })
+  afterEach(() => store.destroy())
+
+  const name = who => server[who][0]
+  const reads = async who => (await request(`${who ? as(url, ...server[who]) : as(url)}/osm:5:0:0`)).ok
+  let x = 1
+  const writes = async who => {
+    const own = await Store.open(as(url, ...server[who]), { retries: 0 }).catch(() => null)
+    return Boolean(own) && (await own.write([tile(x++)])).failed === 0
+  }
+
+  async function command (...args) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const code = await createProgram({ streams, openEmbedded: async () => { throw new Error('none') } }).run(['access', '--db', url, ...args])
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  it('is the role’s until a store names its own writers', async () => {
+    await publish(store, { docs })
+    assert.deepEqual([await writes('writer'), await writes('other'), await writes('reader')], [true, true, false])
+    const { changed, after: now } = await setAccess(store, { writers: { names: [name('writer')] } })
+    assert.deepEqual([changed, now.ownWriters, now.public, now.warnings], [true, true, true, []])
+    assert.deepEqual([await writes('writer'), await writes('other'), await reads()], [true, false, true])
+    assert.equal((await setAccess(store, { writers: { names: [name('writer')] } })).changed, false, 'twice is once')
+    await setAccess(store, { writers: {} })
+    assert.deepEqual([await writes('writer'), await writes('other')], [false, false])
+    await setAccess(store, { writers: null })
+    assert.deepEqual([await writes('writer'), await writes('other')], [true, true])
+  })
+
+  it('of a closed store is its readers’ and writers’, and its writers may read', async () => {
+    await publish(store, { docs })
+    await setAccess(store, { readers: { names: [name('reader')] }, writers: { names: [name('writer')] } })
+    assert.deepEqual([await reads(), await reads('reader'), await reads('writer'), await reads('other')], [false, true, true, false])
+    assert.deepEqual([await writes('writer'), await writes('reader'), await writes('other')], [true, false, false])
+    const { warnings } = (await setAccess(store, { readers: {} })).after
+    assert.deepEqual([await reads('reader'), await reads('writer'), warnings], [false, true, []])
+    await setAccess(store, { public: true })
+    assert.deepEqual([await reads(), await writes('writer'), await writes('other')], [true, true, false])
+  })
+
+  it('keeps what else an operator wrote there, and says whom CouchDB shuts out', async () => {
+    await publish(store, { docs })
+    await store.secure({ ...await store.security(), admins: { names: [name('boss')], roles: ['_admin'] }, members: { names: [name('reader')], roles: [] }, other: { a: 1 }, tilecouch: { mine: 1, writers: { names: ['gone'], roles: [] } } })
+    assert.deepEqual((await accessOf(store)).warnings.map(({ code }) => code), ['WRITER_SHUT_OUT'])
+    const boss = await Store.open(as(url, ...server.boss))
+    await setAccess(boss, { writers: { roles: ['survey'] } })
+    const { other, tilecouch, members, admins } = await store.security()
+    assert.deepEqual([other, tilecouch, members, admins.names], [{ a: 1 }, { mine: 1, writers: { names: [], roles: ['survey'] } }, { names: [name('reader')], roles: ['survey'] }, [name('boss')]])
+  })
+
+  it('is set by admins alone, who are told so', async () => {
+    await publish(store, { docs })
+    const before = await store.security()
+    for (const who of [as(url), as(url, ...server.reader), as(url, ...server.writer)]) {
+      await assert.rejects(setAccess(await Store.open(who), { public: false }), { code: 'FORBIDDEN', message: /is no admin of it/ })
+    }
+    assert.equal((await setAccess(store, { public: false, dryRun: true })).changed, true)
+    assert.deepEqual(await store.security(), before)
+  })
+
+  it('is shouted about where there is no validation function, and such a store is not opened', async () => {
+    await assert.rejects(setAccess(store, { public: true }), { code: 'NO_VALIDATION' })
+    assert.deepEqual((await accessOf(store)).warnings, [], 'only admins get in')
+    await store.secure({ members: { names: [], roles: [] } })
+    const { code, out } = await command()
+    assert.equal(code, 1)
+    assert.match(out, /writes: {3}whoever reads\n[\s\S]*WARNING {3}EVERYBODY MAY WRITE/)
+    const { findings } = await setup(url)
+    assert.match(findings.find(({ check }) => check === 'writing').found, /^EVERYBODY MAY WRITE/)
+    await store.secure({ members: { names: [name('reader')], roles: [] } })
+    assert.deepEqual((await accessOf(store)).warnings.map(({ code: found }) => found), ['READERS_WRITE'])
+    await publish(store, { docs })
+    assert.equal((await command()).code, 0)
+    const ours = await store.couch.get('_design/tiles')
+    await store.couch.put({ ...ours, validate_doc_update: '(function () {})' })
+    assert.deepEqual((await accessOf(store)).warnings.map(({ code: found }) => found), ['OTHER_VALIDATION'])
+  })
+
+  it('stays closed when it was closed before anybody published it', async () => {
+    await setAccess(store, { public: false })
+    await publish(store, { docs })
+    assert.equal(await openDoor(store), false)
+    assert.equal(await reads(), false)
+    const target = `${url}_mirror`
+    try {
+      assert.equal((await mirror(url, target)).ready.door, 'closed')
+      await setAccess(new Store((await Store.open(target)).couch), { public: false })
+      await mirror(url, target, { public: true })
+      assert.equal((await accessOf(await Store.open(target))).public, false)
+    } finally {
+      await request(target, { method: 'DELETE' })
+    }
+  })
+
+  it('names writers before it is published, and is opened with them', async () => {
+    await setAccess(store, { writers: { names: [name('writer')] } })
+    assert.equal((await publish(store, { docs })).opened, true)
+    assert.deepEqual([await reads(), await writes('writer'), await writes('other')], [true, true, false])
+  })
+
+  it('is said in words and as JSON, and mistakes are refused', async () => {
+    await publish(store, { docs })
+    assert.match((await command()).out, /reads: {4}everybody, without a name\nwrites: {3}the role tilecouch-writer, which holds for every store/)
+    assert.match((await command('--private', '--readers', 'staff', '--dry-run')).out, /Before:[\s\S]*It would be:[\s\S]*reads: {4}the role staff\n {2}writes: {3}those readers who have the role tilecouch-writer[\s\S]*Nothing was changed/)
+    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, /Now:[\s\S]*reads: {4}the role staff, the role guests, the role survey, the user ann\n {2}writes: {3}the role survey\n/)
+    assert.equal(JSON.parse((await command('--json')).out).public, false)
+    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, /It was so already/)
+    assert.equal((await command('--public', '--readers', 'x')).code, 2)
+    for (const wrong of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', '_admin'], ['--no-writers', '--writer', 'x']]) assert.equal((await command(...wrong)).code, 1, wrong.join(' '))
+    assert.match((await command('--no-writers')).out, /writes: {3}only admins/)
+  })
+})
