@@ -73,7 +73,8 @@ class Year {
     this.models.cache.expire(hour(now))
   }
 
-  // what is purged is no news to a mirror: each keeps the policy by itself
+  // what is purged is no news to a mirror: each keeps the policy by itself. Only past versions are purged: a head that comes
+  // again after that would be in conflict with what the mirror still has of it
   async #endOfDay (now) {
     await mirror(this.urls[0], this.urls[1])
     for (const store of this.stores) await pruneAll(store, { now: () => hour(now), purge: this.purge })
@@ -136,7 +137,7 @@ onEachStore(`${DAYS} days of a store on its own (seed ${SEED})`, backend => {
 /** Compacted, the file is as large as what is kept: it does not grow with what was. */
 function assertBounded (sizes) {
   const last = sizes[sizes.length - 1]
-  assert.equal(last.deleted, 0, 'nothing is left of what was purged')
+  assert.ok(last.deleted <= TILES, `${last.deleted} tombstones: at most one for each place of the cache`)
   const perDocument = sizes.map(({ file, documents }) => file / documents)
   assert.ok(perDocument[perDocument.length - 1] < 2 * Math.min(...perDocument), `bytes a document: ${perDocument.map(Math.round)}`)
 }
