@@ -1,0 +1,224 @@
+// What deploy/monitoring watches is what gateways, edges, CouchDB and the doctor show, by every name, label and value.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import * as yaml from 'js-yaml'
+import { until } from '../../bench/wait.js'
+import { doctorMetricTable, metricsOf } from '../../loader/doctor/metrics.js'
+import { STATES, mirrorMetricTable } from '../../server/gateway/mirror-metrics.js'
+import { KINDS, OUTCOMES, crewMetricTable, metricTable } from '../../server/gateway/metrics.js'
+import { fill, look } from '../doctor/stage.js'
+import { useEdges } from '../edge/stage.js'
+import { backends, request, startThrowAwayEmbedded } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { groupingsOf, selectorsOf } from './promql.js'
+
+const file = name => fileURLToPath(new URL(`../../deploy/monitoring/${name}`, import.meta.url))
+const read = name => readFileSync(file(name), 'utf8')
+
+const SCRAPED = ['job', 'instance'] // labels that Prometheus itself adds
+const STEM = /_(bucket|sum|count)$/
+
+/** Metric -> its labels and, of each, the values there may be, where that is known. */
+const tables = [...Object.values(metricTable), ...Object.values(crewMetricTable), ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
+const VALUES = { kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES, task: ['expire', 'prune', 'check', 'backup'], area: ['database', 'indexes', 'disk', 'layers'] }
+
+/** Names and labels of what was really shown: in comments for those without a sample yet. */
+function shownIn (text) {
+  const shown = new Map()
+  const add = (name, labels = []) => shown.set(name, new Set([...shown.get(name) ?? [], ...labels]))
+  for (const line of text.split('\n')) {
+    const [, sample, inner] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? \S+$/.exec(line) ?? []
+    if (sample) add(sample, [...(inner ?? '').matchAll(/(\w+)="/g)].map(([, label]) => label))
+    const [, declared] = /^# TYPE (\S+)/.exec(line) ?? []
+    if (declared) add(declared)
+  }
+  return shown
+}
+
+const alerts = yaml.load(read('alerts.yml')).groups.flatMap(({ rules }) => rules)
+const dashboard = JSON.parse(read('grafana.json'))
+const panels = dashboard.panels.filter(({ type }) => type !== 'row')
+const PLACES = [
+  ...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
+  ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr })))
+]
+const USED = PLACES.flatMap(({ where, expr }) => selectorsOf(expr).map(selector => ({ where, expr, ...selector })))
+
+describe('deploy/monitoring: what is watched', () => {
+  const folder = useFolder()
+  const edges = useEdges()
+  const of = prefix => USED.filter(({ name }) => name.startsWith(prefix))
+  const stem = name => name.replace(STEM, '')
+
+  it('is shown by a gateway and an edge, under that name and with those labels', async () => {
+    const server = await startThrowAwayEmbedded()
+    const url = `${server.url.replace(/\/$/, '')}/tiles`
+    await fill(url)
+    const edge = await edges.start(url, { data: path.join(folder.dir, 'edge') }) // a gateway and a mirror
+    try {
+      await until(async () => (await edge.get('osm/5/1/1.png')).status === 200, { what: 'the edge to have the tile' })
+      const shown = shownIn(await until(async () => {
+        const text = await edge.metrics()
+        return text.includes('tilecouch_requests_total{') && text.includes('tilecouch_mirror_lag_seconds ') && text
+      }, { what: 'all metrics' }))
+      for (const { name } of Object.values(crewMetricTable)) shown.set(name, new Set()) // of the process that keeps workers: test/gateway/workers.test.js
+      const used = [...of('tilecouch_').filter(({ name }) => !/^tilecouch_(doctor|task)_/.test(name)), ...of('process_'), ...of('nodejs_')]
+      assert.ok(used.length > 30)
+      for (const { where, name, labels } of used) {
+        assert.ok(shown.has(name) || shown.has(stem(name)), `${where}: nobody shows ${name}`)
+        const known = tables.find(table => table.name === stem(name))?.labels ?? []
+        for (const { name: label } of labels) assert.ok([...SCRAPED, 'le', ...known, ...shown.get(name) ?? []].includes(label), `${where}: ${name} has no label ${label}`)
+      }
+      // what the tables say of labels is what is really there
+      for (const [name, labels] of shown) {
+        const table = tables.find(one => one.name === stem(name))
+        if (table) assert.deepEqual([...labels].filter(label => !['le', ...table.labels].includes(label)), [], name)
+      }
+    } finally {
+      await edge.close()
+      await server.close()
+    }
+  })
+
+  it('is shown by CouchDB', async function () {
+    const backend = backends.find(({ name }) => name === 'CouchDB')
+    if (!backend) return this.skip()
+    const server = await backend.url()
+    const { metrics_path: address, basic_auth: { username } } = yaml.load(read('prometheus.yml')).scrape_configs.find(({ job_name: job }) => job === 'couchdb')
+    const user = `${username}_${process.pid}`
+    await request(`${server}/_users/org.couchdb.user:${user}`, { method: 'PUT', body: JSON.stringify({ name: user, password: 'p', roles: ['_metrics'], type: 'user' }) })
+    const own = new URL(server)
+    own.username = user
+    own.password = 'p'
+    const answer = await request(new URL(address, own).href)
+    const text = await answer.text()
+    const { headers } = await request(`${server}/_users/org.couchdb.user:${user}`, { method: 'HEAD' })
+    await request(`${server}/_users/org.couchdb.user:${user}?rev=${headers.get('etag')?.replaceAll('"', '')}`, { method: 'DELETE' })
+    assert.equal(answer.status, 200, 'the role _metrics is enough')
+    const shown = shownIn(text)
+    const used = of('couchdb_')
+    assert.ok(used.length > 15)
+    for (const { where, name, labels } of used) {
+      const its = shown.get(name)
+      assert.ok(its, `${where}: CouchDB does not show ${name}`)
+      for (const { name: label, value, operator } of labels) {
+        if (SCRAPED.includes(label)) continue
+        assert.ok(its.has(label), `${where}: ${name} has no label ${label}`)
+        for (const one of value.split('|')) assert.ok(operator === '=~' && one.includes('.') && label === 'code' ? true : text.includes(`${name}{${label}="${one}"`), `${where}: ${name} has no ${label} ${one}`)
+      }
+    }
+  })
+
+  it('is written by the doctor, and by what its timers start', async () => {
+    const server = await startThrowAwayEmbedded()
+    try {
+      const url = `${server.url.replace(/\/$/, '')}/tiles`
+      await fill(url, { retention: { last: 1 } })
+      const report = await look(url)
+      const shown = shownIn(await metricsOf(report))
+      const used = of('tilecouch_doctor_')
+      assert.ok(used.length > 8)
+      const figures = new Set(report.findings.flatMap(({ figures: own = {} }) => Object.keys(own)))
+      for (const name of ['free', 'file', 'active']) figures.add(name) // of a CouchDB
+      for (const { where, name, labels } of used) {
+        for (const { name: label, value } of labels) {
+          assert.ok([...SCRAPED, ...shown.get(name) ?? []].includes(label), `${where}: ${name} has no label ${label}`)
+          if (label === 'figure') assert.ok(figures.has(value), `${where}: there is no figure ${value}`)
+        }
+      }
+    } finally {
+      await server.close()
+    }
+    const names = new Set(of('tilecouch_task_').map(({ name }) => name))
+    assert.deepEqual([...names], ['tilecouch_task_success_timestamp_seconds'])
+  })
+
+  it('asks for values of labels that there are', () => {
+    for (const { where, name, labels } of USED.filter(one => one.name.startsWith('tilecouch_'))) {
+      for (const { name: label, value, operator } of labels) {
+        const known = VALUES[label]
+        if (!known || label === 'state') continue
+        for (const one of operator.endsWith('~') ? value.split('|') : [value]) assert.ok(known.includes(one), `${where}: ${name} has no ${label} ${one}`)
+      }
+    }
+    for (const { where, labels } of of('tilecouch_mirror_state')) for (const { name, value } of labels) if (name === 'state') assert.ok(STATES.includes(value), where)
+  })
+
+  it('is grouped by labels that it has', () => {
+    for (const { where, expr } of PLACES) {
+      const own = new Set(selectorsOf(expr).flatMap(({ name }) => [...SCRAPED, 'le', 'quantile', 'memory_type', ...(tables.find(table => table.name === stem(name))?.labels ?? (name === 'couchdb_httpd_status_codes' ? ['code'] : []))]))
+      for (const label of groupingsOf(expr)) assert.ok(own.has(label), `${where}: ${label}`)
+    }
+  })
+})
+
+describe('deploy/monitoring/alerts.yml', () => {
+  it('has rules that are whole, each with a reason and something to do', () => {
+    const text = read('alerts.yml')
+    const docs = readFileSync(fileURLToPath(new URL('../../docs/monitoring.md', import.meta.url)), 'utf8')
+    assert.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length)
+    for (const { alert, expr, for: duration, labels, annotations } of alerts) {
+      assert.match(alert, /^(Tilecouch|CouchDb)[A-Z]\w+$/)
+      assert.ok(['page', 'ticket'].includes(labels.severity), alert)
+      assert.match(annotations.summary, /\{\{ \$(labels|value)|No backup/)
+      if (duration) assert.match(duration, /^\d+[mhd]$/)
+      assert.match(expr, /[<>=]=? (\d|on)|absent/, `${alert} compares with something`)
+      assert.match(text, new RegExp(`      # .+\n      - alert: ${alert}\n`), `${alert} has a reason`)
+      assert.ok(docs.includes(`\`${alert}\``), `docs/monitoring.md tells of ${alert}`)
+      for (const [, label] of annotations.summary.matchAll(/\$labels\.(\w+)/g)) {
+        const groups = groupingsOf(expr)
+        assert.ok(!groups.length || groups.includes(label), `${alert}: ${label} is not there any more`)
+      }
+    }
+  })
+})
+
+describe('deploy/monitoring/prometheus.yml', () => {
+  const { rule_files: rules, scrape_configs: jobs } = yaml.load(read('prometheus.yml'))
+
+  it('reads the rules that are beside it, and names the jobs that they and the panels name', () => {
+    assert.deepEqual(rules, ['alerts.yml'])
+    const names = jobs.map(({ job_name: name }) => name)
+    assert.deepEqual(names, ['tilecouch', 'tilecouch-edge', 'couchdb', 'node'])
+    const named = USED.flatMap(({ labels }) => labels).filter(({ name }) => name === 'job')
+    assert.ok(named.length > 3)
+    for (const { value, operator } of named) assert.ok(names.some(name => operator === '=' ? name === value : new RegExp(`^(${value})$`).test(name)), value)
+  })
+
+  it('holds no password', () => {
+    for (const { basic_auth: auth } of jobs) assert.equal(auth?.password, undefined)
+  })
+})
+
+describe('deploy/monitoring/grafana.json', () => {
+  it('is a dashboard that can be imported: own ids, a data source to choose, panels beside each other', () => {
+    assert.ok(dashboard.schemaVersion >= 36)
+    assert.equal(dashboard.id, null)
+    assert.equal(new Set(dashboard.panels.map(({ id }) => id)).size, dashboard.panels.length)
+    const variables = dashboard.templating.list.map(({ name }) => name)
+    assert.deepEqual(variables, ['datasource', 'instance', 'couchdb'])
+    const taken = new Map()
+    for (const { title, type, gridPos: { x, y, w, h }, targets = [], datasource, fieldConfig } of dashboard.panels) {
+      assert.ok(title && x >= 0 && x + w <= 24 && h > 0, title)
+      for (let row = y; row < y + h; row++) {
+        for (let column = x; column < x + w; column++) {
+          assert.equal(taken.get(`${row} ${column}`), undefined, `${title} lies over ${taken.get(`${row} ${column}`)}`)
+          taken.set(`${row} ${column}`, title)
+        }
+      }
+      if (type === 'row') continue
+      assert.ok(['timeseries', 'stat', 'table'].includes(type), type)
+      assert.deepEqual(datasource, { type: 'prometheus', uid: '${datasource}' })
+      assert.ok(['none', 'short', 's', 'bytes', 'Bps', 'ops', 'reqps', 'percentunit'].includes(fieldConfig.defaults.unit), title)
+      assert.equal(fieldConfig.defaults.thresholds.steps[0].value, null, 'the first threshold is the base')
+      assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length)
+      for (const { expr, legendFormat } of targets) {
+        for (const [, name] of expr.matchAll(/\$(\w+)/g)) assert.ok([...variables, '__rate_interval'].includes(name), `${title}: ${name}`)
+        const groups = groupingsOf(expr)
+        if (groups.length) for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) assert.ok(groups.includes(label), `${title}: the legend names ${label}`)
+      }
+    }
+  })
+})
