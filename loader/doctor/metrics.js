@@ -1,0 +1,43 @@
+// What was found, for Prometheus: a file that node_exporter reads (--collector.textfile.directory). It tells what no server
+// counts: what has expired and stays, what no policy keeps, how far indexes and mirrors are behind.
+import { rename, writeFile } from 'node:fs/promises'
+import { Gauge, Registry } from 'prom-client'
+import { TilecouchError } from '../../core/index.js'
+import { STATES } from './visit.js'
+
+/** @type {Record<string, {name: string, labels: string[], help: string}>} docs/monitoring.md tells of each */
+export const doctorMetricTable = {
+  state: { name: 'tilecouch_doctor_state', labels: ['store', 'area', 'check'], help: '0 ok, 1 unknown, 2 warning, 3 bad' },
+  figure: { name: 'tilecouch_doctor_figure', labels: ['store', 'area', 'check', 'figure'], help: 'what was counted or measured' },
+  findings: { name: 'tilecouch_doctor_findings', labels: ['store', 'state'], help: 'how many there are' },
+  time: { name: 'tilecouch_doctor_timestamp_seconds', labels: ['store'], help: 'when it looked' },
+  seconds: { name: 'tilecouch_doctor_seconds', labels: ['store'], help: 'how long it looked' }
+}
+
+/** As STATES, the worst being the highest. @param {typeof STATES[number]} state */
+const level = state => STATES.length - 1 - STATES.indexOf(state)
+
+/** @param {import('./index.js').Report} report @returns {Promise<string>} */
+export async function metricsOf ({ url: store, findings, counts, time, seconds }) {
+  const registry = new Registry()
+  const gauges = Object.fromEntries(Object.entries(doctorMetricTable).map(([key, { name, labels, help }]) => [key, new Gauge({ name, help, labelNames: labels, registers: [registry] })]))
+  for (const { area, check, state, figures = {} } of [...findings].reverse()) { // of several on one thing the worst stays
+    gauges.state.set({ store, area, check }, level(state))
+    for (const [figure, value] of Object.entries(figures)) gauges.figure.set({ store, area, check, figure }, value)
+  }
+  for (const [state, count] of Object.entries(counts)) gauges.findings.set({ store, state }, count)
+  gauges.time.set({ store }, Date.parse(time) / 1000)
+  gauges.seconds.set({ store }, seconds)
+  return registry.metrics()
+}
+
+/** Whoever reads it meanwhile reads the one before. @param {string} file @param {import('./index.js').Report} report */
+export async function writeMetrics (file, report) {
+  const part = `${file}.${process.pid}.part` // node_exporter reads .prom alone
+  try {
+    await writeFile(part, await metricsOf(report), { mode: 0o644 })
+    await rename(part, file)
+  } catch (error) {
+    throw new TilecouchError('TARGET_UNWRITABLE', { value: file, why: error.message }, { cause: error })
+  }
+}
