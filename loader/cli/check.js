@@ -3,6 +3,7 @@ import { TilecouchError, checkLayer } from '../../core/index.js'
 import { check } from '../check.js'
 import { repairs } from '../check/repairs.js'
 import { resolveDatabase } from '../couchapp/environments.js'
+import { openSource } from '../mirror/open.js'
 import { Store } from '../store/index.js'
 import { faults } from '../verify/faults.js'
 import { withPatientStore } from './connect.js'
@@ -29,7 +30,8 @@ Examples:
   tilecouch check --repair --from http://mirror.example.org:5984/tiles
 
 Without --repair it changes nothing: that is its dry run. Readers and loads go on meanwhile. The exit code is 0 if there is no
-fault, or none left; warnings do not count. What is found, and what is done about it, is in docs/checking.md.`)
+fault, or none left; warnings do not count. What is found, and what is done about it, is in docs/checking.md. The name and
+password at --from are in its URL, or in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
     .action(run(checkCommand))
 }
 
@@ -44,7 +46,8 @@ async function checkCommand (context, options) {
 }
 
 async function openMirror (from, store) {
-  const mirror = await Store.open(await resolveDatabase(from) ?? from, { retries: 3 })
+  const mirror = new Store(openSource(await resolveDatabase(from) ?? from, { retries: 3 }))
+  await mirror.recognise()
   if (mirror.url === store.url) throw new TilecouchError('SAME_DATABASE', { url: mirror.url, where: store.url })
   return mirror
 }
@@ -55,7 +58,7 @@ async function checkStore ({ output }, { list: file }, store, settings) {
   const list = file === undefined ? undefined : new FindingList(file)
   const ended = (summary, how) => {
     progress.end()
-    if (summary) show(output, summary, secondsSince(started), file, how)
+    if (summary && (!how || summary.layers.length || summary.faults + summary.warnings)) show(output, summary, secondsSince(started), file, how)
   }
   try {
     const summary = await check(store, {
@@ -82,7 +85,7 @@ function show (output, summary, seconds, list, ended) {
   output.result({ ...summary, seconds }, [
     `${summary.store}${ended ? ` (${ended})` : ''}: ${plural(layers.length, 'layer')}, ${plural(tiles, 'tile')}, ${plural(versions, 'version')}, ${bytes(size)} in ${duration(seconds)}`,
     `  ${ended ? 'so far ' : ''}${plural(wrong, 'fault')}, ${plural(warnings, 'warning')}`,
-    ...findingLines(summary, list),
+    ...findingLines(summary, { list, advise: !repair }),
     ...(repair ? repairLines(repair) : mendable ? ['', `--repair mends ${count(mendable)} of these.`] : [])
   ])
 }
@@ -91,7 +94,7 @@ function show (output, summary, seconds, list, ended) {
 function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
   const left = wrong + warnings
   const sum = Object.values(repaired).reduce((total, number) => total + number, 0)
-  const codes = Object.keys(remaining).filter(code => !faults[code].advice)
+  const codes = Object.keys(remaining)
   return [
     '',
     sum ? `${count(sum)} mended:` : 'Nothing was mended.',
@@ -99,6 +102,6 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
     left ? `${plural(wrong, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
     ...named.slice(0, SHOWN).map(({ code, where, why, reason }) => `  ${code} ${where}${reason || why ? `: ${reason ?? why}` : ''}`),
     ...(left > SHOWN ? [`  and ${count(left - SHOWN)} more`] : []),
-    ...(codes.length ? [`What can be done about ${codes.join(', ')} is in docs/checking.md.`] : [])
+    ...(codes.length ? ['', ...codes.map(code => `${code}: ${faults[code].advice ?? 'see docs/checking.md'}`)] : [])
   ]
 }

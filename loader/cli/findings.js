@@ -6,12 +6,12 @@ import { table } from './output.js'
 
 /**
  * @param {{faults: number, warnings: number, kinds: Record<string, number>, examples: Record<string, import('../verify/report.js').Finding>}} summary
- * @param {string} [list] file that all of it is in
+ * @param {{list?: string, advise?: boolean}} [options] list: file that all of it is in
  */
-export function findingLines ({ faults: wrong, warnings, kinds, examples }, list) {
+export function findingLines ({ faults: wrong, warnings, kinds, examples }, { list, advise = true } = {}) {
   const found = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
   if (!found.length) return []
-  const advice = found.filter(code => faults[code].advice)
+  const advice = advise ? found.filter(code => faults[code].advice) : []
   return [
     '',
     ...table(['', 'what', 'count', 'for example'], found.map(code => {

@@ -89,7 +89,7 @@ function report (output, summary, seconds, { list, decode }, ended) {
     `${what} (${kind}${ended ? `, ${ended}` : ''}): ${plural(tiles, 'tile')}${checked.documents === undefined ? '' : `, ${plural(checked.documents, 'version')}`}, ${bytes(size)} in ${duration(seconds)} (${rate}/s)`,
     `  ${ended ? 'so far ' : ''}${[plural(summary.faults, 'fault'), plural(summary.warnings, 'warning'), ...said(checked, decode)].join(', ')}`
   ]
-  lines.push(...findingLines(summary, list))
+  lines.push(...findingLines(summary, { list }))
   output.result({ ...summary, seconds: +seconds.toFixed(3) }, lines)
 }
 
