@@ -19,8 +19,10 @@ async function isSound (url) {
 export async function killedInLoad ({ server, url, tiles }) {
   const time = '2024-07-01T00:00:00Z'
   const store = await Store.open(url, { retries: 1 })
-  const killing = until(async () => (await store.times(LAYER)).some(entry => entry.time === time && entry.tiles > tiles / 20), { every: 50, timeout: 60000, what: 'a load under way' }).then(() => server.kill())
-  const broken = await store.write(editionOf(3, tiles, time), { stored: time }).then(() => 'ended before', error => error.code)
+  /** @type {Promise<void> | undefined} */
+  let killing
+  const broken = await store.write(editionOf(3, tiles, time), { stored: time, onProgress: ({ advanced }) => { if (advanced > tiles / 20) killing ??= server.kill() } })
+    .then(() => 'ended before', error => error.code)
   await killing
   const back = await timed(async () => { await server.start(); await answers(url) })
   const again = await timed(async () => (await Store.open(url)).write(editionOf(3, tiles, time), { stored: time }))
