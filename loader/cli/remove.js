@@ -57,6 +57,7 @@ async function removeCommand (context, options, layer) {
       output.result({ ...plan, dryRun }, plan.editions ? [`with ${plural(plan.editions, 'edition document')}`] : [])
       return 0
     }
+    if (purge && plan.heads + plan.fallen) output.note('Heads are purged: a mirror that does not hear of it in the next seconds keeps what it has, and is to be purged as well. See docs/removing.md.')
     const progress = new ProgressLine(output)
     let summary
     try {

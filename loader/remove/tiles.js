@@ -1,6 +1,7 @@
 // Which versions go: those of an area, of named tiles, of a time or of an edition.
-import { AFTER, TilecouchError, checkLayer, editionId, endOf, startOf, tileId } from '../../core/index.js'
+import { AFTER, TilecouchError, checkLayer, editionId, endOf, now, startOf, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
+import { markPruned } from '../prune/mark.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { BY_TIME } from '../store/reader.js'
 import { linked } from '../store/linked.js'
@@ -33,8 +34,7 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
   checkLayer(layer)
   const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
   const isDoomed = ({ time }) => time >= first && time <= last
-  const remover = new Remover(store, options)
-  await remover.begin()
+  const remover = await begin(store, layer, options)
   const { signal, end } = linked(options.signal)
   try {
     for await (const tile of only ? tilesOf(store.couch, layer, only, signal) : store.listTiles(layer, { area, zooms, signal })) {
@@ -45,6 +45,14 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
   }
   const isPart = only || area || zooms || (since === undefined && until === undefined)
   return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed))
+}
+
+/** @param {import('../store/index.js').Store} store @param {string} layer @param {import('./remover.js').RemoverOptions} options */
+async function begin (store, layer, options) {
+  const remover = new Remover(store, options)
+  await remover.begin()
+  if (!options.dryRun) await markPruned(store, layer, now)
+  return remover
 }
 
 /** Tiles that are named, as the primary index has them. @returns {AsyncGenerator<import('../store/list.js').ListedTile>} */
@@ -67,8 +75,7 @@ export async function removeEdition (store, layer, time, options = {}) {
   checkLayer(layer)
   if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
   const { couch } = store
-  const remover = new Remover(store, options)
-  await remover.begin()
+  const remover = await begin(store, layer, options)
   for await (const ids of documentsAt(couch, layer, time, options.signal)) {
     for (const tile of await readEdition(couch, ids, time, options.signal)) await remover.take(tile, tile.versions.filter(version => version.time === time))
   }

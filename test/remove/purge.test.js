@@ -74,6 +74,17 @@ suite('purging', () => {
     assert.equal((await follow(later)).resets, 2, 'it loses its place, and finds another')
   })
 
+  it('is heard of by indexes that were behind, also when they are compacted right after', async function () {
+    this.timeout(60000)
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50 }]))
+    await store.write(versionsOf(many, 'other'))
+    await store.stats('other')
+    await removeTiles(store, 'other', { only: Array.from({ length: 40 }, (_, at) => ({ z: 4, x: at % 16, y: Math.floor(at / 16) })), purge: true, limits })
+    await compact(store, { when: 'always', limits: { begin: 300, poll: 50 } })
+    assert.equal((await store.stats('other')).versions, 60)
+    await removeLayer(store, 'other', { limits })
+  })
+
   it('takes a layer whole, hundreds of documents after hundreds', async function () {
     this.timeout(60000)
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50, 2021: (at + 1) % 50 }]))
