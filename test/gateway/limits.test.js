@@ -1,0 +1,125 @@
+// What a stranger may ask for at once: documents in a question, requests on a connection, feeds of an address.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { until } from '../../bench/wait.js'
+import { Couch } from '../../loader/store/couch.js'
+import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
+import { parseReading } from '../../server/gateway/db/reading.js'
+import { peerOf } from '../../server/gateway/peer.js'
+import { startThrowAwayEmbedded, onEachStore } from '../support/backends.js'
+import { openFront, entryOf } from './support/front.js'
+import { fill } from './support/private.js'
+import { openGateway, openStore } from './support/stand.js'
+import { ask, closeConnections, post, speak } from './support/wire.js'
+
+onEachStore('questions to /db', backend => {
+  let store, gateway
+  before(async () => {
+    const url = await backend.database()
+    store = await openStore(url, fill)
+    gateway = await openGateway(url)
+  })
+  after(async () => {
+    closeConnections()
+    await gateway?.close()
+    await store?.destroy()
+  })
+  const ids = (count, make = id => id) => Array.from({ length: count }, (_, at) => make(`open:9:0:${at}`))
+
+  it('name so many documents, rows and ranges, and no more', async () => {
+    for (const [path, make, most] of /** @type {[string, (count: number) => any, number][]} */ ([
+      ['_all_docs', count => ({ keys: ids(count) }), 10000],
+      ['_all_docs?include_docs=true', count => ({ keys: ids(count) }), 2000],
+      ['_all_docs/queries', count => ({ queries: [{ keys: ids(count >> 1), include_docs: true }, { keys: ids(count - (count >> 1)) }] }), 2000],
+      ['_bulk_get', count => ({ docs: ids(count, id => ({ id })) }), 2000],
+      ['_design/versions/_view/by_tile/queries', count => ({ queries: ids(count, () => ({ limit: 0 })) }), 1000]
+    ])) {
+      assert.equal((await post(gateway.url, `/db/${path}`, make(most + 1))).status, 413, path)
+      assert.equal((await post(gateway.url, `/db/${path}`, make(Math.min(most, 500)))).status, 200, path)
+    }
+    const many = Object.fromEntries(ids(10001).map(id => [id, ['1-a']]))
+    assert.deepEqual([(await post(gateway.url, '/db/_revs_diff', many)).status, (await post(gateway.url, '/db/_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status], [413, 413])
+    assert.equal((await post(gateway.url, '/db/_find', { selector: { $or: Array.from({ length: 50001 }, () => 1) } })).status, 413)
+    assert.equal((await post(gateway.url, '/db/_find', `${'{"selector":'}${'{"a":'.repeat(100000)}1${'}'.repeat(100000)}}`)).status, 400)
+  })
+
+  it('have no images of rows without a limit', async () => {
+    for (const path of ['_all_docs?include_docs=true&attachments=true', '_changes?include_docs=true&attachments=true', '_all_docs?include_docs=true&attachments=true&limit=2001']) assert.equal((await ask(gateway.url, `/db/${path}`)).status, 400, path)
+    for (const path of ['_all_docs?include_docs=true&attachments=true&limit=5', 'open:3:0:0?attachments=true', '_all_docs?include_docs=true&attachments=true&keys=[%22open:3:0:0%22]']) assert.equal((await ask(gateway.url, `/db/${path}`)).status, 200, path)
+  })
+})
+
+describe('a connection', () => {
+  it('has so many requests waiting for their answers, and is closed when it sends more', async () => {
+    let asked = 0
+    const front = await openFront({ kept: { 'osm:1:0:0': entryOf() }, limits: { pipelined: 8 }, get: (id, signal) => new Promise((resolve, reject) => { asked++; signal.addEventListener('abort', () => reject(new Error('left'))) }) })
+    try {
+      const tile = path => `GET /osm/${path}.png HTTP/1.1\r\nHost: x\r\n\r\n`
+      assert.equal(await speak(front.url, tile('1/1/1').repeat(50)), '', 'closed, without half an answer')
+      assert.equal(asked, 8)
+      const many = await speak(front.url, tile('1/0/0').repeat(200), { patience: 500 })
+      assert.equal(many.match(/HTTP\/1\.1 200/g)?.length, 200, 'what is answered at once does not wait')
+    } finally {
+      await front.close(0)
+    }
+  })
+
+  it('is closed when nothing moves on it', async () => {
+    const front = await openFront({ limits: { idle: 100 }, get: () => new Promise(() => {}) })
+    try {
+      const started = Date.now()
+      assert.equal(await speak(front.url, 'GET /osm/1/1/1.png HTTP/1.1\r\nHost: x\r\n\r\n', { patience: 5000 }), '')
+      assert.ok(Date.now() - started < 4000)
+    } finally {
+      await front.close(0)
+    }
+  })
+})
+
+describe('feeds of /db', () => {
+  it('are so many for each address, and others still get theirs', async () => {
+    const store = createServer((req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n'))
+    await new Promise(resolve => { store.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { feedsEach: 2, trustProxy: true })
+    const gate = createServer((req, res) => proxy.forward(parseReading('GET', '/_changes', 'feed=continuous'), undefined, req, res).catch(error => { res.writeHead(error.status).end() }))
+    await new Promise(resolve => { gate.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const leaving = new AbortController()
+    const feed = async from => (await fetch(`http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, signal: leaving.signal })).status
+    try {
+      const seen = []
+      for (const from of ['1.1.1.1', '1.1.1.1', '1.1.1.1', '2.2.2.2', '2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', undefined, undefined, undefined]) seen.push(await feed(from))
+      assert.deepEqual(seen, [200, 200, 429, 200, 200, 200, 429, 200, 200, 200])
+      leaving.abort()
+      const again = async () => (await fetch(`http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`, { headers: { 'x-forwarded-for': '1.1.1.1' } })).status === 200
+      await until(again, { what: 'room for another' })
+    } finally {
+      for (const server of [gate, store]) server.close().closeAllConnections()
+      await proxy.close()
+    }
+  })
+
+  it('know who asks: the address, the network of IPv6, what a trusted proxy says, and nobody behind a proxy of this machine', () => {
+    const peer = (remoteAddress, forwarded, trust = false) => peerOf(/** @type {any} */ ({ headers: forwarded ? { 'x-forwarded-for': forwarded } : {}, socket: { remoteAddress } }), trust)
+    assert.deepEqual([peer('1.2.3.4'), peer('::ffff:1.2.3.4'), peer('127.0.0.1'), peer('::1'), peer(undefined)], ['1.2.3.4', '1.2.3.4', null, null, null])
+    assert.deepEqual([peer('2001:db8:1:2:3:4:5:6'), peer('2001:db8:1:2::9'), peer('2001:db8::1'), peer('2001:DB8:0:0:7::')], ['2001:db8:1:2', '2001:db8:1:2', '2001:db8:0:0', '2001:db8:0:0'])
+    assert.deepEqual([peer('127.0.0.1', '6.6.6.6, 7.7.7.7', true), peer('5.5.5.5', '6.6.6.6'), peer('5.5.5.5', ' ', true)], ['7.7.7.7', '5.5.5.5', '5.5.5.5'])
+  })
+})
+
+describe('the embedded store', () => {
+  it('answers under the names of this machine alone: no page can have it under a name of its own', async () => {
+    const server = await startThrowAwayEmbedded()
+    const as = (host, method = 'GET', path = '/') => ask(server.url, path, { method, headers: { host } })
+    try {
+      for (const host of ['evil.example', 'evil.example:5984', '127.0.0.1.evil.example', 'localhost.evil.example', 'localhost@evil.example', 'a b']) {
+        assert.ok([400, 403].includes((await as(host)).status), host)
+        assert.ok([400, 403].includes((await as(host, 'PUT', '/made')).status), `PUT ${host}`)
+      }
+      for (const host of ['localhost', 'localhost:5984', '127.0.0.1:1', '[::1]:5984', 'tiles.localhost', '192.168.1.2']) assert.equal((await as(host)).status, 200, host)
+      assert.equal((await as('localhost', 'GET', '/made')).status, 404, 'nothing was made')
+    } finally {
+      closeConnections()
+      await server.close()
+    }
+  })
+})
