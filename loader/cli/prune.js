@@ -107,7 +107,7 @@ function liveWatch (output, every) {
   return {
     onState: sayStates(output, `Pruning every ${count(every)} s.`),
     onRound: round => {
-      const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...compactionWords(round.compaction)]
+      const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...(round.compaction?.done ? compactionWords(round.compaction) : [])]
       for (const line of lines) output.line(`${new Date().toISOString().slice(0, 19)}Z  ${line}`)
     }
   }
