@@ -1,6 +1,6 @@
 // The tiles of a layer, with their past, under another name or in another store. CouchDB has nothing that would spare the
 // way through here: attachments belong to one document, and its COPY keeps fields that the new id gives the lie. Through the
-// client, many at once, it takes a third of the time (docs/copying.md).
+// client, many at once, it takes a third of the time (docs/expiry.md).
 import { pMapIterable } from 'p-map'
 import { TilecouchError, decide, decideExactly, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'

@@ -11,7 +11,8 @@ import { Tile } from '../store/tile.js'
 export class Removal {
   #remover
   #batch
-  #counted = { heads: 0, versions: 0, bytes: 0, changed: 0, refused: 0, named: 0 } // of what the remover did
+  #counted = { changed: 0, refused: 0, named: 0 } // of what the remover met
+  #used = false // whether anything was given to the remover
   takesGone = false
 
   /**
@@ -26,7 +27,8 @@ export class Removal {
     this.dryRun = dryRun
     this.withPast = withPast
     this.signal = signal
-    this.#remover = new Remover(store, { purge, dryRun, signal, onProgress: () => { this.#count(); onProgress?.(tally) } })
+    this.onProgress = onProgress
+    this.#remover = new Remover(store, { purge, dryRun, signal })
     this.#batch = new Batch(store.couch, {
       stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome), send: (docs, until) => store.couch.bulk(bulkBody(docs), until)
     })
@@ -39,14 +41,27 @@ export class Removal {
       const some = tiles.slice(at, at + limits.past)
       const pasts = await this.#pastsOf(some)
       await this.#end(some.filter((_, index) => pasts[index].length && !this.withPast))
-      for (const [index, head] of some.entries()) {
-        const past = pasts[index]
-        if (past.length && !this.withPast) continue
-        const { id, z, x, y } = head
-        const versions = [...past, head]
-        await this.#remover.take({ id, z, x, y, versions }, versions)
-      }
+      const whole = some.map((head, index) => ({ head, past: pasts[index] })).filter(({ past }) => this.withPast || !past.length)
+      // past versions first: at every moment a tile has its head or nothing at all
+      await this.#remove(whole.flatMap(({ past }) => past))
+      this.tally.removed += await this.#remove(whole.map(({ head }) => head))
+      this.onProgress?.(this.tally)
     }
+  }
+
+  /** At the revisions that were looked at: what was refreshed meanwhile stays. @param {import('../store/reader.js').StoredVersion[]} versions */
+  async #remove (versions) {
+    let removed = 0
+    for (let at = 0; at < versions.length; at += this.limits.batch) {
+      const some = versions.slice(at, at + this.limits.batch)
+      this.#used = true
+      const gone = await this.#remover.end(some.map(({ id, rev }) => ({ _id: id, _rev: rev })))
+      for (const { id, size } of some) if (gone.has(id)) this.tally.freed += size
+      removed += gone.size
+      this.#count()
+    }
+    this.tally.versions += removed
+    return removed
   }
 
   /** Past versions of each, oldest first; of those that stay the first is enough. */
@@ -76,22 +91,19 @@ export class Removal {
   }
 
   async finish () {
+    if (!this.#used) return
     await this.#remover.finish()
     this.#count()
   }
 
-  /** What the remover did since it was counted before. */
+  /** What the remover met since it was counted before. */
   #count () {
-    const { heads, versions, bytes, changed, refused, named } = this.#remover.tally
+    const { changed, refused, named } = this.#remover.tally
     const { tally } = this
-    const before = this.#counted
-    tally.removed += heads - before.heads
-    tally.versions += versions - before.versions
-    tally.freed += bytes - before.bytes
-    tally.changed += changed - before.changed
-    tally.refused += refused - before.refused
-    for (const { id, what, reason } of named.slice(before.named)) tally.name(id, what, reason)
-    this.#counted = { heads, versions, bytes, changed, refused, named: named.length }
+    tally.changed += changed - this.#counted.changed
+    tally.refused += refused - this.#counted.refused
+    for (const { id, what, reason } of named.slice(this.#counted.named)) tally.name(id, what, reason)
+    this.#counted = { changed, refused, named: named.length }
   }
 }
 

@@ -1,0 +1,125 @@
+// A copy is the layer as it is, whatever it holds and whoever is at work meanwhile.
+import assert from 'node:assert/strict'
+import { parseArea } from '../../core/index.js'
+import { copyLayer } from '../../loader/copy.js'
+import { removeLayer } from '../../loader/remove/index.js'
+import { Store } from '../../loader/store/index.js'
+import { publish } from '../../loader/publish.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png, square } from '../support/tiles.js'
+import { S, T, fill, pastOfNowhere, tilesOf } from './helpers.js'
+
+onEachStore('copying a layer', backend => {
+  let store, url
+  before(async function () {
+    this.timeout(30000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await publish(store)
+    await fill(store, 'osm')
+  })
+  after(() => store.destroy())
+
+  it('copies everything that is known of it: every field, editions, and what the layer says of itself', async () => {
+    const planned = await copyLayer(store, 'osm', 'two', { dryRun: true })
+    await assert.rejects(store.layer('two'), { code: 'LAYER_NOT_FOUND' })
+    const done = await copyLayer(store, 'osm', 'two', { limits: { tiles: 5, batch: 3 } })
+    const here = await tilesOf(store, 'osm')
+    assert.deepEqual(await tilesOf(store, 'two'), here)
+    assert.deepEqual([done.versions, done.failed, planned.versions, planned.bytes], [here.length, 0, here.length, done.bytes])
+    assert.ok(here.some(({ contested, note, gone }) => contested && note && !gone) && here.some(({ gone }) => gone), 'there is something to lose')
+    const { layer, ...fields } = await store.layer('osm')
+    assert.deepEqual(await store.layer('two'), { layer: 'two', ...fields })
+    assert.deepEqual((await store.editions('two')).map(({ layer: name, ...edition }) => edition), (await store.editions('osm')).map(({ layer: name, ...edition }) => edition))
+    await checkInvariants(url)
+  }).timeout(20000)
+
+  it('changes nothing when run again, and then brings what came meanwhile', async () => {
+    const { doc_count: before, update_seq: seq } = await store.info()
+    const again = await copyLayer(store, 'osm', 'two')
+    assert.deepEqual([again.versions, again.extended, again.editions], [0, 0, 0])
+    assert.deepEqual([(await store.info()).doc_count, parseInt((await store.info()).update_seq)], [before, parseInt(seq)])
+    await store.write([...square({ layer: 'osm', time: T(8), side: 2, seed: (x, y) => 800 + x + y }), { layer: 'osm', z: 5, x: 9, y: 9, time: T(8), bytes: png(1) }], { stored: S(8) })
+    await store.write([{ layer: 'osm', z: 5, x: 3, y: 3, time: T(2), bytes: png(2) }], { stored: S(8) })
+    await store.extend([{ id: 'osm:5:3:0', expires: T(30), origin: { url: 'http://there/', checked: S(8) } }])
+    const later = await copyLayer(store, 'osm', 'two')
+    assert.deepEqual([later.versions, later.extended], [6, 1])
+    assert.deepEqual(await tilesOf(store, 'two'), await tilesOf(store, 'osm'))
+    await checkInvariants(url)
+  }).timeout(20000)
+
+  it('as of a time stands still: nothing later, nothing that expires, and no upstream that would change it', async () => {
+    await copyLayer(store, 'osm', 'then', { time: '2024-01-03' })
+    const wanted = (await tilesOf(store, 'osm')).filter(({ time }) => time <= '2024-01-03T23:59:59Z')
+    const moments = tiles => tiles.map(({ place, time }) => `${place}@${time}`).sort()
+    assert.deepEqual(moments(await tilesOf(store, 'then')), moments(wanted))
+    assert.ok((await tilesOf(store, 'then')).every(({ current, expires }) => !current || expires === undefined))
+    const { ttl, upstream } = await store.layer('then')
+    assert.deepEqual([ttl, upstream], [undefined, undefined])
+    await copyLayer(store, 'osm', 'bare', { time: '2024-01-03', history: false })
+    assert.ok((await tilesOf(store, 'bare')).every(({ current, gone }) => current && !gone))
+    assert.deepEqual((await store.at('bare', 5, 2, 2, '2025')).bytes, (await store.at('osm', 5, 2, 2, '2024-01-03')).bytes)
+    await checkInvariants(url)
+  }).timeout(20000)
+
+  it('of a part has that part, and says how far it reaches', async () => {
+    const area = parseArea({ bbox: [-180, 66, -150, 85] })
+    await copyLayer(store, 'osm', 'part', { area, zooms: { min: 5, max: 5 } })
+    const part = await tilesOf(store, 'part')
+    assert.deepEqual(part, (await tilesOf(store, 'osm')).filter(({ z, x, y }) => area.has(z, x, y)))
+    assert.ok(part.length && part.length < (await tilesOf(store, 'osm')).length)
+    const { minzoom, maxzoom, bounds } = await store.layer('part')
+    assert.deepEqual([minzoom, maxzoom, bounds.length], [5, 5, 4])
+    assert.deepEqual(await store.editions('part'), [])
+  })
+
+  it('into a layer that is there puts both together as a load does, and names what cannot be', async () => {
+    await store.defineLayer('other', { ttl: 5, attribution: 'mine' })
+    await store.write([
+      { layer: 'other', z: 5, x: 0, y: 0, time: T(99), bytes: png(5) }, { layer: 'other', z: 5, x: 1, y: 1, time: T(1), bytes: png(6) }, { layer: 'other', z: 5, x: 2, y: 2, time: T(3), bytes: png(7) }
+    ])
+    const { failed, failures } = await copyLayer(store, 'osm', 'other')
+    assert.deepEqual([failed, failures.map(({ code }) => code)], [2, ['VERSION_TAKEN', 'VERSION_TAKEN']])
+    assert.deepEqual((await store.head('other', 5, 0, 0)).bytes, png(5), 'what is newer stays the newest')
+    assert.ok((await store.versions('other', 5, 0, 0)).length > 2)
+    const { ttl, attribution } = await store.layer('other')
+    assert.deepEqual([ttl, attribution], [5, 'mine'])
+    await checkInvariants(url)
+  }).timeout(20000)
+
+  it('is no way around the terms of the tiles', async () => {
+    const upstream = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
+    await store.defineLayer('shy', { upstream })
+    await store.defineLayer('home', { offline: false })
+    for (const layer of ['shy', 'home']) await store.write([{ layer, z: 0, x: 0, y: 0, time: T(1), bytes: png(1) }])
+    await copyLayer(store, 'shy', 'shy2', { time: '2025' })
+    assert.deepEqual((await store.layer('shy2')).upstream, upstream)
+    await store.defineLayer('free', {})
+    await assert.rejects(copyLayer(store, 'shy', 'free'), { code: 'EXPORT_FORBIDDEN' })
+    await copyLayer(store, 'home', 'free')
+    assert.equal((await store.layer('free')).offline, false)
+    await copyLayer(store, 'shy', 'shy2')
+  })
+
+  it('comes out of another store with all of its past, also under the name of one that was removed', async () => {
+    const there = await Store.create(await backend.database())
+    await publish(there)
+    await copyLayer(there, 'osm', 'osm', { source: store })
+    assert.deepEqual(await tilesOf(there, 'osm'), await tilesOf(store, 'osm'))
+    await removeLayer(there, 'osm')
+    assert.deepEqual(await tilesOf(there, 'osm'), [])
+    await copyLayer(there, 'osm', 'osm', { source: store })
+    assert.deepEqual(await tilesOf(there, 'osm'), await tilesOf(store, 'osm'))
+    await there.destroy()
+  }).timeout(30000)
+
+  it('refuses what makes no sense', async () => {
+    await assert.rejects(copyLayer(store, 'osm', 'osm'), { code: 'BAD_OPTION' })
+    await assert.rejects(copyLayer(store, 'nowhere', 'x'), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(copyLayer(store, 'osm', 'layer'), { code: 'BAD_LAYER' })
+    await assert.rejects(copyLayer(store, 'osm', 'x', { time: 'then' }), { code: 'BAD_TIME' })
+    await assert.rejects(copyLayer(store, 'osm', 'stopped', { signal: AbortSignal.abort() }), { code: 'ABORTED' })
+    assert.deepEqual(pastOfNowhere(await tilesOf(store, 'stopped')), [])
+  })
+})

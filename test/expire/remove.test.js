@@ -1,0 +1,89 @@
+// Removing what has expired loses no history, and takes nothing from whoever else is at work.
+import assert from 'node:assert/strict'
+import { expire } from '../../loader/expire.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png } from '../support/tiles.js'
+import { HOUR, T, at, useExpiry } from './helpers.js'
+
+onEachStore('removing what has expired', backend => {
+  const map = useExpiry(backend)
+  const remove = (seconds, options = {}) => expire(map.store, { action: 'remove', now: () => at(seconds), ...options })
+  const counts = ({ expired, removed, ended, changed, refused }) => ({ expired, removed, ended, changed, refused })
+
+  it('a tile without a past goes; one with a past is gone from when it expired, and asked for again', async () => {
+    await map.store.defineLayer('osm', { ttl: HOUR })
+    await map.write([map.tile(1, { image: 7, time: at(-100) })], at(-100))
+    await map.write([map.tile(0), map.tile(1), map.tile(2), map.tile(3, { expires: at(2 * HOUR) })])
+    await map.write([map.tile(2, { time: at(90000), image: 8, expires: at(10) })]) // a map of tomorrow, which expires today
+    const planned = await remove(HOUR, { dryRun: true })
+    assert.deepEqual(await map.history(0), ['0 tile head'])
+    const done = await remove(HOUR)
+    assert.deepEqual(counts(done), { expired: 3, removed: 1, ended: 2, changed: 0, refused: 0 })
+    assert.deepEqual(counts(planned), counts(done))
+    assert.deepEqual(await map.history(0), [])
+    assert.deepEqual(await map.history(1), ['-100 tile', '0 tile', `${HOUR} gone head ${HOUR}`])
+    assert.deepEqual(await map.history(2), ['0 tile', '90000 tile', '90001 gone head 90001'], 'never before the head')
+    assert.deepEqual(await map.history(3), [`0 tile head ${2 * HOUR}`])
+    const { bytes } = await map.store.at('osm', 6, 1, 0, at(HOUR - 1))
+    assert.deepEqual(bytes, png(1), 'what was shown then is shown')
+    await assert.rejects(map.store.at('osm', 6, 1, 0, at(HOUR)), { code: 'TILE_NOT_FOUND' })
+    await checkInvariants(map.url)
+  })
+
+  it('what is gone is not removed again, and another run changes nothing', async () => {
+    const again = await remove(HOUR)
+    assert.deepEqual([counts(again), again.gone], [{ expired: 0, removed: 0, ended: 0, changed: 0, refused: 0 }, 1])
+  })
+
+  it('with the past, nothing of a tile stays; with a limit, so many go', async () => {
+    await map.write([map.tile(10, { expires: at(1), image: 5, time: at(-9) }), map.tile(11, { expires: at(1) }), map.tile(12, { expires: at(2) })])
+    await map.write([map.tile(10, { expires: at(1) })])
+    assert.deepEqual(counts(await remove(3, { withPast: true, limit: 2 })), { expired: 2, removed: 2, ended: 0, changed: 0, refused: 0 })
+    assert.deepEqual([await map.history(10), await map.history(11), await map.history(12)], [[], [], ['0 tile head 2']])
+    await remove(3)
+  })
+
+  it('twice at once comes to the same as once', async () => {
+    await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { image: 50 + x, time: at(-50) })))
+    await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { expires: at(5) })).filter(({ x }) => x % 2))
+    await map.write(Array.from({ length: 6 }, (_, x) => map.tile(40 + x, { expires: at(5) })))
+    const both = await Promise.all([remove(6, { limits: { past: 3 } }), remove(6, { limits: { past: 4 } })])
+    assert.ok(both[0].ended + both[1].ended >= 6)
+    for (let x = 20; x < 32; x++) assert.deepEqual(await map.history(x), x % 2 ? ['-50 tile', '0 tile', '5 gone head 5'] : ['-50 tile head'])
+    for (let x = 40; x < 46; x++) assert.deepEqual(await map.history(x), [])
+    await checkInvariants(map.url)
+  }).timeout(20000)
+
+  it('leaves alone what a gateway refreshed between the look and the step, with a past or without', async () => {
+    await map.write([map.tile(50, { image: 1, time: at(-50) }), map.tile(52, { image: 1, time: at(-50) })])
+    await map.write([map.tile(50, { expires: at(5) }), map.tile(51, { expires: at(5) }), map.tile(52, { expires: at(5) })])
+    const { couch } = map.store
+    const { queries } = couch
+    // the past is looked up after the heads were judged: now the gateway is quicker
+    couch.queries = async function (...args) {
+      const answer = await queries.apply(couch, args)
+      if (args[0] === '_all_docs' && couch.queries !== queries) {
+        couch.queries = queries
+        await map.store.extend([50, 51].map(x => ({ id: `osm:6:${x}:0`, expires: at(HOUR) })))
+        await map.write([map.tile(52, { time: at(6), image: 9, expires: at(HOUR) })], at(6))
+      }
+      return answer
+    }
+    const tally = await remove(7).finally(() => { couch.queries = queries })
+    assert.deepEqual(counts(tally), { expired: 3, removed: 0, ended: 0, changed: 3, refused: 0 })
+    assert.deepEqual(await map.history(50), ['-50 tile', `0 tile head ${HOUR}`])
+    assert.deepEqual(await map.history(51), [`0 tile head ${HOUR}`])
+    assert.deepEqual(await map.history(52), ['-50 tile', '0 tile', `6 tile head ${HOUR}`])
+    await checkInvariants(map.url)
+  })
+
+  it('refuses what makes no sense before anything is done', async () => {
+    for (const options of [{ before: at(99) }, { live: true, limit: 1 }, { live: true, dryRun: true }]) {
+      await assert.rejects(remove(9, options), { code: 'BAD_OPTION' })
+    }
+    await assert.rejects(expire(map.store, { live: true }), { code: 'BAD_OPTION' })
+    await assert.rejects(remove(9, { signal: AbortSignal.abort() }), { code: 'ABORTED' })
+    assert.deepEqual(T, at(0))
+  })
+})
