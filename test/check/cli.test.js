@@ -1,0 +1,69 @@
+// tilecouch check and tilecouch migrate, as they are typed.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { createProgram } from '../../loader/cli/program.js'
+import { publish } from '../../loader/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { backends } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { document, tile } from '../verify/helpers.js'
+import { plant } from './damage.js'
+
+async function run (...argv) {
+  const text = { stdout: '', stderr: '' }
+  const streams = Object.fromEntries(Object.keys(text).map(name => [name, new PassThrough().on('data', chunk => { text[name] += chunk })]))
+  const { run: start } = createProgram({ openEmbedded: async () => { throw new Error('not asked for') }, streams })
+  return { code: await start(argv), ...text }
+}
+
+describe('tilecouch check', () => {
+  const folder = useFolder()
+  /** @type {Store} */
+  let store
+  let url
+
+  before(async () => {
+    url = await backends[0].database()
+    store = await Store.create(url, { public: false })
+    await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
+    await plant(store, await Promise.all([document('osm:3:1:0', { current: false }), document('osm:3:1:1', { x: 3 }, tile(2)), document('osm:3:1:2', {}, Promise.resolve(Buffer.from('<html>')))]))
+    await publish(store)
+  })
+  after(() => store.destroy())
+
+  it('says what is wrong and what can be mended, mends it, and says what is left', async () => {
+    const first = await run('check', '--db', url)
+    assert.equal(first.code, 1)
+    assert.match(first.stdout, /: 1 layer, 3 tiles, 3 versions, .*\n {2}3 faults, 0 warnings\n/)
+    assert.match(first.stdout, /\n--repair mends 2 of these\.\n$/)
+    const list = path.join(folder.dir, 'found.jsonl')
+    const second = await run('check', '--repair', '--db', url, '--list', list)
+    assert.equal(second.code, 1)
+    assert.match(second.stdout, /\n2 mended:\n {2}wrong-current: 1 \(.*\)\n {2}fields-disagree: 1 \(.*\)\n1 fault and 0 warnings left:\n {2}unknown-format osm:3:1:2: .*\n\nunknown-format: Often an error page .*\n$/)
+    assert.deepEqual(readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line).code), ['wrong-current', 'fields-disagree', 'unknown-format'])
+    const third = await run('check', '--json', '--no-decode', '--layer', 'osm', '--db', url)
+    const { layers, kinds, seconds, repair } = JSON.parse(third.stdout)
+    assert.deepEqual([third.code, layers.map(({ layer, faults }) => [layer, faults]), kinds, repair], [1, [['osm', 1]], { 'unknown-format': 1 }, undefined])
+    assert.ok(seconds >= 0)
+  })
+
+  it('refuses what it cannot mean', async () => {
+    assert.match((await run('check', '--db', url, '--from', 'elsewhere')).stderr, /BAD_OPTION/)
+    assert.match((await run('check', '--db', url, '--repair', '--from', url)).stderr, /SAME_DATABASE/)
+    const { code, stdout, stderr } = await run('check', '--db', url, '--layer', 'ocean')
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /LAYER_NOT_FOUND/)
+  })
+
+  it('and migrate say what there is to do, and do it', async () => {
+    await store.couch.request({ method: 'DELETE', path: 'tilecouch', qs: { rev: (await store.couch.get('tilecouch'))._rev } })
+    const todo = await run('migrate', '--dry-run', '--db', url)
+    assert.deepEqual([todo.code, todo.stdout.split('\n').slice(0, 2)], [0, [`${url}: schema 0, this tilecouch writes 1`, '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])
+    assert.equal((await run('migrate', '--db', url)).code, 0)
+    assert.equal((await run('migrate', '--db', url)).stdout, `${url}: schema 1, this tilecouch writes 1\n  Nothing to do.\n`)
+    await store.couch.update('tilecouch', doc => ({ ...doc, schema: 2 }))
+    assert.match((await run('migrate', '--db', url)).stderr, /the store has schema 2, this tilecouch knows 1: upgrade it/)
+  })
+})
