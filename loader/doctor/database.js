@@ -2,6 +2,7 @@
 import { adviseShards, compareShards } from '../advice.js'
 import { CONFLICTS } from '../resolve/find.js'
 import { bytes, count, plural } from '../cli/output.js'
+import { asFarAs } from './views.js'
 
 /** @param {import('./visit.js').Visit} visit */
 export async function lookAtDatabase (visit) {
@@ -9,7 +10,7 @@ export async function lookAtDatabase (visit) {
     !visit.embedded && visit.look('database', 'shards', 'a member', () => shards(visit)),
     visit.look('database', 'documents', 'a member', () => documents(visit)),
     !visit.embedded && visit.look('database', 'compaction', 'a member', () => compaction(visit)),
-    visit.look('database', 'conflicts', 'a member', () => conflicts(visit)),
+    visit.look('database', 'conflicts', 'a member', async () => asFarAs(visit, '_design/lifecycle', await conflicts(visit))),
     visit.look('database', 'revisions', 'a member', () => revisions(visit)),
     !visit.embedded && visit.look('database', 'purges', 'a server admin', () => purges(visit))
   ])

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import path from 'node:path'
 import { LOOPBACK } from '../mirror/scheduler.js'
 import { bytes, plural } from '../cli/output.js'
-import { indexes } from './indexes.js'
+import { indexes } from './views.js'
 
 const MOST_FILES = 100_000 // of an embedded store
 

@@ -1,16 +1,9 @@
 // The indexes: whether they are what this program deploys, how far behind, how large, and what is left of others.
 import { designState } from '../setup.js'
-import { encodeId } from '../store/address.js'
 import { plural } from '../cli/output.js'
 import { STAGING } from '../couchapp/push.js'
 import { wasteOf } from './database.js'
-import { designs } from './door.js'
-
-/** What each design document with views says of its index. @param {import('./visit.js').Visit} visit @returns {Promise<{id: string, index: any}[]>} */
-export const indexes = visit => visit.once('indexes', async () => {
-  const docs = (await designs(visit)).filter(({ views }) => views && Object.keys(views).length)
-  return Promise.all(docs.map(async ({ _id: id }) => ({ id, index: (await visit.ask({ path: `${encodeId(id)}/_info` })).view_index })))
-})
+import { indexes } from './views.js'
 
 /** @param {import('./visit.js').Visit} visit @param {{docs?: import('../couchapp/compose.js').DesignDocument[]}} options docs: what should be deployed */
 export async function lookAtIndexes (visit, { docs }) {

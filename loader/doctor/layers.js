@@ -6,6 +6,7 @@ import { BY_TILE } from '../store/reader.js'
 import { patience } from '../../core/patience.js'
 import { tileId } from '../../core/index.js'
 import { count, plural } from '../cli/output.js'
+import { asFarAs } from './views.js'
 
 /** @typedef {import('./visit.js').Found} Found */
 
@@ -15,10 +16,10 @@ export async function lookAtLayers (visit) {
     const most = visit.limits.layers
     const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true, limit: most + 1 } })
     const docs = rows.map(({ doc }) => doc).filter(doc => doc?.type === 'layer').slice(0, most)
-    await visit.look('layers', 'expired', 'a member', () => expired(visit, docs))
+    await visit.look('layers', 'expired', 'a member', async () => asFarAs(visit, '_design/lifecycle', await expired(visit, docs)))
     for (const doc of docs) { // one after the other: there may be many
       await visit.look('layers', `${doc.layer}: editions`, 'a member', () => editions(visit, doc))
-      if (doc.retention) await visit.look('layers', `${doc.layer}: retention`, 'a member', () => retention(visit, doc))
+      if (doc.retention) await visit.look('layers', `${doc.layer}: retention`, 'a member', async () => asFarAs(visit, '_design/versions', await retention(visit, doc)))
     }
     return { state: 'ok', found: `${plural(docs.length, 'layer')}${rows.length > most ? ', and more that were not looked at' : ''}` }
   })

@@ -80,6 +80,8 @@ describe('the doctor at a server that is ill', () => {
     assert.deepEqual([behind.state, behind.found], ['warning', '_design/versions lacks 50,000 changes, 4 clients wait'])
     assert.equal(finding(await says(late(5e6)), 'indexes', 'up to date').state, 'bad')
     assert.equal(finding(await says(late(500)), 'indexes', 'up to date').state, 'ok')
+    const blind = await says({ '/tiles/_design/lifecycle/_info': said => ({ ...said, view_index: { ...said.view_index, updates_pending: { total: 50000 } } }) })
+    for (const [area, check] of [['database', 'conflicts'], ['layers', 'expired']]) assert.match(String(state(blind, area, check)), /^unknown,its index .* far behind/)
     const wasted = finding(await says(index({ sizes: { file: 9 * GB, active: GB } })), 'indexes', 'compaction')
     assert.equal(wasted.state, 'bad')
     assert.match(wasted.advice, /_compact\/versions/)

@@ -45,13 +45,14 @@ export async function look (url, options) {
  */
 export async function startProxy (url) {
   const target = new URL(url)
-  const proxy = { url: '', change: /** @type {(path: string, json: any, answer: Answer) => any} */ (() => undefined), asked: /** @type {string[]} */ ([]), names: /** @type {any[]} */ ([]), close: async () => {} }
+  const proxy = { url: '', change: /** @type {(path: string, json: any, answer: Answer) => any} */ (() => undefined), asked: /** @type {string[]} */ ([]), names: /** @type {any[]} */ ([]), sent: /** @type {any[]} */ ([]), close: async () => {} }
   const server = http.createServer(async (req, res) => {
     const chunks = []
     for await (const chunk of req) chunks.push(chunk)
     const asked = http.request({ host: target.hostname, port: target.port, path: req.url, method: req.method, headers: { ...req.headers, host: target.host } })
     asked.on('error', () => res.destroy())
     asked.end(Buffer.concat(chunks))
+    proxy.sent.push(parse(Buffer.concat(chunks)))
     const [came] = /** @type {[http.IncomingMessage]} */ (await once(asked, 'response'))
     const parts = []
     for await (const part of came) parts.push(part)
