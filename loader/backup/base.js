@@ -36,8 +36,11 @@ async function unfit ({ header, trailer }, now, peer) {
   if (header.database !== now.database) return 'it is of another database with the same store: a mirror, or what it was restored from'
   if (position(trailer.seq) > position(now.seq)) return 'the database was put back to an older state since'
   if (trailer.purged !== now.purged) return 'documents were purged since, which no change tells of'
-  if (trailer.noted && !(await peer.getLocal(NOTE))?.ids?.includes(header.id)) return 'the database does not remember it: it was put back to an older state since, or it has seen a thousand others'
+  if (trailer.noted && !idsOf(await peer.getLocal(NOTE)).includes(header.id)) return 'the database does not remember it: it was put back to an older state since, or it has seen a thousand others'
 }
+
+/** Whoever may read may have written it: nonsense is nothing. */
+const idsOf = doc => Array.isArray(doc?.ids) ? doc.ids.filter(id => /^[0-9a-f-]{36}$/.test(id)) : []
 
 /**
  * The database remembers its backups: one that was put back to an older state does not.
@@ -45,7 +48,7 @@ async function unfit ({ header, trailer }, now, peer) {
  */
 export async function note (peer, id, signal) {
   try {
-    await peer.updateLocal(NOTE, doc => ({ ...doc, ids: [...doc?.ids ?? [], id].slice(-MOST) }), signal)
+    await peer.updateLocal(NOTE, doc => ({ ids: [...idsOf(doc), id].slice(-MOST) }), signal)
     return true
   } catch (error) {
     if (signal?.aborted || !(['UNAUTHORIZED', 'FORBIDDEN', 'READ_ONLY'].includes(error.code) || [403, 404, 405].includes(error.details?.status))) throw error

@@ -27,7 +27,6 @@ export class Filling {
   constructor (couch, validation, { signal = new AbortController().signal, resumed, onRefused, onProgress }) {
     this.signal = signal
     this.resumed = resumed
-    this.onRefused = onRefused
     const target = new Receiver(peerOf(couch))
     target.validateWith(validation)
     this.#carrier = new Carrier({
@@ -54,18 +53,10 @@ export class Filling {
   /** Resolves when there is room for more. @param {any[]} docs */
   async take (docs) {
     this.check()
-    const wanted = docs.filter(doc => this.#isProper(doc))
-    if (!wanted.length) return
-    const work = this.#bring(wanted).catch(error => { this.#failure ??= error }).finally(() => this.#working.delete(work))
+    if (!docs.length) return
+    const work = this.#bring(docs).catch(error => { this.#failure ??= error }).finally(() => this.#working.delete(work))
     this.#working.add(work)
     if (this.#working.size >= BLOCKS) await Promise.race(this.#working)
-  }
-
-  /** The validation function lets everything that is deleted pass: what hangs on it would be served all the same. */
-  #isProper ({ _id: id, _rev: rev, _deleted: gone, _attachments: attachments = {} }) {
-    if (!gone || !Object.keys(attachments).length) return true
-    this.onRefused({ id, rev, error: 'forbidden', reason: 'a deleted document has no attachments' })
-    return false
   }
 
   async #bring (docs) {

@@ -5,7 +5,7 @@ import { push } from '../couchapp/push.js'
 import { peerOf } from '../mirror/peer.js'
 import { warmWhatIsThere } from '../mirror/designs.js'
 import { Couch } from '../store/couch.js'
-import { PRIVATE_SECURITY, Store } from '../store/index.js'
+import { Store } from '../store/index.js'
 import { chainOf } from './chain.js'
 import { compare } from './compare.js'
 import { Filling } from './filling.js'
@@ -177,9 +177,9 @@ class Restoring {
     await push(couch, docs, { signal })
     await warmWhatIsThere(couch, docs, signal)
     if (differences || this.#damage.length) return // an admin has to look at it before anybody else
-    const security = this.#trailer?.security ?? PRIVATE_SECURITY
-    await new Store(couch).secure(security)
+    const security = this.#trailer?.security
+    if (security) await new Store(couch).secure(security) // a gateway does not tell it: then it stays closed
     await site.end()
-    Object.assign(this.#result, { door: 'restored', security })
+    if (security) Object.assign(this.#result, { door: 'restored', security })
   }
 }

@@ -2,9 +2,11 @@
 import { TilecouchError } from '../../core/index.js'
 import { position } from '../../core/place.js'
 import { peerOf } from '../mirror/peer.js'
+import { isOpen } from '../access/rules.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 
 const MARK = 'tilecouch-restoring' // _local/…: the database is being restored, and of what
+const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } } // nobody takes it for one that is yet to be opened
 
 /**
  * @typedef {object} Site
@@ -21,11 +23,12 @@ const MARK = 'tilecouch-restoring' // _local/…: the database is being restored
 export async function openSite (couch, chain) {
   const peer = peerOf(couch)
   const info = await infoOf(couch)
-  const mark = info && await peer.getLocal(MARK)
+  // whoever may read may have written it: it holds for a database that nobody may read, and for those files alone
+  const mark = info && !isOpen(await new Store(couch).security()) ? await peer.getLocal(MARK) : undefined
   const isEmpty = !info || (!info.doc_count && !info.doc_del_count && !position(info.update_seq))
   const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
   const check = of => {
-    if (mark && !isEmpty && mark.chain.join() !== of.join()) throw refuse('another restore was begun there and not ended; remove the database to begin anew')
+    if (mark && !isEmpty && String(mark.chain) !== String(of)) throw refuse('another restore was begun there and not ended; remove the database to begin anew')
   }
   if (!mark && !isEmpty) throw refuse()
   if (chain.length) check(chain)
@@ -34,7 +37,7 @@ export async function openSite (couch, chain) {
     async begin ({ chain: of, q }) {
       check(of)
       if (!info) await make(couch, q)
-      await new Store(couch).secure(PRIVATE_SECURITY)
+      await new Store(couch).secure(CLOSED)
       await peer.updateLocal(MARK, () => ({ chain: of }))
     },
     async end () {

@@ -1,9 +1,7 @@
 // tilecouch backup and tilecouch restore
-import { existsSync } from 'node:fs'
 import { TilecouchError } from '../../core/index.js'
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'
-import { resolveDatabase } from '../couchapp/environments.js'
 import { withDatabase, withPatientStore } from './connect.js'
 import { wholeNumber } from './options.js'
 import { bytes, count, duration, plural, secondsSince } from './output.js'
@@ -32,7 +30,7 @@ owner may read it. Design documents are not in it. Keep the base of every backup
   program.command('restore')
     .description('make a database of the files of a backup, and compare it with them')
     .argument('<files...>', 'the full backup and those that go on from it, in any order; - is one full backup from standard input')
-    .option('--dry-run', 'read and check the files, and write nothing')
+    .option('--dry-run', 'read and check the files, and write nothing; with --db, look at the database as well')
     .option('--partial', 'of a damaged file, take what comes before the damage')
     .option('--shards <q>', 'of the new database (default: as many as it had)')
     .addHelpText('after', `
@@ -92,9 +90,8 @@ async function restoreCommand (context, options, files) {
   if (isStream && files.length > 1) throw new TilecouchError('BAD_OPTION', { option: 'the files', value: STREAM, why: 'standard input is one full backup, and stands alone' })
   const q = wholeNumber('--shards', options.shards, 3)
   const act = url => restoreInto(context, options, isStream ? process.stdin : files, url, q)
-  // opening an embedded store that is not there would make it
-  const isNowhere = options.dryRun && !existsSync(options.data) && await resolveDatabase(options.db) === null
-  return isNowhere ? act(null) : withDatabase(context, options, act)
+  // whether files are right can be asked beside a database that is full
+  return options.dryRun && options.db === undefined ? act(null) : withDatabase(context, options, act)
 }
 
 const steps = { reading: 'Reading the files', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }

@@ -1,0 +1,95 @@
+// tilecouch backup and tilecouch restore, as somebody types them.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createProgram } from '../../loader/cli/program.js'
+import { memory } from '../loader/helpers.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { fill, leaf, post } from './stage.js'
+
+const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+/** Not waited for in place: the embedded store answers in this process. */
+const execute = (command, args) => new Promise(resolve => {
+  execFile(command, args, (error, stdout, stderr) => resolve({ code: error ? error.code : 0, stdout, stderr }))
+})
+const DOCS = fileURLToPath(new URL('../../docs/backup.md', import.meta.url))
+
+onEachStore('tilecouch backup and restore', backend => {
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+  let url
+
+  before(async function () {
+    this.timeout(30000)
+    url = await backend.database()
+    await fill(url)
+  })
+
+  async function run (...argv) {
+    const streams = { stdout: memory(), stderr: memory() }
+    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
+    const code = await program.run(argv)
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  it('say what was written and what is there, and JSON to programs', async function () {
+    this.timeout(30000)
+    const made = await run('backup', file('a.tcb'), '--db', url)
+    assert.deepEqual([made.code, made.err], [0, ''])
+    assert.match(made.out, /a\.tcb: \d+ documents \(\d+ versions of tiles, \d+ deleted\) in 0:\d\d\n.*read once more.*\n.*one moment\n$/)
+    assert.doesNotMatch(made.out + made.err, /admin:|test@/)
+    const next = JSON.parse((await run('backup', file('b.tcb'), '--base', file('a.tcb'), '--db', url, '--json')).out)
+    assert.deepEqual([next.documents, next.moment, next.base], [0, 'store', file('a.tcb')])
+    const looked = await run('restore', file('b.tcb'), file('a.tcb'), '--dry-run')
+    assert.equal(looked.code, 0, looked.err)
+    assert.match(looked.out, /from .*a\.tcb, .*b\.tcb\n.*\n {2}Every block, digest and count is right. Nothing was written\n$/)
+    const full = await run('restore', file('a.tcb'), '--dry-run', '--db', url)
+    assert.deepEqual([full.code, full.out], [1, ''])
+    assert.match(full.err, /RESTORE_NOT_EMPTY/)
+    for (const wrong of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url], ['restore', file('a.tcb'), '--shards', 'x', '--db', url]]) assert.equal((await run(...wrong)).code, 1)
+  })
+
+  it('go through a pipe', async function () {
+    this.timeout(60000)
+    const to = await backend.database()
+    const { code, stderr, stdout } = await execute('sh', ['-c', '"$0" "$1" backup - --db "$2" | "$0" "$1" restore - --db "$3" --json', process.execPath, BIN, url, to])
+    assert.equal(code, 0, stderr)
+    const { differences, compared, door } = JSON.parse(stdout)
+    assert.deepEqual([differences, door], [0, 'restored'])
+    assert.ok(compared > 40)
+    assert.match(stderr, /standard output: \d+ documents/)
+  })
+
+  it('name what no store takes, and what differs', async function () {
+    this.timeout(30000)
+    const own = await backend.database()
+    await request(own, { method: 'PUT' })
+    const page = { content_type: 'text/html', data: btoa('<script>alert(1)</script>') }
+    await post(`${own}/_bulk_docs`, { new_edits: false, docs: [leaf('layer:osm', ['a'], { type: 'layer', layer: 'osm' }), leaf('layer:page', ['a'], { type: 'layer', layer: 'page', _attachments: { 'index.html': page } })] })
+    await run('backup', file('a.tcb'), '--db', own)
+    const to = await backend.database()
+    const { code, out } = await run('restore', file('a.tcb'), '--db', to)
+    assert.equal(code, 1)
+    assert.match(out, /1 document refused:\n {4}layer:page: only tiles have an attachment/)
+    assert.equal((await json(`${to}/layer:page`)).error, 'not_found')
+    assert.equal((await json(`${to}/layer:osm`)).layer, 'osm')
+  })
+
+  it('write a file that the program in its description reads', async function () {
+    if ((await execute('python3', ['--version'])).code !== 0) this.skip()
+    this.timeout(30000)
+    const [, program] = /```python\n([^]*?)```/.exec(readFileSync(DOCS, 'utf8'))
+    writeFileSync(file('read.py'), program)
+    await run('backup', file('a.tcb'), '--db', url)
+    const read = () => execute('python3', [file('read.py'), file('a.tcb')])
+    const all = (await json(`${url}/_changes`)).results.length
+    assert.match((await read()).stdout, new RegExp(`^${all} documents$`, 'm'))
+    const bytes = readFileSync(file('a.tcb'))
+    bytes[bytes.length >> 1] ^= 1
+    writeFileSync(file('a.tcb'), bytes)
+    assert.match((await read()).stderr, /AssertionError: damaged/)
+  })
+})
