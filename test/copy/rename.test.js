@@ -46,7 +46,7 @@ onEachStore('renaming a layer', backend => {
     await assert.rejects(store.layer('osm'), { code: 'LAYER_NOT_FOUND' })
     const { bytes } = (await service.tiles.get('new', 5, 0, 0)).entry
     assert.deepEqual(bytes, png(50))
-    await until(async () => await service.tiles.get('osm', 5, 0, 0).then(() => false, ({ code }) => code === 'TILE_NOT_FOUND'), { what: 'the old name to be forgotten' })
+    await until(async () => await service.tiles.get('osm', 5, 0, 0).then(() => false, ({ code }) => ['TILE_NOT_FOUND', 'LAYER_NOT_FOUND'].includes(code)), { what: 'the old name to be forgotten' })
     await checkInvariants(url)
   }).timeout(30000)
 
