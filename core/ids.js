@@ -79,7 +79,8 @@ export function parseReference (text) {
   if (at < 0) return { layer: checkLayer(text) }
   const time = text.slice(at + 1)
   if (!time) throw new TilecouchError('BAD_TIME', { value: time })
-  return { layer: checkLayer(text.slice(0, at)), time }
+  // an address that is no reference is shown whole: half of it would hide from whoever takes passwords out
+  return { layer: checkLayer(text.includes('://') ? text : text.slice(0, at)), time }
 }
 
 /**

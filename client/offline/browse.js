@@ -6,6 +6,7 @@ import { BLOCK } from '../history/version-index.js'
 import { BrowseDatabase, answer, keysOf } from './browse-database.js'
 import { PutQueue } from './browse-queue.js'
 import { Emitter } from './emitter.js'
+import { blobOf } from './blob.js'
 
 export const browseDefaults = {
   size: 50 * 1024 * 1024 // bytes kept; what was not used for longest goes first
@@ -59,9 +60,9 @@ export class BrowseCache extends Emitter {
   async get (version) {
     const key = keyOf(version)
     const exact = await this.#content(key)
-    if (exact) return blobOf(exact)
+    if (exact) return blobOfContent(exact)
     const same = (await this.#place(...keyOf(version).slice(0, 5))).find(({ entry }) => hasImageOf(entry.version, version))
-    return same && blobOf(await this.#content(same.key))
+    return same && blobOfContent(await this.#content(same.key))
   }
 
   /**
@@ -83,7 +84,7 @@ export class BrowseCache extends Emitter {
     const isLater = newest && (!nameless || (newest.entry.version.current && newest.entry.seen >= nameless.entry.seen))
     const chosen = isLater ? newest : nameless
     const content = chosen && await this.#content(chosen.key)
-    return content && { blob: blobOf(content), version: chosen.entry.version }
+    return content && { blob: blobOfContent(content), version: chosen.entry.version }
   }
 
   /** Keeps the newest image of a place, of a version that nobody asked for. @param {Blob} blob */
@@ -225,7 +226,7 @@ const keyOf = ({ layer, z, x, y, time = '', rev = '', content = rev }) => [layer
 
 const blockOf = y => Math.floor(y / BLOCK)
 
-const blobOf = ({ data, type }) => new Blob([data], { type })
+const blobOfContent = ({ data, type }) => blobOf(data, type)
 
 /** As the index answers it: what a layer notes of it besides is not kept. */
 const plain = ({ layer, z, x, y, time, rev, bytes, gone, current, expires }) => ({ layer, z, x, y, time, rev, bytes, gone, current, expires })

@@ -1,6 +1,7 @@
 // One PouchDB, read while somebody may write to it, close it or remove it: no question stays without an answer.
 import { TILE_ATTACHMENT, layerRange, parseTileId, isTileId, tileId } from '../../core/index.js'
 import { seriesTo } from '../../core/order.js'
+import { blobOf } from './blob.js'
 
 const PATIENCE = 15000 // milliseconds until the device counts as one that does not answer
 const PAGE = 1000 // documents read at once, where all of them are
@@ -145,6 +146,3 @@ export function versionOf (doc) {
     expires: doc.expires ?? null, ...(image && { digest: image.digest })
   }
 }
-
-/** PouchDB answers a Buffer in Node, a Blob elsewhere. @param {any} data @param {string} type */
-const blobOf = (data, type) => data instanceof Blob && data.type === type ? data : new Blob([data], { type })

@@ -1,0 +1,168 @@
+// A password is asked for, read from a file or given; it is nowhere in what commands say, log or leave behind.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync } from 'node:fs'
+import { chmod, rm, writeFile } from 'node:fs/promises'
+import { PassThrough } from 'node:stream'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { until } from '../../bench/wait.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { Output } from '../../loader/cli/output.js'
+import { promptSecret } from '../../loader/cli/prompt.js'
+import { askWith, openSecretFiles, passwordOf, secretOf, withPassword } from '../../loader/secrets.js'
+import { parseDatabaseUrl } from '../../loader/store/address.js'
+import { startEmbedded } from '../../server/embedded/index.js'
+import { useFolder } from '../support/folder.js'
+
+const SECRET = 'hunter2-s3cret'
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** @param {string[]} args @param {Record<string, string>} [env] */
+function run (args, env = {}) {
+  const { COUCHDB_USER, COUCHDB_PASSWORD, COUCHDB_URL, ...plain } = process.env
+  const child = spawn(process.execPath, [bin, ...args], { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => { text += chunk })
+  const ended = new Promise(resolve => child.once('close', code => resolve({ code, text })))
+  return { child, ended }
+}
+
+describe('passwords', function () {
+  this.timeout(60000)
+  const folder = useFolder()
+  let server, at
+  before(async () => {
+    server = await startEmbedded({ dir: mkdtempSync(path.join(tmpdir(), 'tilecouch-secrets-')), admins: { root: SECRET } })
+    at = new URL(server.url)
+  })
+  after(async () => {
+    await server.close()
+    await rm(server.dir, { recursive: true, force: true })
+  })
+  const address = (password, db = 'tiles') => `http://root${password === undefined ? '' : `:${password}`}@${at.host}/${db}`
+
+  it('come from a file, and are opened with', async () => {
+    const file = path.join(folder.dir, 'password')
+    await writeFile(file, `${SECRET}\n`, { mode: 0o600 })
+    const ways = [[['layers', '--db', address(), '--password-file', file]], [['layers', '--db', address()], { COUCHDB_PASSWORD_FILE: file }], [['layers', '--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]
+    for (const [args, env] of ways) {
+      const { text } = await run(args, env).ended
+      assert.match(text, /DATABASE_NOT_FOUND/, 'it got in')
+    }
+    assert.equal(passwordOf('COUCHDB', 'other', { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }), undefined, 'another’s')
+  })
+
+  it('in a file that others may write, or that holds no password, are refused; that others may read it is said', async () => {
+    const file = path.join(folder.dir, 'password')
+    const env = { COUCHDB_PASSWORD_FILE: file }
+    const refused = (text, why) => assert.throws(() => secretOf('COUCHDB_PASSWORD', env), error => {
+      assert.deepEqual([error.code, why.test(error.message), error.message.includes(SECRET)], ['CONFIG_INVALID', true, false], error.message)
+      return true
+    }, text)
+    refused('missing', /ENOENT/)
+    for (const [text, why] of [['', /one line/], ['\n', /one line/], [`${SECRET}\nmore`, /one line/], ['x'.repeat(5000), /no file with one password/]]) {
+      await writeFile(file, text, { mode: 0o600 })
+      refused(text, why)
+    }
+    await writeFile(file, `${SECRET}\r\n`)
+    await chmod(file, 0o600)
+    assert.deepEqual([secretOf('COUCHDB_PASSWORD', env), openSecretFiles(env)], [SECRET, []])
+    await chmod(file, 0o644)
+    assert.deepEqual([secretOf('COUCHDB_PASSWORD', env), openSecretFiles(env)], [SECRET, [file]])
+    await chmod(file, 0o602)
+    refused('written by others', /everybody on this machine may write it/)
+    assert.equal(secretOf('COUCHDB_PASSWORD', { ...env, COUCHDB_PASSWORD: 'said' }), 'said')
+  })
+
+  it('are typed in unseen, once for each name and server', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: /** @type {boolean[]} */ ([]), setRawMode (on) { stdin.modes.push(on) } })
+    const said = { text: '', write (text) { said.text += text } }
+    const type = text => stdin.write(text)
+    let asked = promptSecret('Password: ', { stdin, stderr: /** @type {any} */ (said) })
+    for (const key of ['wrong\u0015', 'hx', '\u007f', 'unter2-s3cret', '\r']) type(key)
+    assert.equal(await asked, SECRET)
+    assert.deepEqual([said.text, stdin.modes], ['Password: \n', [true, false]])
+    asked = promptSecret('', { stdin, stderr: /** @type {any} */ (said) })
+    type('abc\u0003')
+    await assert.rejects(asked, { code: 'ABORTED' })
+
+    let questions = 0
+    askWith(async (who, where) => { questions++; return `${who}@${where}/ü` })
+    try {
+      const none = { PATH: '' }
+      assert.equal(parseDatabaseUrl(await withPassword('http://a%40b@h:1/x', none), { ambient: false }).authorised, 'http://a%40b:a%40b%40h%3A1%2F%C3%BC@h:1')
+      await withPassword('http://a%40b@h:1/y', none)
+      assert.equal(questions, 1)
+      for (const [url, env] of [['http://h/x', none], ['http://a:b@h/x', none], ['http://c@h/x', { COUCHDB_PASSWORD: 'p' }], ['http://c@h/x', { TILECOUCH_FROM_USER: 'c', TILECOUCH_FROM_PASSWORD: 'p' }], ['tiles', none]]) {
+        assert.equal(await withPassword(url, env), url)
+      }
+      assert.equal(questions, 1)
+      await withPassword('http://h/x', { COUCHDB_USER: 'c' })
+      await withPassword('http://d@h/x', { COUCHDB_USER: 'c', COUCHDB_PASSWORD: 'p' })
+      assert.equal(questions, 3, 'the password of another is not this one')
+    } finally {
+      askWith(undefined)
+    }
+  })
+
+  it('are in nothing that any command says, whatever goes wrong', async () => {
+    const { program } = createProgram({ openEmbedded: async () => { throw new Error('none') } })
+    const names = program.commands.map(command => command.name()).filter(name => name !== 'build')
+    assert.ok(names.length > 15)
+    const streams = () => ({ text: '', write (text) { this.text += text } })
+    const bad = [address(SECRET, 'no-such'), address(`${SECRET}x`), address(SECRET, 'Bad')]
+    const before = process.env.TILECOUCH_DEBUG
+    process.env.TILECOUCH_DEBUG = '1'
+    try {
+      await Promise.all(names.map(async name => {
+        const command = program.commands.find(one => one.name() === name)
+        const wanted = command?.registeredArguments.filter(({ required }) => required).length ?? 0
+        for (const [number, url] of bad.entries()) {
+          const [stdout, stderr] = [streams(), streams()]
+          const args = wanted ? Array(wanted).fill(number % 2 ? 'osm' : url) : []
+          const own = createProgram({ streams: /** @type {any} */ ({ stdout, stderr }), openEmbedded: async () => { throw new Error(`none at ${url}`) } })
+          await own.run([name, ...args, ...(['mirror'].includes(name) ? [url] : ['--db', url]), ...(number % 2 ? ['--json'] : [])].slice(0, name === 'mirror' ? 3 : undefined)).catch(error => { stderr.text += error.stack })
+          assert.ok(stdout.text + stderr.text, `${name} said nothing`)
+          assert.ok(!(stdout.text + stderr.text).includes(SECRET), `${name}: ${stdout.text}${stderr.text}`)
+        }
+      }))
+    } finally {
+      if (before === undefined) delete process.env.TILECOUCH_DEBUG
+      else process.env.TILECOUCH_DEBUG = before
+    }
+  })
+
+  it('leave the list of processes when a command has begun, and are not in what servers log', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--log-level', 'trace'], { TILECOUCH_DEBUG: '1' })
+    const line = () => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+    try {
+      await until(() => child.exitCode !== null || /^tilecouch serve --db http:\/\/127/.test(line()), { timeout: 20000, what: 'the title of the process' })
+      if (child.exitCode === null) assert.ok(!line().includes(SECRET))
+    } finally {
+      child.kill('SIGTERM')
+    }
+    assert.ok(!(await ended).text.includes(SECRET))
+  })
+
+  it('are in no example', () => {
+    const pages = ['README.md', 'SECURITY.md', ...readdirSync(path.join(root, 'docs')).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
+    for (const page of pages) {
+      for (const [, password] of readFileSync(path.join(root, page), 'utf8').matchAll(/https?:\/\/[\w-]+:([^@\s/]+)@/g)) assert.match(password, /^(PASSWORD|\$\w+|…|\.\.\.)$/, page)
+    }
+  })
+
+  it('and what a store holds do not speak to the terminal', () => {
+    const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
+    const output = new Output({ json: false, stdout: /** @type {any} */ (stdout), stderr: /** @type {any} */ (stderr) })
+    output.result({}, ['a title\u001b]0;hurt\u0007 and \u009b31m red\r', 'a\ttable'])
+    output.line('\u001b[2J')
+    output.note('\u0000')
+    output.error(Object.assign(new Error('bad \u001b[31m'), { code: 'X' }))
+    assert.doesNotMatch(stdout.text + stderr.text, /[^\P{Cc}\n\t]/u)
+    assert.match(stdout.text, /a title.\]0;hurt. and .31m red.\na\ttable\n/u)
+  })
+})
