@@ -168,6 +168,8 @@ onEachStore('private layers', backend => {
       assert.equal((await post(gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
     }
     for (const path of ['/db', '/db/tilecouch', '/db/_design/tiles', '/db/_design/versions']) assert.equal((await get(path)).status, 200, path)
+    assert.equal((await post(gateway.url, '/db/_bulk_get', { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for')
+    assert.equal((await post(gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
     assert.equal((await get('/db/_local/x')).status, 404)
     assert.notEqual((await get('/db/_security')).status, 200)
     assert.ok((await with_('bearer', '/db/_security', token(['secret']))).json.members.roles.length, 'a mirror sees that not everybody may read this')

@@ -5,8 +5,8 @@ import { STORE_ID, isLayer } from '../../../core/index.js'
 /** Views whose keys begin with the layer, and whose values name no other document. */
 const VIEWS = new Set(['versions/by_tile', 'versions/by_time', 'sizes/by_zoom', 'sizes/by_area', 'sizes/rest_by_area', 'lifecycle/conflicts'])
 
-/** Design documents of the couchapp, which is no secret. */
-const DESIGNS = new Set(['tiles', 'versions', 'sizes', 'lifecycle'])
+/** The mark of the store, and the couchapp, which is no secret. */
+const OPEN = new Set([STORE_ID, ...['tiles', 'versions', 'sizes', 'lifecycle'].map(name => `_design/${name}`)])
 
 const RANGE = ['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys']
 /** What a question about rows may say besides: none of it shows other rows. */
@@ -33,7 +33,7 @@ const NONE = { layers: new Set() }
 export function scopeOf ({ names, question }, query, body) {
   switch (question) {
     case 'info': return NONE
-    case 'document': case 'attachment': return names[0] === '_design' ? DESIGNS.has(names[1]) ? NONE : null : about([names[0]])
+    case 'document': case 'attachment': return about([names[0] === '_design' ? `_design/${names[1]}` : names[0]])
     case '_all_docs': return rows(documents, query, body)
     case '_view': return VIEWS.has(viewOf(names)) ? rows(view, query, body) : null
     case 'queries': return queries(names, query, body)
@@ -59,7 +59,7 @@ export function layerOf (id) {
 export function about (ids) {
   const layers = new Set()
   for (const id of ids) {
-    if (id === STORE_ID) continue
+    if (OPEN.has(/** @type {string} */ (id))) continue
     const layer = layerOf(id)
     if (layer === undefined) return null
     layers.add(layer)
