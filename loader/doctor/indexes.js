@@ -1,5 +1,6 @@
 // The indexes: whether they are what this program deploys, how far behind, how large, and what is left of others.
 import { designState } from '../setup.js'
+import { BY_TILE } from '../store/reader.js'
 import { plural } from '../cli/output.js'
 import { STAGING } from '../couchapp/push.js'
 import { wasteOf } from './database.js'
@@ -10,6 +11,7 @@ export async function lookAtIndexes (visit, { docs }) {
   await Promise.all([
     visit.look('indexes', 'deployed', 'a member', () => deployed(visit, docs)),
     visit.look('indexes', 'up to date', 'a member', () => behind(visit)),
+    visit.look('indexes', 'rows', 'a member', () => ghosts(visit)),
     visit.look('indexes', 'staging', 'a member', () => staging(visit)),
     !visit.embedded && visit.look('indexes', 'compaction', 'a member', () => sizes(visit))
   ])
@@ -38,6 +40,25 @@ async function behind (visit) {
     why: 'Whoever asks it next waits until it is there, some thousand changes a second.',
     advice: late.every(({ running }) => running) ? 'It is being built: let it.' : 'tilecouch push builds it; later ken does by itself, unless ken.ignore names the database.',
     figures
+  }
+}
+
+/**
+ * CouchDB 3.5.0 loses purges in its indexes when it compacts before they are up to date. There is a row a tile, and more
+ * documents than tiles: an index with more rows than there are documents holds some of what is gone.
+ * @returns {Promise<import('./visit.js').Found | void>}
+ */
+async function ghosts (visit) {
+  if (!(await indexes(visit)).some(({ id }) => BY_TILE.startsWith(`${id}/`))) return
+  const { results: [{ total_rows: rows = 0 }] } = await visit.ask({ method: 'POST', path: `${BY_TILE}/queries`, body: { queries: [{ limit: 0, reduce: false, update: false }] } })
+  const { doc_count: documents } = await visit.ask({ path: '' })
+  const { view_index: { updates_pending: pending } } = await visit.ask({ path: `${BY_TILE.split('/_view')[0]}/_info` })
+  const figures = { rows, documents }
+  if (rows <= documents || pending?.total) return { state: 'ok', found: 'of documents that are there', figures }
+  return {
+    state: 'bad', found: `_design/versions has ${plural(rows, 'row')} of ${plural(documents, 'document')}`, figures,
+    why: 'It tells of tiles that were purged: listings, sizes and the timeline are wrong. CouchDB loses purges in indexes that are not up to date when it compacts.',
+    advice: 'Have it built anew: delete its design document, POST _view_cleanup, tilecouch push; then tilecouch check.'
   }
 }
 

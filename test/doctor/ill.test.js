@@ -87,6 +87,13 @@ describe('the doctor at a server that is ill', () => {
     assert.match(wasted.advice, /_compact\/versions/)
   })
 
+  it('finds an index that tells of documents that were purged', async () => {
+    const rows = more => ({ '/tiles/_design/versions/_view/by_tile/queries': said => ({ results: said.results.map(one => ({ ...one, total_rows: one.total_rows + more })) }), '/tiles/_design/versions/_info': said => ({ ...said, view_index: { ...said.view_index, updates_pending: { total: 0 } } }) })
+    assert.equal(finding(await says(rows(0)), 'indexes', 'rows').state, 'ok')
+    const { state: how, advice } = finding(await says(rows(100)), 'indexes', 'rows')
+    assert.deepEqual([how, /_view_cleanup/.test(advice)], ['bad', true])
+  })
+
   it('finds a replication of CouchDB that cannot go on', async () => {
     const job = how => ({ doc_id: 'r1', database: '_replicator', id: 'abc', source: `${proxy.url}/`, target: 'http://there:5984/m/', state: how, info: how === 'running' ? {} : { error: 'unauthorized' }, error_count: 3, last_updated: '2026-01-01T00:00:00Z', start_time: '2026-01-01T00:00:00Z' })
     for (const [how, expected] of Object.entries({ crashing: 'bad', failed: 'bad', error: 'bad' })) {
