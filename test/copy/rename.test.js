@@ -87,8 +87,8 @@ onEachStore('renaming a layer', backend => {
 
   it('loses nothing when it is killed, and another run finishes', async () => {
     const layer = 'osm'
-    await store.write(square({ layer, z: 7, time: T(1), side: 12, seed: (x, y) => x + y }))
-    await store.write(square({ layer, z: 7, time: T(2), side: 12, seed: (x, y) => 30 + x + y }))
+    await store.write(square({ layer, z: 7, time: T(1), side: 8, seed: (x, y) => x + y }))
+    await store.write(square({ layer, z: 7, time: T(2), side: 8, seed: (x, y) => 30 + x + y }))
     const before = await tilesOf(store, layer)
     for (let round = 0; round < ROUNDS; round++) {
       const { child } = startCommand(['rename', 'osm', 'killed', '--db', url])
