@@ -164,16 +164,15 @@ export function keptMoments (policy, times, { now, editions = [] } = {}) {
 export const isKept = ({ moments, from }, time) => (from !== null && time >= from) || firstFrom(moments, time) === time
 
 /**
- * The versions of one tile that no kept moment needs. The newest is never among them, unless it says that there is no tile,
- * and nothing is left of which it would say so.
+ * The versions of one tile that no kept moment needs. The newest is never among them: a tile that is gone
+ * stays gone, whatever is loaded later for a time before that.
  * @template {{time: string, gone?: boolean}} T
  * @param {T[]} versions oldest first
  * @param {Kept} kept
- * @param {{upstream?: boolean, isSpared?: (version: T) => boolean}} [options] upstream: the layer has one, and that there is
- *   no tile is worth knowing, since it would be asked for there; isSpared: others that stay
+ * @param {{isSpared?: (version: T) => boolean}} [options] isSpared: others that stay
  * @returns {T[]}
  */
-export function doomedOf (versions, { moments, from }, { upstream = false, isSpared = () => false } = {}) {
+export function doomedOf (versions, { moments, from }, { isSpared = () => false } = {}) {
   const newest = versions.length - 1
   let silent = true // nothing that stays has shown anything yet
   return versions.filter((version, index) => {
@@ -182,7 +181,7 @@ export function doomedOf (versions, { moments, from }, { upstream = false, isSpa
     const spared = isSpared(version)
     if (index < newest && !spared && !isShown(versions[index + 1].time)) return true
     silent &&= Boolean(gone)
-    return silent && !spared && (index < newest || !upstream)
+    return silent && !spared && index < newest
   })
 }
 

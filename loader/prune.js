@@ -54,13 +54,13 @@ async function pruneLayer (store, layer, { policy, now = clock, dryRun = false, 
   // a slip of the pen: what was meant would go with the rest
   if (missing.length && (policy || !counts.kept)) throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
   onBegin?.({ layer, ...reckoning.summary })
-  const tally = await take(store, layer, reckoning, { upstream: Boolean(doc.upstream), now, dryRun, arrivals, limits: all, ...options })
+  const tally = await take(store, layer, reckoning, { now, dryRun, arrivals, limits: all, ...options })
   return { layer, ...reckoning.summary, ...tally }
 }
 
 /** Versions first, tile by tile; then the editions. @param {any} run */
 async function take (store, layer, reckoning, run) {
-  const { upstream, now, purge, dryRun, arrivals, limits, signal, onProgress } = run
+  const { now, purge, dryRun, arrivals, limits, signal, onProgress } = run
   // a batch goes as soon as it has been looked at for the last time
   const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()
@@ -69,7 +69,7 @@ async function take (store, layer, reckoning, run) {
   const doomedTiles = async function * () {
     for await (const tile of store.listTiles(layer, { signal })) {
       looked += tile.versions.length
-      const { length } = reckoning.doomed(tile.versions, upstream)
+      const { length } = reckoning.doomed(tile.versions)
       if (length) yield { tile, size: length }
       onProgress?.({ layer, looked, total: reckoning.versions, versions: remover.tally.versions })
     }
@@ -79,7 +79,7 @@ async function take (store, layer, reckoning, run) {
     if (!isMarked) await markPruned(store, layer, now)
     isMarked = true
     for (const { tile } of batch) {
-      const doomed = reckoning.doomed(tile.versions, upstream)
+      const doomed = reckoning.doomed(tile.versions)
       reckoning.count(doomed)
       await remover.take(tile, doomed)
     }

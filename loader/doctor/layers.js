@@ -62,7 +62,7 @@ async function editions (visit, { layer }) {
 }
 
 /** The policy of a layer, tried on some of its versions. @returns {Promise<Found>} */
-async function retention (visit, { layer, retention: policy, upstream }) {
+async function retention (visit, { layer, retention: policy }) {
   const reckoning = new Reckoning(layer, policy, { now: () => visit.now, limits: pruneDefaults })
   const waiting = patience(visit.limits.patience, visit.signal)
   try {
@@ -74,7 +74,7 @@ async function retention (visit, { layer, retention: policy, upstream }) {
     waiting.end()
   }
   const versions = await sample(visit, layer)
-  const doomed = [...versions.values()].reduce((sum, own) => sum + reckoning.doomed(own, Boolean(upstream)).length, 0)
+  const doomed = [...versions.values()].reduce((sum, own) => sum + reckoning.doomed(own).length, 0)
   const total = [...versions.values()].reduce((sum, { length }) => sum + length, 0)
   const figures = { looked: total, doomed }
   const found = `${total ? Math.round(100 * doomed / total) : 0} % of ${plural(total, 'version')} looked at ${doomed === 1 ? 'is' : 'are'} not kept by it`

@@ -95,12 +95,11 @@ export class Reckoning {
    * The versions of a tile that go.
    * @template {{time: string, gone: boolean, size: number}} T
    * @param {T[]} versions oldest first
-   * @param {boolean} upstream whether the layer has one
    * @returns {T[]}
    */
-  doomed (versions, upstream) {
+  doomed (versions) {
     // what came meanwhile has not been reckoned with
-    return doomedOf(versions, this.#kept, { upstream, isSpared: ({ time }) => !this.#isKnown(time) })
+    return doomedOf(versions, this.#kept, { isSpared: ({ time }) => !this.#isKnown(time) })
   }
 
   /** What goes, by moment. @param {{time: string, size: number}[]} doomed */

@@ -41,10 +41,10 @@ export function naiveKept (policy, times, editions, now) {
 }
 
 /** Versions of a tile that a kept moment, or any second since `from`, needs: each as it is asked for. */
-export function naiveStay (versions, { moments, from }, upstream) {
+export function naiveStay (versions, { moments, from }) {
   const asked = [...moments, ...(from === NEVER ? [] : [from, ...versions.map(({ time }) => time).filter(time => time >= from)])]
   const needed = new Set([versions[versions.length - 1], ...asked.map(time => asOf(versions, time))])
   const stay = versions.filter(version => needed.has(version))
-  while (stay.length && stay[0].gone && (stay.length > 1 || !upstream)) stay.shift()
+  while (stay.length > 1 && stay[0].gone) stay.shift()
   return stay
 }

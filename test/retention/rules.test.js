@@ -23,11 +23,11 @@ const policy = fc.record({
 }, { requiredKeys: [] }).filter(rules => Object.values(rules).some(Boolean))
 const versions = fc.uniqueArray(fc.record({ time, gone: fc.boolean() }), { selector: version => version.time, minLength: 1, maxLength: 8 })
   .map(list => list.sort((a, b) => a.time < b.time ? -1 : 1))
-const layer = fc.record({ tiles: fc.array(versions, { minLength: 1, maxLength: 5 }), editions: fc.array(time, { maxLength: 4 }), policy, upstream: fc.boolean() })
+const layer = fc.record({ tiles: fc.array(versions, { minLength: 1, maxLength: 5 }), editions: fc.array(time, { maxLength: 4 }), policy })
 
 const timesOf = tiles => tiles.flat().map(version => version.time)
-const pruned = (tiles, rules, upstream) => tiles.map(tile => {
-  const doomed = new Set(doomedOf(tile, rules, { upstream }))
+const pruned = (tiles, rules) => tiles.map(tile => {
+  const doomed = new Set(doomedOf(tile, rules))
   return tile.filter(version => !doomed.has(version))
 }).filter(tile => tile.length)
 
@@ -106,19 +106,18 @@ describe('which versions go', () => {
     const all = { moments: [], from: '2000-01-01T00:00:00Z' }
     const going = (versionsOf, options) => doomedOf(versionsOf, all, options).map(({ time: when }) => +when.slice(5, 7))
     assert.deepEqual(going(tile(true, true, false, true)), [1, 2])
-    assert.deepEqual(going(tile(true)), [1])
-    assert.deepEqual(going(tile(true), { upstream: true }), [], 'its upstream would be asked again')
-    assert.deepEqual(going(tile(true, true), { upstream: true }), [1])
+    assert.deepEqual(going(tile(true)), [], 'the newest says something to whoever loads an older time')
+    assert.deepEqual(going(tile(true, true)), [1])
     assert.deepEqual(going(tile(true, true, false), { isSpared: ({ time: when }) => when.startsWith('2025-02') }), [1], 'what has not been reckoned with stays')
     assert.deepEqual(doomedOf(tile(false, true), { moments: [], from: null }, { isSpared: ({ time: when }) => when.startsWith('2025-01') }), [], 'and what comes after it says something')
   })
 
   it('leave what a naive reading leaves: every kept moment as it was, and nothing more', () => {
-    fc.assert(fc.property(layer, ({ tiles, editions, policy: rules, upstream }) => {
+    fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const found = kept(rules, timesOf(tiles), { editions })
       const expected = naiveKept(rules, timesOf(tiles), editions, NOW)
-      const after = pruned(tiles, found, upstream)
-      assert.deepEqual(after, tiles.map(tile => naiveStay(tile, expected, upstream)).filter(tile => tile.length))
+      const after = pruned(tiles, found)
+      assert.deepEqual(after, tiles.map(tile => naiveStay(tile, expected)).filter(tile => tile.length))
       const shown = (tile, moment) => { const version = tile && asOf(tile, moment); return version?.gone ? undefined : version }
       for (const tile of tiles) {
         const left = after.find(other => other.includes(tile[tile.length - 1]))
@@ -128,27 +127,27 @@ describe('which versions go', () => {
   })
 
   it('are none when it is pruned again, by the same rules', () => {
-    fc.assert(fc.property(layer, ({ tiles, editions, policy: rules, upstream }) => {
+    fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const first = kept(rules, timesOf(tiles), { editions })
-      const once = pruned(tiles, first, upstream)
+      const once = pruned(tiles, first)
       const again = kept(rules, timesOf(once), { editions: editions.filter(edition => isKept(first, edition)) })
-      assert.deepEqual(pruned(once, again, upstream), once)
+      assert.deepEqual(pruned(once, again), once)
     }), { numRuns: RUNS })
   })
 
   // prunes what there is up to a border, lets the rest come, and prunes again
-  const inTwo = ({ tiles, editions, policy: rules, upstream }, border) => {
+  const inTwo = ({ tiles, editions, policy: rules }, border) => {
     const upTo = ({ time: when }) => when <= border
     const before = tiles.map(tile => tile.filter(upTo)).filter(tile => tile.length)
     const known = editions.filter(edition => edition <= border)
     const first = keptMoments(rules, desc(timesOf(before)), { now: () => border, editions: known })
-    const between = pruned(before, first, true) // what comes is compared with a head that says that there is nothing
+    const between = pruned(before, first)
     const come = tiles.map(tile => [...between.find(other => other.some(version => tile.includes(version))) ?? [], ...tile.filter(version => !upTo(version))]).filter(tile => tile.length)
     const left = [...editions.filter(edition => edition > border), ...known.filter(edition => isKept(first, edition))]
     const now = () => border > NOW ? border : NOW
     return {
-      inTwo: pruned(come, kept(rules, timesOf(come), { now, editions: left }), upstream),
-      atOnce: pruned(tiles, kept(rules, timesOf(tiles), { now, editions }), upstream)
+      inTwo: pruned(come, kept(rules, timesOf(come), { now, editions: left })),
+      atOnce: pruned(tiles, kept(rules, timesOf(tiles), { now, editions }))
     }
   }
 

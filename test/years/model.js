@@ -108,9 +108,8 @@ export class Model {
       const needed = new Set([versions[versions.length - 1], ...versions.filter(({ time }) => time >= from), this.at(id, from)])
       for (const time of moments) needed.add(this.at(id, time))
       let left = versions.filter(version => needed.has(version))
-      while (left.length && left[0].image === null) left = left.slice(1) // nothing was there before either
-      if (left.length) this.tiles.set(id, left)
-      else this.tiles.delete(id)
+      while (left.length > 1 && left[0].image === null) left = left.slice(1) // nothing was there before either
+      this.tiles.set(id, left)
     }
     for (const time of this.editions) if (!moments.includes(time) && time < from) this.editions.delete(time)
   }
