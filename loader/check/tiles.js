@@ -15,13 +15,14 @@ import { readLeaves, readTiles } from '../resolve/leaves.js'
 import { resolveDefaults } from '../resolve/index.js'
 import { Tiles } from '../resolve/tiles.js'
 import { bulkBody } from '../store/bulk-body.js'
-import { checkTimeline, versionOf } from '../verify/store/timelines.js'
 import { MENDABLE, mendDocument, wrongIn } from './document.js'
+import { isCopy, twice, wrongWith } from './state.js'
 
 const ROUNDS = 6 // over a tile: what was put right shows what else is wrong
 
 /**
- * @typedef {{id: string, heads: any[], pasts: any[]}} State living leaves
+ * @typedef {import('./state.js').State} State
+ *
  * @typedef {object} Damaged what is known of bytes, which is not seen in documents
  * @property {Set<string>} types ids of documents whose content type is not that of their bytes
  * @property {Set<string>} bytes ids of documents whose bytes are damaged
@@ -229,32 +230,4 @@ function withoutDigest ({ _attachments: attachments, ...doc }) {
   if (!attachments) return doc
   const { content_type: type, data } = attachments.tile
   return { ...doc, _attachments: { tile: { content_type: type, data } } }
-}
-
-const isCopy = (past, head) => past.time === head.time && past._attachments?.tile?.digest === head._attachments?.tile?.digest
-
-/** Versions that stand in two places of the past: the earlier one stays, as when conflicts are resolved. @param {State} state */
-function twice ({ heads: [head], pasts }) {
-  const seen = new Set()
-  return pasts.map(leafOf).filter(({ time }) => time !== head?.time).sort((a, b) => a.time < b.time ? -1 : 1).flatMap(({ key, id, rev }) => {
-    if (seen.has(key)) return [tombstone(id, rev)]
-    seen.add(key)
-    return []
-  })
-}
-
-/** @param {State[]} states @returns {Set<string>} `code id` */
-function wrongWith (states) {
-  const wrong = new Set()
-  for (const { id, heads, pasts } of states) {
-    const ids = new Map()
-    for (const doc of [...heads, ...pasts]) {
-      for (const [code] of wrongIn(doc)) wrong.add(`${code} ${doc._id}`)
-      ids.set(doc._id, (ids.get(doc._id) ?? 0) + 1)
-    }
-    for (const [doc, leaves] of ids) if (leaves > 1) wrong.add(`conflict ${doc}`)
-    const versions = [...heads.slice(0, 1).map(doc => versionOf(doc)), ...pasts.map(doc => versionOf(doc, doc._id.slice(id.length + 1)))]
-    for (const [code] of checkTimeline({ versions })) wrong.add(`${code} ${id}`)
-  }
-  return wrong
 }
