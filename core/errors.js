@@ -12,7 +12,7 @@ export const catalogue = {
   BAD_BBOX: { status: 400, text: d => `bad bounding box ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A bounding box is west,south,east,north in degrees, with south <= north.' },
   BAD_AREA: { status: 400, text: d => `bad area: ${d.why}`, advice: 'An area is a bounding box, or a GeoJSON Polygon, MultiPolygon, Feature or FeatureCollection in degrees.' },
   BAD_ZOOM: { status: 400, text: d => `bad zoom range ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Zooms are one number or a range such as 0-14, within 0 and 30.' },
-  BAD_OPTION: { status: 400, text: d => `bad value ${show(d.value)} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
+  BAD_OPTION: { status: 400, text: d => `${d.value === null ? 'no value' : `bad value ${show(d.value)}`} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
   BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Say what to keep, such as --keep-daily 30 --keep-monthly 12; on a layer document the rules are last, hourly, daily, weekly, monthly, yearly, within and editions (docs/retention.md).' },

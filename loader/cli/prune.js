@@ -2,6 +2,7 @@
 import { TilecouchError, checkLayer, parseDuration } from '../../core/index.js'
 import { prune, pruneAll } from '../prune.js'
 import { withPatientStore } from './connect.js'
+import { diskWords } from './disk.js'
 import { sayStates } from './following.js'
 import { bytes, count, plural, secondsSince, table } from './output.js'
 import { ProgressLine } from './progress.js'
@@ -64,7 +65,7 @@ async function pruneOne ({ output, signal }, store, layer, settings) {
   try {
     const summary = await prune(store, layer, { ...options, ...watch, signal })
     watch.end()
-    output.result({ ...summary, seconds: secondsSince(started) }, [...report(summary, options.dryRun), ...compactionWords(summary.compaction)])
+    output.result({ ...summary, seconds: secondsSince(started) }, [...report(summary, options.dryRun), ...diskWords(summary.compaction)])
     return failed(summary) ? 1 : 0
   } finally {
     watch.end()
@@ -107,7 +108,7 @@ function liveWatch (output, every) {
   return {
     onState: sayStates(output, `Pruning every ${count(every)} s.`),
     onRound: round => {
-      const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...(round.compaction?.done ? compactionWords(round.compaction) : [])]
+      const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...(round.compaction?.done ? diskWords(round.compaction) : [])]
       for (const line of lines) output.line(`${new Date().toISOString().slice(0, 19)}Z  ${line}`)
     }
   }
@@ -115,7 +116,7 @@ function liveWatch (output, every) {
 
 function roundWords (round, dryRun) {
   if (!round.layers.length && !round.failed.length) return ['No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30']
-  return [...round.layers.flatMap(summary => [...report(summary, dryRun), ...(dryRun ? [''] : [])]), ...failures(round), ...compactionWords(round.compaction)]
+  return [...round.layers.flatMap(summary => [...report(summary, dryRun), ...(dryRun ? [''] : [])]), ...failures(round), ...diskWords(round.compaction)]
 }
 
 const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was left as it is: ${reason}`)
@@ -145,11 +146,4 @@ function momentTable ({ moments: { total, told } }) {
     ...(omitted ? [`and ${plural(omitted, 'moment')} more${total > SHOWN ? ', most of which are not kept' : ''}`] : []),
     ''
   ]
-}
-
-/** @param {any} compaction */
-function compactionWords (compaction) {
-  if (!compaction) return []
-  const { before, after, done, why } = compaction
-  return [done ? `Compacted: ${bytes(before.file)} on disk before, ${bytes(after.file)} now` : `Not compacted: ${why}`]
 }

@@ -5,6 +5,7 @@ import { TilecouchError, checkLayer, endOf, parseTilePath, startOf } from '../..
 import { compact } from '../compact.js'
 import { removeEdition, removeLayer, removeTiles } from '../remove/index.js'
 import { withPatientStore } from './connect.js'
+import { diskWords } from './disk.js'
 import { areaIfAny, zoomsOf } from './options.js'
 import { bytes, count, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
@@ -54,7 +55,7 @@ async function removeCommand (context, options, layer) {
     const plan = await remove({ dryRun: true, purge, signal })
     output.note(`${dryRun ? 'Would remove' : 'Removing'} from ${layer}: ${sums(plan)}`)
     if (dryRun) {
-      output.result({ ...plan, dryRun }, plan.editions ? [`with ${plural(plan.editions, 'edition document')}`] : [])
+      output.result({ ...plan, dryRun }, plan.editions ? [`  with ${plural(plan.editions, 'edition document')}`] : [])
       return 0
     }
     if (purge && plan.heads + plan.fallen) output.note('Heads are purged: a mirror that does not hear of it in the next seconds keeps what it has, and is to be purged as well. See docs/removing.md.')
@@ -67,7 +68,7 @@ async function removeCommand (context, options, layer) {
     }
     const compaction = summary.versions ? await compact(store, { when, signal, onProgress: ({ file }) => progress.draw(0, undefined, () => [`compacting: ${bytes(file)}`]) }) : undefined
     progress.end()
-    output.result({ ...summary, ...(compaction && { compaction }), seconds: secondsSince(started) }, [...words(summary), ...disk(compaction, when)])
+    output.result({ ...summary, ...(compaction && { compaction }), seconds: secondsSince(started) }, [...words(summary), ...diskWords(compaction, when)])
     return summary.changed + summary.refused ? 1 : 0
   })
 }
@@ -139,13 +140,3 @@ const words = summary => [
   ...(summary.refused ? [`  ${plural(summary.refused, 'document')} refused`] : []),
   ...summary.named.slice(0, SHOWN).map(({ id, reason }) => `    ${id}: ${reason}`)
 ]
-
-/** @param {import('../compact.js').Compaction | undefined} compaction @param {string} when */
-function disk (compaction, when) {
-  if (!compaction || when === 'never') return []
-  const { before, after, done, why } = compaction
-  if (!before.file) return done ? ['Disk: compacted; this store does not tell how much it takes'] : []
-  const sizes = ({ file, views }) => `${bytes(file)} and ${bytes(views.file)} of indexes`
-  if (done) return [`Disk: ${sizes(before)} before, ${sizes(after)} after`]
-  return [`Disk: ${sizes(before)}; not compacted: ${why}`]
-}
