@@ -1,6 +1,7 @@
 // Which moments of a layer are kept, and which versions of a tile no kept moment needs. Rules are as restic and borg have
 // them: each by itself, counted from the newest moment backwards, and what any of them keeps, stays.
 import { TilecouchError } from './errors.js'
+import { lowerBound } from './search.js'
 import { addSeconds, parsePeriod, toSeconds } from './times.js'
 
 const DAY = 86400 // seconds
@@ -186,13 +187,4 @@ export function doomedOf (versions, { moments, from }, { isSpared = () => false 
 }
 
 /** The first of ascending times that is not before `time`. */
-function firstFrom (times, time) {
-  let low = 0
-  let high = times.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (times[middle] < time) low = middle + 1
-    else high = middle
-  }
-  return times[low]
-}
+const firstFrom = (times, time) => times[lowerBound(times, time)]

@@ -1,4 +1,5 @@
 // The time axis: where a time is in pixels, and which part of all time is in view. Pure. Times are milliseconds here.
+import { lowerBound } from '../../core/search.js'
 
 const MIN_SPAN = 30e3 // milliseconds: closer than this nothing is to be seen, as times are whole seconds
 
@@ -99,13 +100,7 @@ export function roundTime (ms, msPerPx) {
  * @param {number} ms @param {number[]} times ascending @param {number} reach milliseconds
  */
 export function snapTime (ms, times, reach) {
-  let low = 0
-  let high = times.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (times[middle] < ms) low = middle + 1
-    else high = middle
-  }
-  const near = [times[low - 1], times[low]].filter(time => time !== undefined && Math.abs(time - ms) <= reach)
+  const at = lowerBound(times, ms)
+  const near = [times[at - 1], times[at]].filter(time => time !== undefined && Math.abs(time - ms) <= reach)
   return near.length ? near.reduce((a, b) => Math.abs(b - ms) < Math.abs(a - ms) ? b : a) : null
 }

@@ -112,7 +112,6 @@ export class Reckoning {
     }
   }
 
-
   #isKnown (time) {
     const seconds = this.#seconds
     const wanted = toSeconds(time)

@@ -1,6 +1,7 @@
 // Which columns of a zoom hold anything, and how much: from the reduce of a view, so that the cost is that of the columns
 // and not of the tiles. An area and a layer are both asked for what they have, and the smaller of the two decides.
 import { compareInner, tileRanges } from '../../core/index.js'
+import { lowerBound } from '../../core/search.js'
 import { listDefaults } from './list-defaults.js'
 import { BY_TILE } from './reader.js'
 
@@ -124,14 +125,4 @@ function spansOf (area, z) {
     else spans.push([x, x])
   }
   return spans
-}
-
-function lowerBound (sorted, value) {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (sorted[middle] < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,5 +1,6 @@
 // Where the contents of an archive lie: each is decoded once, whatever the number of tiles that show it. Three typed arrays,
 // 20 bytes a content, so that millions of them are no more than a map in a browser takes.
+import { lowerBound } from '../../../core/search.js'
 
 export const contentsDefaults = {
   most: 2 ** 23 // contents that are told apart; beyond them neither counts nor overlaps are looked at
@@ -42,13 +43,8 @@ export class Contents {
 
   /** Whether there is a content just there; asked while they come in ascending order. */
   has (offset, length) {
-    let [low, high] = [0, this.count]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#offsets[middle] < offset) low = middle + 1
-      else high = middle
-    }
-    return low < this.count && this.#offsets[low] === offset && this.#lengths[low] === length
+    const at = lowerBound(this.#offsets, offset, this.count)
+    return at < this.count && this.#offsets[at] === offset && this.#lengths[at] === length
   }
 
   /**
