@@ -222,7 +222,8 @@ onEachStore('private layers', backend => {
       if (!/^[/h]/.test(address) || /[\s\\]|[^\x20-\x7e]/.test(address)) return
       const [target, headers] = one === undefined ? [address, {}] : ways[way](address, one)
       const answer = asked && method === 'POST' ? await post(gateway.url, `${target}&timeout=10`, asked, { headers }) : await ask(gateway.url, target, { method, headers })
-      assertSilent(answer, `${method} ${target} ${JSON.stringify(asked)}`)
+      // an error may repeat the address it was asked for
+      assertSilent(answer, `${method} ${target} ${JSON.stringify(asked)}`, { names: !/(secret|draft-a)(:|%3a)3/i.test(target) })
       assert.notEqual(answer.status, 500, `${method} ${target}`)
     }), { numRuns: process.env.TILECOUCH_LONG ? 20000 : 400 })
   })
