@@ -90,6 +90,7 @@ class Year {
     const { sizes, doc_count: documents, doc_del_count: deleted } = await this.store.info()
     this.sizes.push({ file: sizes?.file, active: sizes?.active, documents, deleted })
     await this.compare()
+    if (LONG) console.log(JSON.stringify({ weeks: this.sizes.length, ...this.totals, ...this.sizes[this.sizes.length - 1] }))
   }
 
   async compare () {
@@ -126,7 +127,6 @@ onEachStore(`${DAYS} days of a store on its own (seed ${SEED})`, backend => {
     try {
       await year.play()
       await year.compare()
-      if (LONG) console.log(JSON.stringify({ ...year.totals, sizes: year.sizes }))
       if (backend.name !== 'embedded') assertBounded(year.sizes)
     } finally {
       for (const store of year.stores) await store.destroy()
