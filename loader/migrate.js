@@ -3,7 +3,7 @@
 import { STORE_ID } from '../core/index.js'
 import { SCHEMA } from '../core/store/recognise.js'
 import { mark, schemaOf } from './check/mark.js'
-import { compose } from './couchapp/compose.js'
+import { ownDesigns } from './couchapp/compose.js'
 import { push } from './couchapp/push.js'
 
 /**
@@ -61,7 +61,7 @@ export async function migrate (store, { dryRun = false, signal, onProgress, onPu
       summary.steps[at].done = true
     }
   }
-  const docs = await compose()
+  const docs = await ownDesigns()
   const there = await push(couch, docs, { dryRun: true })
   // one without any is still being filled: a load is twice as quick without them
   if (there.every(({ action }) => action === 'new')) return { ...summary, skipped: 'the store was never published' }

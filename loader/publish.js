@@ -4,7 +4,7 @@
 // CouchDB's JavaScript, and a load falls to less than half its speed. Until then only admins get in.
 import { STORE_ID, now } from '../core/index.js'
 import { isUntouched } from './access/rules.js'
-import { compose } from './couchapp/compose.js'
+import { ownDesigns } from './couchapp/compose.js'
 import { push, warm } from './couchapp/push.js'
 import { PUBLIC_SECURITY } from './store/index.js'
 
@@ -13,7 +13,7 @@ import { PUBLIC_SECURITY } from './store/index.js'
  * @param {Parameters<typeof push>[2] & {docs?: import('./couchapp/compose.js').DesignDocument[]}} [options]
  */
 export async function publish (store, { docs, ...options } = {}) {
-  docs ??= await compose()
+  docs ??= await ownDesigns()
   const pushed = await push(store.couch, docs, options)
   if (options.dryRun) return { pushed, opened: false }
   const opened = await openToReaders(store)
@@ -46,7 +46,7 @@ export const isPublished = async store => Boolean((await store.couch.get(STORE_I
 
 /** Brings every index of the store up to date. */
 export async function warmIndexes (store, options) {
-  for (const { _id, views } of await compose()) {
+  for (const { _id, views } of await ownDesigns()) {
     if (views) await warm(store.couch, _id, Object.keys(views)[0], options)
   }
 }

@@ -3,7 +3,7 @@ import { TilecouchError } from '../core/index.js'
 import { accessOf } from './access.js'
 import { isOpen, isUntouched } from './access/rules.js'
 import { adviseShards, compareShards } from './advice.js'
-import { compose } from './couchapp/compose.js'
+import { ownDesigns } from './couchapp/compose.js'
 import { push } from './couchapp/push.js'
 import { isPublished, publish } from './publish.js'
 import { Couch } from './store/couch.js'
@@ -142,7 +142,7 @@ async function settingState (couch, path, wanted) {
  */
 export async function designState (couch, docs) {
   if (!(await databaseState(couch, couch.db)).ok) return { found: 'no database', wanted: 'deployed' }
-  const behind = (await push(couch, docs ?? await compose(), { dryRun: true })).filter(({ action }) => action !== 'unchanged')
+  const behind = (await push(couch, docs ?? await ownDesigns(), { dryRun: true })).filter(({ action }) => action !== 'unchanged')
   return { ok: !behind.length, found: behind.length ? `${behind.map(({ id, action }) => `${id} ${action}`).join(', ')}` : 'deployed', wanted: 'deployed' }
 }
 

@@ -1,6 +1,6 @@
 // A database made of the files of a backup. Nobody but admins sees it until it is whole and has been compared with them.
 import { TilecouchError } from '../../core/index.js'
-import { compose } from '../couchapp/compose.js'
+import { ownDesigns } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
 import { peerOf } from '../mirror/peer.js'
 import { warmWhatIsThere } from '../mirror/designs.js'
@@ -172,7 +172,7 @@ class Restoring {
     const total = ledger.counts().revisions
     const { compared, differences, named } = await compare(peerOf(couch), ledger, { signal, onProgress: done => onProgress?.({ step: 'comparing', done, total }) })
     Object.assign(this.#result, { compared, differences, differing: named })
-    const docs = await compose()
+    const docs = await ownDesigns()
     onProgress?.({ step: 'indexing', done: 0 })
     await push(couch, docs, { signal })
     await warmWhatIsThere(couch, docs, signal)

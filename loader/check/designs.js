@@ -1,5 +1,5 @@
 // The design documents of a store: those that must be there, those that are somebody else's, and what a push left behind.
-import { compose } from '../couchapp/compose.js'
+import { ownDesigns } from '../couchapp/compose.js'
 import { STAGING, push } from '../couchapp/push.js'
 import { isPublic } from '../mirror/door.js'
 import { peerOf } from '../mirror/peer.js'
@@ -24,7 +24,7 @@ export class Designs {
   /** Done when it is needed: making them takes a second. */
   async #open () {
     if (this.#own.length) return
-    this.#own = await compose()
+    this.#own = await ownDesigns()
     await this.#look()
   }
 

@@ -2,7 +2,7 @@
 // the very same, they come with their revisions, so that CouchDB's replicator finds nothing to do after us.
 import { gunzipSync } from 'node:zlib'
 import { isDeepStrictEqual } from 'node:util'
-import { compose } from '../couchapp/compose.js'
+import { ownDesigns } from '../couchapp/compose.js'
 import { push, warm } from '../couchapp/push.js'
 import { peerOf } from './peer.js'
 
@@ -20,7 +20,7 @@ const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
  * @returns {Promise<Brought[]>}
  */
 export async function bringDesigns (source, target, { replaces, docs, signal }) {
-  docs ??= await compose()
+  docs ??= await ownDesigns()
   const there = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
   const carried = new Set()
   for (const doc of docs.filter(({ _id }) => there.get(_id) === 'new')) {

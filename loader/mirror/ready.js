@@ -1,7 +1,7 @@
 // From an empty database to a mirror that serves at once. While it is filled only admins get in; when everything is there come
 // the design documents and their indexes, and the door last.
 import { isUntouched } from '../access/rules.js'
-import { compose } from '../couchapp/compose.js'
+import { ownDesigns } from '../couchapp/compose.js'
 import { openDoor } from '../publish.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 import { bringDesigns, warmWhatIsThere } from './designs.js'
@@ -52,7 +52,7 @@ export async function adoptEmpty (target) {
  * @returns {Promise<Ready>}
  */
 export async function makeReady (source, target, { isForAll, signal }) {
-  const docs = await compose()
+  const docs = await ownDesigns()
   const filling = await peerOf(target).getLocal(FILLING)
   /** @type {Ready} */
   const ready = { made: Boolean(filling), designs: [], door: 'kept' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { SCHEMA } from '../../core/store/recognise.js'
 import { check } from '../../loader/check.js'
-import { compose } from '../../loader/couchapp/compose.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { migrate, steps } from '../../loader/migrate.js'
 import { publish } from '../../loader/publish.js'
 import { BY_TILE } from '../../loader/store/reader.js'
@@ -25,7 +25,7 @@ onEachStore('a store of before', backend => {
     url = await backend.database()
     await request(url, { method: 'PUT' })
     const docs = await Promise.all(Array.from({ length: 6 }, async (_, y) => document(`osm:3:1:${y}`, {}, tile(y))))
-    const designs = (await compose()).filter(({ _id }) => _id !== '_design/lifecycle').map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
+    const designs = (await ownDesigns()).filter(({ _id }) => _id !== '_design/lifecycle').map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
     const versions = designs.find(({ _id }) => _id === '_design/versions')
     versions.views.by_tile.map = versions.views.by_tile.map.replace('gone: !image', 'gone: image ? false : true')
     await json(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: [...docs, { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 3, maxzoom: 3 }, ...designs] }) })

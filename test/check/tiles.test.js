@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { parseTileId } from '../../core/index.js'
 import { check } from '../../loader/check.js'
 import { TileMender } from '../../loader/check/tiles.js'
-import { compose } from '../../loader/couchapp/compose.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { JOURNAL } from '../../loader/remove/journal.js'
 import { finishLeft } from '../../loader/remove/copies.js'
@@ -114,7 +114,7 @@ onEachStore('damaged tiles', backend => {
       planted.set(layer, await Promise.all(damage[what].docs(`${layer}:3:1:0`)))
     }
     await plant(store, [...planted.values()].flat())
-    await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/tiles'))
+    await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles'))
     const look = (into, options) => check(store, {
       layers: [...layers.keys()], onFinding: ({ code, where }) => into.set(where.split(':')[0], [...into.get(where.split(':')[0]) ?? [], code].sort()), ...options
     })

@@ -11,7 +11,7 @@ import { checkInvariants } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
 import { S, T, fill, tilesOf } from './helpers.js'
 
-const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
+const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 
 onEachStore('renaming a layer', backend => {
   let store, url, service

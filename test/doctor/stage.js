@@ -1,7 +1,7 @@
 // A store to be looked at, and a proxy before it that changes what its server says: ill states that would take years.
 import http from 'node:http'
 import { once } from 'node:events'
-import { compose } from '../../loader/couchapp/compose.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { doctor } from '../../loader/doctor/index.js'
@@ -17,7 +17,7 @@ export async function fill (url, fields = {}) {
     await store.write(square({ layer: 'osm', time, side: 3, seed: (x, y) => 100 * at + 10 * x + y }))
     await store.putEdition('osm', time, { title: time, started: time, finished: time })
   }
-  await publish(store, { docs: docs ??= await compose() })
+  await publish(store, { docs: docs ??= await ownDesigns() })
   return store
 }
 
@@ -28,7 +28,7 @@ let docs
 
 /** As the doctor looks; what should be deployed is put together once. @param {string} url @param {Parameters<typeof doctor>[1]} [options] */
 export async function look (url, options) {
-  docs ??= await compose()
+  docs ??= await ownDesigns()
   return doctor(url, { docs, ...options })
 }
 

@@ -20,6 +20,8 @@ const collectGarbage = runInNewContext('gc')
 const SIZE = 32 // MB of the file system
 const COUNT = 1600
 const BYTES = 5000
+/** Of what a target takes; each with each of them in a long run. */
+const ROOM = { out: 0.85, 'out.mbtiles': 0.85, 'out.pmtiles': 1.005, 'out.zip': 0 }
 const run = (command, ...args) => spawnSync(command, args).status === 0
 
 onEachStore('an export onto a full disk', backend => {
@@ -65,7 +67,7 @@ onEachStore('an export onto a full disk', backend => {
 
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']) {
     // before there is anything, in the middle, and just before the end
-    for (const room of [0, 0.85, 1.005]) {
+    for (const room of process.env.TILECOUCH_LONG ? [0, 0.85, 1.005] : [ROOM[target]]) {
       it(`says so, leaves nothing that looks whole, and goes on when there is room: ${target}, with room for ${Math.round(room * 100)} %`, async function () {
         this.timeout(60000)
         await fill(room * COUNT * BYTES)

@@ -11,7 +11,7 @@ import { differences } from './compare.js'
 import { startLink } from './link.js'
 import { fill } from './stage.js'
 
-const KILLS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 4)
+const KILLS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const TILES = +(process.env.TILECOUCH_KILL_TILES ?? 3000)
 const SIZE = +(process.env.TILECOUCH_KILL_SIZE ?? 5000) // bytes
 const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Replication } from '../../core/mirror/index.js'
 import { Store, publish } from '../../loader/index.js'
-import { compose } from '../../loader/couchapp/compose.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { peerOf } from '../../loader/mirror/peer.js'
 import { resolve } from '../../loader/resolve/index.js'
 import { backends, json } from '../support/backends.js'
@@ -39,7 +39,7 @@ export class Masters {
     const urls = []
     for (let at = 0; at < count; at++) urls.push(await mixture[at % mixture.length].database())
     const stores = await Promise.all(urls.map(url => Store.create(url, { public: false })))
-    const docs = (await compose()).filter(({ _id }) => designs.includes(_id))
+    const docs = (await ownDesigns()).filter(({ _id }) => designs.includes(_id))
     for (const store of stores) await publish(store, { docs })
     return new Masters(stores, urls)
   }

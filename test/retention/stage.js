@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
 import { addSeconds, editionId, layerRange } from '../../core/index.js'
-import { compose } from '../../loader/couchapp/compose.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from '../support/invariants.js'
@@ -28,7 +28,7 @@ export function historyOf (seed) {
 /** @param {string} url of a database that is not there yet */
 export async function openStore (url) {
   const store = await Store.create(url)
-  await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/versions'))
+  await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/versions'))
   return store
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { accessOf, setAccess } from '../../loader/access.js'
 import { createProgram } from '../../loader/cli/program.js'
-import { compose } from '../../loader/couchapp/compose.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { mirror } from '../../loader/mirror/index.js'
 import { openDoor, publish } from '../../loader/publish.js'
 import { setup } from '../../loader/setup.js'
@@ -24,7 +24,7 @@ withPeople('who may do what', start => {
     this.timeout(60000)
     server = await start()
     // what decides who may do what, and neither viewer nor indexes
-    docs = (await compose()).filter(({ _id }) => _id === '_design/tiles').map(({ _id, language, validate_doc_update: validation }) => ({ _id, language, validate_doc_update: validation }))
+    docs = (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles').map(({ _id, language, validate_doc_update: validation }) => ({ _id, language, validate_doc_update: validation }))
   })
   after(() => server?.close())
   beforeEach(async () => {

@@ -13,7 +13,7 @@ import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
 import { until } from '../../bench/wait.js'
 
-const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
+const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
 const SIDE = 24
 

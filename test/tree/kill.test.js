@@ -15,7 +15,7 @@ import { square } from '../support/tiles.js'
 import { checkTrees, edition } from './helpers.js'
 import { Watcher } from './watcher.js'
 
-const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 4)
+const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
 const SIDE = 12
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../core/index.js'
-import { VIEWER, compose } from '../../../loader/couchapp/compose.js'
+import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP } from '../../../loader/setup.js'
 import { accepts } from '../codings.js'
 import { isKnown } from '../etags.js'
@@ -29,7 +29,7 @@ export function loadFiles () {
 }
 
 async function load () {
-  const design = (await compose()).find(({ _id }) => _id === `_design/${VIEWER}`)
+  const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
   const attachments = Object.entries(design?._attachments ?? {})
   return new Map(await Promise.all(attachments.map(async ([name, { content_type: type, data }]) => {
     const bytes = Buffer.from(data, 'base64')
