@@ -98,6 +98,20 @@ onEachStore('tiles from an upstream', backend => {
     await until(async () => (await get(layer, 1, 1).catch(() => null))?.outcome === 'upstream', { timeout: 3000 })
   })
 
+  it('that are gone, and have expired as that, are asked for again, and not with every request', async () => {
+    const layer = await define()
+    await stored(layer, 10)
+    const [{ expires }] = await store.versions(layer, 4, 0, 0)
+    await store.write([{ layer, z: 4, x: 0, y: 0, time: expires, gone: true, expires }])
+    await heard(service, store)
+    upstream.behave({ status: 404 })
+    for (let i = 0; i < 3; i++) await assert.rejects(get(layer, 0, 0), { code: 'TILE_NOT_FOUND' })
+    assert.equal(upstream.asked.length, 1)
+    upstream.behave()
+    await until(async () => (await get(layer, 0, 0).catch(() => null))?.outcome === 'upstream', { timeout: 3000 })
+    assert.deepEqual((await store.versions(layer, 4, 0, 0)).map(({ gone }) => gone), [false, true, false])
+  })
+
   it('are not asked for beyond zooms and bounds, nor for the past', async () => {
     const layer = await define({ maxzoom: 4, bounds: [-180, 0, 0, 85] })
     await assert.rejects(service.tiles.get(layer, 5, 0, 0), { code: 'TILE_NOT_FOUND' })
