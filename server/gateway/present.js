@@ -52,7 +52,6 @@ export class Present {
     if (!entry && outcome === 'hit') return this.#answer(id, null, outcome) // it is not long ago that the upstream had nothing, either
     const fetch = () => this.refresher.refresh(/** @type {Layer} */ (layer), asked, { z, x, y }, entry)
     if (entry?.bytes) return this.#stale(entry, fetch, signal)
-    if (entry && this.clock.now() < entry.retryAt) return this.#answer(id, entry, outcome) // it is gone there as well
     const found = (await join(fetch(), signal)).get(id)
     return this.#answer(id, found ?? null, 'upstream')
   }

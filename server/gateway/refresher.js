@@ -75,7 +75,6 @@ export class Refresher {
     const answer = await this.#ask(layer, upstream, tile, entry)
     if (answer.kind === 'missing') {
       if (!entry) this.cache.setMissing(tileId(layer.layer, tile.z, tile.x, tile.y), answer.until)
-      else if (!entry.bytes) entry.retryAt = answer.until
       return new Map()
     }
     const fetched = { layer, answer, tile, entry, begun, time: currentTime() }
