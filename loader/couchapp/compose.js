@@ -73,13 +73,20 @@ export async function compose (folder = root) {
 /** @type {Promise<DesignDocument[]> | undefined} */
 let own
 
-/** Those of this package, put together once: its files do not change while it runs. */
+/** Those of this package, put together once: its files do not change while it runs, and nobody else may change them. */
 export async function ownDesigns () {
-  own ??= compose().catch(error => {
+  own ??= compose().then(frozen, error => {
     own = undefined
     throw error
   })
-  return (await own).map(doc => ({ ...doc }))
+  return [...await own]
+}
+
+/** @template T @param {T} value @returns {T} */
+function frozen (value) {
+  if (typeof value !== 'object' || value === null) return value
+  Object.values(value).forEach(frozen)
+  return Object.freeze(value)
 }
 
 /** A folder as an object: folders nest, file names without extension are keys. */

@@ -25,7 +25,7 @@ onEachStore('a store of before', backend => {
     url = await backend.database()
     await request(url, { method: 'PUT' })
     const docs = await Promise.all(Array.from({ length: 6 }, async (_, y) => document(`osm:3:1:${y}`, {}, tile(y))))
-    const designs = (await ownDesigns()).filter(({ _id }) => _id !== '_design/lifecycle').map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
+    const designs = structuredClone(await ownDesigns()).filter(({ _id }) => _id !== '_design/lifecycle').map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
     const versions = designs.find(({ _id }) => _id === '_design/versions')
     versions.views.by_tile.map = versions.views.by_tile.map.replace('gone: !image', 'gone: image ? false : true')
     await json(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: [...docs, { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 3, maxzoom: 3 }, ...designs] }) })
