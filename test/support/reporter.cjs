@@ -1,6 +1,7 @@
 // Mocha's spec reporter, and the counts in a file for test/run.js.
 const { writeFileSync } = require('node:fs')
 const Mocha = require('mocha')
+const timers = require('./timers.cjs')
 
 const PATIENCE = 20000 // milliseconds after the last test
 
@@ -27,6 +28,7 @@ module.exports = class extends Mocha.reporters.Spec {
       setTimeout(() => {
         const open = process.getActiveResourcesInfo()
         console.error(`The tests left something open: ${open.join(', ')}`)
+        for (const where of timers.open()) console.error(`  a timer that began\n    ${where}`)
         report({ open })
         process.exit(1)
       }, PATIENCE).unref()
