@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { nodeClients, prepare, tasksOf } from './serve/contenders.js'
-import { LENGTH, NEW, OLD, fillStore, placesOf, shuffled } from './serve/data.js'
+import { LENGTH, NEW, OLD, fillStore, placesOf, shuffled } from './block.js'
 import { judge, measureRounds } from './serve/rounds.js'
 import { startServers } from './serve/servers.js'
-import { MISSING, findWrk, wrkVersion } from './serve/wrk.js'
+import { MISSING, findWrk, wrkVersion } from './programs/wrk.js'
 import { dropping, stoppable } from './stoppable.js'
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */

@@ -2,10 +2,10 @@
 import path from 'node:path'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { checkAnswers, checkSample } from '../serve/check.js'
-import { LAYER, LENGTH, NEW, OLD, placesOf, shuffled } from '../serve/data.js'
-import { filesConf, findNginx, startNginx } from '../serve/nginx.js'
+import { LAYER, LENGTH, NEW, OLD, placesOf, shuffled } from '../block.js'
+import { filesConf, findNginx, startNginx } from '../programs/nginx.js'
 import { measureRounds, ratio } from '../serve/rounds.js'
-import { findWrk, runWrk, writeList } from '../serve/wrk.js'
+import { findWrk, runWrk, writeList } from '../programs/wrk.js'
 import { nginxConfig } from '../../loader/tree/index.js'
 import { edition } from './data.js'
 

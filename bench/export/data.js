@@ -1,7 +1,7 @@
 // What is taken out and put in: a block of tiles of which some are the same, as sea is, and a second edition in which a tenth differs.
 import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
-import { LAYER, NEW, OLD, bytesOf, placesOf } from '../serve/data.js'
+import { LAYER, NEW, OLD, bytesOf, placesOf } from '../block.js'
 
 export const SEA = 5 // every so many tiles are sea: one picture
 export const CHANGED = 10 // every so many tiles differ in the second edition

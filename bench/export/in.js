@@ -9,7 +9,7 @@ import { tileDocument } from '../../core/store/documents.js'
 import { prepareTile } from '../../loader/store/tile.js'
 import { bulk, plain } from '../load.js'
 import { budget, interleave, median } from '../measure.js'
-import { LAYER, OLD } from '../serve/data.js'
+import { LAYER, OLD } from '../block.js'
 import { dropping } from '../stoppable.js'
 import { edition, fillStore } from './data.js'
 

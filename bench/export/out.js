@@ -5,7 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { median } from '../measure.js'
-import { LAYER, NEW, OLD } from '../serve/data.js'
+import { LAYER, NEW, OLD } from '../block.js'
 import { MISSING, convert, findConverters } from './outside.js'
 
 const LIMIT = 300 // MB, DESIGN.md 7

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
-import { findProgram } from '../serve/programs.js'
+import { findProgram } from '../programs/program.js'
 
 const entry = fileURLToPath(new URL('page.js', import.meta.url))
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']

@@ -5,7 +5,7 @@ const HEADERS = 2000 // bytes at most of the headers of an answer
 /**
  * All requests of a sample, by what wrk counts: errors, statuses, and bytes an answer.
  * @param {string} name
- * @param {import('./wrk.js').Sample} sample
+ * @param {import('../programs/wrk.js').Sample} sample
  * @param {{connections: number, length: number}} expected length: of a body; 0 for a 304
  */
 export function checkSample (name, { requests, bytes, errors }, { connections, length }) {

@@ -1,11 +1,11 @@
 // What is measured: a server, the requests it gets, and how its answers are known to be right.
 import path from 'node:path'
 import { checkAnswers, checkSample, etagsOf } from './check.js'
-import { LENGTH, NEW, OLD, bytesOf, zipf } from './data.js'
+import { LENGTH, NEW, OLD, bytesOf, zipf } from '../block.js'
 import * as names from './names.js'
 import { runNodeClient } from './node-client.js'
 import { asOf, xyz } from './servers.js'
-import { runWrk, writeList } from './wrk.js'
+import { runWrk, writeList } from '../programs/wrk.js'
 
 const SAMPLE = 100 // answers compared byte by byte
 const CHANGED = 1000 // tiles a 304 is asked for
@@ -17,19 +17,19 @@ const CACHE = 'x-tilecouch-cache'
  * @typedef {object} Task
  * @property {string} name
  * @property {string} url of the server
- * @property {(place: import('./data.js').Place) => string} pathOf
+ * @property {(place: import('../block.js').Place) => string} pathOf
  * @property {boolean} [unchanged] with the ETags the server gave: answered by 304
  * @property {string} [time] of the version that is expected; else the newest
  * @property {[string, string]} [header] that all answers have once everything is warm
  * @property {number} [laps] times that everything is asked for before anything counts
- * @property {import('./data.js').Place[]} [order] else that of all
+ * @property {import('../block.js').Place[]} [order] else that of all
  */
 
 /**
  * @param {object} options
  * @param {string} options.db URL of the database, without a password
  * @param {Awaited<ReturnType<typeof import('./servers.js').startServers>>} options.servers
- * @param {import('./data.js').Place[]} options.order
+ * @param {import('../block.js').Place[]} options.order
  * @returns {Task[]}
  */
 export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, order }) {
@@ -71,7 +71,7 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
 /**
  * Makes a task into what takes part in rounds: its list written, its server warm, its answers compared with the source.
  * @param {Task} task
- * @param {{wrk: string, dir: string, order: import('./data.js').Place[], at: number, seconds: number, signal: AbortSignal}} options at: number of the task
+ * @param {{wrk: string, dir: string, order: import('../block.js').Place[], at: number, seconds: number, signal: AbortSignal}} options at: number of the task
  */
 export async function prepare ({ name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: own }, { wrk, dir, order, at, seconds, signal }) {
   const places = own ?? (unchanged ? order.slice(0, CHANGED) : order)

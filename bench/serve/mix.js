@@ -3,7 +3,7 @@
 import { random } from '../tiles.js'
 import { addSeconds } from '../../core/index.js'
 import { digestOf } from '../../loader/store/tile.js'
-import { LAYER, NEW, OLD, bytesOf, zipf } from './data.js'
+import { LAYER, NEW, OLD, bytesOf, zipf } from '../block.js'
 
 const WEEKS = 60 // after the older edition, that times are drawn from
 
@@ -21,7 +21,7 @@ export const KINDS = {
 export const ERRORS = Object.values(KINDS).reduce((sum, { share, error }) => sum + (error ? share : 0), 0)
 
 /**
- * @param {import('./data.js').Place[]} places the most wanted first
+ * @param {import('../block.js').Place[]} places the most wanted first
  * @param {number} count @param {number} seed
  * @returns {Generator<{path: string, etag?: string}>}
  */

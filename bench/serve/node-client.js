@@ -18,7 +18,7 @@ export const CLIENTS = {
 /**
  * @param {keyof typeof CLIENTS} client
  * @param {{url: string, paths: string[], start?: number, length: number, connections: number, seconds: number, signal?: AbortSignal}} options
- * @returns {Promise<import('./wrk.js').Sample>}
+ * @returns {Promise<import('../programs/wrk.js').Sample>}
  */
 export async function runNodeClient (client, { url, paths, start = 0, length, connections, seconds, signal }) {
   const get = CLIENTS[client]

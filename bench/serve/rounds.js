@@ -8,7 +8,7 @@ export const CROWD = 100 // and cold tiles as well
 /**
  * @typedef {object} Contender
  * @property {string} name
- * @property {(options: {connections: number, seconds: number, signal?: AbortSignal}) => Promise<import('./wrk.js').Sample>} run throws when an answer was wrong
+ * @property {(options: {connections: number, seconds: number, signal?: AbortSignal}) => Promise<import('../programs/wrk.js').Sample>} run throws when an answer was wrong
  *
  * @typedef {object} Figures of a contender at a number of connections
  * @property {number[]} rates requests a second, round by round
@@ -25,7 +25,7 @@ export const CROWD = 100 // and cold tiles as well
  * @returns {Promise<Results>}
  */
 export async function measureRounds (contenders, { levels, rounds, seconds, warm, signal, log }) {
-  /** @type {Record<string, Record<string, import('./wrk.js').Sample[]>>} */
+  /** @type {Record<string, Record<string, import('../programs/wrk.js').Sample[]>>} */
   const samples = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const connections of levels) {
     log(`\n${connections} ${connections === 1 ? 'connection' : 'connections'}`)
@@ -44,7 +44,7 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
   ]))
 }
 
-/** @param {import('./wrk.js').Sample[]} samples @returns {Figures} */
+/** @param {import('../programs/wrk.js').Sample[]} samples @returns {Figures} */
 export function summarise (samples) {
   const rates = samples.map(({ requests, seconds }) => Math.round(requests / seconds))
   const rank = percentile => round(median(samples.map(({ ms }) => ms[percentile])))

@@ -1,16 +1,16 @@
 // Everything that serves the tiles, each started once and kept running for the whole benchmark. What is not installed is named.
 import path from 'node:path'
-import { AS_OF, LAYER, writeTree } from './data.js'
-import { startGateway } from './gateway.js'
-import * as mapproxy from './mapproxy.js'
-import * as nginx from './nginx.js'
-import * as tileserver from './tileserver.js'
+import { AS_OF, LAYER, writeTree } from '../block.js'
+import { startGateway } from '../programs/gateway.js'
+import * as mapproxy from '../programs/mapproxy.js'
+import * as nginx from '../programs/nginx.js'
+import * as tileserver from '../programs/tileserver.js'
 
 export const xyz = ({ z, x, y }) => `/${LAYER}/${z}/${x}/${y}.png`
 export const asOf = ({ z, x, y }) => `/${LAYER}@${AS_OF}/${z}/${x}/${y}.png`
 
 /**
- * @param {{url: string, dir: string, places: import('./data.js').Place[], store: import('../../loader/store/index.js').Store, closing: (() => any)[], log: (text: string) => void}} options
+ * @param {{url: string, dir: string, places: import('../block.js').Place[], store: import('../../loader/store/index.js').Store, closing: (() => any)[], log: (text: string) => void}} options
  *   url: of the database, with what it takes to write; closing: told how to end each
  */
 export async function startServers ({ url, dir, places, store, closing, log }) {

@@ -2,15 +2,15 @@
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { freePort } from '../wait.js'
-import { LAYER, writeMbtiles } from './data.js'
-import { findProgram, startProgram } from './programs.js'
+import { LAYER, writeMbtiles } from '../block.js'
+import { findProgram, startProgram } from './program.js'
 
 export const MISSING = 'not installed: npm install tileserver-gl-light somewhere else, and TILESERVER_BIN=…/node_modules/.bin/tileserver-gl'
 
 export const findTileServer = (env = process.env) => findProgram(env.TILESERVER_BIN, 'tileserver-gl', env)
 
 /**
- * @param {string} bin @param {string} dir @param {import('./data.js').Place[]} places
+ * @param {string} bin @param {string} dir @param {import('../block.js').Place[]} places
  */
 export async function startTileServer (bin, dir, places) {
   await mkdir(dir)

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { end } from '../wait.js'
-import { findProgram, said } from './programs.js'
+import { findProgram, said } from './program.js'
 
 const script = fileURLToPath(new URL('request.lua', import.meta.url))
 

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import path from 'node:path'
 import { freePort } from '../wait.js'
-import { findProgram, said, startProgram } from './programs.js'
+import { findProgram, said, startProgram } from './program.js'
 
 export const MISSING = 'not installed: apt-get install nginx'
 

@@ -1,7 +1,7 @@
 // A gateway as its users start it: `tilecouch serve` in a process of its own.
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../wait.js'
-import { startProgram } from './programs.js'
+import { startProgram } from './program.js'
 
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 

@@ -4,8 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import path from 'node:path'
 import { freePort } from '../wait.js'
-import { LAYER } from './data.js'
-import { said, startProgram } from './programs.js'
+import { LAYER } from '../block.js'
+import { said, startProgram } from './program.js'
 
 export const MISSING = 'not installed: pip install MapProxy requests gunicorn into a virtual environment, and MAPPROXY_PYTHON=…/bin/python'
 const THREADS = 8 // of a worker
@@ -47,7 +47,7 @@ globals:
 
 /**
  * @param {{python: string, mapproxy: string, gunicorn: string}} found
- * @param {{server: string, db: string, tree: string, dir: string, place: import('./data.js').Place}} where
+ * @param {{server: string, db: string, tree: string, dir: string, place: import('../block.js').Place}} where
  */
 export async function startMapProxy ({ python, mapproxy, gunicorn }, { server, db, tree, dir, place }) {
   await mkdir(dir)

@@ -3,10 +3,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import Database from 'libsql'
-import { flipY, tileBounds } from '../../core/index.js'
-import { Store } from '../../loader/store/index.js'
-import { deploy } from '../history/data.js'
-import { noiseTile, random } from '../tiles.js'
+import { flipY, tileBounds } from '../core/index.js'
+import { Store } from '../loader/store/index.js'
+import { deploy } from './history/data.js'
+import { noiseTile, random } from './tiles.js'
 
 export const LAYER = 'bench'
 export const BYTES = 10_000 // of a tile, nearly
