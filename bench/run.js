@@ -8,15 +8,21 @@ import { findCouchDb, startCouchDb } from './couchdb.js'
 import { scrub } from '../core/index.js'
 
 const benchmarks = {
-  drills: () => import('./drills.js'),
-  export: () => import('./export.js'),
-  history: () => import('./history.js'),
+  tilecache: () => import('./tilecache.js'),
+  bulk: () => import('./bulk.js'),
+  tilestache: () => import('./tilestache.js'),
+  keyspace: () => import('./keyspace.js'),
+  diskcache: () => import('./diskcache.js'),
   load: () => import('./load.js'),
   memory: () => import('./memory.js'),
+  growth: () => import('./growth.js'),
+  history: () => import('./history.js'),
+  serve: () => import('./serve.js'),
+  export: () => import('./export.js'),
   mirror: () => import('./mirror.js'),
   offline: () => import('./offline.js'),
-  serve: () => import('./serve.js'),
-  'serve-memory': () => import('./serve-memory.js')
+  'serve-memory': () => import('./serve-memory.js'),
+  drills: () => import('./drills.js')
 }
 
 const { positionals: [name], values } = parseArgs({
