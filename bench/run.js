@@ -1,10 +1,11 @@
 // npm run bench -- NAME [--quick] [--out FOLDER]: measures on a real CouchDB (COUCHDB_URL, COUCHDB_BIN or `couchdb` on
 // the PATH), prints a table and writes the figures as JSON. Nothing is measured on the embedded store: it is not the product.
 import { mkdir, writeFile } from 'node:fs/promises'
-import { cpus, totalmem } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { all, ours, runSeveral } from './all.js'
 import { findCouchDb, startCouchDb } from './couchdb.js'
+import { BUSY, describeMachine } from './machine.js'
 import { scrub } from '../core/index.js'
 
 const benchmarks = {
@@ -24,35 +25,58 @@ const benchmarks = {
   'serve-memory': () => import('./serve-memory.js'),
   drills: () => import('./drills.js')
 }
+const groups = { all, ours }
 
-const { positionals: [name], values } = parseArgs({
+const { positionals: [name], values: { quick, out } } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, out: { type: 'string', default: 'bench/out' } }
+  options: { quick: { type: 'boolean', default: false }, out: { type: 'string' } }
 })
 
-if (!Object.hasOwn(benchmarks, name ?? '')) {
-  console.error(`Usage: npm run bench -- NAME [--quick] [--out FOLDER]\nBenchmarks: ${Object.keys(benchmarks).join(', ')}`)
-  process.exit(2)
-}
-const server = process.env.COUCHDB_URL ? { url: process.env.COUCHDB_URL.replace(/\/$/, ''), close () {} } : findCouchDb() && await startCouchDb()
-if (!server) {
+const usage = `Usage: npm run bench -- NAME [--quick] [--out FOLDER]
+
+Benchmarks: ${Object.keys(benchmarks).join(', ')}
+Together:   all (${all.join(', ')})
+            ours (${ours.join(', ')})
+
+Each writes FOLDER/NAME.json. \`all\` and \`ours\` also make the pages and plots from what is there: in full into bench/results
+and docs/, with --quick into bench/out, beside their figures.`
+
+if (!Object.hasOwn({ ...groups, ...benchmarks }, name ?? '')) {
+  console.error(usage)
+  process.exitCode = 2
+} else if (!process.env.COUCHDB_URL && !findCouchDb()) {
   console.error('Benchmarks need a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH.')
-  process.exit(1)
-}
-try {
-  const { version } = await (await fetch(server.url.replace(/\/\/.*@/, '//'))).json()
-  const machine = { couchdb: version, node: process.version, cpu: cpus()[0].model, cores: cpus().length, memory: `${Math.round(totalmem() / 2 ** 30)} GiB`, date: new Date().toISOString().slice(0, 10) }
-  console.log(`${name}: CouchDB ${version} at ${scrub(server.url)}, Node ${process.version}, ${machine.cores} cores, client on the same machine\n`)
-  const { run } = await benchmarks[name]()
-  // one of our own may be stopped in between
-  const restart = 'start' in server ? async () => { await server.kill(); await server.start() } : undefined
-  const result = await run({ server: server.url, restart, quick: values.quick, log: text => console.log(text) })
-  if (result) {
-    const file = path.join(values.out, `${name}.json`)
-    await mkdir(values.out, { recursive: true })
-    await writeFile(file, JSON.stringify({ name, quick: values.quick, machine, ...result }, null, 2) + '\n')
+  process.exitCode = 1
+} else if (Object.hasOwn(groups, name)) {
+  // figures of a first look never stand on the project's own page
+  const kept = !quick && out === undefined
+  const folder = out ?? (kept ? 'bench/results' : 'bench/out')
+  process.exitCode = await runSeveral(groups[name], { quick, out: folder, pages: kept ? 'docs' : folder, log: console.log }) ? 0 : 1
+} else await measure(benchmarks[name])
+
+/** @param {() => Promise<{run: (options: any) => Promise<any>}>} load */
+async function measure (load) {
+  const server = process.env.COUCHDB_URL ? { url: process.env.COUCHDB_URL.replace(/\/$/, ''), close () {} } : await startCouchDb()
+  try {
+    const { version } = await (await fetch(server.url.replace(/\/\/.*@/, '//'))).json()
+    const machine = await describeMachine(version)
+    console.log(`${name}: CouchDB ${version} at ${scrub(server.url)}, Node ${process.version}, ${machine.cores} cores, client on the same machine`)
+    if (machine.busy > BUSY) console.log(`This machine does something else as well (${Math.round(machine.busy * 100)} % of its cores): these figures are worth little.`)
+    console.log()
+    const { run } = await load()
+    // one of our own may be stopped in between
+    const restart = 'start' in server ? async () => { await server.kill(); await server.start() } : undefined
+    const began = performance.now()
+    const result = await run({ server: server.url, restart, quick, log: text => console.log(text) })
+    if (!result) {
+      process.exitCode = 130 // interrupted
+      return
+    }
+    const file = path.join(out ?? 'bench/out', `${name}.json`)
+    await mkdir(path.dirname(file), { recursive: true })
+    await writeFile(file, JSON.stringify({ name, quick, machine, took: Math.round((performance.now() - began) / 1000), ...result }, null, 2) + '\n')
     console.log(`\n${file}`)
-  } else process.exitCode = 130 // interrupted
-} finally {
-  await server.close()
+  } finally {
+    await server.close()
+  }
 }

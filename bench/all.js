@@ -1,0 +1,55 @@
+// Several benchmarks one after the other, each in a process of its own with a CouchDB of its own: none inherits the heap, the open
+// connections or the page cache's favour of the one before. The pages are made from what they wrote.
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { writePages } from './pages.js'
+
+/** What only we measure. */
+export const ours = ['load', 'memory', 'growth', 'history', 'serve', 'export', 'mirror', 'offline']
+/** The five write-ups, and ours. */
+export const all = ['tilecache', 'bulk', 'tilestache', 'keyspace', 'diskcache', ...ours]
+
+const runner = fileURLToPath(new URL('run.js', import.meta.url))
+
+/**
+ * @param {string} name @param {{quick: boolean, out: string}} options
+ * @returns {Promise<{name: string, seconds: number, code: number | null}>}
+ */
+async function runOne (name, { quick, out }) {
+  const start = performance.now()
+  const child = spawn(process.execPath, [runner, name, '--out', out, ...(quick ? ['--quick'] : [])], { stdio: 'inherit' })
+  // Ctrl-C reaches it through the terminal; what is sent to this process alone is passed on
+  const pass = () => { child.kill('SIGTERM') }
+  const heard = () => {} // the child says what there is to say
+  process.once('SIGTERM', pass).on('SIGINT', heard)
+  const code = await new Promise(resolve => { child.once('close', resolve) })
+  process.removeListener('SIGTERM', pass).removeListener('SIGINT', heard)
+  return { name, seconds: Math.round((performance.now() - start) / 1000), code }
+}
+
+/**
+ * @param {string[]} names
+ * @param {{quick: boolean, out: string, pages: string, log: (text: string) => void}} options pages: the folder that gets them
+ * @returns {Promise<boolean>} whether each of them ended well
+ */
+export async function runSeveral (names, { quick, out, pages, log }) {
+  const done = []
+  for (const name of names) {
+    log(`\n${'='.repeat(8)} ${name}\n`)
+    const ended = await runOne(name, { quick, out })
+    done.push(ended)
+    if (ended.code === 130) break
+  }
+  const written = await writePages({ results: out, docs: pages })
+  log(`\n${'='.repeat(8)} all of it\n`)
+  for (const { name, seconds, code } of done) log(`  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`)
+  log(`\n${Math.round(done.reduce((sum, { seconds }) => sum + seconds, 0) / 6) / 10} minutes; ${written.join(', ')}`)
+  return done.length === names.length && done.every(({ code }) => code === 0)
+}
+
+async function missingOf (name, out) {
+  const { missing = {} } = JSON.parse(await readFile(path.join(out, `${name}.json`), 'utf8'))
+  return Object.entries(missing).map(([who, why]) => `without ${who} (${why})`).join('; ')
+}
