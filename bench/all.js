@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writePages } from './pages.js'
 
 /** What only we measure. */
 export const ours = ['load', 'memory', 'growth', 'history', 'serve', 'export', 'mirror', 'offline']
@@ -42,6 +41,7 @@ export async function runSeveral (names, { quick, out, pages, log }) {
     done.push(ended)
     if (ended.code === 130) break
   }
+  const { writePages } = await import('./pages.js') // and with it all that draws
   const written = await writePages({ results: out, docs: pages })
   log(`\n${'='.repeat(8)} all of it\n`)
   for (const { name, seconds, code } of done) log(`  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`)
