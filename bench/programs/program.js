@@ -31,10 +31,11 @@ export const said = (file, args) => new Promise((resolve, reject) => {
 })
 
 /**
- * Starts a server and waits until it answers with 200.
+ * Starts a server and waits until it answers with 200, or as it should.
  * @param {string} name
  * @param {string} file @param {(string | number)[]} args
- * @param {{ready: string, cwd?: string, env?: Record<string, string>, timeout?: number}} options ready: a URL
+ * @param {{ready: string | (() => Promise<boolean>), cwd?: string, env?: Record<string, string>, timeout?: number}} options ready: a URL,
+ *   or of a server that does not speak HTTP what asks it
  */
 export async function startProgram (name, file, args, { ready, cwd, env = {}, timeout = 60_000 }) {
   const child = spawn(file, args.map(String), { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -50,16 +51,20 @@ export async function startProgram (name, file, args, { ready, cwd, env = {}, ti
     clearTimeout(late)
   }
   let status
+  const asks = async url => {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(5000) })
+    await answer.arrayBuffer()
+    status = answer.status
+    return status === 200
+  }
   try {
     await until(async () => {
-      const answer = await fetch(ready, { signal: AbortSignal.timeout(5000) }).catch(() => null)
-      await answer?.arrayBuffer()
-      status = answer?.status
+      const answers = await (typeof ready === 'string' ? asks(ready) : ready()).catch(() => false)
       // looked at last: it may not be this one that answered
       if (failure) throw failure
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended with ${child.exitCode ?? child.signalCode}`)
-      return status === 200
-    }, { timeout, every: 50, what: `${ready} to answer 200` })
+      return answers
+    }, { timeout, every: 50, what: `${typeof ready === 'string' ? ready : name} to answer` })
   } catch (error) {
     await close()
     throw new Error(`${name} did not start: ${error.message}${status ? ` (it answered ${status})` : ''}\n${words}`, { cause: error })

@@ -1,0 +1,11 @@
+// What all clients have in common: a key is the id of a tile (`bench:14:5000:5000`), a value its bytes.
+
+/**
+ * @typedef {object} Client
+ * @property {(key: string, bytes: Buffer) => Promise<void>} set rejects when it was not stored
+ * @property {(key: string) => Promise<Buffer | null>} get null: a miss
+ * @property {(key: string) => Promise<boolean>} delete whether it was there
+ * @property {() => Promise<void>} close
+ */
+
+export {}

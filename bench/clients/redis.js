@@ -1,0 +1,20 @@
+// A client of Redis: @redis/client, one connection, answers as bytes.
+import { RESP_TYPES, createClient } from '@redis/client'
+
+/** @param {{port: number}} server @returns {Promise<import('./client.js').Client & {stats: () => Promise<Record<string, string>>}>} */
+export async function openRedis ({ port }) {
+  const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false } })
+  client.on('error', () => {}) // each command rejects with it as well
+  await client.connect()
+  const bytesOf = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer })
+  return {
+    set: async (key, bytes) => { await client.set(key, Buffer.from(bytes)) },
+    get: key => /** @type {Promise<any>} */ (bytesOf.get(key)),
+    delete: async key => await client.del(key) === 1,
+    stats: async () => ({
+      ...Object.fromEntries((await client.info()).split('\r\n').filter(line => line.includes(':')).map(line => /** @type {[string, string]} */ (line.split(/:(.*)/s)))),
+      values: String(await client.dbSize())
+    }),
+    close: async () => { await client.close() }
+  }
+}

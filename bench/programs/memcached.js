@@ -1,0 +1,37 @@
+// memcached with enough memory for all that it is given: nothing is thrown out while it is measured.
+import { openMemcached } from '../clients/memcached.js'
+import { freePort } from '../wait.js'
+import { findProgram, said, startProgram } from './program.js'
+
+export const MISSING = 'not installed: apt-get install memcached (or MEMCACHED_BIN)'
+
+export const findMemcached = (env = process.env) => findProgram(env.MEMCACHED_BIN, 'memcached', env)
+
+export const memcachedVersion = async bin => /memcached (\S+)/.exec(await said(bin, ['--version']))?.[1] ?? 'unknown'
+
+/**
+ * @param {string} bin
+ * @param {{memory?: number, root?: boolean}} [options] memory: megabytes at most
+ */
+export async function startMemcached (bin, { memory = 4096, root = process.getuid?.() === 0 } = {}) {
+  const port = await freePort()
+  const limits = ['-m', memory, '-M'] // rather an error than a value thrown out in silence
+  const { pid, close } = await startProgram('memcached', bin, ['-l', '127.0.0.1', '-p', port, '-U', 0, ...limits, ...(root ? ['-u', 'root'] : [])], {
+    ready: async () => {
+      await (await openMemcached({ port })).close()
+      return true
+    }
+  })
+  return { port, pid, close, version: await memcachedVersion(bin), settings: `memcached ${limits.join(' ')}, 4 threads, TCP`, memory: () => memoryOf(port) }
+}
+
+/** What it says it holds. */
+async function memoryOf (port) {
+  const client = await openMemcached({ port })
+  try {
+    const { bytes, curr_items: values, evictions } = await client.stats()
+    return { bytes: Number(bytes), values: Number(values), evictions: Number(evictions) }
+  } finally {
+    await client.close()
+  }
+}
