@@ -1,9 +1,30 @@
-// Interleaved repetitions: A B C A B C, so that a machine that slows down slows all of them.
+// Interleaved repetitions: A B C B C A, so that a machine that slows down slows all of them.
 
 export const median = values => {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+export const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Standard deviation of a sample; of a single value there is none. */
+export function deviation (values) {
+  const middle = mean(values)
+  return values.length > 1 ? Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)) : 0
+}
+
+/**
+ * Who is next: every contender once a round, each round beginning with another one.
+ * @template T
+ * @param {T[]} contenders
+ * @param {number} rounds
+ * @returns {Generator<{round: number, contender: T}>}
+ */
+export function * turns (contenders, rounds) {
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < contenders.length; turn++) yield { round, contender: contenders[(turn + round) % contenders.length] }
+  }
 }
 
 /**
@@ -18,13 +39,16 @@ export const median = values => {
  * @param {Contender[]} contenders
  * @param {number} rounds
  * @param {(text: string) => void} log
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Record<string, {rates: number[], median: number, min: number, max: number}>>} documents a second
  */
-export async function interleave (contenders, rounds, log) {
+export async function interleave (contenders, rounds, log, signal) {
   /** @type {Record<string, {rates: number[], median: number, min: number, max: number}>} */
   const results = {}
   for (let round = 0; round < rounds; round++) {
-    for (const { name, before, run, after } of contenders) {
+    for (let turn = 0; turn < contenders.length; turn++) {
+      const { name, before, run, after } = contenders[(turn + round) % contenders.length]
+      signal?.throwIfAborted()
       const prepared = await before?.()
       const start = performance.now()
       const count = await run(prepared)
@@ -49,10 +73,11 @@ export const budget = (what, target, figure, unit = '') => ({
 /**
  * Percentiles by nearest rank: each is a value that was measured.
  * @param {number[]} values
+ * @param {number} [digits] behind the point
  */
-export function percentiles (values) {
+export function percentiles (values, digits = 1) {
   const sorted = [...values].sort((a, b) => a - b)
-  const rank = percent => Math.round(sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] * 10) / 10
+  const rank = percent => Math.round(sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] * 10 ** digits) / 10 ** digits
   return { count: sorted.length, p50: rank(50), p90: rank(90), p99: rank(99), max: rank(100) }
 }
 
@@ -74,16 +99,13 @@ export function percentiles (values) {
 export async function interleaveLatencies (contenders, rounds, signal) {
   /** @type {Record<string, Record<string, number[]>>} */
   const values = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
-  for (let round = 0; round < rounds; round++) {
-    for (let turn = 0; turn < contenders.length; turn++) {
-      const { name, run, every = 1 } = contenders[(turn + round) % contenders.length]
-      if (round % every) continue
-      signal?.throwIfAborted()
-      const start = performance.now()
-      const figures = await run(round)
-      const ms = performance.now() - start
-      for (const [figure, value] of Object.entries({ ms, ...figures })) (values[name][figure] ??= []).push(value)
-    }
+  for (const { round, contender: { name, run, every = 1 } } of turns(contenders, rounds)) {
+    if (round % every) continue
+    signal?.throwIfAborted()
+    const start = performance.now()
+    const figures = await run(round)
+    const ms = performance.now() - start
+    for (const [figure, value] of Object.entries({ ms, ...figures })) (values[name][figure] ??= []).push(value)
   }
   return /** @type {any} */ (Object.fromEntries(Object.entries(values).map(([name, figures]) => [
     name, Object.fromEntries(Object.entries(figures).map(([figure, list]) => [figure, percentiles(list)]))
