@@ -17,6 +17,8 @@ const CORNER = { z: 14, x: 5000, y: 5000 }
 
 /** @typedef {{z: number, x: number, y: number, index: number}} Place */
 
+/** @typedef {(index: number, time: string) => Buffer} TileOf the bytes of a place at a time */
+
 /**
  * A block of tiles in the order of their ids.
  * @param {number} count
@@ -27,7 +29,10 @@ export function placesOf (count) {
   return Array.from({ length: count }, (_, index) => ({ z: CORNER.z, x: CORNER.x + Math.floor(index / side), y: CORNER.y + index % side, index }))
 }
 
-/** Every tile has the same number of bytes, so that a wrong answer shows in the sum of all. */
+/**
+ * Every tile has the same number of bytes, so that a wrong answer shows in the sum of all.
+ * @type {TileOf}
+ */
 export const bytesOf = (index, time) => noiseTile(index * 2 + (time === NEW ? 1 : 0), BYTES)
 export const LENGTH = bytesOf(0, NEW).length
 
@@ -72,15 +77,15 @@ export function zipf (places, seed) {
  * A store with the editions, published, its index built, compacted, and the server with nothing else to do.
  * @param {string} url
  * @param {Place[]} places
- * @param {{times: string[], signal: AbortSignal}} options
+ * @param {{times: string[], signal: AbortSignal, tileOf?: TileOf}} options
  * @returns {Promise<Store>}
  */
-export async function fillStore (url, places, { times, signal }) {
+export async function fillStore (url, places, { times, signal, tileOf }) {
   await (await Store.create(url)).destroy() // of a run that was killed
   const store = await Store.create(url, { public: false })
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: CORNER.z, maxzoom: CORNER.z })
   for (const time of times) {
-    const { failed } = await store.write(versions(places, time), { signal })
+    const { failed } = await store.write(versions(places, time, tileOf), { signal })
     if (failed) throw new Error(`${failed} tiles were not written`)
   }
   await store.couch.request({ method: 'POST', path: '_compact', body: {} })
@@ -88,19 +93,19 @@ export async function fillStore (url, places, { times, signal }) {
   return store
 }
 
-export function * versions (places, time) {
-  for (const { z, x, y, index } of places) yield { layer: LAYER, z, x, y, time, bytes: bytesOf(index, time) }
+export function * versions (places, time, tileOf = bytesOf) {
+  for (const { z, x, y, index } of places) yield { layer: LAYER, z, x, y, time, bytes: tileOf(index, time) }
 }
 
 /** The newest edition as files: LAYER/z/x/y.png. */
-export async function writeTree (dir, places) {
+export async function writeTree (dir, places, tileOf = bytesOf) {
   const folders = new Set(places.map(({ z, x }) => path.join(dir, LAYER, `${z}`, `${x}`)))
   for (const folder of folders) await mkdir(folder, { recursive: true })
-  for (const { z, x, y, index } of places) await writeFile(path.join(dir, LAYER, `${z}`, `${x}`, `${y}.png`), bytesOf(index, NEW))
+  for (const { z, x, y, index } of places) await writeFile(path.join(dir, LAYER, `${z}`, `${x}`, `${y}.png`), tileOf(index, NEW))
 }
 
 /** The newest edition as MBTiles, as the format says it: a table with a unique index, rows from the south. */
-export function writeMbtiles (file, places) {
+export function writeMbtiles (file, places, tileOf = bytesOf) {
   const db = new Database(file)
   try {
     db.exec('CREATE TABLE metadata (name TEXT, value TEXT); CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)')
@@ -112,7 +117,7 @@ export function writeMbtiles (file, places) {
     for (const entry of Object.entries(metadata)) name.run(entry[0], String(entry[1]))
     db.exec('BEGIN')
     const insert = db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
-    for (const { z, x, y, index } of places) insert.run(z, x, flipY(z, y), bytesOf(index, NEW))
+    for (const { z, x, y, index } of places) insert.run(z, x, flipY(z, y), tileOf(index, NEW))
     db.exec('COMMIT; CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row)')
   } finally {
     db.close()

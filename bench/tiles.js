@@ -40,3 +40,15 @@ export function noiseTile (seed, size = 10000) {
     chunk('IHDR', header), chunk('IDAT', deflateSync(pixels, { level: 0 })), chunk('IEND', Buffer.alloc(0))
   ])
 }
+
+const EMPTY = 12 // bytes of a chunk that holds nothing, as the last one
+
+/**
+ * A grey PNG of exactly so many bytes: what is left over is a chunk of no known kind, which readers pass by.
+ * @param {number} seed @param {number} length bytes, some hundred at least
+ */
+export function tileOfLength (seed, length) {
+  const tile = noiseTile(seed, length - 3 * Math.sqrt(length) - 100) // somewhat less than that
+  const filler = chunk('fiLl', Buffer.alloc(length - tile.length - EMPTY))
+  return Buffer.concat([tile.subarray(0, -EMPTY), filler, tile.subarray(-EMPTY)])
+}

@@ -18,9 +18,12 @@ end
 
 function done (summary, latency)
   local errors = summary.errors
-  io.write(string.format('\nRESULT {"requests":%d,"bytes":%.0f,"seconds":%.6f,"ms":{"p50":%.3f,"p90":%.3f,"p99":%.3f,"max":%.3f},'
+  local ms = {}
+  for _, percent in ipairs({ 50, 66, 75, 80, 90, 95, 98, 99 }) do -- those that ab prints
+    ms[#ms + 1] = string.format('"p%d":%.3f', percent, latency:percentile(percent) / 1000)
+  end
+  io.write(string.format('\nRESULT {"requests":%d,"bytes":%.0f,"seconds":%.6f,"ms":{%s,"max":%.3f},'
     .. '"errors":{"connect":%d,"read":%d,"write":%d,"timeout":%d,"status":%d}}\n',
-    summary.requests, summary.bytes, summary.duration / 1e6,
-    latency:percentile(50) / 1000, latency:percentile(90) / 1000, latency:percentile(99) / 1000, latency.max / 1000,
+    summary.requests, summary.bytes, summary.duration / 1e6, table.concat(ms, ','), latency.max / 1000,
     errors.connect, errors.read, errors.write, errors.timeout, errors.status))
 end

@@ -10,11 +10,11 @@ export const MISSING = 'not installed: npm install tileserver-gl-light somewhere
 export const findTileServer = (env = process.env) => findProgram(env.TILESERVER_BIN, 'tileserver-gl', env)
 
 /**
- * @param {string} bin @param {string} dir @param {import('../block.js').Place[]} places
+ * @param {string} bin @param {string} dir @param {import('../block.js').Place[]} places @param {import('../block.js').TileOf} [tileOf]
  */
-export async function startTileServer (bin, dir, places) {
+export async function startTileServer (bin, dir, places, tileOf) {
   await mkdir(dir)
-  writeMbtiles(path.join(dir, 'tiles.mbtiles'), places)
+  writeMbtiles(path.join(dir, 'tiles.mbtiles'), places, tileOf)
   const config = path.join(dir, 'config.json')
   await writeFile(config, JSON.stringify({ options: { paths: { root: dir, mbtiles: dir, styles: dir, fonts: dir, sprites: dir } }, styles: {}, data: { [LAYER]: { mbtiles: 'tiles.mbtiles' } } }))
   const port = await freePort()

@@ -18,7 +18,7 @@ export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await said(
  * @property {number} requests
  * @property {number} bytes with their headers
  * @property {number} seconds
- * @property {{p50: number, p90: number, p99: number, max: number}} ms
+ * @property {{p50: number, p90: number, p99: number, max: number, [percentile: string]: number}} ms
  * @property {{connect: number, read: number, write: number, timeout: number, status: number}} errors status: above 399
  */
 

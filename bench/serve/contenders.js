@@ -71,25 +71,26 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
 /**
  * Makes a task into what takes part in rounds: its list written, its server warm, its answers compared with the source.
  * @param {Task} task
- * @param {{wrk: string, dir: string, order: import('../block.js').Place[], at: number, seconds: number, signal: AbortSignal}} options at: number of the task
+ * @param {{wrk: string, dir: string, order: import('../block.js').Place[], at: number, seconds: number, tileOf?: import('../block.js').TileOf, length?: number, signal: AbortSignal}} options
+ *   at: number of the task; length: bytes of each tile
  */
-export async function prepare ({ name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: own }, { wrk, dir, order, at, seconds, signal }) {
+export async function prepare ({ name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: own }, { wrk, dir, order, at, seconds, tileOf = bytesOf, length = LENGTH, signal }) {
   const places = own ?? (unchanged ? order.slice(0, CHANGED) : order)
   const requests = unchanged ? await etagsOf(url, places.map(pathOf)) : places.map(place => ({ path: pathOf(place) }))
   const list = path.join(dir, `requests-${at}`)
   await writeList(list, requests)
   const chosen = Array.from({ length: SAMPLE }, (_, number) => Math.floor(number * requests.length / SAMPLE))
   const sample = {
-    url, header, status: unchanged ? 304 : 200, requests: chosen.map(index => requests[index]), bodies: chosen.map(index => bytesOf(places[index].index, time))
+    url, header, status: unchanged ? 304 : 200, requests: chosen.map(index => requests[index]), bodies: chosen.map(index => tileOf(places[index].index, time))
   }
   const check = () => checkAnswers(name, sample)
 
   let start = 0 // each run goes on where the one before ended, so that what is cold stays so
   /** @type {import('./rounds.js').Contender['run']} */
-  const run = async ({ connections, seconds: length, signal: stop }) => {
-    const result = await runWrk(wrk, { url, list, start, connections, seconds: length, signal: stop })
+  const run = async ({ connections, seconds: lasting, signal: stop }) => {
+    const result = await runWrk(wrk, { url, list, start, connections, seconds: lasting, signal: stop })
     start = (start + result.requests) % requests.length
-    checkSample(name, result, { connections, length: unchanged ? 0 : LENGTH })
+    checkSample(name, result, { connections, length: unchanged ? 0 : length })
     return result
   }
   await warmUp({ run, check, wanted: laps * requests.length, seconds, signal })

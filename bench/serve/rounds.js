@@ -13,7 +13,7 @@ export const CROWD = 100 // and cold tiles as well
  * @typedef {object} Figures of a contender at a number of connections
  * @property {number[]} rates requests a second, round by round
  * @property {{median: number, min: number, max: number}} rate
- * @property {{p50: number, p90: number, p99: number, max: number}} ms medians of the rounds, and the longest of all
+ * @property {{p50: number, p90: number, p99: number, max: number, [percentile: string]: number}} ms medians of the rounds, and the longest of all
  *
  * @typedef {Record<string, Record<string, Figures>>} Results name -> connections -> figures
  */
@@ -47,11 +47,11 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
 /** @param {import('../programs/wrk.js').Sample[]} samples @returns {Figures} */
 export function summarise (samples) {
   const rates = samples.map(({ requests, seconds }) => Math.round(requests / seconds))
-  const rank = percentile => round(median(samples.map(({ ms }) => ms[percentile])))
+  const ranks = Object.fromEntries(Object.keys(samples[0].ms).map(rank => [rank, round(median(samples.map(({ ms }) => ms[rank])))]))
   return {
     rates,
     rate: { median: Math.round(median(rates)), min: Math.min(...rates), max: Math.max(...rates) },
-    ms: { p50: rank('p50'), p90: rank('p90'), p99: rank('p99'), max: round(Math.max(...samples.map(({ ms }) => ms.max))) }
+    ms: /** @type {Figures['ms']} */ ({ ...ranks, max: round(Math.max(...samples.map(({ ms }) => ms.max))) })
   }
 }
 

@@ -1,0 +1,73 @@
+// ab, the load generator of the Apache server: one address, so many requests. It speaks HTTP/1.0, with a connection of its own for
+// each request unless it is told to keep them.
+import { spawn } from 'node:child_process'
+import { end } from '../wait.js'
+import { findProgram, said } from './program.js'
+
+export const MISSING = 'This benchmark needs ab, a load generator: apt-get install apache2-utils (Debian, Ubuntu), or AB_BIN.'
+const PATIENCE = 30 // seconds at most that no byte comes
+
+export const findAb = (env = process.env) => findProgram(env.AB_BIN, 'ab', env)
+
+export const abVersion = async bin => /Version (\S+)/.exec(await said(bin, ['-V']))?.[1] ?? 'unknown'
+
+/**
+ * @typedef {object} AbSample
+ * @property {number} requests
+ * @property {number} bytes with their headers
+ * @property {number} seconds
+ * @property {number} length bytes of the first answer, without its headers
+ * @property {number} kept requests whose connection was kept for another
+ * @property {{p50: number, p90: number, p99: number, max: number, [percentile: string]: number}} ms in whole milliseconds, connecting included
+ * @property {{connect: number, receive: number, length: number, exceptions: number, write: number, status: number}} errors length: other than
+ *   that of the first; status: not 2xx
+ */
+
+/**
+ * @param {string} bin
+ * @param {{url: string, requests: number, connections: number, keep?: boolean, signal?: AbortSignal}} options keep: the connections
+ * @returns {Promise<AbSample>}
+ */
+export async function runAb (bin, { url, requests, connections, keep = false, signal }) {
+  signal?.throwIfAborted()
+  const child = spawn(bin, ['-q', '-s', `${PATIENCE}`, '-c', `${connections}`, '-n', `${requests}`, ...keep ? ['-k'] : [], url], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let words = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words += data })
+  const stop = () => { end(child, 'SIGKILL') }
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    await new Promise((resolve, reject) => { child.once('error', reject).once('close', resolve) })
+  } finally {
+    signal?.removeEventListener('abort', stop)
+  }
+  signal?.throwIfAborted()
+  return parseAb(words)
+}
+
+/** @param {string} words what ab printed @returns {AbSample} */
+export function parseAb (words) {
+  /** A line that ab leaves out counts as none of those. */
+  const number = (pattern, otherwise) => {
+    const found = pattern.exec(words)?.[1] ?? otherwise
+    if (found === undefined) throw new Error(`ab gave no result:\n${words}`)
+    return Number(found)
+  }
+  const rank = percent => number(new RegExp(`^ *${percent}% +(\\d+)`, 'm'))
+  const failed = kind => number(new RegExp(`\\(.*\\b${kind}: (\\d+)`), 0)
+  const requests = number(/^Complete requests: +(\d+)/m)
+  return {
+    requests,
+    bytes: number(/^Total transferred: +(\d+)/m),
+    seconds: requests / number(/^Requests per second: +([\d.]+)/m), // "Time taken" has three digits only
+    length: number(/^Document Length: +(\d+)/m),
+    kept: number(/^Keep-Alive requests: +(\d+)/m, 0),
+    ms: {
+      ...Object.fromEntries([50, 66, 75, 80, 90, 95, 98, 99].map(percent => [`p${percent}`, rank(percent)])),
+      .../** @type {any} */ ({ max: rank(100) })
+    },
+    errors: {
+      connect: failed('Connect'), receive: failed('Receive'), length: failed('Length'), exceptions: failed('Exceptions'),
+      write: number(/^Write errors: +(\d+)/m, 0), status: number(/^Non-2xx responses: +(\d+)/m, 0)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// TileStache as its manual has it: a configuration with a Disk cache, and gunicorn. Its last release is of 2019 and was written for
+// Python 2.7 and 3 to 3.7. What it misses in a newer one is a single name of the standard library, which the module that gunicorn
+// loads gives back; TileStache itself is as PyPI has it.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import path from 'node:path'
+import { LAYER } from '../block.js'
+import { freePort } from '../wait.js'
+import { said, startProgram } from './program.js'
+
+export const MISSING = 'not installed: python3 -m venv DIR, then DIR/bin/pip install "setuptools<81" wheel, then DIR/bin/pip install --no-build-isolation TileStache gunicorn, and TILESTACHE_PYTHON=DIR/bin/python'
+const THREADS = 8 // of a worker
+
+/** cgi.parse_qs went with Python 3.8, cgi with 3.13; TileStache takes the lack of it for Python 2 and ends. */
+const SHIM = `import sys, types
+from urllib.parse import parse_qs
+sys.modules.setdefault('cgi', types.ModuleType('cgi')).parse_qs = parse_qs`
+
+/** The versions of TileStache, gunicorn and Python itself, or nothing. */
+export async function findTileStache (env = process.env) {
+  const python = env.TILESTACHE_PYTHON
+  if (!python) return undefined
+  const words = await said(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
+  const [, tilestache, gunicorn, version] = /^(\S+) (\S+) (\S+)$/m.exec(words) ?? []
+  return version && { python, tilestache, gunicorn, version }
+}
+
+/**
+ * What is not in the cache is asked of somebody else, and kept.
+ * @param {{cache: string, source: string}} where cache: a folder of LAYER/z/x/y.png; source: URL of a server of the same addresses
+ */
+export const configuration = ({ cache, source }) => JSON.stringify({
+  cache: { name: 'Disk', path: cache, dirs: 'portable' },
+  layers: { [LAYER]: { provider: { name: 'proxy', url: `${source}/${LAYER}/{Z}/{X}/{Y}.png` } } }
+})
+
+/**
+ * @param {NonNullable<Awaited<ReturnType<typeof findTileStache>>>} found
+ * @param {{cache: string, source: string, dir: string, probe: string}} where probe: path of a tile
+ */
+export async function startTileStache ({ python, tilestache, gunicorn, version }, { cache, source, dir, probe }) {
+  await mkdir(dir)
+  const file = path.join(dir, 'tilestache.cfg')
+  await writeFile(file, configuration({ cache, source }))
+  await writeFile(path.join(dir, 'tiles.py'), `${SHIM}\nimport TileStache\napplication = TileStache.WSGITileServer(${JSON.stringify(file)})\n`)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const workers = cpus().length
+  const running = await startProgram('TileStache', python, ['-m', 'gunicorn', '--chdir', dir, '--bind', `127.0.0.1:${port}`,
+    '--workers', workers, '--worker-class', 'gthread', '--threads', THREADS, '--keep-alive', 60, '--log-level', 'warning', 'tiles:application'], {
+    cwd: dir, ready: url + probe
+  })
+  return { ...running, url, version: tilestache, settings: `Python ${version}, gunicorn ${gunicorn}, ${workers} workers of ${THREADS} threads, Disk cache, dirs portable` }
+}
+
+/** nginx in front of it, as the write-up of 2012 had it: a tile that is in the cache is nginx's, any other TileStache's. */
+export const tryFilesConf = ({ cache, url }) => port => `  server {
+    listen 127.0.0.1:${port};
+    root ${cache};
+    location / { add_header X-Static file; try_files $uri @tilestache; }
+    location @tilestache { add_header X-Static miss; proxy_pass ${url}; }
+  }`
