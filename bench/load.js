@@ -7,6 +7,7 @@ import { Store } from '../loader/store/index.js'
 import { pastOf, tileDocument } from '../core/store/documents.js'
 import { prepareTile } from '../loader/store/tile.js'
 import { budget, interleave, median } from './measure.js'
+import { plain, writeBulk, writePuts } from './raw.js'
 import { noiseTile } from './tiles.js'
 
 const SIZE = 10_000 // bytes of a tile
@@ -20,7 +21,7 @@ export async function run ({ server, quick, log }) {
   const versions = edition(tiles, T1, index => index)
   const changed = edition(tiles, T2, index => index % 10 < 3 ? index + tiles : index)
   const prepared = await Promise.all(versions.map(prepareTile))
-  const documents = (list, current) => list.map(tile => () => plain(tileDocument(tile, { current, stored: tile.time })))
+  const posted = (batch, list = prepared) => store => writeBulk(store.couch, documents(list), { batch, concurrency: 4 })
   const url = `${server}/bench_load`
   const fresh = async () => {
     await (await Store.create(url)).destroy()
@@ -41,13 +42,13 @@ export async function run ({ server, quick, log }) {
 
   log(`${tiles} tiles of ${SIZE} bytes, ${rounds} rounds\n\nThe first load`)
   const first = await interleave([
-    { name: 'raw _bulk_docs 200x4', before: fresh, run: store => bulk(store, documents(prepared, true), 200, 4) },
-    { name: 'raw _bulk_docs 400x4', before: fresh, run: store => bulk(store, documents(prepared, true), 400, 4) },
+    { name: 'raw _bulk_docs 200x4', before: fresh, run: posted(200) },
+    { name: 'raw _bulk_docs 400x4', before: fresh, run: posted(400) },
     { name: 'load, tuning itself', before: fresh, run: async store => (await store.write(versions, { onProgress: remember(settled) })).created },
     ...FIXED.map(([batch, concurrency]) => ({ name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) })),
-    { name: 'one PUT a tile, 1 at a time', before: fresh, run: store => puts(store, prepared.slice(0, tiles / 20), 1) },
-    { name: 'one PUT a tile, 64 at a time', before: fresh, run: store => puts(store, prepared.slice(0, tiles / 10), 64) },
-    { name: 'raw _bulk_docs 200x4, store published', before: published, run: store => bulk(store, documents(prepared.slice(0, tiles / 4), true), 200, 4) },
+    { name: 'one PUT a tile, 1 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 20)), { concurrency: 1 }) },
+    { name: 'one PUT a tile, 64 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 10)), { concurrency: 64 }) },
+    { name: 'raw _bulk_docs 200x4, store published', before: published, run: posted(200, prepared.slice(0, tiles / 4)) },
     { name: 'load, store published', before: published, run: async store => (await store.write(versions.slice(0, tiles / 4))).created }
   ], rounds, log)
 
@@ -56,7 +57,7 @@ export async function run ({ server, quick, log }) {
   const second = await interleave([
     { name: 'nothing changed', before: loaded, run: async store => (await store.write(versions.map(version => ({ ...version, time: T2 })))).unchanged },
     { name: '30 % changed, documents written', before: loaded, run: async store => 2 * (await store.write(changed)).advanced },
-    { name: 'raw _bulk_docs 200x4 of those documents', before: () => withHeads(loaded, advancing), run: ({ store, docs }) => bulk(store, docs, 200, 4) }
+    { name: 'raw _bulk_docs 200x4 of those documents', before: () => withHeads(loaded, advancing), run: ({ store, docs }) => writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 }) }
   ], rounds, log)
 
   const size = await databaseSize(await loaded(), prepared)
@@ -82,10 +83,9 @@ export async function run ({ server, quick, log }) {
   return { tiles, bytes: SIZE, rounds, first, second, size, settled, budgets }
 }
 
-/** A document as JSON has it: what somebody would write who posts to _bulk_docs by hand. */
-export function plain (doc) {
-  doc._attachments.tile.data = doc._attachments.tile.data.toString('base64')
-  return doc
+/** Heads of a first edition. */
+function * documents (tiles) {
+  for (const tile of tiles) yield plain(tileDocument(tile, { current: true, stored: T1 }))
 }
 
 /** A block of tiles in the order of their ids. */
@@ -96,35 +96,16 @@ function edition (count, time, seedOf) {
   }))
 }
 
-export async function bulk (store, docs, batch, concurrency) {
-  let next = 0
-  await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (next < docs.length) {
-      const part = docs.slice(next, next += batch)
-      const results = await store.couch.bulk(JSON.stringify({ docs: part.map(make => make()) }))
-      const failed = results.find(result => result.error)
-      if (failed) throw new Error(`raw write failed: ${JSON.stringify(failed)}`)
-    }
-  }))
-  return docs.length
-}
-
-async function puts (store, tiles, concurrency) {
-  let next = 0
-  await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (next < tiles.length) await store.couch.put(plain(tileDocument(tiles[next++], { current: true, stored: T1 })))
-  }))
-  return tiles.length
-}
-
 async function withHeads (loaded, advancing) {
   const store = await loaded()
   const heads = []
   for (let at = 0; at < advancing.length; at += 500) heads.push(...await store.couch.docs(advancing.slice(at, at + 500).map(tile => tile.id), { attachments: true }))
-  const docs = advancing.flatMap((tile, index) => [
-    () => plain(pastOf(heads[index].doc)),
-    () => ({ ...plain(tileDocument(tile, { current: true, stored: T2 })), _rev: heads[index].doc._rev })
-  ])
+  const docs = function * () {
+    for (const [index, tile] of advancing.entries()) {
+      yield plain(pastOf(heads[index].doc))
+      yield { ...plain(tileDocument(tile, { current: true, stored: T2 })), _rev: heads[index].doc._rev }
+    }
+  }
   return { store, docs }
 }
 

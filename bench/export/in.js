@@ -7,8 +7,8 @@ import { openSource } from '../../loader/sources/index.js'
 import { Store } from '../../loader/store/index.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { prepareTile } from '../../loader/store/tile.js'
-import { bulk, plain } from '../load.js'
 import { budget, interleave, median } from '../measure.js'
+import { plain, writeBulk } from '../raw.js'
 import { LAYER, OLD } from '../block.js'
 import { dropping } from '../stoppable.js'
 import { edition, fillStore } from './data.js'
@@ -33,7 +33,7 @@ export async function loadAll ({ server, dir, tiles, rounds, signal, closing, lo
   }
   closing.push(async () => dropping(await Store.create(url))())
   const prepared = await Promise.all(Array.from(edition(tiles, OLD), prepareTile))
-  const documents = prepared.map(tile => () => plain(tileDocument(tile, { current: true, stored: OLD })))
+  const documents = function * () { for (const tile of prepared) yield plain(tileDocument(tile, { current: true, stored: OLD })) }
   const from = (source, options = {}) => async store => {
     const opened = await openSource(source, options)
     try {
@@ -45,7 +45,7 @@ export async function loadAll ({ server, dir, tiles, rounds, signal, closing, lo
     }
   }
   const results = await interleave([
-    { name: RAW, before: fresh, run: store => bulk(store, documents, 400, 4) },
+    { name: RAW, before: fresh, run: store => writeBulk(store.couch, documents(), { batch: 400, concurrency: 4, signal }) },
     ...KINDS.map(kind => ({ name: `load from ${kind}`, before: fresh, run: from(files[kind]) })),
     { name: 'load from another store', before: fresh, run: from(`${server}/bench_export_origin`, { from: { layer: LAYER, time: OLD } }) }
   ], rounds, log)

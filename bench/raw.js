@@ -1,0 +1,74 @@
+// Documents straight into a database: nothing is looked up, nothing is tried again. The ceiling for whatever loads, and what
+// one would write by hand.
+import pMap from 'p-map'
+
+/** @typedef {{id: string, doc: any}} Written */
+
+/**
+ * @typedef {object} RawOptions
+ * @property {number} [concurrency] requests at a time
+ * @property {AbortSignal} [signal]
+ * @property {number} [deadline] of performance.now(), after which no request begins
+ * @property {(written: Written) => void} [onWritten] told of the first document of every request
+ */
+
+/**
+ * @param {import('../loader/store/couch.js').Couch} couch
+ * @param {Iterable<any>} documents as JSON has them; each is made when it is wanted
+ * @param {RawOptions & {batch: number}} options batch: documents of a request
+ * @returns {Promise<number>} documents that were written
+ */
+export function writeBulk (couch, documents, { batch, ...options }) {
+  return inTurns(batchesOf(documents, batch), async docs => {
+    const results = await couch.bulk(JSON.stringify({ docs }), options.signal)
+    const failed = results.find(result => result.error)
+    if (failed) throw new Error(`raw write failed: ${JSON.stringify(failed)}`)
+    if (results.length !== docs.length) throw new Error(`raw write: ${results.length} results for ${docs.length} documents`)
+    options.onWritten?.({ id: results[0].id, doc: docs[0] })
+    return docs.length
+  }, options)
+}
+
+/**
+ * One PUT a document.
+ * @param {import('../loader/store/couch.js').Couch} couch
+ * @param {Iterable<any>} documents
+ * @param {RawOptions} options
+ * @returns {Promise<number>} documents that were written
+ */
+export function writePuts (couch, documents, options) {
+  return inTurns(documents, async doc => {
+    await couch.put(doc)
+    options.onWritten?.({ id: doc._id, doc })
+    return 1
+  }, options)
+}
+
+/** A document as JSON has it: what somebody would write who posts to _bulk_docs by hand. */
+export function plain (doc) {
+  doc._attachments.tile.data = doc._attachments.tile.data.toString('base64')
+  return doc
+}
+
+async function inTurns (items, write, { concurrency = 1, signal, deadline = Infinity }) {
+  let written = 0
+  await pMap(untilTime(items, deadline), async item => { written += await write(item) }, { concurrency, signal })
+  return written
+}
+
+function * untilTime (items, deadline) {
+  for (const item of items) {
+    yield item
+    if (performance.now() >= deadline) return
+  }
+}
+
+function * batchesOf (documents, batch) {
+  let docs = []
+  for (const doc of documents) {
+    if (docs.push(doc) < batch) continue
+    yield docs
+    docs = []
+  }
+  if (docs.length) yield docs
+}
