@@ -1,0 +1,47 @@
+// The budgets of the design: what was promised before it was measured, and which rows of which results answer it.
+
+/**
+ * @typedef {object} Promised
+ * @property {string} what
+ * @property {string} target
+ * @property {[result: string, row: RegExp][]} answers rows of `budgets` in a result
+ */
+
+/** @type {Promised[]} */
+const promised = [
+  {
+    what: 'bulk load',
+    target: '>= 90 % of the raw `_bulk_docs` ceiling, >= 8x one PUT a tile, tuning itself to within 5 % of the best fixed setting',
+    answers: [['load', /^load \/ raw/], ['load', /^load \/ one PUT/], ['load', /^load, tuning itself/]]
+  },
+  { what: 'second edition, nothing changed', target: '>= 3x the first load', answers: [['load', /^second edition, nothing changed/]] },
+  { what: 'second edition, 30 % changed', target: '>= 60 % of the raw ceiling for the documents that must be written', answers: [['load', /^second edition, 30 % changed/]] },
+  { what: 'cold tile through the gateway', target: '>= 1.5x plain attachment GETs through one Node client', answers: [['serve', /^cold tile/]] },
+  { what: 'hot tile through the gateway', target: '>= 10x CouchDB, >= 50 % of nginx serving files', answers: [['serve', /^hot tile/]] },
+  { what: 'export behind nginx, any edition', target: '= nginx serving files', answers: [['export', /^nginx, tree/]] },
+  { what: 'mirror, CouchDB to CouchDB', target: '>= 4x CouchDB’s own replicator on the same tiles', answers: [['mirror', /^mirror \//]] },
+  { what: 'offline area into PouchDB', target: '>= 5x `PouchDB.replicate`', answers: [['offline', /^offline area/]] },
+  { what: 'viewport history (10 x 8 tiles)', target: '<= 50 ms at 1 M versions; grows as log n', answers: [['history', /^history of a view/], ['history', /^that \//]] },
+  { what: 'database size after compaction', target: '<= 1.06x the image bytes at 10 kB a tile', answers: [['load', /^database after compaction/]] },
+  { what: 'memory of a load, mirror, export', target: 'flat: <= 300 MB', answers: [['memory', /^memory of a load/], ['mirror', /^memory of a mirror/], ['export', /^memory of an export/]] }
+]
+
+const NOT = 'not measured'
+
+/**
+ * Every budget with every row that answers it.
+ * @param {Record<string, any>} results by name
+ * @returns {{what: string, target: string, page: string, measured: string, figure: string, judged: string}[]}
+ */
+export const budgetRows = results => promised.flatMap(({ what, target, answers }) => answers.flatMap(([name, row]) => {
+  const found = (results[name]?.budgets ?? []).filter(one => row.test(one.what))
+  const rows = found.map(one => ({ measured: one.what, figure: `${one.figure}`, judged: one.met ? 'pass' : '**falls short**' }))
+  return (rows.length ? rows : [{ measured: name, figure: NOT, judged: NOT }]).map(one => ({ what, target, page: name, ...one }))
+}))
+
+/** @param {Record<string, any>} results @param {import('./plots/words.js').Table} table */
+export function budgetTables (results, table) {
+  const rows = budgetRows(results)
+  const told = (row, at) => at && rows[at - 1].what === row.what ? ['', ''] : [row.what, row.target]
+  return { budgets: table(['what', 'target', 'row', 'measured', ''], rows.map((row, at) => [...told(row, at), row.measured, row.figure, row.judged])) }
+}

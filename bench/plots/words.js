@@ -1,0 +1,31 @@
+// Words and numbers as the pages of the benchmarks write them.
+
+export const thousands = number => number.toLocaleString('en-US')
+
+/** Median (lowest–highest). */
+export const range = ({ median, min, max }, unit = '') => min === max ? `${thousands(median)}${unit}` : `${thousands(median)}${unit} (${thousands(min)}–${thousands(max)})`
+
+/** Milliseconds, as exact as they are worth. */
+export const ms = value => value < 1 ? value.toFixed(2) : value < 10 ? value.toFixed(1) : thousands(Math.round(value))
+
+export const megabytes = bytes => bytes === null ? '' : `${thousands(bytes < 1e7 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6))} MB`
+
+/** Three digits that say something: for the end of a bar. */
+export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100 ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
+
+/** Budgets as rows of a table with the head `judgedHead`. */
+export const judged = budgets => budgets.map(({ what, target, figure, met }) => [what, target, figure, met ? 'pass' : '**falls short**'])
+export const judgedHead = ['what', 'target', 'measured', '']
+
+export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
+
+/** What a page says of the machine before its own settings. @param {{quick: boolean, machine: any}} result */
+export const machineLine = ({ quick, machine: { couchdb, node, cpu, cores, memory, date } }) =>
+  `${quick ? '**A short run (`--quick`): a first look.** ' : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${date}`
+
+const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
+
+/** A table in Markdown. @param {any[]} head @param {any[][]} rows */
+export const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
+
+/** @typedef {typeof table} Table */
