@@ -1,14 +1,12 @@
 // MapProxy behind gunicorn, as its manual recommends: reading the same documents through its CouchDB cache (docs/mapproxy.md), and
 // the same files through its file cache.
 import { mkdir, writeFile } from 'node:fs/promises'
-import { cpus } from 'node:os'
 import path from 'node:path'
-import { freePort } from '../wait.js'
 import { LAYER } from '../block.js'
-import { said, startProgram } from './program.js'
+import { startGunicorn } from './gunicorn.js'
+import { said } from './program.js'
 
 export const MISSING = 'not installed: pip install MapProxy requests gunicorn into a virtual environment, and MAPPROXY_PYTHON=…/bin/python'
-const THREADS = 8 // of a worker
 
 /** The versions of MapProxy and gunicorn of a Python, or nothing. */
 export async function findMapProxy (env = process.env) {
@@ -16,7 +14,7 @@ export async function findMapProxy (env = process.env) {
   if (!python) return undefined
   const words = await said(python, ['-c', 'from importlib.metadata import version; import requests; print(version("MapProxy"), version("gunicorn"), version("Pillow"))']).catch(() => '')
   const [, mapproxy, gunicorn] = /^(\S+) (\S+) \S+$/m.exec(words) ?? []
-  return mapproxy && { python, mapproxy, gunicorn }
+  return mapproxy ? { python, mapproxy, gunicorn } : undefined
 }
 
 /** @param {{server: string, db: string, tree: string, dir: string}} where tree: a folder of LAYER/z/x/y.png */
@@ -52,14 +50,10 @@ globals:
 export async function startMapProxy ({ python, mapproxy, gunicorn }, { server, db, tree, dir, place }) {
   await mkdir(dir)
   await writeFile(path.join(dir, 'mapproxy.yaml'), configuration({ server, db, tree, dir }))
-  await writeFile(path.join(dir, 'tiles.py'), `from mapproxy.wsgiapp import make_wsgi_app\napplication = make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`)
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const pathOf = layer => ({ z, x, y }) => `/wmts/${layer}/xyz/${z}/${x}/${y}.png`
-  const workers = cpus().length
-  const running = await startProgram('MapProxy', python, ['-m', 'gunicorn', '--chdir', dir, '--bind', `127.0.0.1:${port}`,
-    '--workers', workers, '--worker-class', 'gthread', '--threads', THREADS, '--keep-alive', 60, '--log-level', 'warning', 'tiles:application'], {
-    cwd: dir, ready: url + pathOf('files')(place)
+  const running = await startGunicorn('MapProxy', { python, gunicorn }, {
+    dir, code: `from mapproxy.wsgiapp import make_wsgi_app\napplication = make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`, probe: pathOf('files')(place)
   })
-  return { ...running, url, pathOf, version: mapproxy, settings: `gunicorn ${gunicorn}, ${workers} workers of ${THREADS} threads` }
+  return { ...running, pathOf, version: mapproxy }
 }
+
+const pathOf = layer => ({ z, x, y }) => `/wmts/${layer}/xyz/${z}/${x}/${y}.png`

@@ -2,14 +2,12 @@
 // Python 2.7 and 3 to 3.7. What it misses in a newer one is a single name of the standard library, which the module that gunicorn
 // loads gives back; TileStache itself is as PyPI has it.
 import { mkdir, writeFile } from 'node:fs/promises'
-import { cpus } from 'node:os'
 import path from 'node:path'
 import { LAYER } from '../block.js'
-import { freePort } from '../wait.js'
-import { said, startProgram } from './program.js'
+import { startGunicorn } from './gunicorn.js'
+import { said } from './program.js'
 
 export const MISSING = 'not installed: python3 -m venv DIR, then DIR/bin/pip install "setuptools<81" wheel, then DIR/bin/pip install --no-build-isolation TileStache gunicorn, and TILESTACHE_PYTHON=DIR/bin/python'
-const THREADS = 8 // of a worker
 
 /** cgi.parse_qs went with Python 3.8, cgi with 3.13; TileStache takes the lack of it for Python 2 and ends. */
 const SHIM = `import sys, types
@@ -22,7 +20,7 @@ export async function findTileStache (env = process.env) {
   if (!python) return undefined
   const words = await said(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
   const [, tilestache, gunicorn, version] = /^(\S+) (\S+) (\S+)$/m.exec(words) ?? []
-  return version && { python, tilestache, gunicorn, version }
+  return version ? { python, tilestache, gunicorn, version } : undefined
 }
 
 /**
@@ -42,15 +40,10 @@ export async function startTileStache ({ python, tilestache, gunicorn, version }
   await mkdir(dir)
   const file = path.join(dir, 'tilestache.cfg')
   await writeFile(file, configuration({ cache, source }))
-  await writeFile(path.join(dir, 'tiles.py'), `${SHIM}\nimport TileStache\napplication = TileStache.WSGITileServer(${JSON.stringify(file)})\n`)
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const workers = cpus().length
-  const running = await startProgram('TileStache', python, ['-m', 'gunicorn', '--chdir', dir, '--bind', `127.0.0.1:${port}`,
-    '--workers', workers, '--worker-class', 'gthread', '--threads', THREADS, '--keep-alive', 60, '--log-level', 'warning', 'tiles:application'], {
-    cwd: dir, ready: url + probe
+  const running = await startGunicorn('TileStache', { python, gunicorn }, {
+    dir, code: `${SHIM}\nimport TileStache\napplication = TileStache.WSGITileServer(${JSON.stringify(file)})\n`, probe
   })
-  return { ...running, url, version: tilestache, settings: `Python ${version}, gunicorn ${gunicorn}, ${workers} workers of ${THREADS} threads, Disk cache, dirs portable` }
+  return { ...running, version: tilestache, settings: `Python ${version}, ${running.settings}, Disk cache, dirs portable` }
 }
 
 /** nginx in front of it, as the write-up of 2012 had it: a tile that is in the cache is nginx's, any other TileStache's. */

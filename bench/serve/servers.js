@@ -4,6 +4,7 @@ import { AS_OF, LAYER, writeTree } from '../block.js'
 import { startGateway } from '../programs/gateway.js'
 import * as mapproxy from '../programs/mapproxy.js'
 import * as nginx from '../programs/nginx.js'
+import { runningPrograms } from '../programs/running.js'
 import * as tileserver from '../programs/tileserver.js'
 
 export const xyz = ({ z, x, y }) => `/${LAYER}/${z}/${x}/${y}.png`
@@ -15,17 +16,7 @@ export const asOf = ({ z, x, y }) => `/${LAYER}@${AS_OF}/${z}/${x}/${y}.png`
  */
 export async function startServers ({ url, dir, places, store, closing, log }) {
   const [place] = places
-  /** @type {Record<string, string>} name -> why */
-  const missing = {}
-  /** @type {Record<string, {version?: string, settings: string}>} */
-  const programs = {}
-  /** @type {<T extends {close: () => any}>(name: string, running: T, about: {version?: string, settings: string}) => T} */
-  const keep = (name, running, { version, settings }) => {
-    closing.push(running.close)
-    programs[name] = { ...(version && { version }), settings }
-    log(`  ${name}${version ? ` ${version}` : ''}: ${settings}`)
-    return running
-  }
+  const { keep, optional, missing, programs } = runningPrograms({ closing, log })
   const gateway = async (name, flags) => {
     const running = await startGateway(url, { ...flags, 'max-age': '1d', 'log-level': 'warn' }, xyz(place))
     return keep(name, running, running)
@@ -40,32 +31,25 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
   const files = path.join(dir, 'files')
   await writeTree(files, places)
 
-  const nginxes = await (async () => {
-    const bin = nginx.findNginx()
-    if (!bin) return void (missing.nginx = nginx.MISSING)
+  const nginxes = await optional('nginx', nginx.MISSING, nginx.findNginx(), async bin => {
     const version = await nginx.nginxVersion(bin)
     const conf = nginx.proxyCacheConf(await nginx.readProxyCacheConf(), { gateway: gateways.hot.url, cache: path.join(dir, 'proxy-cache') })
     return {
       files: keep('nginx, files', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-files'), http: nginx.filesConf(files), probe: xyz(place) }), { version, settings: "Debian's settings, a worker a core, access_log off" }),
       proxy: keep('nginx, proxy_cache', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-proxy'), http: conf, probe: xyz(place) }), { version, settings: 'deploy/nginx/proxy-cache.conf in front of the hot gateway' })
     }
-  })()
+  })
 
-  const tiles = await (async () => {
-    const bin = tileserver.findTileServer()
-    if (!bin) return void (missing['TileServer GL light'] = tileserver.MISSING)
+  const tiles = await optional('TileServer GL light', tileserver.MISSING, tileserver.findTileServer(), async bin => {
     const running = await tileserver.startTileServer(bin, path.join(dir, 'tileserver'), places)
     return keep('TileServer GL light', running, running)
-  })()
+  })
 
-  const proxy = await (async () => {
-    const found = await mapproxy.findMapProxy()
-    if (!found) return void (missing.MapProxy = mapproxy.MISSING)
+  const proxy = await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async found => {
     const { origin, pathname } = new URL(store.url)
     const running = await mapproxy.startMapProxy(found, { server: origin, db: pathname.slice(1), tree: files, dir: path.join(dir, 'mapproxy'), place })
     return keep('MapProxy', running, running)
-  })()
+  })
 
-  for (const [name, why] of Object.entries(missing)) log(`  ${name}: not measured, ${why}`)
   return { gateways, nginxes, tiles, proxy, missing, programs }
 }
