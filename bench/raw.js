@@ -50,6 +50,7 @@ export function plain (doc) {
   return doc
 }
 
+/** @param {Iterable<any>} items @param {(item: any) => Promise<number>} write @param {RawOptions} options */
 async function inTurns (items, write, { concurrency = 1, signal, deadline = Infinity }) {
   let written = 0
   await pMap(untilTime(items, deadline), async item => { written += await write(item) }, { concurrency, signal })
