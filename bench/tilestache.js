@@ -1,4 +1,60 @@
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options @returns {Promise<any>} */
-export async function run ({ log }) {
-  log('not written yet')
+// One tile a thousand times over a hundred connections, as a write-up of 2012 did it with TileStache and nginx, and ten thousand
+// different tiles: what people serve tiles with now, CouchDB, the gateway, and files that nginx finds.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { NEW, fillStore, placesOf, shuffled } from './block.js'
+import * as ab from './programs/ab.js'
+import * as wrk from './programs/wrk.js'
+import { prepare } from './serve/contenders.js'
+import { measureRounds } from './serve/rounds.js'
+import { dropping, stoppable } from './stoppable.js'
+import { tileOfLength } from './tiles.js'
+import { apart, asksForOne } from './tilestache/one.js'
+import { startServers } from './tilestache/servers.js'
+
+const LENGTH = 16_915 // bytes of the tile of 2012
+const CONNECTIONS = 100
+const REQUESTS = 1000 // of one run of ab
+
+/** @type {import('./block.js').TileOf} */
+const tileOf = index => tileOfLength(index, LENGTH)
+
+/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
+export async function run ({ server, quick, log }) {
+  const [abBin, wrkBin] = [ab.findAb(), wrk.findWrk()]
+  if (!abBin || !wrkBin) throw new Error(abBin ? wrk.MISSING : ab.MISSING)
+  const scale = quick
+    ? { tiles: 2000, rounds: 1, manyRounds: 1, seconds: 1, warm: 1 }
+    : { tiles: 10_000, rounds: 9, manyRounds: 5, seconds: 5, warm: 2 }
+  const versions = { ab: await ab.abVersion(abBin), wrk: await wrk.wrkVersion(wrkBin) }
+  const url = `${server}/bench_tilestache`
+  return stoppable(log, async ({ signal, closing }) => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-tilestache-'))
+    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+    const [spare, ...places] = placesOf(scale.tiles + 1)
+    const order = shuffled(places, 1)
+    log(`${scale.tiles} tiles of ${LENGTH} bytes; ab ${versions.ab}, wrk ${versions.wrk}`)
+    const store = await fillStore(url, [spare, ...places], { times: [NEW], tileOf, signal })
+    closing.push(dropping(store))
+    log('Servers')
+    const { tasks, missing, programs } = await startServers({ url, dir, places, spare, tileOf, store, signal, closing, log })
+
+    log('Warming up, comparing answers with the source')
+    const many = []
+    for (const [at, task] of tasks.entries()) many.push(await prepare(task, { wrk: wrkBin, dir, order, at, tileOf, length: LENGTH, seconds: scale.warm, signal }))
+    const [place] = order
+    const ones = tasks.map(task => asksForOne(task, { ab: abBin, place, tile: tileOf(place.index, NEW), requests: REQUESTS }))
+    for (const { check } of ones) await check()
+
+    log(`\nOne tile: ab -c ${CONNECTIONS} -n ${REQUESTS}, and with -k`)
+    const one = apart(await measureRounds(ones.flatMap(({ contenders }) => contenders), { ...scale, levels: [CONNECTIONS], signal, log }))
+    log(`\n${scale.tiles} tiles: wrk`)
+    const different = await measureRounds(many, { ...scale, rounds: scale.manyRounds, levels: [CONNECTIONS], signal, log })
+    for (const { check } of [...ones, ...many]) await check()
+    return {
+      ...scale, ...versions, bytes: LENGTH, connections: CONNECTIONS, requests: REQUESTS, programs, missing,
+      one, kept: Object.fromEntries(ones.map(({ name, kept }) => [name, kept()])), many: different, budgets: []
+    }
+  })
 }

@@ -1,0 +1,87 @@
+// Everything that serves the tiles of the write-up, each started once and kept running for the whole benchmark.
+import path from 'node:path'
+import { LAYER, writeTree } from '../block.js'
+import { startGateway } from '../programs/gateway.js'
+import * as mapproxy from '../programs/mapproxy.js'
+import * as nginx from '../programs/nginx.js'
+import { runningPrograms } from '../programs/running.js'
+import * as tileserver from '../programs/tileserver.js'
+import * as tilestache from '../programs/tilestache.js'
+import * as names from '../serve/names.js'
+import { xyz } from '../serve/servers.js'
+import { exportTree, nginxConfig } from '../../loader/tree/index.js'
+import { BESIDE_TILESTACHE, ORDER, TILESTACHE, TREE } from './names.js'
+
+const NGINX = "Debian's settings, a worker a core, access_log off"
+
+/**
+ * @param {object} options
+ * @param {string} options.url of the database, with what it takes to write
+ * @param {string} options.dir for what they need
+ * @param {import('../block.js').Place[]} options.places
+ * @param {import('../block.js').Place} options.spare that is in the store, and in no cache
+ * @param {import('../block.js').TileOf} options.tileOf
+ * @param {import('../../loader/store/index.js').Store} options.store
+ * @param {AbortSignal} options.signal
+ * @param {(() => any)[]} options.closing told how to end each
+ * @param {(text: string) => void} options.log
+ * @returns {Promise<{tasks: import('../serve/contenders.js').Task[], missing: Record<string, string>, programs: Record<string, {version?: string, settings: string}>}>}
+ */
+export async function startServers ({ url, dir, places, spare, tileOf, store, signal, closing, log }) {
+  const [place] = places
+  const { keep, optional, missing, programs } = runningPrograms({ closing, log })
+  const { origin, pathname } = new URL(store.url)
+  const hit = /** @type {[string, string]} */ (['x-tilecouch-cache', 'hit'])
+  const gateway = async (name, flags) => {
+    const running = await startGateway(url, { ...flags, 'max-age': '1d', 'log-level': 'warn' }, xyz(place))
+    return keep(name, running, running).url
+  }
+  const [one, two] = [await gateway(names.HOT, { memory: '1GB' }), await gateway(names.HOT_TWO, { memory: '2GB', workers: 2 })]
+  /** @type {import('../serve/contenders.js').Task[]} */
+  const tasks = [
+    { name: names.COUCH, url: origin, pathOf: ({ z, x, y }) => `${pathname}/${LAYER}:${z}:${x}:${y}/tile` },
+    { name: names.REWRITE, url: origin, pathOf: at => `${pathname}/_design/tiles/_rewrite${xyz(at)}` },
+    { name: names.HOT, url: one, pathOf: xyz, header: hit, laps: 2 },
+    { name: names.HOT_TWO, url: two, pathOf: xyz, header: hit, laps: 12 }
+  ]
+  const cache = path.join(dir, 'cache')
+  await writeTree(cache, places, tileOf)
+
+  const stache = await optional('TileStache', tilestache.MISSING, await tilestache.findTileStache(), async found => {
+    const running = await tilestache.startTileStache(found, { cache, source: one, dir: path.join(dir, 'tilestache'), probe: xyz(place) })
+    tasks.push({ name: TILESTACHE, url: keep('TileStache', running, running).url, pathOf: xyz })
+    return running.url
+  })
+
+  await optional('nginx', nginx.MISSING, nginx.findNginx(), async bin => {
+    const version = await nginx.nginxVersion(bin)
+    /** fallen: a path of what is in no file, for whoever stands behind to answer */
+    const start = async ({ name, folder, http, settings, header, fallen }) => {
+      const running = await nginx.startNginx(bin, { dir: path.join(dir, folder), http, probe: xyz(place) })
+      keep(name, running, { version, settings: `${NGINX}; ${settings}` })
+      const response = await fetch(running.url + fallen, { signal })
+      await response.arrayBuffer()
+      if (response.status !== 200 || response.headers.get(header[0]) === header[1]) throw new Error(`${name}: ${fallen} was not passed on: ${response.status}, ${header[0]} is ${response.headers.get(header[0])}`)
+      tasks.push({ name, url: running.url, pathOf: xyz, header })
+    }
+    if (stache) await start({ name: BESIDE_TILESTACHE, folder: 'nginx-stache', http: tilestache.tryFilesConf({ cache, url: stache }), settings: 'what is not in the cache is passed on to TileStache', header: ['x-static', 'file'], fallen: xyz(spare) })
+    const tree = path.join(dir, 'tree')
+    await exportTree(store, LAYER, tree, { signal })
+    await start({
+      name: TREE, folder: 'nginx-tree', http: port => nginxConfig({ root: tree, listen: `127.0.0.1:${port}`, gateway: one }), settings: 'what tilecouch export --tree --nginx writes, with a gateway behind', header: ['x-tilecouch-cache', 'file'], fallen: `/${LAYER}.json`
+    })
+  })
+
+  await optional('TileServer GL light', tileserver.MISSING, tileserver.findTileServer(), async bin => {
+    const running = await tileserver.startTileServer(bin, path.join(dir, 'tileserver'), places, tileOf)
+    tasks.push({ name: names.TILESERVER, url: keep('TileServer GL light', running, running).url, pathOf: running.pathOf })
+  })
+
+  await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async found => {
+    const running = await mapproxy.startMapProxy(found, { server: origin, db: pathname.slice(1), tree: cache, dir: path.join(dir, 'mapproxy'), place })
+    const server = keep('MapProxy', running, running).url
+    tasks.push({ name: names.MAPPROXY_FILES, url: server, pathOf: running.pathOf('files') }, { name: names.MAPPROXY_COUCH, url: server, pathOf: running.pathOf('couch') })
+  })
+
+  return { tasks: tasks.sort((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)), missing, programs }
+}
