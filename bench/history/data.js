@@ -119,17 +119,24 @@ export async function deploy (store, { signal, docs, onProgress }) {
   await warm(store.couch, '_design/versions', 'by_tile', { signal, onProgress })
   const seconds = (performance.now() - start) / 1000
   await store.secure(PUBLIC_SECURITY)
-  await untilQuiet(store, signal)
+  await untilIdle(store, signal)
   return seconds
 }
 
-/** Until the index is committed, and the server neither builds nor compacts anything. */
-async function untilQuiet (store, signal) {
+/**
+ * Until the index, if there is one, is committed, and the server neither builds nor compacts anything.
+ * @param {import('../../loader/store/index.js').Store} store @param {AbortSignal} signal
+ */
+export async function untilIdle (store, signal) {
+  const indexed = await store.couch.get('_design/versions')
   await until(async () => {
     signal.throwIfAborted()
     const tasks = await store.couch.request({ path: '_active_tasks', server: true, signal })
+    const { compact_running: compacting } = await store.info()
+    if (tasks.length || compacting) return false
+    if (!indexed) return true
     const { view_index: index } = await store.couch.request({ path: '_design/versions/_info', signal })
-    return !tasks.length && !index.waiting_commit && !index.updater_running && !index.compact_running
+    return !index.waiting_commit && !index.updater_running && !index.compact_running
   }, { timeout: 900_000, every: 250, what: 'the server to have nothing else to do' })
 }
 

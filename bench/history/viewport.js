@@ -46,7 +46,8 @@ async function ask (url, { signal, ...init }) {
 
 const rowsOf = ({ rows, results }) => rows?.length ?? results.reduce((sum, result) => sum + result.rows.length, 0)
 
-function queries (url, queriesOf = columnQueries, headers = {}) {
+/** How a view is asked for: answers its rows, and what it took. @param {string} url of the database */
+export function queries (url, queriesOf = columnQueries, headers = {}) {
   return async (view, signal) => {
     const { json, ...figures } = await ask(`${url}/${BY_TILE}/queries`, { method: 'POST', body: JSON.stringify({ queries: queriesOf(view) }), headers, signal })
     return { rows: rowsOf(json), ...figures }
