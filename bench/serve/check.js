@@ -3,15 +3,25 @@
 const HEADERS = 2000 // bytes at most of the headers of an answer
 
 /**
- * All requests of a sample, by what wrk counts: errors, statuses, and bytes an answer.
+ * That all requests of a sample were answered well, by what wrk counts.
+ * @param {string} name
+ * @param {Pick<import('../programs/wrk.js').Sample, 'requests' | 'errors'>} sample
+ */
+export function checkErrors (name, { requests, errors }) {
+  const wrong = Object.entries(errors).filter(([, count]) => count)
+  if (wrong.length) throw new Error(`${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`)
+  if (!requests) throw new Error(`${name}: no request was answered`)
+}
+
+/**
+ * All requests of a sample: errors, statuses, and bytes an answer.
  * @param {string} name
  * @param {import('../programs/wrk.js').Sample} sample
  * @param {{connections: number, length: number}} expected length: of a body; 0 for a 304
  */
-export function checkSample (name, { requests, bytes, errors }, { connections, length }) {
-  const wrong = Object.entries(errors).filter(([, count]) => count)
-  if (wrong.length) throw new Error(`${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`)
-  if (!requests) throw new Error(`${name}: no request was answered`)
+export function checkSample (name, sample, { connections, length }) {
+  checkErrors(name, sample)
+  const { requests, bytes } = sample
   const mean = bytes / requests
   // answers that were under way when the time was up count with their bytes alone
   const most = length + HEADERS + connections * (length + HEADERS) / requests

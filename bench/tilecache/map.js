@@ -1,0 +1,64 @@
+// Real map tiles, as many as the original asked for: the world of the demo, drawn from Natural Earth and cut into PNGs with smooth edges.
+import pMap from 'p-map'
+import sharp from 'sharp'
+import { TILE, forgetBasemap, worldSvg } from '../../server/demo/basemap.js'
+
+export const LAYER = 'world'
+const ENCODERS = 4 // at a time: as many as sharp has threads for
+
+/** @typedef {{z: number, x: number, y: number}} Place */
+/** @typedef {Place & {bytes: Buffer}} Tile */
+
+/**
+ * The world at four zooms, and of the fifth the part that has most land. drawn: zoom of the demo whose drawing it is, enlarged.
+ * @typedef {{z: number, drawn: number, left: number, top: number, columns: number, rows: number}} Block
+ * @type {Block[]}
+ */
+export const BLOCKS = [
+  ...[1, 2, 3, 4].map(z => ({ z, drawn: z, left: 0, top: 0, columns: 2 ** z, rows: 2 ** z })),
+  { z: 5, drawn: 4, left: 12, top: 3, columns: 20, rows: 22 }
+]
+
+/**
+ * Zoom by zoom and row by row: the order in which a seeding script asks.
+ * @param {Block[]} [blocks]
+ * @returns {Place[]}
+ */
+export const placesOf = (blocks = BLOCKS) => blocks.flatMap(({ z, left, top, columns, rows }) =>
+  Array.from({ length: columns * rows }, (_, index) => ({ z, x: left + index % columns, y: top + Math.floor(index / columns) })))
+
+/**
+ * @param {{blocks?: Block[], signal?: AbortSignal}} [options]
+ * @returns {Promise<Tile[]>} in the order of `placesOf`
+ */
+export async function drawTiles ({ blocks = BLOCKS, signal } = {}) {
+  /** @type {Tile[]} */
+  const tiles = []
+  try {
+    for (const block of blocks) {
+      signal?.throwIfAborted()
+      const { data, info } = await sharp(Buffer.from(windowSvg(block)), { unlimited: true }).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+      const cut = ({ x, y }) => sharp(data, { raw: info }).extract({ left: (x - block.left) * TILE, top: (y - block.top) * TILE, width: TILE, height: TILE })
+      tiles.push(...await pMap(placesOf([block]), async place => ({ ...place, bytes: await cut(place).png().toBuffer() }), { concurrency: ENCODERS, signal }))
+    }
+  } finally {
+    forgetBasemap()
+  }
+  return tiles
+}
+
+/** A part of the demo's drawing of a zoom, through a window in pixels of that zoom. */
+function windowSvg ({ z, drawn, left, top, columns, rows }) {
+  const tile = TILE / 2 ** (z - drawn)
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${columns * TILE}" height="${rows * TILE}" viewBox="${left * tile} ${top * tile} ${columns * tile} ${rows * tile}">${worldSvg(drawn)}</svg>`
+}
+
+/** What stands in the results of the tiles. @param {Tile[]} tiles */
+export function describe (tiles) {
+  const lengths = tiles.map(({ bytes }) => bytes.length).sort((a, b) => a - b)
+  return {
+    tiles: tiles.length,
+    distinct: new Set(tiles.map(({ bytes }) => bytes.toString('latin1'))).size,
+    bytes: { total: lengths.reduce((sum, length) => sum + length, 0), min: lengths[0], median: lengths[lengths.length >> 1], max: lengths[lengths.length - 1] }
+  }
+}

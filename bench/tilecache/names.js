@@ -1,0 +1,18 @@
+// The names of what is measured, as they stand in the results, in tables and in plots.
+import { COLD, COUCH, HOT, REWRITE } from '../serve/names.js'
+
+export { COLD, COUCH, HOT, REWRITE }
+export const FILES = 'file system, read directly'
+export const NGINX = 'nginx, exported tree'
+
+export const SEED_FILES = 'files'
+export const SEED_SYNCED = 'files, each synced to the disk'
+export const SEED_PUT = 'CouchDB, one PUT a tile'
+export const SEED_LOAD = 'CouchDB, tilecouch load'
+export const SEED_TREE = 'tilecouch export of the tree for nginx, after the load'
+
+export const WARM = 'warm'
+export const DROPPED = 'dropped'
+
+/** What is tilecouch's own. */
+export const OURS = new Set([COLD, HOT, NGINX, SEED_LOAD, SEED_TREE])

@@ -1,0 +1,67 @@
+// Laps in turns: every contender once a round, each round beginning with another one, with what the system remembers of files, and without.
+import { turns } from '../measure.js'
+import { checkAnswers } from '../serve/check.js'
+import { runLap, summarise } from './lap.js'
+import { xyz } from './servers.js'
+import * as names from './names.js'
+
+const PATIENCE = 20 // laps at most until everything is in the gateway's memory
+const SAMPLE = 100 // tiles looked at for the header that says where they came from
+
+/**
+ * Laps that do not count, until connections are open and what should be in memory is.
+ * @param {import('./servers.js').Contender[]} contenders
+ * @param {import('./map.js').Tile[]} tiles
+ * @param {{connections: number[], signal: AbortSignal}} options
+ */
+export async function warmUp (contenders, tiles, { connections, signal }) {
+  const sample = Array.from({ length: SAMPLE }, (_, at) => tiles[Math.floor(at * tiles.length / SAMPLE)])
+  for (const { name, get, url, header } of contenders) {
+    for (let laps = 1; ; laps++) {
+      for (const level of connections) await runLap(name, tiles, { get, connections: level, signal })
+      if (!header) break
+      try {
+        await checkAnswers(name, { url: /** @type {string} */ (url), requests: sample.map(tile => ({ path: xyz(tile) })), bodies: sample.map(({ bytes }) => bytes), status: 200, header })
+        break
+      } catch (error) {
+        if (!error.header || laps >= PATIENCE) throw error
+      }
+    }
+  }
+}
+
+/**
+ * @typedef {Record<string, Record<string, Record<string, ReturnType<typeof summarise>>>>} Laps name -> warm or dropped -> connections -> figures
+ */
+
+/**
+ * @param {import('./servers.js').Contender[]} contenders
+ * @param {import('./map.js').Tile[]} tiles
+ * @param {object} options
+ * @param {Record<string, {rounds: number, connections: number[]}>} options.states warm, dropped
+ * @param {(signal: AbortSignal) => Promise<void>} options.drop
+ * @param {AbortSignal} options.signal
+ * @param {(text: string) => void} options.log
+ * @returns {Promise<Laps>}
+ */
+export async function measureLaps (contenders, tiles, { states, drop, signal, log }) {
+  /** @type {Laps} */
+  const results = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
+  for (const [state, { rounds, connections }] of Object.entries(states)) {
+    for (const level of connections) {
+      log(`\nPage cache ${state}, ${level} at a time`)
+      /** @type {Record<string, import('./lap.js').Lap[]>} */
+      const laps = Object.fromEntries(contenders.map(({ name }) => [name, []]))
+      for (const { contender: { name, get } } of turns(contenders, rounds)) {
+        if (state === names.DROPPED) await drop(signal)
+        laps[name].push(await runLap(name, tiles, { get, connections: level, signal }))
+      }
+      for (const [name, list] of Object.entries(laps)) {
+        const figures = summarise(list);
+        (results[name][state] ??= {})[level] = figures
+        log(`  ${name.padEnd(28)} ${figures.mean.toFixed(3).padStart(7)} s (${figures.deviation.toFixed(3)})  median ${figures.median.toFixed(3)}  a tile: p50 ${figures.ms.p50.toFixed(2)}  p99 ${figures.ms.p99.toFixed(2)} ms`)
+      }
+    }
+  }
+  return results
+}
