@@ -1,4 +1,83 @@
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options @returns {Promise<any>} */
-export async function run ({ log }) {
-  log('not written yet')
+// A cache under gets, sets and deletes, one process and eight: the benchmark of python-diskcache, with tilecouch and CouchDB in it.
+// Percentiles of each operation, never an average.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { prepare } from './diskcache/contenders.js'
+import { clockCost, roundOf, summarise } from './diskcache/figures.js'
+import { runCrew } from './diskcache/crew.js'
+import { KEYS, SHARES, checkSamples, writeOperations } from './diskcache/operations.js'
+import { GATEWAY } from './diskcache/names.js'
+import { turns } from './measure.js'
+import { stoppable } from './stoppable.js'
+
+const LEVELS = [1, 8] // processes
+
+/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
+export async function run ({ server, quick, log }) {
+  // operations: of each process, of which the first do not count; limit: seconds after which a process stops, done or not
+  const scale = quick
+    ? { operations: 5000, warmup: 200, rounds: 2, limit: 2 }
+    : { operations: 100_000, warmup: 1000, rounds: 3, limit: 20 }
+  return stoppable(log, async ({ signal, closing }) => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-diskcache-'))
+    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+    log(`${scale.operations} operations a process on ${KEYS} keys, ${scale.warmup} to warm up, ${scale.limit} s at most`)
+    const work = await writeOperations(dir, { processes: Math.max(...LEVELS), count: scale.operations, signal })
+    const { contenders, programs, missing } = await prepare({ server, dir, signal, closing, log })
+    const results = await measureLevels(contenders, { ...scale, dir, work, signal, log })
+    return { ...scale, processes: LEVELS, keys: KEYS, shares: SHARES, bytes: work.bytes, clock: clockCost(), programs, missing, results, budgets: [] }
+  })
+}
+
+/**
+ * Every contender once a round at each number of processes, each round beginning with another one.
+ * @param {import('./diskcache/contenders.js').Contender[]} contenders
+ * @param {any} options
+ * @returns {Promise<Record<string, Record<string, ReturnType<typeof summarise>>>>} name -> processes -> figures
+ */
+export async function measureLevels (contenders, { levels = LEVELS, rounds, log, ...options }) {
+  /** @type {Record<string, Record<string, any>>} */
+  const results = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
+  for (const level of levels) {
+    log(`\n${level === 1 ? '1 process' : `${level} processes`}`)
+    for (const { contender, round } of turns(contenders, rounds)) {
+      const figures = await sample(contender, level, options);
+      (results[contender.name][level] ??= []).push(figures)
+      log(`  round ${round + 1}  ${contender.name.padEnd(32)} ${described(figures)}`)
+    }
+    for (const figures of Object.values(results)) figures[level] = summarise(figures[level], level * (options.operations - options.warmup))
+  }
+  return results
+}
+
+/** One round of one contender, from nothing. */
+async function sample ({ name, kind, command, open, apart = false }, level, { warmup, limit, dir, work, signal }) {
+  /** @type {(() => any)[]} */
+  const ending = []
+  try {
+    const where = await open(ending)
+    const alone = apart || level === 1
+    const crew = await runCrew(command, Array.from({ length: level }, (_, slot) => ({
+      kind,
+      where: { ...where, slot, slots: level },
+      operations: work.files[slot],
+      ...((apart || slot === 0) && { preset: work.preset }),
+      warmup, limit: limit * 1000, alone, timings: path.join(dir, `timings-${slot}`)
+    })), { signal })
+    checkSamples(name, crew.flatMap(({ samples }) => samples), work.known)
+    const figures = roundOf(crew, warmup)
+    // the gateway learns of a write a moment after the store has it; of the others nobody may answer what is no longer true
+    if (figures.behind && name !== GATEWAY) throw new Error(`${name}: ${figures.behind} gets did not answer what was set last`)
+    return figures
+  } finally {
+    for (const close of ending.reverse()) await close()
+  }
+}
+
+const described = ({ done, seconds, actions, errors }) => {
+  const failed = Object.entries(errors)
+  return `${done.toString().padStart(7)} in ${seconds.toFixed(1).padStart(5)} s  ` +
+    Object.entries(actions).map(([action, { p50, p99 }]) => `${action} ${p50}/${p99}`).join('  ') + ' µs p50/p99' +
+    failed.map(([message, count]) => `\n      ${count} x ${message}`).join('')
 }

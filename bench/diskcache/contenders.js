@@ -1,0 +1,112 @@
+// Who takes part: how it is started, what its workers are told, and what is removed afterwards. Each round of each finds nothing of
+// the one before.
+import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { publish } from '../../loader/publish.js'
+import { Couch } from '../../loader/store/couch.js'
+import { PUBLIC_SECURITY, Store } from '../../loader/store/index.js'
+import { LAYER } from '../block.js'
+import * as diskcache from '../programs/diskcache.js'
+import { startGateway } from '../programs/gateway.js'
+import * as memcached from '../programs/memcached.js'
+import * as redis from '../programs/redis.js'
+import { dropping } from '../stoppable.js'
+import { BYTES } from './clients/memory.js'
+import * as names from './names.js'
+import { keys } from './operations.js'
+
+const TMPFS = 0x01021994 // what Linux calls a file system that is memory
+const FANOUT = { shards: 8, timeout: 0.010 } // of the original: a shard a process, seconds
+
+const fileOf = name => fileURLToPath(new URL(name, import.meta.url))
+
+/**
+ * @typedef {object} Contender
+ * @property {string} name
+ * @property {[string, string[]]} command of a worker
+ * @property {string} kind of client
+ * @property {boolean} [apart] whether each process has something of its own, and nothing is shared
+ * @property {(closing: (() => any)[]) => Promise<any>} open what workers connect to; closing: told how to remove it
+ */
+
+/**
+ * @param {{server: string, dir: string, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options
+ *   closing: told how to end what is started for the whole benchmark
+ */
+export async function prepare ({ server, dir, signal, closing, log }) {
+  /** @type {Record<string, string>} name -> why */
+  const missing = {}
+  /** @type {Record<string, {version?: string, settings: string}>} */
+  const programs = {}
+  /** @type {Contender[]} */
+  const contenders = []
+  const node = /** @type {[string, string[]]} */ ([process.execPath, [fileOf('worker.js')]])
+  const onDisk = `in a temporary folder ${(await statfs(dir)).type === TMPFS ? 'in memory (tmpfs)' : 'on a disk'}`
+  /** @type {(name: string, kind: string, about: {version?: string, settings: string}, open: Contender['open'], more?: Partial<Contender>) => void} */
+  const add = (name, kind, { version, settings }, open, more = {}) => {
+    programs[name] = { ...(version && { version }), settings }
+    contenders.push({ name, kind, open, command: node, ...more })
+    log(`  ${name}${version ? ` ${version}` : ''}: ${settings}`)
+  }
+  const folder = async ending => {
+    const own = await mkdtemp(path.join(dir, 'cache-'))
+    ending.push(() => rm(own, { recursive: true, force: true, maxRetries: 5 }))
+    return own
+  }
+
+  add(names.GATEWAY, 'gateway', { settings: 'gets: tilecouch serve, one process, over HTTP; sets: Store.write of one tile, deletes: of a version that says "gone"; the store with its validation function' },
+    ending => openStore(`${server}/bench_diskcache`, { signal, ending }))
+  add(names.MEMORY, 'memory', { settings: `server/gateway/memory.js called directly, ${BYTES / 1e6} MB, each process its own` }, async () => ({}), { apart: true })
+  add(names.COUCH, 'documents', { settings: 'no design documents; get: GET of the attachment; set: HEAD for the revision, PUT of the attachment; delete: HEAD, DELETE' },
+    ending => openDatabase(`${server}/bench_diskcache_documents`, { signal, ending }))
+
+  const [memcachedBin, redisBin, python] = [memcached.findMemcached(), redis.findRedis(), await diskcache.findDiskCache()]
+  if (memcachedBin) {
+    const running = await memcached.startMemcached(memcachedBin, { memory: 256 })
+    closing.push(running.close)
+    add(names.MEMCACHED, 'memcached', { ...running, settings: `${running.settings}; memjs` }, async () => ({ port: running.port }))
+  } else missing[names.MEMCACHED] = memcached.MISSING
+  if (redisBin) {
+    const home = path.join(dir, 'redis')
+    await mkdir(home)
+    const running = await redis.startRedis(redisBin, { dir: home, memory: 256 })
+    closing.push(running.close)
+    add(names.REDIS, 'redis', { ...running, settings: `${running.settings}; @redis/client` }, async () => ({ port: running.port }))
+  } else missing[names.REDIS] = redis.MISSING
+
+  if (python) {
+    const { diskcache: version, version: language, sqlite } = python
+    for (const [name, cache, options] of /** @type {[string, string, Record<string, number>][]} */ ([[names.CACHE, 'Cache', {}], [names.FANOUT, 'FanoutCache', FANOUT]])) {
+      const given = Object.entries(options).map(([option, value]) => `${option}=${value}`).join(', ')
+      add(name, 'diskcache', { version, settings: `${cache}(${given}), ${onDisk}, Python ${language}, SQLite ${sqlite}` },
+        async ending => ({ dir: await folder(ending), cache, options, keys }), { command: [python.python, [fileOf('worker.py')]] })
+    }
+  } else missing.DiskCache = diskcache.MISSING
+  add(names.FILES, 'files', { settings: `${onDisk}; set: write under another name and rename, without fsync; get: read; delete: unlink` }, async ending => ({ dir: await folder(ending) }))
+
+  for (const [name, why] of Object.entries(missing)) log(`  ${name}: not measured, ${why}`)
+  return { contenders, programs, missing }
+}
+
+/** A store as `tilecouch` leaves it, with a gateway of its own. */
+async function openStore (db, { signal, ending }) {
+  await (await Store.create(db)).destroy() // of a run that was killed
+  const store = await Store.create(db, { public: false })
+  ending.push(dropping(store))
+  await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png' })
+  await publish(store, { signal })
+  const gateway = await startGateway(db, { 'log-level': 'warn' }, `/${LAYER}.json`)
+  ending.push(gateway.close)
+  return { db, url: gateway.url, begun: Date.now() }
+}
+
+/** A database that everybody may read, as plain as it can be. */
+async function openDatabase (db, { signal, ending }) {
+  const couch = new Couch(db)
+  await couch.request({ method: 'DELETE', signal }).catch(error => { if (error.code !== 'DATABASE_NOT_FOUND') throw error }) // of a run that was killed
+  await couch.request({ method: 'PUT', signal })
+  ending.push(dropping({ couch }))
+  await couch.request({ method: 'PUT', path: '_security', body: PUBLIC_SECURITY, signal })
+  return { db }
+}

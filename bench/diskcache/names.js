@@ -1,0 +1,12 @@
+// The names of what is measured, as they stand in the results and on the page.
+export const GATEWAY = 'gateway'
+export const MEMORY = 'gateway, its memory in process'
+export const COUCH = 'CouchDB'
+export const MEMCACHED = 'memcached'
+export const REDIS = 'Redis'
+export const CACHE = 'DiskCache, Cache'
+export const FANOUT = 'DiskCache, FanoutCache'
+export const FILES = 'files'
+
+/** tilecouch's own. */
+export const OURS = [GATEWAY, MEMORY]

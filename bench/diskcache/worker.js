@@ -1,0 +1,113 @@
+// One process of the benchmark: it gets what to do on its standard input, says "ready" when it is connected, begins when told, and
+// says in one line of JSON how it went. worker.py does the same with DiskCache.
+import { hash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { ACTIONS, decoded, keys } from './operations.js'
+
+const SAMPLE = 100 // of so many answers one is compared with all that was ever written
+const MOST_BEHIND = 1000 // answers that are not what was set last, of which digests are kept
+
+/** Kind -> client. @type {Record<string, (where: any) => any>} */
+const open = {
+  memory: async () => (await import('./clients/memory.js')).openMemory(),
+  files: async where => (await import('./clients/files.js')).openFiles(where),
+  documents: async where => (await import('./clients/documents.js')).openDocuments(where),
+  gateway: async where => (await import('./clients/gateway.js')).openGateway(where),
+  memcached: async where => (await import('../clients/memcached.js')).openMemcached(where),
+  redis: async where => (await import('../clients/redis.js')).openRedis(where)
+}
+
+/**
+ * @typedef {object} Task
+ * @property {string} kind of client
+ * @property {any} where it connects to
+ * @property {string} operations file
+ * @property {string} [preset] file of what this process writes before it is ready
+ * @property {number} warmup operations that do not count
+ * @property {number} limit milliseconds after that when it stops, done or not
+ * @property {boolean} alone whether nobody else writes what it reads, so that every answer is known
+ * @property {string} timings file that it writes: two numbers an operation, its code and its microseconds
+ *
+ * @typedef {object} Outcome
+ * @property {number} done operations, the warm-up included
+ * @property {number} ms of what counts
+ * @property {number} behind gets that did not answer what this process itself had set last, when alone
+ * @property {number} longest milliseconds after that set, at most
+ * @property {Record<string, number>} errors message -> operations
+ * @property {[string, string][]} samples key and digest of answers
+ */
+
+/** Of an operation: its action, and whether it missed. */
+export const codeOf = (action, missed) => ACTIONS.indexOf(action) * 2 + (missed ? 1 : 0)
+
+/**
+ * @param {any} client whose methods answer at once or by a promise
+ * @param {import('./operations.js').Operation[]} operations
+ * @param {Pick<Task, 'warmup' | 'limit' | 'alone'> & {preset?: import('./operations.js').Operation[]}} options
+ * @returns {Promise<{outcome: Outcome, timings: Float64Array}>}
+ */
+export async function work (client, operations, { warmup, limit, alone, preset = [] }) {
+  const timings = new Float64Array(2 * Math.max(0, operations.length - warmup))
+  /** @type {Map<number, {value: Buffer | null, at: number}>} what each key holds, as far as is known */
+  const held = new Map(preset.map(({ key, value = null }) => [key, { value, at: 0 }]))
+  /** @type {Outcome} */
+  const outcome = { done: 0, ms: 0, behind: 0, longest: 0, errors: {}, samples: [] }
+  let [counted, begun, hits] = [0, 0, 0]
+  for (const { action, key, value } of operations) {
+    const start = performance.now()
+    if (outcome.done === warmup) begun = start
+    else if (outcome.done > warmup && start - begun > limit) break
+    let answer
+    let failure
+    try {
+      answer = action === 'set' ? client.set(keys[key], value) : client[action](keys[key])
+      if (typeof answer?.then === 'function') answer = await answer
+    } catch (error) {
+      failure = error
+    }
+    const end = performance.now()
+    const missed = Boolean(failure) || (action === 'get' ? answer === null : answer === false)
+    if (outcome.done++ >= warmup) {
+      timings[counted++] = codeOf(action, missed)
+      timings[counted++] = (end - start) * 1000
+    }
+    if (failure) {
+      const message = String(failure.message).split('\n', 1)[0]
+      outcome.errors[message] = (outcome.errors[message] ?? 0) + 1
+      held.delete(key)
+    } else if (action !== 'get') {
+      if (action === 'set' && missed) held.delete(key)
+      else held.set(key, { value: value ?? null, at: end })
+    } else {
+      const last = alone ? held.get(key) : undefined
+      const isBehind = last !== undefined && !(last.value === null ? answer === null : answer?.equals(last.value))
+      if (isBehind) {
+        outcome.behind++
+        outcome.longest = Math.max(outcome.longest, start - last.at)
+      }
+      if (answer && (isBehind ? outcome.behind < MOST_BEHIND : hits++ % SAMPLE === 0)) outcome.samples.push([keys[key], hash('md5', answer)])
+    }
+  }
+  outcome.ms = performance.now() - begun
+  return { outcome, timings: timings.subarray(0, counted) }
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  const hear = async () => (await lines.next()).value
+  const say = words => process.stdout.write(`${words}\n`)
+  /** @type {Task} */
+  const task = JSON.parse(await hear())
+  const operations = decoded(await readFile(task.operations))
+  const preset = task.preset ? decoded(await readFile(task.preset)) : []
+  const client = await open[task.kind](task.where)
+  for (const { key, value } of preset) await client.set(keys[key], value)
+  say('ready')
+  await hear()
+  const { outcome, timings } = await work(client, operations, { ...task, preset })
+  await client.close()
+  await writeFile(task.timings, timings)
+  say(JSON.stringify(outcome))
+  process.exit()
+}
