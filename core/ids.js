@@ -34,6 +34,9 @@ export function checkLayer (name) {
 /** The id of a tile's head. */
 export const tileId = (layer, z, x, y) => `${layer}:${z}:${x}:${y}`
 
+/** The id of the head of a version's tile. @param {string} id of a head or of a past version */
+export const headId = id => id.split('@', 1)[0]
+
 /** The id of a past version. */
 export const versionId = (layer, z, x, y, time) => `${layer}:${z}:${x}:${y}@${time}`
 

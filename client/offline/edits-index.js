@@ -1,6 +1,6 @@
 // What stands in the database of what was made here, in memory: which versions of which tiles, how large, and what became of
 // them at the store. It is read from the feed of changes, on from where it was, so that it knows of other tabs as well.
-import { TILE_ATTACHMENT, formatReference, parseTileId } from '../../core/index.js'
+import { TILE_ATTACHMENT, formatReference, headId, parseTileId } from '../../core/index.js'
 import { Reader } from './reader.js'
 
 /**
@@ -83,7 +83,7 @@ function entryOf ({ _id: id, time, current, upload, _attachments: attachments })
   const { z, x, y } = parseTileId(id)
   const image = attachments?.[TILE_ATTACHMENT]
   return {
-    id, head: id.split('@')[0], z, x, y, time, current, digest: image?.digest ?? null, bytes: image?.length ?? 0,
+    id, head: headId(id), z, x, y, time, current, digest: image?.digest ?? null, bytes: image?.length ?? 0,
     ...(image && { type: image.content_type }), ...(upload && { upload })
   }
 }

@@ -1,5 +1,5 @@
 // What the areas of the device know of tiles that are made here.
-import { tileId, versionId } from '../../core/index.js'
+import { headId, tileId, versionId } from '../../core/index.js'
 import { toBase64 } from '../mirror/codec.js'
 import { Reader, versionOf } from './reader.js'
 
@@ -61,7 +61,7 @@ async function versionsIn (db, places, { past = false } = {}) {
   const take = doc => {
     const version = versionOf(doc)
     if (!version) return
-    const id = doc._id.split('@')[0]
+    const id = headId(doc._id)
     found.set(id, [...found.get(id) ?? [], version])
   }
   const ids = places.flatMap(({ layer, z, x, y, time }) => [tileId(layer, z, x, y), versionId(layer, z, x, y, time)])

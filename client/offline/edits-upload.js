@@ -1,7 +1,7 @@
 // An edition on its way from the device to a store with the right to write. Nothing is replicated: what the store holds is
 // read first and decided about as a load does, tile by tile, so that two devices and a loader never make a conflict, and a
 // repetition writes nothing twice. What became of each tile is noted on the device after every batch.
-import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
+import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, headId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
 import { Slots } from '../../core/mirror/slots.js'
 import { Batch } from '../../core/store/batch.js'
 import { Extent, widen } from '../../core/store/extent.js'
@@ -155,7 +155,7 @@ export class Upload {
     const tiles = rows.filter(({ doc }) => doc?.time === time).map(({ doc }) => {
       const { _id: id, z, x, y, _attachments: { [TILE_ATTACHMENT]: image } = /** @type {any} */ ({}) } = doc
       return {
-        id: id.split('@')[0], layer, z, x, y, time, type: image?.content_type, bytes: image?.data, digest: image?.digest ?? null, attempts: 0,
+        id: headId(id), layer, z, x, y, time, type: image?.content_type, bytes: image?.data, digest: image?.digest ?? null, attempts: 0,
         report: outcome => outcomes.set(id, { doc, outcome })
       }
     })

@@ -4,10 +4,11 @@ import { isTileId } from '../ids.js'
 import { UNSAID, isUnsaid } from './doubts.js'
 import { pause } from './pause.js'
 import { hasStubs, isParentOf, missingIn, parentOf } from './revisions.js'
+import { REFUSALS } from '../store/refusals.js'
 import { Slots } from './slots.js'
 
 const FIRST = 20 // documents of the first batch, before anything is known of their size
-const FINAL = new Set(['forbidden', 'unauthorized', 'doc_validation', 'bad_request', 'illegal_docid']) // what will be refused again
+const FINAL = new Set([...REFUSALS, 'bad_request', 'illegal_docid']) // what will be refused again
 const SILENT_ROUNDS = 2 // of batches, each half as large, before a line that is slow is taken for one that is dead
 const SPOILT = new Set([400, 412, 413]) // statuses of a request that one document makes fail
 const WEIGHT = 0.2 // of the newest batch in what a document is expected to measure, when it measures less

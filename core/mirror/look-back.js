@@ -1,7 +1,7 @@
 // What of the past was still to be seen at a time: of each tile the version with the greatest time up to then, unless the head
 // is itself that old. Of many tiles in two requests, from the primary index alone: it is there wherever a store is, and never behind.
 import { TilecouchError } from '../errors.js'
-import { isTileId, parseTileId } from '../ids.js'
+import { headId, isTileId, parseTileId } from '../ids.js'
 import { askQueries } from './queries.js'
 
 export const lookBackDefaults = {
@@ -30,7 +30,7 @@ export const lookBackDefaults = {
  * @returns {(ids: string[], signal?: AbortSignal) => Promise<{id: string, revs: string[]}[]>}
  */
 export const lookBackOf = (couch, since) => async (ids, signal) => {
-  const tiles = [...new Set(ids.map(headOf))]
+  const tiles = [...new Set(ids.map(headId))]
   const found = await pastAt(couch, tiles, since, signal)
   const leaves = await leavesOf(couch, [...found.keys(), ...found.values()], signal)
   const rows = []
@@ -46,7 +46,6 @@ export const lookBackOf = (couch, since) => async (ids, signal) => {
   return rows
 }
 
-const headOf = id => id.split('@', 1)[0]
 
 /** Whether it is a past version that began by then. What stands among them need not be one. */
 const isPast = (id, since) => isTileId(id) && id.includes('@') && id.split('@')[1] <= since
@@ -72,7 +71,7 @@ async function pastAt (couch, tiles, since, signal) {
     const end = rows.length < limit ? '~' : rows[limit - 1].id // up to here every row is known; no id of a tile sorts after a ~
     const past = new Map(run.filter(({ id }) => `${id}@~` < end).map(({ id }) => [id, '']))
     for (const { id } of run) if (!past.has(id)) alone.push(id)
-    for (const { id } of rows) if (past.has(headOf(id)) && isPast(id, since)) past.set(headOf(id), id) // ascending: the last is the greatest
+    for (const { id } of rows) if (past.has(headId(id)) && isPast(id, since)) past.set(headId(id), id) // ascending: the last is the greatest
     for (const [head, id] of past) if (id) found.set(head, id)
   }
   /** @type {Range[]} */
@@ -81,7 +80,7 @@ async function pastAt (couch, tiles, since, signal) {
     const on = []
     for (const [at, rows] of (await ask(couch, ranges, signal)).entries()) {
       const past = rows.find(({ id }) => isPast(id, since))
-      if (past) found.set(headOf(past.id), past.id)
+      if (past) found.set(headId(past.id), past.id)
       // somebody else's documents are called as if they were versions: on beyond them
       else if (rows.length === ranges[at].limit) on.push({ ...ranges[at], startkey: rows[rows.length - 1].id, skip: 1, limit: lookBackDefaults.docs })
     }

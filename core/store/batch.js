@@ -7,7 +7,8 @@
 import { TilecouchError } from '../errors.js'
 import { compareIds, pastRange } from '../ids.js'
 import { decide as byRule } from '../versions.js'
-import { pastOf, tileDocument, versionOf } from './documents.js'
+import { pastOf, shownBy, tileDocument, versionOf } from './documents.js'
+import { isRefusal } from './refusals.js'
 
 /**
  * @typedef {object} Tile a version on its way into the store
@@ -193,7 +194,7 @@ export class Batch {
     const rows = await this.couch.docs(standing.map(({ doc }) => doc._id), { signal: this.signal })
     standing.forEach(({ step, doc }, index) => {
       const stands = rows[index]?.doc
-      if (stands && versionOf(stands).digest === step.head.digest && stands.contested === doc.contested) safe.push(step)
+      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested) safe.push(step)
       else this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: doc.time }))
     })
   }
@@ -222,7 +223,7 @@ export class Batch {
   }
 
   #refused (tile, { error, reason }, again) {
-    if (error === 'forbidden' || error === 'unauthorized' || error === 'doc_validation') {
+    if (isRefusal(error)) {
       this.report(tile, new TilecouchError('REFUSED', { id: tile.id, reason: reason || error }))
     } else again.push(tile) // a shard in trouble: the same as a conflict, read again
   }

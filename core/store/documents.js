@@ -26,16 +26,22 @@ export function tileDocument (tile, { current, stored }) {
 /** The past document of a head that is about to be overwritten. Fields of other writers come along. */
 export function pastOf (head) {
   const { _id, _rev, _revisions, _conflicts, _attachments, ...fields } = head
-  const attachment = _attachments?.[TILE_ATTACHMENT]
-  return {
-    _id: `${_id}@${head.time}`,
-    ...fields,
-    current: false,
-    ...(attachment && { _attachments: { [TILE_ATTACHMENT]: { content_type: attachment.content_type, data: attachment.data } } })
-  }
+  return { _id: `${_id}@${head.time}`, ...fields, current: false, ...imageAnew(head) }
 }
+
+/** The image of a document that is written elsewhere: its digest, its length and its revision are the store's to say. */
+export function imageAnew ({ _attachments: attachments }) {
+  const image = attachments?.[TILE_ATTACHMENT]
+  return image && { _attachments: { [TILE_ATTACHMENT]: { content_type: image.content_type, data: image.data } } }
+}
+
+/** What a stored document shows, for comparing; null when nothing. */
+export const shownBy = doc => doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null
+
+/** Whether two documents hold the same version: then one of them is a copy. One that had to move there from another time is not. */
+export const isSameVersion = (a, b) => a.time === b.time && shownBy(a) === shownBy(b) && a.contested === b.contested
 
 /** What the timeline needs to know of a stored document. */
 export function versionOf (doc) {
-  return { time: doc.time, digest: doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null, rev: doc._rev, id: doc._id }
+  return { time: doc.time, digest: shownBy(doc), rev: doc._rev, id: doc._id }
 }

@@ -3,7 +3,7 @@
 // Documents that were there when the reading began come page by page. What changes meanwhile is only noted, until the feed
 // answers that nothing has changed since the place that was read up to: at that moment everything was as it is noted. Shards of
 // one answer are not read at one moment; that the next answer is empty says that none of them moved in between.
-import { TilecouchError, isTileId } from '../../core/index.js'
+import { TilecouchError, headId, isTileId } from '../../core/index.js'
 import { Scratch } from '../scratch.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Row} Row */
@@ -108,7 +108,7 @@ export class Moments {
 }
 
 /** The tile that a document is of, by the id of its head; nothing for others. */
-const tileOf = id => isTileId(id) ? id.split('@')[0] : undefined
+const tileOf = id => isTileId(id) ? headId(id) : undefined
 
 /** Rows of the feed, of each document the last, however many: a writer may be quicker than a backup. */
 class Noted {

@@ -8,6 +8,7 @@
 import { hash } from 'node:crypto'
 import { isTileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
+import { imageAnew } from '../../core/store/documents.js'
 import { peerOf } from '../mirror/peer.js'
 import { endCopies } from '../remove/copies.js'
 import { canonical, fieldsOf, headOf, leafOf, tombstone, written } from '../resolve/content.js'
@@ -143,7 +144,7 @@ export class TileMender {
   /** @param {{old: any, doc: any}[]} heads */
   async #overwrite (heads) {
     if (!heads.length) return
-    const docs = heads.map(({ old, doc }) => ({ ...withoutDigest(doc), _rev: old._rev }))
+    const docs = heads.map(({ old, doc }) => ({ ...doc, ...imageAnew(doc), _rev: old._rev }))
     for (const { id, ok, error, reason } of await this.couch.bulk(bulkBody(docs), this.signal)) this.#told(id, ok && !error, error, reason)
   }
 
@@ -205,8 +206,8 @@ export class TileMender {
     for await (const lot of batchesOf(newest, { most, bytes, sizeOf: lengthOf })) {
       const { docs } = await this.#fetch(lot)
       const heads = docs.map(doc => {
-        const { _id, _attachments, ...head } = headOf(doc)
-        return withoutDigest({ _id, ...fieldsOf(head), ...(_attachments && { _attachments }) })
+        const { _id, ...head } = headOf(doc)
+        return { _id, ...fieldsOf(head), ...imageAnew(doc) }
       })
       if (!heads.length) continue
       for (const { id, ok, error, reason } of await this.couch.bulk(bulkBody(heads), this.signal)) this.#told(id, ok && !error, error, reason)
@@ -225,9 +226,3 @@ const isUnder = (rev, { _rev }) => rev === _rev || rev === tombstone('', _rev)._
 
 /** Where a branch begins that is made in place of a revision: it is nobody's, so that nothing is changed. @param {string} rev */
 const beginningFor = rev => `1-${hash('md5', `in place of ${rev}`)}`
-
-function withoutDigest ({ _attachments: attachments, ...doc }) {
-  if (!attachments) return doc
-  const { content_type: type, data } = attachments.tile
-  return { ...doc, _attachments: { tile: { content_type: type, data } } }
-}

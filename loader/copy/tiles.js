@@ -5,8 +5,9 @@ import { pMapIterable } from 'p-map'
 import { TilecouchError, decide, decideExactly, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { Batch } from '../../core/store/batch.js'
-import { tileDocument } from '../../core/store/documents.js'
-import { digestOf, isRefusal, isSameVersion, readTiles } from '../remove/documents.js'
+import { isSameVersion, shownBy, tileDocument } from '../../core/store/documents.js'
+import { isRefusal } from '../../core/store/refusals.js'
+import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../resolve/content.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { extendHeads } from '../store/extend.js'
@@ -102,7 +103,7 @@ export class Copier {
     const all = [...pasts.filter(doc => !head || !isSameVersion(doc, head)), ...(head ? [head] : [])].sort((a, b) => a.time < b.time ? -1 : 1)
     const wanted = time === undefined ? all : all.filter(doc => doc.time <= time)
     const newest = wanted.pop()
-    if (!newest || (!history && digestOf(newest) === null)) return []
+    if (!newest || (!history && shownBy(newest) === null)) return []
     return [newest, ...(history ? wanted : [])]
   }
 

@@ -10,13 +10,13 @@
 //   4. should a load have been quicker, the copy is put back
 //
 // Whoever is killed in between leaves the note, and finishLeft does the rest.
-import { TILE_ATTACHMENT } from '../../core/index.js'
+import { imageAnew, isSameVersion } from '../../core/store/documents.js'
 import { encodeId } from '../store/address.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { fieldsOf } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { removeDefaults } from './defaults.js'
-import { endLeaves, isSameVersion } from './documents.js'
+import { endLeaves } from './documents.js'
 import { Journal } from './journal.js'
 
 /**
@@ -124,9 +124,8 @@ async function putBack (couch, pairs) {
     // as long as no compaction has taken them, the revisions that went can be read
     const kept = await readRevision(couch, copy._id, copy._rev) ?? await readRevision(couch, id, head._rev)
     if (!kept || !isSameVersion(kept, copy)) continue
-    const image = kept._attachments?.[TILE_ATTACHMENT]
-    const doc = { ...fieldsOf(kept), current: false, ...(image && { _attachments: { [TILE_ATTACHMENT]: { content_type: image.content_type, data: image.data } } }) }
-    await couch.bulk(bulkBody([{ _id: copy._id, ...doc }])) // that something stands there is as good: a load has put it there anew
+    const doc = { _id: copy._id, ...fieldsOf(kept), current: false, ...imageAnew(kept) }
+    await couch.bulk(bulkBody([doc])) // that something stands there is as good: a load has put it there anew
   }
 }
 

@@ -1,6 +1,8 @@
 // Documents of tiles as a removal needs them: every leaf, the ends of leaves, and the versions of tiles from the primary
 // index, which is never behind.
-import { TILE_ATTACHMENT, compareIds, isTileId, pastRange } from '../../core/index.js'
+import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange } from '../../core/index.js'
+import { imageAnew } from '../../core/store/documents.js'
+import { isRefusal } from '../../core/store/refusals.js'
 import { peerOf } from '../mirror/peer.js'
 import { compareRevs, fieldsOf, tombstone } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
@@ -44,15 +46,6 @@ export async function endLeaves (couch, leaves, signal) {
   return ended
 }
 
-/** Whether an answer of _bulk_docs says that one may not. @param {string | undefined} error */
-export const isRefusal = error => error === 'forbidden' || error === 'unauthorized' || error === 'doc_validation'
-
-/** What a tile shows, for comparing. */
-export const digestOf = doc => doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null
-
-/** Whether two documents hold the same version: then one of them is a copy. One that had to move there from another time is not. */
-export const isSameVersion = (a, b) => a.time === b.time && digestOf(a) === digestOf(b) && a.contested === b.contested
-
 /** @typedef {{id: string, head?: any, pasts: any[]}} StoredTile pasts: oldest first */
 
 /**
@@ -65,7 +58,7 @@ export const isSameVersion = (a, b) => a.time === b.time && digestOf(a) === dige
 export async function readTiles (couch, ids, signal) {
   const heads = await couch.docs(ids, { signal })
   const pasts = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
-  for (const doc of await readPasts(couch, ids, signal)) pasts.get(doc._id.split('@', 1)[0])?.push(doc)
+  for (const doc of await readPasts(couch, ids, signal)) pasts.get(headId(doc._id))?.push(doc)
   return ids.map((id, at) => ({ id, head: heads[at].doc, pasts: pasts.get(id) ?? [] }))
 }
 
@@ -80,7 +73,7 @@ async function readPasts (couch, ids, signal) {
   const [near] = await couch.queries('_all_docs', [whole], signal)
   if (near.length < most) {
     const wanted = new Set(ids)
-    const found = near.map(({ id }) => id).filter(id => id.includes('@') && wanted.has(id.split('@', 1)[0]) && isTileId(id))
+    const found = near.map(({ id }) => id).filter(id => id.includes('@') && wanted.has(headId(id)) && isTileId(id))
     return (await couch.docs(found, { signal })).flatMap(({ doc }) => doc ? [doc] : [])
   }
   const docs = []
@@ -100,12 +93,5 @@ export function listedOf (doc) {
 
 /** The content of a past version as the head of its tile. @param {any} doc with bytes @param {string} [rev] that it overwrites */
 export function asHead (doc, rev) {
-  const image = doc._attachments?.[TILE_ATTACHMENT]
-  return {
-    _id: doc._id.split('@', 1)[0],
-    ...(rev && { _rev: rev }),
-    ...fieldsOf(doc),
-    current: true,
-    ...(image && { _attachments: { [TILE_ATTACHMENT]: { content_type: image.content_type, data: image.data } } })
-  }
+  return { _id: headId(doc._id), ...(rev && { _rev: rev }), ...fieldsOf(doc), current: true, ...imageAnew(doc) }
 }

@@ -6,10 +6,11 @@
 //      its place in the past is ended (copies.js)
 //
 // A head whose past did not go as it should stays for the next run: no tile is left with a past and no head.
+import { isRefusal } from '../../core/store/refusals.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { endSome } from './copies.js'
-import { asHead, endLeaves, isRefusal, listedOf, readTiles } from './documents.js'
+import { asHead, endLeaves, listedOf, readTiles } from './documents.js'
 import { itemOf } from './item.js'
 import { CHANGED } from './tally.js'
 

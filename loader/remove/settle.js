@@ -3,10 +3,10 @@
 //
 //   - it copied the head that went to the past, to overwrite it: the copy goes, too
 //   - it wrote an older version to the past of a head that is now older still, or gone: that version becomes the head
-import { pastOf } from '../../core/store/documents.js'
+import { isSameVersion, pastOf } from '../../core/store/documents.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { endSome } from './copies.js'
-import { asHead, endLeaves, isSameVersion, readTiles } from './documents.js'
+import { asHead, endLeaves, readTiles } from './documents.js'
 
 /** @typedef {{id: string, gone?: any}} Touched gone: the document of the head that went or was overwritten */
 

@@ -1,5 +1,5 @@
 // Which versions go: those of an area, of named tiles, of a time or of an edition.
-import { AFTER, TilecouchError, checkLayer, editionId, endOf, now, startOf, tileId } from '../../core/index.js'
+import { AFTER, TilecouchError, checkLayer, editionId, endOf, headId, now, startOf, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { markPruned } from '../prune/mark.js'
 import { readLeaves } from '../resolve/leaves.js'
@@ -100,13 +100,13 @@ async function * documentsAt (couch, layer, time, signal) {
  * @returns {Promise<import('../store/list.js').ListedTile[]>}
  */
 async function readEdition (couch, documents, time, signal) {
-  const ids = [...new Set(documents.map(id => id.split('@', 1)[0]))]
+  const ids = [...new Set(documents.map(id => headId(id)))]
   const heads = new Map((await couch.docs(ids, { signal })).map(({ id, doc }) => [id, doc]))
   const [over, under] = [[], /** @type {string[]} */ ([])]
   for (const id of ids) (heads.get(id) && heads.get(id).time !== time ? over : under).push(id)
   const past = (await couch.docs(over.map(id => `${id}@${time}`), { signal })).flatMap(({ doc }) => doc ? [doc] : [])
   return [
-    ...past.map(doc => tileOf([doc, heads.get(doc._id.split('@', 1)[0])])),
+    ...past.map(doc => tileOf([doc, heads.get(headId(doc._id))])),
     ...(await readTiles(couch, under, signal)).map(({ head, pasts }) => tileOf([...pasts, ...head ? [head] : []]))
   ].filter(({ versions }) => versions.length)
 }

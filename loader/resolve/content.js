@@ -2,7 +2,7 @@
 // what is stored alone, revisions included: CouchDB and the embedded store work out revisions differently, and neither may
 // do so here, or what is put right on both sides of a replication would be two documents.
 import { hash } from 'node:crypto'
-import { TILE_ATTACHMENT, compareIds } from '../../core/index.js'
+import { TILE_ATTACHMENT, compareIds, headId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 
 /**
@@ -88,9 +88,8 @@ export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, revisio
 export function pastAt (doc, time) {
   const own = doc.contested ?? doc.time
   const { contested, ...fields } = fieldsOf(doc)
-  const [head] = doc._id.split('@')
-  return { ...fields, _id: `${head}@${time}`, _attachments: doc._attachments, current: false, time, ...(own !== time && { contested: own }) }
+  return { ...fields, _id: `${headId(doc._id)}@${time}`, _attachments: doc._attachments, current: false, time, ...(own !== time && { contested: own }) }
 }
 
 /** A past version as the head. @param {any} doc with bytes */
-export const headOf = doc => ({ ...doc, _id: doc._id.split('@')[0], current: true })
+export const headOf = doc => ({ ...doc, _id: headId(doc._id), current: true })

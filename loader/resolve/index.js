@@ -1,6 +1,6 @@
 // Puts right what masters that were loaded apart have made of one another: of several living leaves of a document one stays,
 // and no version is lost. What comes of it depends on what is stored alone, so that it may run at every master, in any order.
-import { checkLayer, isTileId, parseTileId, tileId } from '../../core/index.js'
+import { checkLayer, headId, isTileId } from '../../core/index.js'
 import { peerOf } from '../mirror/peer.js'
 import { changesOf, repeat } from '../repeat.js'
 import { conflicts } from './find.js'
@@ -107,7 +107,7 @@ class Pass {
       const tiles = new Set()
       const papers = []
       for (const { id } of page) {
-        if (isTileId(id)) tiles.add(headOf(id))
+        if (isTileId(id)) tiles.add(headId(id))
         else if (Papers.has(id)) papers.push(id)
         else if (!id.startsWith('_design/')) this.#tell('left', id, 'it is no document of a tile store')
       }
@@ -119,9 +119,4 @@ class Pass {
       }
     }
   }
-}
-
-function headOf (id) {
-  const { layer, z, x, y } = parseTileId(id)
-  return tileId(layer, z, x, y)
 }

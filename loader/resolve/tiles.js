@@ -1,5 +1,6 @@
 // Puts tiles right. What destroys nothing is written first: copies in the past. Only what is seen to stand there is then
 // ended at its old place. So a run that is killed has lost nothing, and another one finishes what it began.
+import { headId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { checkDocument } from '../verify/store/document.js'
 import { compareRevs, headOf, leafOf, pastAt, tombstone, written } from './content.js'
@@ -85,7 +86,7 @@ export class Tiles {
 
   /** Notes which copies stand. @param {Copy[]} copies @returns {Promise<{copy: Copy, end: string}[]>} those that were ended there before */
   async #look (copies) {
-    const placeOf = ({ from, time }) => `${from.id.split('@')[0]}@${time}`
+    const placeOf = ({ from, time }) => `${headId(from.id)}@${time}`
     const leaves = await readLeaves(this.couch, [...new Set(copies.map(placeOf))], this.signal)
     const missing = []
     for (const copy of copies) {

@@ -1,5 +1,6 @@
 // What _changes has lately said of documents, to judge a read by: one that began before a change may carry what was there
 // before it, and must neither be kept nor be handed out after the change was announced.
+import { headId } from '../../core/index.js'
 
 export const announcedDefaults = {
   most: 20000, // documents remembered at least, before older ones are forgotten; and twice as many at most
@@ -49,7 +50,7 @@ export class Announced {
     const change = { rev, deleted, at: ++this.#count }
     this.#young.set(id, change)
     // the timeline of a tile is another thing that is read
-    this.#young.set(timelineKey(headOf(id)), change)
+    this.#young.set(timelineKey(headId(id)), change)
   }
 
   #of (key) {
@@ -89,12 +90,6 @@ export class Announced {
     const change = this.#of(timelineKey(id))
     return begun <= this.#horizon || (change !== undefined && change.at > begun) ? 'old' : 'true'
   }
-}
-
-/** The id of the head of a version's tile. @param {string} id of a head or a past version */
-export function headOf (id) {
-  const at = id.indexOf('@')
-  return at < 0 ? id : id.slice(0, at)
 }
 
 /** The name under which a tile's timeline is kept: no document has it, since a version's time is never empty. */

@@ -1,7 +1,7 @@
 // What the gateway has in memory, and the rules by which it stays true: what goes in, and what a change of the store takes
 // out again. Heads and past versions stand under the ids of their documents, timelines under a key of their own.
-import { parseTileId } from '../../core/index.js'
-import { Announced, headOf, timelineKey } from './announced.js'
+import { headId, parseTileId } from '../../core/index.js'
+import { Announced, timelineKey } from './announced.js'
 import { entryOf } from './entry.js'
 import { Memory } from './memory.js'
 
@@ -125,7 +125,7 @@ export class TileCache {
    */
   changed ({ id, rev, deleted }) {
     this.announced.announce(id, rev, deleted)
-    const head = headOf(id)
+    const head = headId(id)
     this.missing.delete(head)
     this.forgetTimeline(head)
     const entry = this.memory.look(id)

@@ -1,6 +1,7 @@
 // What is made of a read, by what was announced before, during and after it.
 import assert from 'node:assert/strict'
-import { Announced, headOf, timelineKey } from '../../server/gateway/announced.js'
+import { headId } from '../../core/index.js'
+import { Announced, timelineKey } from '../../server/gateway/announced.js'
 
 const ID = 'osm:1:0:0'
 
@@ -45,7 +46,7 @@ describe('a read, judged by what was announced', () => {
     assert.equal(announced.judgeTimeline('osm:1:0:1', before), 'true')
     assert.equal(announced.judgeTimeline(ID, announced.begin()), 'true')
     assert.equal(announced.judge(ID, '1-a', before), 'true', 'the head is another document')
-    assert.deepEqual([headOf(ID), headOf(`${ID}@2021`), timelineKey(ID)], [ID, ID, `${ID}@`])
+    assert.deepEqual([headId(ID), headId(`${ID}@2021`), timelineKey(ID)], [ID, ID, `${ID}@`])
   })
 
   it('that began before everything became doubtful is old', () => {
