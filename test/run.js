@@ -1,6 +1,6 @@
 // npm test: lint, types, and every test that can run here. Prints what it skipped and why; the last line counts.
 import { spawn } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,15 +13,20 @@ import { tools } from './support/tools.js'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
 const executable = (module, name = module) => path.join(path.dirname(require.resolve(`${module}/package.json`)), require(`${module}/package.json`).bin[name] ?? require(`${module}/package.json`).bin)
-const report = path.join(tmpdir(), `tilecouch-tests-${process.pid}.json`)
 const totals = { passed: 0, failed: 0, skipped: 0 }
 const skipped = []
 const again = []
 
-function run (args, env = {}) {
-  return new Promise(resolve => {
-    spawn(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } }).once('close', code => resolve(code === 0))
-  })
+/**
+ * @param {string[]} args @param {Record<string, string | undefined>} [env]
+ * @param {string} [file] that gets what it prints
+ */
+async function run (args, env = {}, file) {
+  const to = file ? await open(file, 'w') : undefined
+  const stdio = /** @type {import('node:child_process').StdioOptions} */ (to ? ['ignore', to.fd, to.fd] : 'inherit')
+  const code = await new Promise(resolve => { spawn(process.execPath, args, { cwd: root, stdio, env: { ...process.env, ...env } }).once('close', resolve) })
+  await to?.close()
+  return code === 0
 }
 
 async function check (name, args) {
@@ -48,14 +53,13 @@ for (const { name, found, needed } of tools()) {
     totals.failed++
   } else skipped.push(`tests that need ${name}: it is not installed`)
 }
-// one server for every suite: the one that was named, or one of our own
-const own = !process.env.COUCHDB_URL && findCouchDb() ? await startCouchDb() : null
-const couchDb = process.env.COUCHDB_URL ?? own?.url
-if (couchDb) {
-  const { version } = await (await fetch(couchDb.replace(/\/\/.*@/, '//'))).json()
-  console.log(`CouchDB ${version}: ${own ? findCouchDb() : scrub(couchDb)}`)
-} else skipped.push('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
-if (process.env.COUCHDB_URL && !findCouchDb()) skipped.push('killing a real CouchDB in the middle of a load: COUCHDB_URL names one that is not ours to kill, COUCHDB_BIN starts one that is')
+const named = process.env.COUCHDB_URL
+const couchDb = findCouchDb()
+if (named) {
+  const { version } = await (await fetch(named.replace(/\/\/.*@/, '//'))).json()
+  console.log(`CouchDB ${version}: ${scrub(named)}`)
+  if (!couchDb) skipped.push('killing a real CouchDB in the middle of a load: COUCHDB_URL names one that is not ours to kill, COUCHDB_BIN starts one that is')
+} else if (!couchDb) skipped.push('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
 
 await check('lint', [executable('eslint'), '.'])
 await check('types', [executable('typescript', 'tsc'), '-p', 'tsconfig.json'])
@@ -67,24 +71,43 @@ const suites = {
   'tests in Node': ['--ignore', 'test/{client,examples,offline,viewer}/**'],
   'tests of what runs in browsers': ['--ignore', 'test/!(client|examples|offline|viewer)/**']
 }
-const last = Object.keys(suites).at(-1)
-for (const [name, choice] of Object.entries(suites)) {
-  console.log(`\n== ${name}`)
-  const mocha = [executable('mocha', 'mocha'), 'test/**/*.test.js', ...choice, '--retries', '1', '--reporter', 'test/support/reporter.cjs']
-  // coverage is that of both together
-  const coverage = [executable('c8'), ...(name === last ? ['--clean=false'] : ['--check-coverage=false', '--reporter=none'])]
-  const ok = await run([...coverage, process.execPath, ...mocha], { TILECOUCH_REPORT: report, ...(couchDb && { COUCHDB_URL: couchDb }) })
-  const counted = await readFile(report, 'utf8').then(JSON.parse, () => null)
-  await rm(report, { force: true })
+const traces = path.join(root, 'coverage/tmp') // where c8 looks for what V8 wrote
+await rm(path.join(root, 'coverage'), { recursive: true, force: true })
+
+/** @param {string} name @param {string} [file] that gets what it prints */
+async function runSuite (name, file) {
+  const own = !named && couchDb ? await startCouchDb() : null
+  if (own) console.log(`${name}: CouchDB ${(await (await fetch(`http://127.0.0.1:${own.port}`)).json()).version}, ${couchDb}`)
+  const report = path.join(work, `${Object.keys(suites).indexOf(name)}.json`)
+  const ok = await run([executable('mocha', 'mocha'), 'test/**/*.test.js', ...suites[name], '--retries', '1', '--reporter', 'test/support/reporter.cjs'],
+    { TILECOUCH_REPORT: report, NODE_V8_COVERAGE: traces, ...(own && { COUCHDB_URL: own.url }) }, file)
+  await own?.close()
+  return { name, ok, counted: await readFile(report, 'utf8').then(JSON.parse, () => null) }
+}
+
+function count ({ name, ok, counted }) {
   if (counted) for (const kind of ['passed', 'failed', 'skipped']) totals[kind] += counted[kind]
   if (!counted || counted.open || (!ok && !counted.failed)) {
-    console.log(`FAILED: ${!counted ? 'the tests did not run to their end' : counted.open ? 'the tests left something open' : 'coverage is below its floor (.c8rc.json)'}`)
+    console.log(`FAILED: ${name}: ${!counted ? 'they did not run to their end' : counted.open ? 'something was left open' : 'their process failed'}`)
     totals.failed++
   }
   skipped.push(...counted?.reasons ?? [])
   again.push(...counted?.again ?? [])
 }
-await own?.close()
+
+const work = await mkdtemp(path.join(tmpdir(), 'tilecouch-tests-'))
+const [inNode, inBrowsers] = Object.keys(suites)
+const printed = path.join(work, 'printed')
+// Side by side, since each of them waits as long as it works; but not on one server, whose settings both change.
+const beside = named ? undefined : runSuite(inBrowsers, printed)
+console.log(`\n== ${inNode}`)
+count(await runSuite(inNode))
+console.log(`\n== ${inBrowsers}`)
+const other = await (beside ?? runSuite(inBrowsers))
+if (beside) process.stdout.write(await readFile(printed, 'utf8'))
+count(other)
+await rm(work, { recursive: true, force: true })
+await check('coverage of both (.c8rc.json has its floor)', [executable('c8'), 'report', '--check-coverage'])
 
 // a browser or a busy machine may be late once; what fails twice has failed, and what failed once is named
 if (again.length) console.log(`\nTried a second time:\n${again.map(name => `  - ${name}`).join('\n')}`)
