@@ -1,0 +1,83 @@
+// What is written: documents of 256 bytes and tiles, and the ids they are written under.
+import { tileDocument } from '../../core/store/documents.js'
+import { tileId } from '../../core/index.js'
+import { prepareTile } from '../../loader/store/tile.js'
+import { BYTES, LAYER, NEW, placesOf, shuffled } from '../block.js'
+import { plain } from '../raw.js'
+import { noiseTile, random } from '../tiles.js'
+
+export const SMALL = 256 // bytes of a document as JSON, without its id
+export const TINY = 100 // bytes of a tile of one colour, about
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const POOL = 65536 // letters that documents are cut from
+
+export const RANDOM = 'random ids'
+export const DIGITS = 'ids of 10 digits, in order'
+export const TILES = 'tile ids, in order'
+export const SHUFFLED = 'tile ids, shuffled'
+export const SERVER = 'ids that CouchDB gives'
+
+/** Name -> count -> the ids, one by one; nothing where the server gives one. @type {Record<string, (count: number, seed?: number) => Iterable<string | undefined>>} */
+export const IDS = {
+  [RANDOM]: function * (count, seed = 1) {
+    const next = random(seed)
+    for (let index = 0; index < count; index++) yield Array.from({ length: 4 }, () => Math.floor(next() * 2 ** 32).toString(16).padStart(8, '0')).join('')
+  },
+  [DIGITS]: function * (count) {
+    for (let index = 0; index < count; index++) yield String(index + 1).padStart(10, '0')
+  },
+  [TILES]: count => idsOf(placesOf(count)),
+  [SHUFFLED]: (count, seed = 1) => idsOf(shuffled(placesOf(count), seed)),
+  [SERVER]: function * (count) {
+    for (let index = 0; index < count; index++) yield undefined
+  }
+}
+
+function * idsOf (places) {
+  for (const { z, x, y } of places) yield tileId(LAYER, z, x, y)
+}
+
+/**
+ * Documents without ids, the same on every machine.
+ * @param {number} [seed]
+ * @returns {(index: number) => any}
+ */
+export function smallDocuments (seed = 1) {
+  const next = random(seed)
+  const pool = Array.from({ length: POOL }, () => LETTERS[Math.floor(next() * LETTERS.length)]).join('')
+  return index => {
+    const doc = { number: index, text: '' }
+    const length = SMALL - JSON.stringify(doc).length
+    const at = index * 7919 % (POOL - length)
+    return { ...doc, text: pool.slice(at, at + length) }
+  }
+}
+
+/**
+ * Versions of tiles in the order of their ids, as the store takes them.
+ * @param {number} count
+ * @param {number} [size] bytes of a tile
+ */
+export const tilesOf = (count, size = BYTES) => placesOf(count).map(({ z, x, y, index }) => ({ layer: LAYER, z, x, y, time: NEW, bytes: noiseTile(index, size) }))
+
+/**
+ * The same tiles as documents without ids; each is made when it is wanted.
+ * @param {ReturnType<typeof tilesOf>} tiles
+ * @returns {Promise<(index: number) => any>}
+ */
+export async function tileDocuments (tiles) {
+  const prepared = await Promise.all(tiles.map(prepareTile))
+  return index => {
+    const { _id, ...doc } = plain(tileDocument(prepared[index], { current: true, stored: NEW }))
+    return doc
+  }
+}
+
+/**
+ * @param {(index: number) => any} make
+ * @param {Iterable<string | undefined>} ids
+ */
+export function * documentsOf (make, ids) {
+  let index = 0
+  for (const id of ids) yield { ...(id !== undefined && { _id: id }), ...make(index++) }
+}

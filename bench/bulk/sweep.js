@@ -1,0 +1,124 @@
+// How many documents a request should hold: the same documents written with batches of every size, by one and by several requests
+// at a time, one PUT each, and tiles by the loader that finds its batch itself.
+import { tileId } from '../../core/index.js'
+import { Store } from '../../loader/store/index.js'
+import { NEW } from '../block.js'
+import { interleave, median } from '../measure.js'
+import { writeBulk, writePuts } from '../raw.js'
+import { checkStored, emptyDatabase, witness } from './database.js'
+import { documentsOf } from './documents.js'
+
+export const LOADER = 'tilecouch load'
+export const atATime = flights => flights === 1 ? 'one request at a time' : `${flights} requests at a time`
+
+/**
+ * A batch of one is a PUT.
+ * @typedef {object} Row
+ * @property {string} way
+ * @property {number} batch documents a request; of the loader: that most tiles went with, median of the rounds
+ * @property {number} flights requests at a time; likewise
+ * @property {number[]} rates documents a second
+ * @property {number} median
+ * @property {number} min
+ * @property {number} max
+ * @property {number} documents that the shortest sample wrote
+ */
+
+/**
+ * @typedef {object} Payload
+ * @property {number} documents of a sample at most
+ * @property {number[]} batches
+ * @property {number[]} flights
+ * @property {number} bytes of a document in a request, about
+ * @property {(index: number) => any} make
+ * @property {(count: number) => Iterable<string | undefined>} ids
+ * @property {any[]} [tiles] for the loader, all of them
+ */
+
+/**
+ * @param {string} url of a database that is made and dropped for every sample
+ * @param {Payload} payload
+ * @param {{rounds: number, seconds: number, most: number, signal: AbortSignal, log: (text: string) => void, onRetry: () => void}} options seconds:
+ *   after which a sample ends; most: bytes in all requests under way
+ * @returns {Promise<Row[]>}
+ */
+export async function sweep (url, { documents, batches, flights, bytes, make, ids, tiles }, { rounds, seconds, most, signal, log, onRetry }) {
+  /** @type {Record<string, {way: string, batch: number, flights: number, documents: number}>} */
+  const about = {}
+  /** @type {import('../measure.js').Contender[]} */
+  const contenders = settingsOf({ batches, flights, bytes, most }).map(({ batch, flights: concurrency }) => {
+    const way = atATime(concurrency)
+    const name = `${batch === 1 ? 'a PUT each' : `${batch} a request`}, ${way}`
+    about[name] = { way, batch, flights: concurrency, documents: Infinity }
+    const { onWritten, written } = witness()
+    let count = 0
+    return {
+      name,
+      before: () => emptyDatabase(url, { onRetry }),
+      run: async store => {
+        written.length = 0
+        const options = { batch, concurrency, signal, deadline: performance.now() + seconds * 1000, onWritten }
+        count = await (batch === 1 ? writePuts : writeBulk)(store.couch, documentsOf(make, ids(documents)), options)
+        return count
+      },
+      after: async store => {
+        about[name].documents = Math.min(about[name].documents, count)
+        await checkStored(store, count, written)
+        await store.destroy()
+      }
+    }
+  })
+  /** @type {{batch: number, flights: number}[]} */
+  const settled = []
+  if (tiles) {
+    about[LOADER] = { way: LOADER, batch: 0, flights: 0, documents: tiles.length }
+    contenders.push({
+      name: LOADER,
+      before: async () => {
+        await (await emptyDatabase(url)).destroy()
+        return Store.create(url, { public: false, onRetry })
+      },
+      run: async store => {
+        const tally = tallyOf()
+        const { created, failed } = await store.write(tiles, { signal, stored: NEW, onProgress: tally.onProgress })
+        if (failed || created !== tiles.length) throw new Error(`${LOADER}: ${created} of ${tiles.length} tiles written, ${failed} failed`)
+        settled.push(tally.most())
+        return created
+      },
+      after: async store => {
+        const sample = tiles.map(({ layer, z, x, y }, index) => ({ id: tileId(layer, z, x, y), doc: make(index) }))
+        await checkStored(store, tiles.length + 1, sample) // and the document that marks a store
+        await store.destroy()
+      }
+    })
+  }
+  const results = await interleave(contenders, rounds, log, signal)
+  if (tiles) for (const field of /** @type {const} */ (['batch', 'flights'])) about[LOADER][field] = Math.round(median(settled.map(one => one[field])))
+  return Object.entries(results).map(([name, figures]) => ({ ...about[name], ...figures }))
+}
+
+/**
+ * Every batch with every number of requests at a time, as long as what is under way stays bounded.
+ * @param {{batches: number[], flights: number[], bytes: number, most: number}} payload
+ */
+export const settingsOf = ({ batches, flights, bytes, most }) =>
+  flights.flatMap(concurrency => [1, ...batches].filter(batch => batch * concurrency * bytes <= most).map(batch => ({ batch, flights: concurrency })))
+
+/** Which setting of a tuner most tiles went with. */
+export function tallyOf () {
+  const counts = new Map()
+  let done = 0
+  return {
+    /** @param {{tiles: number}} summary @param {{batch: number, concurrency: number}} tuner */
+    onProgress: ({ tiles }, { batch, concurrency }) => {
+      const key = `${batch}x${concurrency}`
+      const entry = counts.get(key) ?? { batch, flights: concurrency, tiles: 0 }
+      counts.set(key, { ...entry, tiles: entry.tiles + tiles - done })
+      done = tiles
+    },
+    most: () => {
+      const [{ batch, flights }] = [...counts.values()].sort((a, b) => b.tiles - a.tiles)
+      return { batch, flights }
+    }
+  }
+}
