@@ -1,8 +1,10 @@
 // Tables of the reference that are made from the source, so that they cannot disagree with it: `npm run docs` writes
-// them between their markers, and a test compares.
+// them between their markers, and a test compares. The pages of the benchmarks are made with them: bench/pages.js.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { fill, makeTables, readResults, writePages } from '../bench/pages.js'
+import { table } from '../bench/plots/words.js'
 import { catalogue } from '../core/index.js'
 import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
 import { createProgram } from '../loader/cli/program.js'
@@ -10,18 +12,13 @@ import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
-import { exportTables } from './export-tables.js'
 import { gatewayTables } from './gateway-tables.js'
-import { historyTables } from './history-tables.js'
-import { mirrorTables } from './mirror-tables.js'
-import { offlineTables } from './offline-tables.js'
-import { serveMemoryTables, serveTables } from './serve-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
-const pages = ['reference.md', 'benchmarks.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md', 'checking.md']
-const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
-const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
+export const benchmarks = { results: fileURLToPath(new URL('../bench/results', import.meta.url)), docs: fileURLToPath(new URL('.', import.meta.url)) }
+
+const pages = ['reference.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md', 'checking.md']
 
 function commands () {
   const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
@@ -49,33 +46,12 @@ async function sizes () {
   return table(['file', 'size', 'gzipped'], made.map(([name, { bytes }]) => [`\`${name}\``, kilobytes(bytes), kilobytes(gzipSync(bytes))]))
 }
 
-const result = async name => JSON.parse(await readFile(new URL(`../bench/results/${name}.json`, import.meta.url), 'utf8'))
+/** Made once: the bundles of the client take their time. @type {Promise<Record<string, string>> | undefined} */
+let made
 
-const rates = results => table(['what', 'median', 'lowest', 'highest'], Object.entries(results).map(([name, { median, min, max }]) => [name, `${median}/s`, `${min}/s`, `${max}/s`]))
-
-/** The benchmarks as they were measured: bench/results holds what the runs wrote. */
-async function benchmarks () {
-  const [load, memory] = [await result('load'), await result('memory')]
-  const { machine } = load
+async function makeAll () {
   return {
-    budgets: table(['what', 'target', 'measured', ''], [...load.budgets, ...memory.budgets].map(({ what, target, figure, met }) => [what, target, figure, met ? 'pass' : '**falls short**'])),
-    machine: `CouchDB ${machine.couchdb}, Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores, ${machine.memory}, ${machine.date}; ${load.tiles} tiles of ${load.bytes} bytes, ${load.rounds} rounds.`,
-    first: rates(load.first),
-    second: rates(load.second),
-    memory: table(['tiles', 'resident memory'], memory.samples.map(({ tiles, rss }) => [tiles, `${rss} MB`]))
-  }
-}
-
-/** A page with its tables as they should be. */
-export async function withTables (text) {
-  const made = {
-    ...await benchmarks(),
-    ...historyTables(await result('history'), table),
-    ...serveTables(await result('serve'), table),
-    ...exportTables(await result('export'), table),
-    ...mirrorTables(await result('mirror'), table),
-    ...offlineTables(await result('offline'), table),
-    ...serveMemoryTables(await result('serve-memory'), table),
+    ...await makeTables(await readResults(benchmarks.results)),
     ...clientTables(table),
     ...gatewayTables(table),
     ...verifyTables(table),
@@ -86,12 +62,15 @@ export async function withTables (text) {
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),
     retry: await defaults('../loader/store/couch.js', 'retryDefaults', retryDefaults)
   }
-  return text.replace(/(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => `${begin}\n${made[name]}\n\n${end}`)
 }
+
+/** A page with its tables as they should be. */
+export const withTables = async text => fill(text, await (made ??= makeAll()), (_, name) => { throw new Error(`no table ${name}`) })
 
 /** Every page with tables, by name. @returns {Promise<[string, string][]>} */
 export const readPages = () => Promise.all(pages.map(async name => /** @type {[string, string]} */ ([name, await readFile(new URL(name, import.meta.url), 'utf8')])))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of await readPages()) await writeFile(new URL(name, import.meta.url), await withTables(text))
+  await writePages(benchmarks)
 }

@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { findProgram } from '../programs/program.js'
 
-const entry = fileURLToPath(new URL('page.js', import.meta.url))
+const entry = fileURLToPath(new URL('in-page.js', import.meta.url))
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
 

@@ -10,6 +10,8 @@ export const ms = value => value < 1 ? value.toFixed(2) : value < 10 ? value.toF
 
 export const megabytes = bytes => bytes === null ? '' : `${thousands(bytes < 1e7 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6))} MB`
 
+export const kilobytes = bytes => `${thousands(Math.round(bytes / 1000))} kB`
+
 /** Three digits that say something: for the end of a bar. */
 export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100 ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
 
@@ -22,6 +24,12 @@ export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
 /** What a page says of the machine before its own settings. @param {{quick: boolean, machine: any}} result */
 export const machineLine = ({ quick, machine: { couchdb, node, cpu, cores, memory, date } }) =>
   `${quick ? '**A short run (`--quick`): a first look.** ' : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${date}`
+
+/** What was measured and with which settings, and what was not; for the head server, version, settings. @param {{programs: Record<string, any>, missing: Record<string, string>}} result */
+export const programRows = ({ programs, missing }) => [
+  ...Object.entries(programs).map(([name, { version, settings }]) => [name, version, settings]),
+  ...Object.entries(missing).map(([name, why]) => [name, '', `**not measured**: ${why}`])
+]
 
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 

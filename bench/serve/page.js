@@ -1,0 +1,39 @@
+// What bench/serve.js measured, for docs/benchmarks/serve.md.
+import { bars, lines, spans } from '../plots/charts.js'
+import { judged, judgedHead, machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
+
+const connections = level => level === 1 ? '1 connection' : `${level} connections`
+
+/** @param {any} result bench/results/serve.json @param {import('../plots/words.js').Table} table */
+export function tables (result, table) {
+  const { tiles, bytes, levels, rounds, seconds, wrk, results, budgets } = result
+  const rows = show => Object.entries(results).map(([name, figures]) => [name, ...levels.map(level => show(figures[level]))])
+  return {
+    serveMachine: `${machineLine(result)}; wrk ${wrk}; ${thousands(tiles)} tiles of ${thousands(bytes)} bytes with two versions each; ${inRounds(rounds)} of ${seconds} s.`,
+    serveBudgets: table(judgedHead, judged(budgets)),
+    serveRates: table(['requests a second: median (lowest–highest)', ...levels.map(connections)], rows(({ rate }) => range(rate))),
+    serveLatencies: table(['milliseconds, p50 / p90 / p99 / max', ...levels.map(connections)], rows(figures => ['p50', 'p90', 'p99', 'max'].map(rank => ms(figures.ms[rank])).join(' / '))),
+    servePrograms: table(['server', 'version', 'settings'], programRows(result))
+  }
+}
+
+const ours = name => name.startsWith('gateway')
+const DRAWN = ['gateway, hot', 'gateway, hot, 2 workers', 'gateway, cold', 'CouchDB, attachment', 'nginx, files', 'TileServer GL light, MBTiles', 'MapProxy, file cache', 'MapProxy, CouchDB cache']
+
+export function plots ({ levels, results }) {
+  const level = levels.includes(32) ? 32 : levels[levels.length - 1]
+  const whole = Object.entries(results).filter(([name]) => !name.endsWith('304')) // answers without a tile are another thing
+  return {
+    'serve-rates': bars({
+      title: `Tiles a second, ${connections(level)}`, unit: 'requests a second, median, lowest and highest round',
+      rows: whole.map(([name, { [level]: { rate: { median, min, max } } }]) => ({ name, value: median, low: min, high: max, ours: ours(name) }))
+    }),
+    'serve-latencies': spans({
+      title: `How long a tile takes, ${connections(level)}`, unit: 'milliseconds', rows: whole.map(([name, figures]) => ({ name, ...figures[level].ms, ours: ours(name) }))
+    }),
+    'serve-connections': lines({
+      title: 'Tiles a second by the number of connections', x: { title: 'connections', log: true }, y: { title: 'requests a second, median, lowest and highest round', log: true },
+      rows: DRAWN.filter(name => results[name]).flatMap(name => levels.map(x => ({ series: name, x, y: results[name][x].rate.median, low: results[name][x].rate.min, high: results[name][x].rate.max })))
+    })
+  }
+}
