@@ -4,8 +4,9 @@
  * @typedef {object} Client
  * @property {(key: string, bytes: Buffer) => Promise<void>} set rejects when it was not stored
  * @property {(key: string) => Promise<Buffer | null>} get null: a miss
- * @property {(key: string) => Promise<boolean>} delete whether it was there
  * @property {() => Promise<void>} close
+ *
+ * @typedef {Client & {delete: (key: string) => Promise<boolean>}} Cache delete: whether it was there
  */
 
 export {}

@@ -3,7 +3,7 @@ import memjs from 'memjs'
 
 const PATIENCE = 20 // seconds an answer may take
 
-/** @param {{port: number}} server @returns {Promise<import('./client.js').Client & {stats: () => Promise<Record<string, string>>}>} */
+/** @param {{port: number}} server @returns {Promise<import('./client.js').Cache & {stats: () => Promise<Record<string, string>>}>} */
 export async function openMemcached ({ port }) {
   const client = memjs.Client.create(`127.0.0.1:${port}`, { timeout: PATIENCE, retries: 0, logger: { log () {} } })
   const stats = () => new Promise((resolve, reject) => {

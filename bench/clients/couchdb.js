@@ -1,0 +1,29 @@
+// CouchDB as somebody asks it who has tilecouch as a library: the store.
+import { parseTileId } from '../../core/index.js'
+import { Store } from '../../loader/store/index.js'
+
+/**
+ * @param {{url: string, time: string}} options url: of the database; time: of all that is written
+ * @returns {Promise<import('./client.js').Client & {setMany: (entries: [string, Buffer][]) => Promise<void>}>}
+ */
+export async function openCouchDb ({ url, time }) {
+  const store = await Store.open(url)
+  const setMany = async entries => {
+    const { failed, failures } = await store.write(entries.map(([key, bytes]) => ({ ...parseTileId(key), time, bytes })))
+    if (failed) throw new Error(`${failed} tiles were not stored: ${failures[0]?.reason}`)
+  }
+  return {
+    set: (key, bytes) => setMany([[key, bytes]]),
+    setMany,
+    async get (key) {
+      const { layer, z, x, y } = parseTileId(key)
+      try {
+        return (await store.head(layer, z, x, y)).bytes ?? null
+      } catch (error) {
+        if (error.code === 'TILE_NOT_FOUND') return null
+        throw error
+      }
+    },
+    close: async () => {}
+  }
+}

@@ -1,0 +1,20 @@
+// Whatever answers GET with a tile, over one connection: the gateway, an attachment of CouchDB, a folder behind nginx.
+import { Agent, request } from 'undici'
+
+/**
+ * @param {{url: string, pathOf: (key: string) => string}} options
+ * @returns {Promise<Pick<import('./client.js').Client, 'get' | 'close'>>}
+ */
+export async function openHttp ({ url, pathOf }) {
+  const dispatcher = new Agent({ connections: 1, pipelining: 1 })
+  return {
+    async get (key) {
+      const { statusCode, body } = await request(url + pathOf(key), { dispatcher })
+      const bytes = Buffer.from(await body.arrayBuffer())
+      if (statusCode === 404) return null
+      if (statusCode !== 200) throw new Error(`${statusCode}: ${bytes.toString().slice(0, 200)}`)
+      return bytes
+    },
+    close: () => dispatcher.close()
+  }
+}

@@ -1,0 +1,116 @@
+// Rounds: at each number of threads every contender once a round, each round beginning with another one.
+import { availableParallelism } from 'node:os'
+import { percentiles, turns } from '../measure.js'
+import { summarise } from '../serve/rounds.js'
+import { usageOf } from '../usage.js'
+
+/** @typedef {import('./contenders.js').Contender} Contender */
+
+/**
+ * @typedef {object} Sample
+ * @property {number} requests values that were written or read
+ * @property {number} writes among them
+ * @property {number} seconds
+ * @property {{write?: ReturnType<typeof percentiles>, read?: ReturnType<typeof percentiles>}} ms
+ * @property {number} errors @property {number} misses
+ * @property {string} [error] the first
+ * @property {{servers: number | null, generator: number}} cpu seconds on the processors; null: not to be seen from here
+ */
+
+/**
+ * @param {object} options
+ * @param {import('./contenders.js').Kind} options.kind
+ * @param {Contender[]} options.contenders
+ * @param {ReturnType<typeof import('./threads.js').startThreads>} options.generator
+ * @param {Record<string, {next: number, held: number}>} options.spaces what was written in each: number of the next new value, and values that are there
+ * @param {{keys: number, levels: number[], rounds: number, seconds: number, patience: number, counts: Record<string, number>}} options.scale
+ * @param {(text: string) => void} options.log
+ */
+export async function measureKind ({ kind, contenders, generator, spaces, scale, log }) {
+  const { keys, levels, rounds, seconds, patience, counts } = scale
+  const count = counts[kind] ?? 0
+  const sample = async (contender, threads) => {
+    const space = spaces[contender.space]
+    const part = { kind, threads, first: space.next, count, batch: contender.batch, keys }
+    space.next += count
+    const result = await measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : patience))
+    space.held += result.writes // fewer when the time was up
+    return result
+  }
+  const own = contenders.filter(({ kinds }) => kinds.includes(kind))
+  // every thread connects, and its code is compiled
+  for (const contender of own) await sample(contender, Math.max(...levels))
+  /** @type {Record<string, Record<string, Sample[]>>} */
+  const samples = Object.fromEntries(own.map(({ name }) => [name, {}]))
+  for (const threads of levels) {
+    log(`\n${kind}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`)
+    for (const { round, contender } of turns(own, rounds)) {
+      const result = await sample(contender, threads);
+      (samples[contender.name][threads] ??= []).push(result)
+      log(`  round ${round + 1}  ${contender.name.padEnd(24)} ${Math.round(result.requests / result.seconds).toString().padStart(6)}/s${wordsOf(result)}`)
+    }
+  }
+  return Object.fromEntries(Object.entries(samples).map(([name, levelled]) => [
+    name, Object.fromEntries(Object.entries(levelled).map(([threads, list]) => [threads, figuresOf(list)]))
+  ]))
+}
+
+/** @param {Sample} sample */
+const wordsOf = ({ ms, errors, misses, error }) => [
+  ...Object.entries(ms).map(([what, { p50, p99 }]) => `  ${what} p50 ${p50.toFixed(2).padStart(7)}  p99 ${p99.toFixed(2).padStart(7)} ms`),
+  errors ? `  ${errors} errors (${error})` : '',
+  misses ? `  ${misses} misses` : ''
+].join('')
+
+/**
+ * @param {Contender} contender
+ * @param {() => Promise<import('./perform.js').Done[]>} run
+ * @returns {Promise<Sample>}
+ */
+async function measured ({ name, servers }, run) {
+  const before = await cpuOf(servers)
+  const own = process.cpuUsage() // of all threads
+  const parts = await run()
+  const { user, system } = process.cpuUsage(own)
+  const after = await cpuOf(servers)
+  const sum = field => parts.reduce((total, part) => total + part[field], 0)
+  if (sum('wrong')) throw new Error(`${name}: ${sum('wrong')} values were not those that had been written`)
+  const times = field => percentiles(parts.flatMap(part => part[field]), 3)
+  return {
+    requests: sum('writes') + sum('reads'),
+    writes: sum('writes'),
+    seconds: (Math.max(...parts.map(({ end }) => end)) - Math.min(...parts.map(({ begin }) => begin))) / 1000,
+    ms: { ...(sum('writes') && { write: times('writeMs') }), ...(sum('reads') && { read: times('readMs') }) },
+    errors: sum('errors'),
+    misses: sum('misses'),
+    error: parts.find(({ error }) => error)?.error,
+    cpu: { servers: before === null || after === null ? null : after - before, generator: (user + system) / 1e6 }
+  }
+}
+
+async function cpuOf (servers) {
+  const used = await Promise.all(servers.map(async ({ pid }) => pid && usageOf(pid)))
+  return used.every(Boolean) ? used.reduce((sum, { cpu }) => sum + cpu, 0) : null
+}
+
+/**
+ * What is kept of the rounds.
+ * @param {Sample[]} samples
+ */
+export function figuresOf (samples, cores = availableParallelism()) {
+  const sum = pick => samples.reduce((total, sample) => total + pick(sample), 0)
+  const requests = sum(sample => sample.requests)
+  const available = cores * sum(({ seconds }) => seconds)
+  const seen = samples.every(({ cpu }) => cpu.servers !== null)
+  const [servers, generator] = [seen ? sum(({ cpu }) => cpu.servers) : null, sum(({ cpu }) => cpu.generator)]
+  const micro = seconds => seconds === null || !requests ? null : Math.round(seconds / requests * 1e6)
+  const percent = seconds => seconds === null || !available ? null : Math.round(seconds / available * 100)
+  const { rates, rate } = summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: {} })))
+  const times = kind => samples.every(({ ms }) => ms[kind]) && { [kind]: summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: sample.ms[kind] }))).ms }
+  return {
+    requests, rates, rate, ms: { ...times('write'), ...times('read') },
+    errors: sum(({ errors }) => errors),
+    misses: sum(({ misses }) => misses),
+    cpu: { servers: micro(servers), generator: micro(generator), serversShare: percent(servers), generatorShare: percent(generator) } // microseconds a value; percent of all cores
+  }
+}
