@@ -49,6 +49,7 @@ const EMPTY = 12 // bytes of a chunk that holds nothing, as the last one
  */
 export function tileOfLength (seed, length) {
   const tile = noiseTile(seed, length - 3 * Math.sqrt(length) - 100) // somewhat less than that
-  const filler = chunk('fiLl', Buffer.alloc(length - tile.length - EMPTY))
-  return Buffer.concat([tile.subarray(0, -EMPTY), filler, tile.subarray(-EMPTY)])
+  const next = random(seed)
+  const noise = Array.from({ length: length - tile.length - EMPTY }, () => next() * 256)
+  return Buffer.concat([tile.subarray(0, -EMPTY), chunk('fiLl', Buffer.from(noise)), tile.subarray(-EMPTY)])
 }

@@ -52,9 +52,10 @@ export async function run ({ server, quick, log }) {
     log(`\n${scale.tiles} tiles: wrk`)
     const different = await measureRounds(many, { ...scale, rounds: scale.manyRounds, levels: [CONNECTIONS], signal, log })
     for (const { check } of [...ones, ...many]) await check()
+    const of = figure => Object.fromEntries(ones.map(each => [each.name, each[figure]()]))
     return {
       ...scale, ...versions, bytes: LENGTH, connections: CONNECTIONS, requests: REQUESTS, programs, missing,
-      one, kept: Object.fromEntries(ones.map(({ name, kept }) => [name, kept()])), many: different, budgets: []
+      one, kept: of('kept'), lengths: of('length'), many: different, budgets: []
     }
   })
 }

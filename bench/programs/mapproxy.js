@@ -13,7 +13,7 @@ export async function findMapProxy (env = process.env) {
   const python = env.MAPPROXY_PYTHON
   if (!python) return undefined
   const words = await said(python, ['-c', 'from importlib.metadata import version; import requests; print(version("MapProxy"), version("gunicorn"), version("Pillow"))']).catch(() => '')
-  const [, mapproxy, gunicorn] = /^(\S+) (\S+) \S+$/m.exec(words) ?? []
+  const [, mapproxy, gunicorn] = /^(\d\S*) (\d\S*) \d\S*$/m.exec(words) ?? []
   return mapproxy ? { python, mapproxy, gunicorn } : undefined
 }
 

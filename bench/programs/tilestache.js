@@ -19,7 +19,7 @@ export async function findTileStache (env = process.env) {
   const python = env.TILESTACHE_PYTHON
   if (!python) return undefined
   const words = await said(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
-  const [, tilestache, gunicorn, version] = /^(\S+) (\S+) (\S+)$/m.exec(words) ?? []
+  const [, tilestache, gunicorn, version] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(words) ?? []
   return version ? { python, tilestache, gunicorn, version } : undefined
 }
 

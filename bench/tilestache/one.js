@@ -1,6 +1,8 @@
 // One tile, asked for by ab: `-c 100 -n 1000` as the write-up had it.
-import { checkAnswers, checkSample } from '../serve/check.js'
+import { gunzipSync } from 'node:zlib'
+import { request } from 'undici'
 import { runAb } from '../programs/ab.js'
+import { checkAnswers, checkSample } from '../serve/check.js'
 
 export const KEPT = ', kept' // behind the name of a server whose connections are kept
 
@@ -11,19 +13,35 @@ export const KEPT = ', kept' // behind the name of a server whose connections ar
  */
 export function asksForOne ({ name, url, pathOf, header }, { ab, place, tile, requests }) {
   const path = pathOf(place)
-  const check = () => checkAnswers(name, { url, requests: [{ path }], bodies: [tile], status: 200, header })
+  let length = tile.length // bytes on their way, which are others where a server compresses what it sends
   let kept = 1 // share of the requests, in the run in which it was least
+  const check = async () => {
+    await checkAnswers(name, { url, requests: [{ path }], bodies: [tile], status: 200, header })
+    length = (await sentOf(url + path, tile)).length
+  }
   const contender = (own, keep) => ({
     name: own,
     /** @type {import('../serve/rounds.js').Contender['run']} */
     async run ({ connections, signal }) {
       const sample = await runAb(ab, { url: url + path, requests, connections, keep, signal })
-      checkAb(own, sample, { requests, connections, length: tile.length })
+      checkAb(own, sample, { requests, connections, length })
       if (keep) kept = Math.min(kept, sample.kept / requests)
       return /** @type {any} */ (sample)
     }
   })
-  return { name, check, contenders: [contender(name, false), contender(name + KEPT, true)], kept: () => kept }
+  return { name, check, contenders: [contender(name, false), contender(name + KEPT, true)], kept: () => kept, length: () => length }
+}
+
+/**
+ * The bytes that are sent for a tile to whoever says nothing of compression, as ab does.
+ * @param {string} url @param {Buffer} tile
+ */
+export async function sentOf (url, tile) {
+  const { headers, body } = await request(url)
+  const sent = Buffer.from(await body.arrayBuffer())
+  const read = headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent
+  if (!read.equals(tile)) throw new Error(`${url}: ${read.length} bytes that are not the ${tile.length} of the tile`)
+  return sent
 }
 
 /**

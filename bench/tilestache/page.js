@@ -1,0 +1,59 @@
+// Tables, sentences and plots of what bench/tilestache.js measured.
+import { bars, groupedBars, spans } from '../plots/charts.js'
+import { brief, machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { HOT, TILESERVER } from '../serve/names.js'
+import { ratio } from '../serve/rounds.js'
+import { BESIDE_TILESTACHE, OURS, TILESTACHE, TREE } from './names.js'
+
+const RANKS = { p50: '50 %', p66: '66 %', p75: '75 %', p80: '80 %', p90: '90 %', p95: '95 %', p98: '98 %', p99: '99 %', max: '100 %' }
+const CLOSED = 'a connection for each request'
+const KEPT = 'connections kept (-k)'
+const SHORTEST = 0.5 // milliseconds for which ab writes 0: drawn as that much
+
+/** Figures at the one number of connections that was measured. */
+const at = (results, connections) => Object.fromEntries(Object.entries(results).map(([name, levels]) => [name, levels[connections]]))
+
+/** How many times the one is the other, when both were measured. */
+const times = (figures, name, other) => figures[name] && figures[other] ? `${brief(ratio(figures[name], figures[other]))} times` : 'not measured'
+
+/** @param {any} result bench/results/tilestache.json @param {import('../plots/words.js').Table} table */
+export function tables (result, table) {
+  const { tiles, bytes, connections, requests, rounds, manyRounds, seconds, ab, wrk, kept, lengths } = result
+  const [closed, open, many] = [result.one.closed, result.one.kept, result.many].map(results => at(results, connections))
+  const percentiles = figures => table(['milliseconds', ...Object.values(RANKS)], Object.entries(figures).map(([name, figure]) => [name, ...Object.keys(RANKS).map(rank => ms(figure.ms[rank]))]))
+  const others = Object.entries(lengths).filter(([, length]) => length !== bytes)
+  return {
+    tilestacheMachine: `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ab ${ab}, \`-c ${connections} -n ${requests}\`, ${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: wrk ${wrk}, ${connections} connections that are kept, ${inRounds(manyRounds)} of ${seconds} s in turns.`,
+    tilestacheOne: table(['requests a second: median (lowest–highest)', CLOSED, KEPT, 'kept / each', 'requests on a kept connection'],
+      Object.keys(closed).map(name => [name, range(closed[name].rate), range(open[name].rate), `${ratio(open[name], closed[name]).toFixed(2)}x`, `${Math.floor(kept[name] * 100)} %`])),
+    tilestacheMany: table(['requests a second: median (lowest–highest)', `${thousands(tiles)} tiles`], Object.entries(many).map(([name, { rate }]) => [name, range(rate)])),
+    tilestachePercentiles: percentiles(closed),
+    tilestacheKeptPercentiles: percentiles(open),
+    tilestacheManyPercentiles: percentiles(many),
+    tilestacheThen: `Today's nginx on the cache of today's TileStache: ${times(closed, BESIDE_TILESTACHE, TILESTACHE)} as many requests a second as TileStache by itself with a connection for each request, ${times(open, BESIDE_TILESTACHE, TILESTACHE)} with connections that are kept, ${times(many, BESIDE_TILESTACHE, TILESTACHE)} on ${thousands(tiles)} different tiles.`,
+    tilestacheOurs: `Beside nginx on the cache of TileStache, nginx on an export of tilecouch serves ${times(many, TREE, BESIDE_TILESTACHE)} as many of the different tiles, and the gateway in one process ${times(many, HOT, BESIDE_TILESTACHE)}; beside TileStache the gateway serves ${times(many, HOT, TILESTACHE)} as many, beside TileServer GL light ${times(many, HOT, TILESERVER)}.`,
+    tilestacheSent: others.length
+      ? `${others.map(([name, length]) => `${name} sends ${thousands(length)} bytes for a tile of ${thousands(bytes)}`).join(', ')}: it compresses each answer, an image as well, whether it is asked to or not. Unpacked, it is the same tile.`
+      : `Each of them sends the ${thousands(bytes)} bytes of the tile as they are.`,
+    tilestachePrograms: table(['server', 'version', 'settings'], programRows(result))
+  }
+}
+
+/** @param {any} result */
+export function plots ({ bytes, tiles, connections, requests, one, many }) {
+  const [closed, open, different] = [one.closed, one.kept, many].map(results => Object.entries(at(results, connections)))
+  const bar = ([name, { rate }]) => ({ name, value: rate.median, low: rate.min, high: rate.max, ours: OURS.includes(name) })
+  const span = ([name, figures]) => ({
+    name, ours: OURS.includes(name), .../** @type {any} */ (Object.fromEntries(['p50', 'p90', 'p99', 'max'].map(rank => [rank, Math.max(SHORTEST, figures.ms[rank])])))
+  })
+  const crowd = `${connections} at a time`
+  return {
+    'tilestache-one': groupedBars({
+      title: `One tile of ${thousands(bytes)} bytes, ${thousands(requests)} times, ${crowd}`, unit: 'requests a second', log: true,
+      rows: [[CLOSED, closed], [KEPT, open]].flatMap(([how, figures]) => /** @type {any[]} */ (figures).map(entry => ({ ...bar(entry), group: entry[0], name: /** @type {string} */ (how) })))
+    }),
+    'tilestache-times': spans({ title: `How long one tile takes, ${crowd}, ${CLOSED}`, unit: 'milliseconds', rows: closed.map(span) }),
+    'tilestache-many': bars({ title: `${thousands(tiles)} different tiles, ${crowd}, connections kept`, unit: 'requests a second', log: true, rows: different.map(bar) }),
+    'tilestache-many-times': spans({ title: `How long each of ${thousands(tiles)} tiles takes, ${crowd}`, unit: 'milliseconds', rows: different.map(span) })
+  }
+}

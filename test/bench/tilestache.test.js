@@ -1,0 +1,211 @@
+// The figures of ab and what is made of them; that nothing counts when a request failed. What needs TileStache itself is skipped without it.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { LAYER, placesOf, writeTree } from '../../bench/block.js'
+import { table } from '../../bench/plots/words.js'
+import { abVersion, findAb, parseAb, runAb } from '../../bench/programs/ab.js'
+import { findNginx, startNginx } from '../../bench/programs/nginx.js'
+import { runningPrograms } from '../../bench/programs/running.js'
+import { MISSING, configuration, findTileStache, startTileStache, tryFilesConf } from '../../bench/programs/tilestache.js'
+import { COUCH, HOT, HOT_TWO, MAPPROXY_FILES } from '../../bench/serve/names.js'
+import { summarise } from '../../bench/serve/rounds.js'
+import { xyz } from '../../bench/serve/servers.js'
+import { tileOfLength } from '../../bench/tiles.js'
+import { BESIDE_TILESTACHE, ORDER, OURS, TILESTACHE, TREE } from '../../bench/tilestache/names.js'
+import { KEPT, apart, asksForOne, checkAb, sentOf } from '../../bench/tilestache/one.js'
+import { plots, tables } from '../../bench/tilestache/page.js'
+import { prepareTile } from '../../loader/store/tile.js'
+import { useFolder } from '../support/folder.js'
+import { skip } from '../support/tools.js'
+
+const LENGTH = 16_915
+const tile = tileOfLength(7, LENGTH)
+
+/** What ab prints, with other lines where they are given. */
+const said = (lines = {}) => Object.entries({
+  'Document Path': '/bench/14/5000/5000.png', 'Document Length': `${LENGTH} bytes`, 'Concurrency Level': '100', 'Time taken for tests': '0.667 seconds',
+  'Complete requests': '1000', 'Failed requests': '0', 'Total transferred': '17056000 bytes', 'HTML transferred': '16915000 bytes',
+  'Requests per second': '1498.56 [#/sec] (mean)', ...lines
+}).map(([what, value]) => `${what}:${' '.repeat(24 - what.length)}${value}\n`).join('') + `
+Percentage of the requests served within a certain time (ms)
+  50%     37
+  66%     68
+  75%     98
+  80%    115
+  90%    154
+  95%    267
+  98%    295
+  99%    297
+ 100%    343 (longest request)
+`
+
+/** /tile is the tile, /zipped the tile compressed, /other another one; /failing fails each tenth time, /short is short each tenth time. */
+async function startServer () {
+  let asked = 0
+  const server = createServer((request, response) => {
+    const tenth = ++asked % 10 === 0
+    if (request.url === '/zipped') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(tile))
+    else if (request.url === '/failing' && tenth) response.writeHead(500, { 'content-length': LENGTH }).end(tile)
+    else if (request.url === '/short' && tenth) response.writeHead(200, { 'content-length': 9 }).end('too short')
+    else response.writeHead(200, { 'content-length': LENGTH }).end(request.url === '/other' ? tileOfLength(8, LENGTH) : tile)
+  })
+  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return { url: `http://127.0.0.1:${port}`, close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() }) }
+}
+
+const expected = { requests: 1000, connections: 100, length: LENGTH }
+const place = placesOf(1)[0]
+const taskOf = (name, url, own) => ({ name, url, pathOf: () => own })
+
+describe('the benchmark of TileStache', () => {
+  const folder = useFolder()
+  let server
+
+  before(async () => { server = await startServer() })
+  after(() => server.close())
+
+  it('has tiles of exactly as many bytes as that of 2012, which the store takes', async () => {
+    for (const length of [400, 1000, LENGTH, 40_000]) assert.equal(tileOfLength(1, length).length, length)
+    assert.equal(new Set(Array.from({ length: 50 }, (_, index) => tileOfLength(index, LENGTH).toString('latin1'))).size, 50)
+    assert.deepEqual(tileOfLength(7, LENGTH), tile)
+    assert.equal((await prepareTile({ layer: LAYER, ...place, time: '2024-01-01T00:00:00Z', bytes: tile })).type, 'image/png')
+    assert.ok(gzipSync(tile).length > LENGTH, 'nobody gains by compressing it')
+  })
+
+  describe('reads what ab prints', () => {
+    it('its percentiles, its rate, and the connections that were kept', () => {
+      const sample = parseAb(said({ 'Keep-Alive requests': '990' }))
+      assert.deepEqual(sample.ms, { p50: 37, p66: 68, p75: 98, p80: 115, p90: 154, p95: 267, p98: 295, p99: 297, max: 343 })
+      assert.deepEqual([sample.requests, sample.bytes, sample.length, sample.kept], [1000, 17_056_000, LENGTH, 990])
+      assert.equal(Math.round(sample.requests / sample.seconds * 100) / 100, 1498.56)
+      assert.equal(parseAb(said()).kept, 0)
+    })
+
+    it('and does not take half a run for one', () => {
+      assert.throws(() => parseAb('apr_pollset_poll: The timeout specified has expired (70007)\nTotal of 990 requests completed\n'), /no result:\napr_pollset_poll/)
+      assert.throws(() => parseAb(said().replace(/^.* 99%.*\n/m, '')), /no result/)
+    })
+
+    it('and counts nothing when a request failed, of whatever kind', () => {
+      checkAb('x', parseAb(said()), expected)
+      const failed = (kind, count = 3) => ({ 'Failed requests': `${count}\n   (${['Connect', 'Receive', 'Length', 'Exceptions'].map(each => `${each}: ${each === kind ? count : 0}`).join(', ')})` })
+      for (const [kind, words] of Object.entries({ Connect: /3 connect/, Receive: /3 receive/, Length: /3 length/, Exceptions: /3 exceptions/ })) {
+        assert.throws(() => checkAb('x', parseAb(said(failed(kind))), expected), words)
+      }
+      assert.throws(() => checkAb('x', parseAb(said({ 'Non-2xx responses': '7' })), expected), /7 status errors/)
+      assert.throws(() => checkAb('x', parseAb(said({ 'Write errors': '2' })), expected), /2 write errors/)
+      assert.throws(() => checkAb('x', parseAb(said({ 'Document Length': '16914 bytes' })), expected), /16914 bytes in an answer/)
+      assert.throws(() => checkAb('x', parseAb(said({ 'Complete requests': '999' })), expected), /999 of 1000/)
+    })
+  })
+
+  describe('asks for one tile', () => {
+    const run = async (own, requests = 50) => {
+      const one = asksForOne(taskOf('x', server.url, own), { ab: /** @type {string} */ (findAb()), place, tile, requests })
+      await one.check()
+      for (const { run: each } of one.contenders) await each({ connections: 5, seconds: 1 })
+      return one
+    }
+    before(function () { if (!findAb()) skip(this, 'ab is not installed (apache2-utils)') })
+
+    it('with a connection for each request and with connections that are kept', async () => {
+      const one = await run('/tile')
+      assert.deepEqual(one.contenders.map(({ name }) => name), ['x', `x${KEPT}`])
+      assert.deepEqual([one.kept(), one.length()], [1, LENGTH])
+      assert.equal((await runAb(/** @type {string} */ (findAb()), { url: `${server.url}/tile`, requests: 20, connections: 2 })).kept, 0)
+      assert.match(await abVersion(findAb()), /^\d/)
+    })
+
+    it('also of who compresses it unasked, and knows how many bytes that are', async () => {
+      const one = await run('/zipped')
+      assert.equal(one.length(), gzipSync(tile).length)
+      assert.equal((await sentOf(`${server.url}/tile`, tile)).length, LENGTH)
+    })
+
+    it('and ends at another tile, a failure, or a length that changes', async () => {
+      await assert.rejects(run('/other'), /16915 bytes that are not the 16915/)
+      await assert.rejects(run('/failing'), /status errors/)
+      await assert.rejects(run('/short'), /length errors|bytes that are not/)
+    })
+  })
+
+  it('names what is missing and ends what is started', async () => {
+    const [closing, lines] = [[], []]
+    const { keep, optional, missing, programs } = runningPrograms({ closing, log: text => lines.push(text) })
+    assert.equal(await optional('TileStache', MISSING, undefined, async () => assert.fail()), undefined)
+    const close = () => {}
+    assert.equal(await optional('nginx', 'why', 'found', async bin => keep('nginx', { bin, close }, { version: '1', settings: 'all of them' }).bin), 'found')
+    assert.deepEqual([missing, programs, closing], [{ TileStache: MISSING }, { nginx: { version: '1', settings: 'all of them' } }, [close]])
+    assert.deepEqual(lines, [`  TileStache: not measured, ${MISSING}`, '  nginx 1: all of them'])
+    assert.equal(await findTileStache({}), undefined)
+    assert.equal(await findTileStache({ TILESTACHE_PYTHON: process.execPath }), undefined)
+  })
+
+  it('has TileStache read the cache, and nginx read it without TileStache', async function () {
+    assert.deepEqual(JSON.parse(configuration({ cache: '/c', source: 'http://s' })).cache, { name: 'Disk', path: '/c', dirs: 'portable' })
+    const [found, nginx] = [await findTileStache(), findNginx()]
+    if (!found || !nginx) return skip(this, 'TileStache (TILESTACHE_PYTHON) or nginx is not installed')
+    const cache = path.join(folder.dir, 'cache')
+    await mkdir(cache)
+    await writeTree(cache, [place], () => tile)
+    const stache = await startTileStache(found, { cache, source: server.url, dir: path.join(folder.dir, 'stache'), probe: xyz(place) })
+    try {
+      assert.deepEqual(await sentOf(stache.url + xyz(place), tile), tile)
+      const front = await startNginx(nginx, { dir: path.join(folder.dir, 'nginx'), http: tryFilesConf({ cache, url: stache.url }), probe: xyz(place) })
+      try {
+        const answers = await Promise.all([xyz(place), xyz({ ...place, y: 9 })].map(own => fetch(front.url + own)))
+        assert.deepEqual(answers.map(({ status, headers }) => [status, headers.get('x-static')]), [[200, 'file'], [200, 'miss']])
+      } finally {
+        await front.close()
+      }
+    } finally {
+      await stache.close()
+    }
+  }).timeout(20_000)
+})
+
+describe('the page of the benchmark of TileStache', () => {
+  const ms = { p50: 1, p66: 1, p75: 1, p80: 1, p90: 2, p95: 2, p98: 2, p99: 3, max: 4 }
+  const figures = (rates, times = ms) => ({ 100: summarise(rates.map(rate => ({ requests: rate, seconds: 1, bytes: 0, ms: times, errors: /** @type {any} */ ({}) }))) })
+  const rates = { [TILESTACHE]: [100, 200, 300], [BESIDE_TILESTACHE]: [1000, 2000, 3000], [COUCH]: [50, 60, 70], [HOT]: [400, 800, 1200], [TREE]: [900, 1800, 2700] }
+  const each = (factor, times) => Object.fromEntries(Object.entries(rates).map(([name, list]) => [name, figures(list.map(rate => rate * factor), times)]))
+  const result = {
+    quick: false, machine: { couchdb: '3.5.0', node: 'v20', cpu: 'a processor', cores: 2, memory: '4 GiB', date: '2026-01-01' },
+    tiles: 10_000, bytes: LENGTH, connections: 100, requests: 1000, rounds: 3, manyRounds: 3, seconds: 5, ab: '2.3', wrk: '4.1',
+    programs: { nginx: { version: '1.2', settings: 'its own' } }, missing: { MapProxy: 'not installed' },
+    one: { closed: each(1, { ...ms, p50: 0 }), kept: each(3) }, many: each(2),
+    kept: Object.fromEntries(Object.keys(rates).map(name => [name, name === COUCH ? 0.999 : 1])), lengths: { [TILESTACHE]: LENGTH, [HOT]: 17_001 }
+  }
+
+  it('keeps the two kinds of connections apart', () => {
+    assert.deepEqual(apart(/** @type {any} */ ({ a: 1, [`a${KEPT}`]: 2, b: 3 })), { closed: { a: 1, b: 3 }, kept: { a: 2 } })
+  })
+
+  it('tells rates, ratios round by round, percentiles as ab has them, and who compressed', () => {
+    const made = tables(result, table)
+    const row = (name, text) => text.split('\n').find(line => line.startsWith(`| ${name} |`))
+    assert.equal(row(TILESTACHE, made.tilestacheOne), `| ${TILESTACHE} | 200 (100–300) | 600 (300–900) | 3.00x | 100 % |`)
+    assert.match(row(COUCH, made.tilestacheOne), /\| 99 % \|$/)
+    assert.equal(row(HOT, made.tilestacheMany), `| ${HOT} | 1,600 (800–2,400) |`)
+    assert.match(made.tilestachePercentiles, /^\| milliseconds \| 50 % \| 66 % \| 75 % \| 80 % \| 90 % \| 95 % \| 98 % \| 99 % \| 100 % \|/)
+    assert.match(made.tilestacheThen, /10 times as many .* 10 times with connections .* 10 times on 10,000/)
+    assert.match(made.tilestacheOurs, /serves 0.9 times .* 0.4 times; beside TileStache the gateway serves 4 times as many, beside TileServer GL light not measured/)
+    assert.match(made.tilestacheSent, /^gateway, hot sends 17,001 bytes for a tile of 16,915:/)
+    assert.match(tables({ ...result, lengths: { [TILESTACHE]: LENGTH } }, table).tilestacheSent, /as they are/)
+    assert.match(made.tilestachePrograms, /\| MapProxy \| {2}\| \*\*not measured\*\*: not installed \|/)
+    assert.match(made.tilestacheMachine, /`-c 100 -n 1000`, 3 rounds/)
+  })
+
+  it('draws what was measured, tilecouch’s own apart, and nothing at nought on a logarithmic scale', () => {
+    const drawn = plots(result)
+    assert.deepEqual(Object.keys(drawn), ['tilestache-one', 'tilestache-times', 'tilestache-many', 'tilestache-many-times'])
+    assert.ok(!JSON.stringify(drawn['tilestache-times']).includes('"p50":0,'))
+    for (const chart of Object.values(drawn)) for (const name of Object.keys(rates)) assert.ok(JSON.stringify(chart).includes(name.split(',')[0]), name)
+    assert.deepEqual(OURS.filter(name => !ORDER.includes(name)), [])
+    assert.ok(OURS.includes(HOT_TWO) && !OURS.includes(MAPPROXY_FILES) && !OURS.includes(COUCH))
+  })
+})
