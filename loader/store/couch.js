@@ -28,6 +28,7 @@ export const retryDefaults = {
  * @property {(bytes: Buffer) => any} [parse] what becomes of a raw answer; when it throws, the request is made again
  * @property {string} [accept] media types, when not JSON
  * @property {boolean} [server] the path is the server's, not the database's
+ * @property {boolean} [nobody] asked without the name and password, with `raw` alone
  * @property {AbortSignal} [signal]
  * @property {number} [retries]
  * @property {number} [patience] milliseconds without an answer, or without more of one that is read as bytes
@@ -35,8 +36,12 @@ export const retryDefaults = {
  * @property {string} [type] of the body, when not JSON
  */
 
+/** @typedef {{origin: string, base: string, path: string, headers: {authorization?: string}}} Access */
+
 export class Couch {
   #target
+  /** @type {Access | undefined} */
+  #access
 
   /**
    * @param {string} url of a database, may hold a name and password
@@ -56,9 +61,13 @@ export class Couch {
 
   /**
    * Where the database is and what opens it, for who speaks HTTP with it himself. Never to be shown.
-   * @returns {{origin: string, base: string, path: string, headers: {authorization?: string}}} base, path: of the server and of the database
+   * @returns {Access} base, path: of the server and of the database
    */
   get access () {
+    return (this.#access ??= this.#parseAccess())
+  }
+
+  #parseAccess () {
     const { origin, pathname, username, password } = new URL(this.#target.authorised)
     const base = pathname.replace(/\/$/, '')
     const auth = username && Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')

@@ -3,22 +3,23 @@ import { TilecouchError } from '../../core/index.js'
 import { parseBulkGet as parseMultipart } from '../../core/multipart.js'
 
 /**
- * The documents of an answer in bytes. The embedded store answers JSON whatever is asked for.
+ * The documents of an answer in bytes. The embedded store answers JSON whatever is asked for, CouchDB when it is.
  * @param {Buffer} bytes
  * @param {(error: {id: string, error: string, reason: string}) => void} [onError] told of each document that could not be read, most often because there is none
  */
 export function parseLeaves (bytes, onError) {
   if (bytes[0] !== 0x7b) return parseMultipart(bytes, onError)
-  const answer = parseJson(bytes)
+  const answer = parseWhole(bytes)
   if (onError) for (const { docs } of answer.results) for (const { error } of docs) if (error) onError(error)
   return leavesOf(answer).map(withBuffers)
 }
 
-function parseJson (bytes) {
+/** An answer in JSON; one that is not whole is no answer. @param {Buffer} bytes */
+export function parseWhole (bytes) {
   try {
     return JSON.parse(bytes.toString())
   } catch {
-    throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })
+    throw new TilecouchError('BAD_ANSWER', { url: 'the store', why: 'cut off' })
   }
 }
 

@@ -1,11 +1,13 @@
-// Tiles out of the store: misses that come together share one request. Documents with their bytes come by _bulk_get, whose
-// multipart answer needs no base64; timelines by ranges of the primary index, which is never behind.
+// Tiles out of the store: misses that come together share one request. Documents with their bytes come by _bulk_get, small ones
+// in JSON and large ones as multipart; timelines by ranges of the primary index, which is never behind.
 import { TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
-import { parseLeaves, winnerOf } from '../../loader/store/leaves.js'
+import { parseLeaves, parseWhole, winnerOf } from '../../loader/store/leaves.js'
 import { patience } from '../../core/patience.js'
+import { AsNobody } from './as-nobody.js'
 import { AGAIN, Gather, LATER } from './gather.js'
 
 export const bulkDefaults = {
+  inline: 12000, // bytes of a tile, as far as those before tell, up to which JSON with base64 costs both sides less than the dozen pieces of a multipart answer
   maxBytes: 4e6, // bytes a request should bring at most, as far as the tiles before tell
   timeout: 10000, // milliseconds a request may take, repetitions included
   retries: 2 // repetitions of a request that met a lost connection or a busy server
@@ -14,21 +16,22 @@ export const bulkDefaults = {
 /**
  * @typedef {import('../../loader/store/couch.js').Couch} Couch
  * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
- * @typedef {{signal?: AbortSignal, retries?: number}} How
+ * @typedef {{signal?: AbortSignal, retries?: number, nobody?: boolean}} How nobody: without the name and password
  */
 
 /**
  * Documents with the bytes of their attachments; null where there is none.
- * @param {Couch} couch @param {string[]} ids @param {How} [how]
+ * @param {Couch} couch @param {string[]} ids @param {How & {inline?: boolean}} [how] inline: in JSON
  * @returns {Promise<Map<string, any>>}
  */
-export async function readDocuments (couch, ids, { signal, retries } = {}) {
+export async function readDocuments (couch, ids, { signal, retries, nobody, inline } = {}) {
   return couch.request({
     method: 'POST',
     path: '_bulk_get',
     qs: { attachments: true },
-    accept: 'multipart/mixed', // CouchDB takes any mention of JSON for a wish
+    accept: inline ? 'application/json' : 'multipart/mixed', // CouchDB takes any mention of JSON for a wish
     raw: true,
+    nobody,
     body: { docs: ids.map(id => ({ id })) },
     signal,
     retries,
@@ -47,9 +50,11 @@ export async function readDocuments (couch, ids, { signal, retries } = {}) {
  * @param {Couch} couch @param {string[]} ids @param {How} [how]
  * @returns {Promise<Map<string, Moment[] | Error>>}
  */
-export async function readTimelines (couch, ids, { signal, retries } = {}) {
+export async function readTimelines (couch, ids, { signal, retries, nobody } = {}) {
   const queries = [{ keys: ids, include_docs: true }, ...ids.map(pastRange)]
-  const { results } = await couch.request({ method: 'POST', path: '_all_docs/queries', body: { queries }, signal, retries })
+  const { results } = await couch.request({
+    method: 'POST', path: '_all_docs/queries', body: { queries }, raw: true, parse: parseWhole, nobody, accept: 'application/json', signal, retries
+  })
   const [heads, ...pasts] = results.map(({ rows }) => rows)
   if (!heads || pasts.length !== ids.length) throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: 'results are missing' })
   // by key and not by place: of a single key that is not there CouchDB says nothing at all
@@ -81,6 +86,7 @@ const asError = (couch, { error, reason = error, status = 500 }) => new Tilecouc
 export class BulkReader {
   #docs
   #timelines
+  #nobody = new AsNobody()
   #average = 20000 // bytes of a tile, as lately seen
 
   /**
@@ -99,7 +105,7 @@ export class BulkReader {
     this.onRead = onRead
     this.limits = { ...bulkDefaults, ...limits }
     const begin = () => announced.begin()
-    this.#docs = new Gather(keys => this.#timed(readDocs, keys).then(docs => this.#weigh(docs)), {
+    this.#docs = new Gather(keys => this.#timed(readDocs, keys, { inline: this.#average <= this.limits.inline }).then(docs => this.#weigh(docs)), {
       ...limits,
       begin,
       room: () => Math.floor(this.limits.maxBytes / this.#average),
@@ -125,13 +131,13 @@ export class BulkReader {
     return this.#timelines.get(id, signal)
   }
 
-  async #timed (read, keys) {
+  async #timed (read, keys, how = {}) {
     const { timeout, retries } = this.limits
     const wait = patience(timeout)
     const start = performance.now()
     let failed = true
     try {
-      const values = await read(this.couch, keys, { signal: wait.signal, retries })
+      const values = await this.#nobody.read(nobody => read(this.couch, keys, { ...how, nobody, signal: wait.signal, retries }))
       failed = false
       return values
     } catch (error) {

@@ -1,11 +1,13 @@
-// Who want one thing each share few requests for many: what is wanted in the same turn of the event loop, or while as many
-// requests as may be are in flight, goes into the next one together. One thing is asked for once, however many want it.
+// Who want one thing each share few requests for many: what is wanted in the same turn of the event loop, in a moment while
+// another request is in flight, or while as many are as may be, goes into the next one together. One thing is asked for once,
+// however many want it.
 import { TilecouchError } from '../../core/index.js'
 import { join, unattended } from './flight.js'
 
 export const gatherDefaults = {
   most: 64, // things a request asks for at most
-  requests: 3, // requests in flight at most: more gain nothing on two cores, and make each of them smaller
+  requests: 2, // requests in flight at most: one while the other is taken apart; more make each of them smaller, and a request costs the store as much as three tiles
+  company: 1, // milliseconds to wait for others while another request is in flight: who has just had an answer asks for the next thing
   attempts: 3, // readings of a thing that keeps changing while it is read
   pause: 50, // milliseconds before something is read again that was behind what is known
   splits: 24 // more requests that one failed request may cost, to find the one thing in it that cannot be read
@@ -36,7 +38,8 @@ export class Gather {
   /** @type {Set<Job>} what has yet to be asked for, in the order of arrival */
   #queue = new Set()
   #inFlight = 0
-  #scheduled = false
+  /** @type {NodeJS.Immediate | NodeJS.Timeout | undefined} */
+  #scheduled
 
   /**
    * @param {(keys: string[]) => Promise<Map<string, V | Error>>} read
@@ -86,11 +89,11 @@ export class Gather {
   #line (job) {
     this.#queue.add(job)
     if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
+    const send = () => {
+      this.#scheduled = undefined
       this.#send()
-    })
+    }
+    this.#scheduled = this.#inFlight ? setTimeout(send, this.options.company) : setImmediate(send)
   }
 
   #send () {
@@ -100,7 +103,8 @@ export class Gather {
       this.#inFlight++
       this.#ask(jobs, { left: this.options.splits }).finally(() => {
         this.#inFlight--
-        this.#send()
+        // who waits for company goes on waiting, unless nothing is under way any more
+        if (!this.#scheduled || !this.#inFlight) this.#send()
       })
     }
   }
