@@ -1,6 +1,6 @@
 // Who takes part: how it is started, what its workers are told, and what is removed afterwards. Each round of each finds nothing of
 // the one before.
-import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { publish } from '../../loader/publish.js'
@@ -11,8 +11,9 @@ import * as diskcache from '../programs/diskcache.js'
 import { startGateway } from '../programs/gateway.js'
 import * as memcached from '../programs/memcached.js'
 import * as redis from '../programs/redis.js'
+import { runningPrograms } from '../programs/running.js'
 import { dropping } from '../stoppable.js'
-import { BYTES } from './clients/memory.js'
+import { MEGABYTES } from './clients/memory.js'
 import * as names from './names.js'
 import { keys } from './operations.js'
 
@@ -35,19 +36,15 @@ const fileOf = name => fileURLToPath(new URL(name, import.meta.url))
  *   closing: told how to end what is started for the whole benchmark
  */
 export async function prepare ({ server, dir, signal, closing, log }) {
-  /** @type {Record<string, string>} name -> why */
-  const missing = {}
-  /** @type {Record<string, {version?: string, settings: string}>} */
-  const programs = {}
+  const { keep, optional, missing, programs } = runningPrograms({ closing, log })
   /** @type {Contender[]} */
   const contenders = []
   const node = /** @type {[string, string[]]} */ ([process.execPath, [fileOf('worker.js')]])
   const onDisk = `in a temporary folder ${(await statfs(dir)).type === TMPFS ? 'in memory (tmpfs)' : 'on a disk'}`
-  /** @type {(name: string, kind: string, about: {version?: string, settings: string}, open: Contender['open'], more?: Partial<Contender>) => void} */
-  const add = (name, kind, { version, settings }, open, more = {}) => {
-    programs[name] = { ...(version && { version }), settings }
+  /** @type {(name: string, kind: string, about: {close?: () => any, version?: string, settings: string}, open: Contender['open'], more?: Partial<Contender>) => void} */
+  const add = (name, kind, { close = () => {}, ...about }, open, more = {}) => {
+    keep(name, { close }, about)
     contenders.push({ name, kind, open, command: node, ...more })
-    log(`  ${name}${version ? ` ${version}` : ''}: ${settings}`)
   }
   const folder = async ending => {
     const own = await mkdtemp(path.join(dir, 'cache-'))
@@ -57,35 +54,26 @@ export async function prepare ({ server, dir, signal, closing, log }) {
 
   add(names.GATEWAY, 'gateway', { settings: 'gets: tilecouch serve, one process, over HTTP; sets: Store.write of one tile, deletes: of a version that says "gone"; the store with its validation function' },
     ending => openStore(`${server}/bench_diskcache`, { signal, ending }))
-  add(names.MEMORY, 'memory', { settings: `server/gateway/memory.js called directly, ${BYTES / 1e6} MB, each process its own` }, async () => ({}), { apart: true })
+  add(names.MEMORY, 'memory', { settings: `server/gateway/memory.js called directly, ${MEGABYTES} MB, each process its own` }, async () => ({}), { apart: true })
   add(names.COUCH, 'documents', { settings: 'no design documents; get: GET of the attachment; set: HEAD for the revision, PUT of the attachment; delete: HEAD, DELETE' },
     ending => openDatabase(`${server}/bench_diskcache_documents`, { signal, ending }))
 
-  const [memcachedBin, redisBin, python] = [memcached.findMemcached(), redis.findRedis(), await diskcache.findDiskCache()]
-  if (memcachedBin) {
-    const running = await memcached.startMemcached(memcachedBin, { memory: 256 })
-    closing.push(running.close)
+  await optional(names.MEMCACHED, memcached.MISSING, memcached.findMemcached(), async bin => {
+    const running = await memcached.startMemcached(bin, { memory: MEGABYTES })
     add(names.MEMCACHED, 'memcached', { ...running, settings: `${running.settings}; memjs` }, async () => ({ port: running.port }))
-  } else missing[names.MEMCACHED] = memcached.MISSING
-  if (redisBin) {
-    const home = path.join(dir, 'redis')
-    await mkdir(home)
-    const running = await redis.startRedis(redisBin, { dir: home, memory: 256 })
-    closing.push(running.close)
+  })
+  await optional(names.REDIS, redis.MISSING, redis.findRedis(), async bin => {
+    const running = await redis.startRedis(bin, { dir: path.join(dir, 'redis'), memory: MEGABYTES })
     add(names.REDIS, 'redis', { ...running, settings: `${running.settings}; @redis/client` }, async () => ({ port: running.port }))
-  } else missing[names.REDIS] = redis.MISSING
-
-  if (python) {
-    const { diskcache: version, version: language, sqlite } = python
+  })
+  await optional('DiskCache', diskcache.MISSING, await diskcache.findDiskCache(), async ({ python, diskcache: version, version: language, sqlite }) => {
     for (const [name, cache, options] of /** @type {[string, string, Record<string, number>][]} */ ([[names.CACHE, 'Cache', {}], [names.FANOUT, 'FanoutCache', FANOUT]])) {
       const given = Object.entries(options).map(([option, value]) => `${option}=${value}`).join(', ')
       add(name, 'diskcache', { version, settings: `${cache}(${given}), ${onDisk}, Python ${language}, SQLite ${sqlite}` },
-        async ending => ({ dir: await folder(ending), cache, options, keys }), { command: [python.python, [fileOf('worker.py')]] })
+        async ending => ({ dir: await folder(ending), cache, options, keys }), { command: [python, [fileOf('worker.py')]] })
     }
-  } else missing.DiskCache = diskcache.MISSING
+  })
   add(names.FILES, 'files', { settings: `${onDisk}; set: write under another name and rename, without fsync; get: read; delete: unlink` }, async ending => ({ dir: await folder(ending) }))
-
-  for (const [name, why] of Object.entries(missing)) log(`  ${name}: not measured, ${why}`)
   return { contenders, programs, missing }
 }
 

@@ -4,8 +4,8 @@ export const MEMORY = 'gateway, its memory in process'
 export const COUCH = 'CouchDB'
 export const MEMCACHED = 'memcached'
 export const REDIS = 'Redis'
-export const CACHE = 'DiskCache, Cache'
-export const FANOUT = 'DiskCache, FanoutCache'
+export const CACHE = 'diskcache.Cache'
+export const FANOUT = 'diskcache.FanoutCache'
 export const FILES = 'files'
 
 /** tilecouch's own. */

@@ -1,10 +1,10 @@
 // The gateway's own memory for tiles, called in process: each process has one of its own.
 import { Memory } from '../../../server/gateway/memory.js'
 
-export const BYTES = 256e6 // as much as a gateway takes unless told otherwise
+export const MEGABYTES = 256 // as much as a gateway takes unless told otherwise
 
 export function openMemory () {
-  const memory = /** @type {Memory<Buffer>} */ (new Memory(BYTES))
+  const memory = /** @type {Memory<Buffer>} */ (new Memory(MEGABYTES * 1e6))
   return {
     set: (key, bytes) => memory.set(key, bytes, bytes.length),
     get: key => memory.get(key) ?? null,

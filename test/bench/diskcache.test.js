@@ -1,0 +1,220 @@
+// The figures need a quiet machine; that all contenders do the same, that a wrong answer makes no figure, and that figures come from
+// what was measured, does not.
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { measureLevels } from '../../bench/diskcache.js'
+import { clockOf } from '../../bench/diskcache/clients/gateway.js'
+import { openFiles } from '../../bench/diskcache/clients/files.js'
+import { openMemory } from '../../bench/diskcache/clients/memory.js'
+import { runCrew } from '../../bench/diskcache/crew.js'
+import { roundOf, summarise } from '../../bench/diskcache/figures.js'
+import { KEYS, checkSamples, decoded, keys, operationsOf, presets, writeOperations } from '../../bench/diskcache/operations.js'
+import { duration, plots, tables } from '../../bench/diskcache/page.js'
+import { codeOf, work } from '../../bench/diskcache/worker.js'
+import { findDiskCache } from '../../bench/programs/diskcache.js'
+import { table } from '../../bench/plots/words.js'
+import { inspectTile } from '../../core/index.js'
+import { useFolder } from '../support/folder.js'
+import { skip } from '../support/tools.js'
+
+const worker = name => path.join(import.meta.dirname, '../../bench/diskcache', name)
+const all = { warmup: 0, limit: 1e6, alone: true }
+
+describe('the benchmark of caches', () => {
+  const folder = useFolder()
+
+  describe('gives every process its operations', () => {
+    const count = 20_000
+    const operations = [...operationsOf(3, count)]
+
+    it('in the proportions of the original, the same each time and others for each process', () => {
+      const share = action => operations.filter(operation => operation.action === action).length / count
+      assert.ok(Math.abs(share('get') - 0.9) < 0.01 && Math.abs(share('set') - 0.09) < 0.01 && Math.abs(share('delete') - 0.01) < 0.005)
+      assert.equal(new Set(operations.map(({ key }) => key)).size, KEYS)
+      assert.deepEqual([...operationsOf(3, 500)], operations.slice(0, 500))
+      assert.notDeepEqual([...operationsOf(4, 500)], operations.slice(0, 500))
+    })
+
+    it('with values that are tiles, as long as those of the original, no two alike', () => {
+      const values = operations.flatMap(({ value }) => value ?? [])
+      for (const value of values.slice(0, 200)) assert.equal(inspectTile(value).type, 'image/png')
+      assert.ok(values.every(({ length }) => length > 60 && length < 700))
+      assert.equal(new Set(values.map(value => value.toString('hex'))).size, values.length)
+    })
+
+    it('by files that say the same again', async () => {
+      const { preset, files, known, bytes } = await writeOperations(folder.dir, { processes: 2, count: 300 })
+      assert.deepEqual(decoded(await readFile(files[1])), [...operationsOf(1, 300)])
+      assert.deepEqual(decoded(await readFile(preset)), presets())
+      assert.equal(presets().length, KEYS)
+      assert.ok(bytes > 60 && bytes < 700)
+      const sets = [0, 1].flatMap(seed => [...operationsOf(seed, 300)]).filter(({ action }) => action === 'set').length
+      assert.equal([...known.values()].reduce((sum, digests) => sum + digests.size, 0), KEYS + sets)
+    })
+
+    it('at times that no two versions of a tile share, later ones later', () => {
+      const clocks = [0, 1].map(slot => clockOf({ slot, slots: 2, begun: 1000, now: () => 1005 }))
+      const times = [clocks[0](), clocks[1](), clocks[0](), clocks[1]()]
+      assert.deepEqual(times, ['2000-01-01T00:00:10Z', '2000-01-01T00:00:11Z', '2000-01-01T00:00:12Z', '2000-01-01T00:00:13Z'])
+    })
+  })
+
+  describe('works', () => {
+    const operations = [...operationsOf(0, 3000)]
+    const preset = presets()
+    const filled = client => {
+      for (const { key, value } of preset) client.set(keys[key], value)
+      return client
+    }
+
+    for (const [name, open] of /** @type {[string, () => any][]} */ ([['memory', openMemory], ['files', () => openFiles({ dir: folder.dir })]])) {
+      it(`on ${name}: gets answer what was set last, and misses are those after a delete`, async () => {
+        const { outcome, timings } = await work(filled(open()), operations, { ...all, preset })
+        assert.deepEqual({ ...outcome, ms: 0, samples: [] }, { done: 3000, ms: 0, behind: 0, longest: 0, errors: {}, samples: [] })
+        const held = new Set(keys.keys())
+        const codes = operations.map(({ action, key }) => {
+          const missed = action !== 'set' && !held.has(key)
+          if (action === 'set') held.add(key)
+          if (action === 'delete') held.delete(key)
+          return codeOf(action, missed)
+        })
+        assert.deepEqual([...timings].filter((_, at) => at % 2 === 0), codes)
+        assert.ok(codes.includes(codeOf('get', true)) && [...timings].every(time => time >= 0))
+      })
+    }
+
+    it('leaves no half-written file', async () => {
+      const files = openFiles({ dir: folder.dir })
+      for (const { key, value } of preset) files.set(keys[key], value)
+      assert.equal((await readdir(folder.dir)).length, KEYS)
+    })
+
+    it('and tells answers that are not what was set last, with how long after', async () => {
+      const old = openMemory()
+      const client = { ...filled(openMemory()), get: key => old.get(key) }
+      filled(old)
+      const { outcome } = await work(client, operations, { ...all, preset })
+      assert.ok(outcome.behind > 500 && outcome.longest > 0)
+      assert.ok(outcome.samples.length >= 500, 'each of them can be compared with what was ever written')
+      assert.equal((await work(client, operations, { ...all, alone: false, preset })).outcome.behind, 0)
+    })
+
+    it('counts what failed as a miss, by its message', async () => {
+      const broken = async () => { throw new Error('no more room\nat all') }
+      const { outcome, timings } = await work({ ...filled(openMemory()), set: broken }, operations, { ...all, preset })
+      const sets = operations.filter(({ action }) => action === 'set').length
+      assert.deepEqual(outcome.errors, { 'no more room': sets })
+      assert.equal([...timings].filter((code, at) => at % 2 === 0 && code === codeOf('set', true)).length, sets)
+      assert.equal(outcome.behind, 0)
+    })
+
+    it('does not count the warm-up, and stops when the time is up', async () => {
+      const { outcome, timings } = await work(filled(openMemory()), operations, { ...all, preset, warmup: 1000 })
+      assert.equal(outcome.done, 3000)
+      assert.equal(timings.length, 2 * 2000)
+      const slow = { ...openMemory(), get: () => new Promise(resolve => { setTimeout(resolve, 5, null) }) }
+      const short = await work(slow, operations, { warmup: 10, limit: 40, alone: false })
+      assert.ok(short.outcome.done > 10 && short.outcome.done < 100 && short.outcome.ms >= 40)
+      assert.equal(short.timings.length, 2 * (short.outcome.done - 10))
+    })
+
+    it('with processes of its own, and whoever answers what was never written gets no figure', async () => {
+      const files = await writeOperations(folder.dir, { processes: 2, count: 500 })
+      const contender = { name: 'x', kind: 'memory', command: /** @type {[string, string[]]} */ ([process.execPath, [worker('worker.js')]]), apart: true, open: async () => ({}) }
+      const options = { levels: [2], rounds: 1, operations: 500, warmup: 100, limit: 5, dir: folder.dir, work: files, signal: new AbortController().signal, log () {} }
+      const { x } = await measureLevels([contender], options)
+      assert.equal(x[2].asked, 800)
+      assert.deepEqual(x[2].done, { median: 800, min: 800, max: 800 })
+      assert.deepEqual(Object.keys(x[2].actions), ['get', 'set', 'delete'])
+      await assert.rejects(measureLevels([contender], { ...options, work: { ...files, known: new Map() } }), /x: \d+ of \d+ answers compared were never written/)
+    }).timeout(30_000)
+
+    it('through DiskCache as through the others', async function () {
+      const found = await findDiskCache()
+      if (!found) return skip(this, 'DISKCACHE_PYTHON names no Python that has diskcache')
+      const { preset: before, files: [file], known } = await writeOperations(folder.dir, { processes: 1, count: 1000 })
+      const own = { cache: 'Cache', options: {}, dir: path.join(folder.dir, 'cache'), keys }
+      const task = { kind: 'diskcache', where: own, operations: file, preset: before, ...all, timings: path.join(folder.dir, 'timings') }
+      const [{ samples, timings, ...outcome }] = await runCrew([found.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
+      assert.deepEqual({ ...outcome, ms: 0 }, { done: 1000, ms: 0, behind: 0, longest: 0, errors: {} })
+      const ours = await work(filled(openMemory()), decoded(await readFile(file)), { ...all, preset })
+      assert.deepEqual(samples, ours.outcome.samples)
+      const codes = list => [...list].filter((_, at) => at % 2 === 0)
+      assert.deepEqual(codes(timings), codes(ours.timings))
+      checkSamples('DiskCache', samples, known)
+    }).timeout(30_000)
+
+    it('and says why a process ended, or that it was stopped', async () => {
+      const task = { kind: 'nothing', where: {}, operations: 'x', ...all, timings: 'x' }
+      const live = new AbortController().signal
+      await assert.rejects(runCrew([process.execPath, ['-e', 'console.error("out of luck"); process.exit(3)']], [task], { signal: live }), /ended: out of luck/)
+      await assert.rejects(runCrew(['/nowhere/at-all', []], [task], { signal: live }), /ENOENT/)
+      const stop = new AbortController()
+      const waiting = runCrew([process.execPath, ['-e', 'setInterval(() => {}, 1000)']], [task], { signal: stop.signal })
+      stop.abort(new Error('interrupted'))
+      await assert.rejects(waiting, /interrupted/)
+    }).timeout(30_000)
+  })
+
+  describe('shows', () => {
+    const timingsOf = (...pairs) => Float64Array.from(pairs.flat())
+    const own = { done: 3, ms: 10, behind: 1, longest: 2, errors: { late: 1 }, samples: [] }
+    const crew = [
+      { ...own, timings: timingsOf([codeOf('get', false), 10], [codeOf('get', true), 30]) },
+      { ...own, ms: 30, longest: 5, timings: timingsOf([codeOf('get', false), 20], [codeOf('set', false), 2000]) }
+    ]
+    const round = roundOf(crew, 1)
+
+    it('one round as what all processes did', () => {
+      assert.deepEqual(round, {
+        done: 4,
+        seconds: 0.03,
+        actions: {
+          get: { count: 3, p50: 20, p90: 30, p99: 30, max: 30, miss: 1, total: 0.00006 },
+          set: { count: 1, p50: 2000, p90: 2000, p99: 2000, max: 2000, miss: 0, total: 0.002 }
+        },
+        behind: 2,
+        longest: 5,
+        errors: { late: 2 }
+      })
+    })
+
+    it('rounds as their medians, the lowest and highest, and the longest of all', () => {
+      const slower = { ...round, actions: { get: { ...round.actions.get, p50: 40, max: 90 } } }
+      const { actions, done, errors } = summarise([round, slower, round], 8)
+      assert.deepEqual(actions.get.p50, { median: 20, min: 20, max: 40 })
+      assert.equal(actions.get.max, 90)
+      assert.equal(actions.set.count, 1)
+      assert.ok(!('delete' in actions))
+      assert.deepEqual([done, errors], [{ median: 4, min: 4, max: 4 }, { late: 6 }])
+    })
+
+    it('times in the unit that suits them', () => {
+      assert.deepEqual([0.654, 17.881, 999.9, 5438, 1.7e6, 3.6e9].map(duration), ['0.654 µs', '17.9 µs', '1 ms', '5.44 ms', '1.7 s', '3,600 s'])
+    })
+
+    it('tables that say who was cut short, behind or failing, and a plot an action and number of processes', () => {
+      const figures = summarise([round], 8)
+      const result = {
+        quick: true, machine: { couchdb: '3.5.0', node: 'v20', cpu: 'a', cores: 2, memory: '1 GiB', date: '2026-01-01' },
+        operations: 5, warmup: 1, rounds: 1, limit: 2, processes: [1, 8], keys: 100, bytes: 200, clock: 0.05, shares: { get: 0.9, set: 0.09, delete: 0.01 },
+        programs: { gateway: { settings: 'as it is' } }, missing: { Redis: 'not installed' },
+        results: { gateway: { 1: figures, 8: figures }, 'gateway, its memory in process': { 1: { ...figures, done: { median: 8, min: 8, max: 8 } } } }
+      }
+      const made = tables(result, table)
+      assert.match(made.diskcacheMachine, /90 % gets, 9 % sets and 1 % deletes/)
+      assert.ok(made.diskcacheOne.includes('| gateway | get | 3 | 1 | 20 µs |  |  | 30 µs | 60 µs |'))
+      assert.ok(made.diskcacheOne.includes('|  | **all** | 4 of 8 |'))
+      assert.ok(!made.diskcacheEight.includes('memory in process'))
+      assert.match(made.diskcacheCut, /With 1 process gateway 4 of 8 operations\. With 8 processes gateway 4 of 8 operations\./)
+      assert.match(made.diskcacheBehind, /2 of 3 gets of one process did, at most 5 ms after the write/)
+      assert.match(made.diskcacheErrors, /gateway with 8 processes: 2 times “late”/)
+      assert.match(made.diskcacheMeaning, /a get through the gateway takes 20 µs at the median/)
+      assert.match(made.diskcachePrograms, /Redis .*\*\*not measured\*\*: not installed/)
+      const drawn = plots(result)
+      assert.deepEqual(Object.keys(drawn), [1, 8].flatMap(level => ['get', 'set', 'delete'].map(action => `diskcache-${action}-${level}`)))
+      assert.match(JSON.stringify(drawn['diskcache-get-1']), /"p50":20/)
+    })
+  })
+})
