@@ -66,7 +66,7 @@ export async function run ({ server, quick, log }) {
 /** The page cache of all files concerned: the tiles, the tree, and CouchDB's own, where they are on this machine. */
 async function openCache ({ store, files, tree }) {
   if (!LOOPBACK.has(new URL(store.url).hostname)) return { how: undefined, why: 'CouchDB runs on another machine', drop: async () => {}, look: async () => undefined }
-  const data = await store.couch.request({ path: '_node/_local/_config/couchdb/database_dir', server: true })
+  const { database_dir: data } = await store.couch.request({ path: '_node/_local/_config/couchdb', server: true })
   const shards = name => name.startsWith(`${DATABASE}.`)
   return openPageCache(async () => [...await filesIn(data, shards), ...await filesIn(files), ...await filesIn(tree)])
 }

@@ -40,7 +40,7 @@ export async function openPageCache (list, { control = CONTROL, env = process.en
     return { how: DROP, drop, look }
   }
   const python = findProgram(env.PYTHON, 'python3', env)
-  if (python && await feed(python, ['-c', 'import os; os.posix_fadvise'], {}).then(() => true, () => false)) {
+  if (python && await feed(python, ['-c', 'import os; os.posix_fadvise']).then(() => true, () => false)) {
     return { how: ADVISE, drop: async signal => void await feed(python, [evict], { signal, input: (await list()).join('\n') }), look }
   }
   return { how: undefined, why: `${control} may not be written, and there is no python3 with posix_fadvise`, drop: async () => {}, look }
@@ -48,7 +48,11 @@ export async function openPageCache (list, { control = CONTROL, env = process.en
 
 const mayWrite = file => open(file, 'w').then(handle => handle.close()).then(() => true, () => false)
 
-/** @returns {Promise<string>} what it printed */
+/**
+ * @param {string} file @param {string[]} args
+ * @param {{signal?: AbortSignal, input?: string}} [options]
+ * @returns {Promise<string>} what it printed
+ */
 const feed = (file, args, { signal, input = '' } = {}) => new Promise((resolve, reject) => {
   const child = execFile(file, args, { signal, maxBuffer: 1e7 }, (error, stdout, stderr) => error ? reject(new Error(`${path.basename(file)}: ${stderr || error.message}`, { cause: error })) : resolve(stdout))
   child.stdin?.on('error', () => {}).end(input)
