@@ -1,19 +1,23 @@
 // Travel through time: what it costs to know the past of a view of the map, at 10 thousand, 100 thousand and a million
 // versions; and what a step of the clock costs, beside reloading every tile.
 import { Store } from '../loader/store/index.js'
-import { STAGES, VIEW, deploy, documentsOf, fill, newTiles, viewsOf } from './history/data.js'
-import { SHARES, blockOf, history, measureSteps } from './history/steps.js'
+import { SHORT, STAGES, VIEW, deploy, documentsOf, fill, newTiles, viewsOf } from './history/data.js'
+import { SHARES, STEPS, blockOf, history, measureSteps } from './history/steps.js'
 import { QUERY, SMALL, measureVariants, measureViewport } from './history/viewport.js'
 import { dropping, stoppable } from './stoppable.js'
 
 const LIMIT = 50 // milliseconds, DESIGN.md 7
+const FULL = { stages: STAGES, rounds: 300, variants: 150, warm: 8, views: 4, steps: STEPS }
+// variants: rounds for the other ways to ask; views: windows whose clock goes on by so many steps
+const QUICK = { stages: SHORT, rounds: 40, variants: 12, warm: 3, views: 1, steps: 6 }
 
 /** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ signal }) => {
-  const options = { restart, quick, log, signal }
+  const scale = quick ? QUICK : FULL
+  const options = { ...scale, restart, log, signal }
   // the smallest size stays at hand, to be measured in turns with each larger one
   const sizes = await within(`${server}/bench_history_small`, async small => {
-    await fill(small, documentsOf(newTiles(STAGES[0])), options)
+    await fill(small, documentsOf(newTiles(scale.stages[0])), options)
     await deploy(small, options)
     return within(`${server}/bench_history`, store => growing(store, small, options))
   })
@@ -35,10 +39,8 @@ async function within (url, use) {
 }
 
 /** One database that grows, asked the same at every size. */
-async function growing (store, small, { restart, quick, log, signal }) {
-  const rounds = quick ? 100 : 300
+async function growing (store, small, { stages: wanted, rounds, variants: turns, warm, restart, log, signal }) {
   const stages = []
-  const wanted = STAGES.slice(0, quick ? 2 : 3)
   for (const [at, stage] of wanted.entries()) {
     log(`\n${thousands(stage.versions)} versions`)
     const target = stage.versions - (wanted[at - 1]?.versions ?? 0)
@@ -46,7 +48,7 @@ async function growing (store, small, { restart, quick, log, signal }) {
     log(`  ${thousands(loaded.documents)} documents in ${loaded.seconds.toFixed(1)} s (${Math.round(loaded.documents / loaded.seconds)}/s)`)
     const index = await deploy(store, { signal, onProgress: percent => { if (percent) log(`  index at ${percent} %`) } })
     log(`  index built in ${index.toFixed(1)} s (${Math.round(loaded.documents / index)}/s), nothing compacted by hand`)
-    const measured = await measureViewport(store, stage, { rounds, restart, signal, ...(at && { small, smallStage: wanted[0] }) })
+    const measured = await measureViewport(store, stage, { rounds, warm, restart, signal, ...(at && { small, smallStage: wanted[0] }) })
     if (measured.first) log(`  first queries after a restart: ${measured.first.join(', ')} ms`)
     report(log, measured.results)
     const info = await store.info()
@@ -55,18 +57,18 @@ async function growing (store, small, { restart, quick, log, signal }) {
   }
   const largest = wanted[wanted.length - 1]
   log(`\nOther ways to ask, ${thousands(largest.versions)} versions`)
-  const variants = await measureVariants(store, largest, { rounds: rounds / 2, signal })
+  const variants = await measureVariants(store, largest, { rounds: turns, warm, signal })
   report(log, variants)
   return { rounds, stages, variants }
 }
 
-async function stepping (store, { quick, log, signal }) {
+async function stepping (store, { views, steps, log, signal }) {
   for (const share of SHARES) await fill(store, history(share), { signal, batch: 200 })
   await deploy(store, { signal })
   const results = []
   for (const share of SHARES) {
     log(`\nSteps of the clock, ${share * 100} % of the tiles differ`)
-    const measured = await measureSteps(store.url, viewsOf([blockOf(share)], quick ? 1 : 4, 7), signal)
+    const measured = await measureSteps(store.url, viewsOf([blockOf(share)], views, 7), steps, signal)
     log(`  ${measured.differing} versions differ in ${measured.steps} steps, ${measured.requested} requested; the index of a view took up to ${measured.indexed} ms, once`)
     report(log, measured.results)
     results.push({ share, ...measured })

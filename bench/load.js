@@ -12,12 +12,13 @@ import { noiseTile } from './tiles.js'
 
 const SIZE = 10_000 // bytes of a tile
 const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
-const FIXED = [[100, 4], [200, 2], [200, 4], [400, 2], [400, 4]] // batch, concurrency
+const FULL = { tiles: 20_000, rounds: 3, fixed: [[100, 4], [200, 2], [200, 4], [400, 2], [400, 4]] }
+// fixed: batch and concurrency; a short run has the three that were the best of the full one
+const QUICK = { tiles: 4000, rounds: 2, fixed: [[200, 4], [400, 2], [400, 4]] }
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
-  const tiles = quick ? 4000 : 20000
-  const rounds = quick ? 2 : 3
+  const { tiles, rounds, fixed: settings } = quick ? QUICK : FULL
   const versions = edition(tiles, T1, index => index)
   const changed = edition(tiles, T2, index => index % 10 < 3 ? index + tiles : index)
   const prepared = await Promise.all(versions.map(prepareTile))
@@ -45,7 +46,7 @@ export async function run ({ server, quick, log }) {
     { name: 'raw _bulk_docs 200x4', before: fresh, run: posted(200) },
     { name: 'raw _bulk_docs 400x4', before: fresh, run: posted(400) },
     { name: 'load, tuning itself', before: fresh, run: async store => (await store.write(versions, { onProgress: remember(settled) })).created },
-    ...FIXED.map(([batch, concurrency]) => ({ name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) })),
+    ...settings.map(([batch, concurrency]) => ({ name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) })),
     { name: 'one PUT a tile, 1 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 20)), { concurrency: 1 }) },
     { name: 'one PUT a tile, 64 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 10)), { concurrency: 64 }) },
     { name: 'raw _bulk_docs 200x4, store published', before: published, run: posted(200, prepared.slice(0, tiles / 4)) },

@@ -8,7 +8,10 @@ import { stoppable } from './stoppable.js'
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
-  const scale = quick ? { tiles: 2000, rounds: 1, changes: 50, remembered: 5000 } : { tiles: 20_000, rounds: 1, changes: 300, remembered: 100_000 }
+  const scale = quick
+    ? { tiles: 1500, bytes: [3000, 10_000], rounds: 1, changes: 50, remembered: 5000 }
+    // bytes of a tile, each with its copies; changes for the lag; remembered: tiles for the memory
+    : { tiles: 20_000, bytes: [3000, 10_000, 50_000], rounds: 1, changes: 300, remembered: 100_000 }
   const other = findCouchDb() ? await startCouchDb() : undefined
   if (other) closing.push(() => other.close())
   const target = other?.url ?? server
@@ -19,5 +22,6 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const budgets = [...copies.budgets, ...memory.budgets]
   log('')
   for (const { what, target: wanted, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${wanted})`)
-  return { ...scale, servers: other ? 2 : 1, sizes: copies.sizes, lag, memory: memory.figures, budgets }
+  const { bytes: _, ...rest } = scale // it stands in the sizes
+  return { ...rest, servers: other ? 2 : 1, sizes: copies.sizes, lag, memory: memory.figures, budgets }
 })

@@ -17,7 +17,7 @@ const READS = 100
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
-  const scale = quick ? { tiles: 1000, rounds: 1 } : { tiles: 5000, rounds: 3 }
+  const scale = quick ? { tiles: 1000, rounds: 2 } : { tiles: 5000, rounds: 3 }
   const url = `${server}/bench_offline`
   const { store, tiles } = await storeOf(url, { ...scale, signal, closing })
   const origin = new URL(server).origin

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { nodeClients, prepare, tasksOf } from './serve/contenders.js'
 import { LENGTH, NEW, OLD, fillStore, placesOf, shuffled } from './block.js'
-import { judge, measureRounds } from './serve/rounds.js'
+import { AT, judge, measureRounds } from './serve/rounds.js'
 import { startServers } from './serve/servers.js'
 import { MISSING, findWrk, wrkVersion } from './programs/wrk.js'
 import { dropping, stoppable } from './stoppable.js'
@@ -15,7 +15,7 @@ export async function run ({ server, quick, log }) {
   const wrk = findWrk()
   if (!wrk) throw new Error(MISSING)
   const scale = quick
-    ? { tiles: 1000, levels: [1, 32], rounds: 1, seconds: 1, warm: 1 }
+    ? { tiles: 1000, levels: [32], rounds: 1, seconds: 1, warm: 0 } // what has just been warmed up is not warmed up again
     : { tiles: 10_000, levels: [1, 8, 32, 100], rounds: 3, seconds: 2, warm: 1 }
   const url = `${server}/bench_serve`
   return stoppable(log, async ({ signal, closing }) => {
@@ -30,12 +30,13 @@ export async function run ({ server, quick, log }) {
     const servers = await startServers({ url, dir, places, store, closing, log })
     /** @type {(import('./serve/rounds.js').Contender & {check: () => Promise<void>})[]} */
     const contenders = nodeClients({ db: store.url, order })
+    for (const { run: ask } of contenders) await ask({ connections: AT, seconds: scale.seconds, signal })
     const tasks = tasksOf({ db: store.url, servers, order })
     log('Warming up, comparing answers with the source')
     for (const [at, task] of tasks.entries()) contenders.push(await prepare(task, { wrk, dir, order, at, seconds: scale.seconds, signal }))
     const results = await measureRounds(contenders, { ...scale, signal, log })
     for (const { check } of contenders) await check()
-    const budgets = judge(results)
+    const budgets = judge(results, scale.levels)
     log('')
     for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
     return { ...scale, bytes: LENGTH, wrk: await wrkVersion(wrk), programs: servers.programs, missing: servers.missing, results, budgets }

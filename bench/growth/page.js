@@ -62,7 +62,7 @@ export function tables (result, table) {
       ? table(['bytes read of the files a request', ...sizes], ASKED.map(name => row(name, ({ reads }) => `${thousands(reads[name].bytes)}${reads[name].disk ? `, ${thousands(reads[name].disk)} from the disk` : ''}`)))
       : left,
     growthMemory: stages[0].memory
-      ? table(['most resident memory of `beam.smp`, MB', ...sizes], Object.entries(PHASES).map(([phase, name]) => row(name, ({ memory }) => thousands(memory[phase]))))
+      ? table(['most resident memory of CouchDB and its `couchjs`, MB', ...sizes], Object.entries(PHASES).map(([phase, name]) => row(name, ({ memory }) => thousands(memory[phase]))))
       : left,
     growthBends: table(['', `from ${thousands(stages[0].tiles)} to ${thousands(stages[stages.length - 1].tiles)} tiles`, ''], curvesOf(result).map(({ name, points }) => {
       const shape = shapeOf(points)

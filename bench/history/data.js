@@ -29,6 +29,8 @@ export const STAGES = [
   { versions: 100_000, wide: [50, 30], deep: [20, 20] },
   { versions: 1_000_000, wide: [200, 120], deep: [20, 20] }
 ]
+/** For a short run: the largest is named as what it is, and nothing is said of a million. */
+export const SHORT = [STAGES[0], { versions: 40_000, wide: [50, 15], deep: [10, 10] }]
 const DEPTH = { [LAYER]: 10, [DEEP]: 100 } // versions a tile
 
 /** @typedef {typeof STAGES[number]} Stage */

@@ -13,7 +13,8 @@ import { CONNECTIONS, Wire } from './wire.js'
 
 const BYTES = 10_000 // of a tile
 const BLOCK = { z: 14, x: 5000, y: 5000, columns: 20, rows: 16 }
-const EDITIONS = 13 // 12 steps
+const EDITIONS = 13
+export const STEPS = EDITIONS - 1
 const START = '2015-01-01T00:00:00Z'
 export const SHARES = [0.05, 0.2, 1] // of the tiles that an edition changes
 
@@ -81,13 +82,13 @@ async function windowOf (db, view, signal) {
 }
 
 /**
- * @param {string} db @param {import('./viewport.js').View[]} views @param {AbortSignal} signal
+ * @param {string} db @param {import('./viewport.js').View[]} views @param {number} steps of each view
+ * @param {AbortSignal} signal
  */
-export async function measureSteps (db, views, signal) {
+export async function measureSteps (db, views, steps, signal) {
   const windows = []
   try {
     for (const view of views) windows.push(await windowOf(db, view, signal))
-    const steps = EDITIONS - 1
     const expected = windows.flatMap(({ differing }) => Array.from({ length: steps }, (_, step) => differing(step + 1).length))
     const results = await interleaveLatencies(windows[0].ways.map(({ name }, way) => ({
       name,

@@ -7,8 +7,6 @@ import { BY_TILE } from '../../loader/store/reader.js'
 import { interleaveLatencies } from '../measure.js'
 import { DEEP, LAYER, VIEW, blocksOf, viewsOf } from './data.js'
 
-const WARM = 8 // views each contender sees before anything is measured
-
 /** @typedef {{layer: string, z: number, x: number, y: number}} View its corner in the north-west */
 /** @typedef {import('../measure.js').Timed} Timed */
 
@@ -126,12 +124,13 @@ function variants (store) {
 /**
  * @param {import('../../loader/store/index.js').Store} store
  * @param {import('./data.js').Stage} stage
- * @param {{rounds: number, restart?: () => Promise<void>, small?: import('../../loader/store/index.js').Store, smallStage?: import('./data.js').Stage, signal: AbortSignal}} options
+ * @param {{rounds: number, warm: number, restart?: () => Promise<void>, small?: import('../../loader/store/index.js').Store, smallStage?: import('./data.js').Stage, signal: AbortSignal}} options
+ *   warm: views each contender sees before anything is measured
  */
-export async function measureViewport (store, stage, { rounds, restart, small, smallStage = stage, signal }) {
+export async function measureViewport (store, stage, { rounds, warm, restart, small, smallStage = stage, signal }) {
   const blocks = blocksOf(stage)
-  const views = viewsOf(blocks.filter(({ layer }) => layer === LAYER), rounds + WARM, stage.versions)
-  const deep = viewsOf(blocks.filter(({ layer }) => layer === DEEP), rounds + WARM, stage.versions + 1)
+  const views = viewsOf(blocks.filter(({ layer }) => layer === LAYER), rounds + warm, stage.versions)
+  const deep = viewsOf(blocks.filter(({ layer }) => layer === DEEP), rounds + warm, stage.versions + 1)
   const first = await firstQueries(store, views.at(-1), { restart, signal })
   const timed = (list, suffix, every) => Object.entries(list.length ? contenders(store) : {}).map(([name, run]) => ({
     name: name + suffix, run: checked(run, list, signal), every: name.includes('times.json') ? 4 : every
@@ -143,24 +142,24 @@ export async function measureViewport (store, stage, { rounds, restart, small, s
     { name: 'layer extent: first and last of by_time', run: () => extent(new CouchSource(store.url), signal) },
     ...timed(deep, ', 100 versions a tile', 4)
   ]
-  await interleaveLatencies(all.map(contender => ({ ...contender, every: 1 })), WARM, signal)
+  await interleaveLatencies(all.map(contender => ({ ...contender, every: 1 })), warm, signal)
   return { versions: stage.versions, first, results: await interleaveLatencies(all, rounds, signal) }
 }
 
 /**
  * @param {import('../../loader/store/index.js').Store} store
  * @param {import('./data.js').Stage} stage
- * @param {{rounds: number, signal: AbortSignal}} options
+ * @param {{rounds: number, warm: number, signal: AbortSignal}} options
  */
-export async function measureVariants (store, stage, { rounds, signal }) {
-  const [views, deep] = [LAYER, DEEP].map(wanted => viewsOf(blocksOf(stage).filter(({ layer }) => layer === wanted), rounds + WARM, stage.versions + 2))
+export async function measureVariants (store, stage, { rounds, warm, signal }) {
+  const [views, deep] = [LAYER, DEEP].map(wanted => viewsOf(blocksOf(stage).filter(({ layer }) => layer === wanted), rounds + warm, stage.versions + 2))
   const all = [
     ...Object.entries(variants(store)).map(([name, run]) => ({ name, run: checked(run, views, signal) })),
     ...[1, 2, 5].map(count => ({
       name: `100 versions a tile, ${count === 1 ? 'one request' : `${count} requests at a time`}`, run: checked(shared(store.url, count), deep, signal), every: 2
     }))
   ]
-  await interleaveLatencies(all, WARM, signal)
+  await interleaveLatencies(all, warm, signal)
   return interleaveLatencies(all, rounds, signal)
 }
 

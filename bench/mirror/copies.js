@@ -4,13 +4,12 @@ import { budget, interleave } from '../measure.js'
 import { contenders, theirs } from './contenders.js'
 import { storeOf } from './data.js'
 
-const SIZES = [3000, 10_000, 50_000] // bytes a tile
 const TARGET = 4 // times CouchDB's own, DESIGN.md 7
 
-/** @param {{server: string, target: string, tiles: number, rounds: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options */
-export async function copyAll ({ server, target, tiles, rounds, signal, closing, log }) {
+/** @param {{server: string, target: string, tiles: number, bytes: number[], rounds: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options */
+export async function copyAll ({ server, target, tiles, bytes: wanted, rounds, signal, closing, log }) {
   const sizes = []
-  for (const bytes of SIZES) {
+  for (const bytes of wanted) {
     log(`\n${tiles} tiles of ${bytes / 1000} kB`)
     const store = await storeOf(`${server}/bench_mirror_from`, { tiles, bytes, signal, closing })
     const expected = (await store.info()).doc_count

@@ -29,7 +29,7 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
   const samples = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const connections of levels) {
     log(`\n${connections} ${connections === 1 ? 'connection' : 'connections'}`)
-    for (const { run } of contenders) await run({ connections, seconds: warm, signal })
+    if (warm) for (const { run } of contenders) await run({ connections, seconds: warm, signal })
     for (let round = 0; round < rounds; round++) {
       for (let turn = 0; turn < contenders.length; turn++) {
         const { name, run } = contenders[(turn + round) % contenders.length]
@@ -64,8 +64,9 @@ export const ratio = (a, b) => median(a.rates.map((rate, at) => rate / b.rates[a
  * The budgets of DESIGN.md 7. Misses share reads the more of them there are, so cold tiles are judged at a crowd as well; nginx and
  * CouchDB use every core, so the gateway is judged as one process and with a process a core.
  * @param {Results} results
+ * @param {number[]} [levels] numbers of connections that were measured: of others nothing is said
  */
-export function judge (results) {
+export function judge (results, levels = [AT, CROWD]) {
   const at = (name, level) => results[name]?.[level]
   // the quicker of the two ways to ask: what one would write without a gateway
   const clientAt = level => Object.values(NODE).filter(name => at(name, level)).sort((a, b) => at(b, level).rate.median - at(a, level).rate.median)[0] ?? 'one Node client'
@@ -76,7 +77,7 @@ export function judge (results) {
     ['hot tile through the gateway, two processes / CouchDB', 10, HOT_TWO, COUCH, AT],
     ['hot tile through the gateway, one process / nginx serving files, two processes', 0.5, HOT, FILES, AT],
     ['hot tile through the gateway, two processes / nginx serving files, two processes', 0.5, HOT_TWO, FILES, AT]
-  ].map(([what, target, name, other, level]) => at(name, level) && at(other, level)
+  ].filter(([,,,, level]) => levels.includes(/** @type {number} */ (level))).map(([what, target, name, other, level]) => at(name, level) && at(other, level)
     ? budget(what, target, ratio(at(name, level), at(other, level)), 'x')
     : { what, target: `>= ${target}x`, figure: 'not measured', met: false })
 }

@@ -111,6 +111,8 @@ describe('the figures of the benchmark of servers', () => {
     for (const { figure, met } of [crowd, two, files]) assert.deepEqual([figure, met], ['not measured', false])
     assert.deepEqual(judge({}).map(({ figure, met }) => [figure, met]), Array(6).fill(['not measured', false]))
     assert.equal(judge({ ...results, [FILES]: { [AT]: figures([28_000, 28_000, 28_000]) } })[4].met, true)
+    assert.deepEqual(judge(results, [AT]).filter(({ what }) => what.includes(`${CROWD}`)), [], 'nothing is said of what was not asked for')
+    assert.equal(judge(results, [AT]).length, 5)
     const [, at100] = judge({ [quick]: { [CROWD]: figures([10]) }, [COLD]: { [CROWD]: figures([12]) } })
     assert.deepEqual([at100.figure, at100.met], ['1.20x', false])
   })
