@@ -1,53 +1,76 @@
-// Colours of the plots. The same name has the same colour in every plot: add a program or a kind of store here, one line.
-// [on a light page, on a dark page]
+// Colours of the plots. The same name has the same colour in every plot: add a program or a kind of store below, one line.
 
-/** @typedef {[light: string, dark: string]} Colour */
+/** @typedef {[light: string, dark: string]} Colour on a light page, on a dark page */
+
+/** @type {Record<string, Colour>} */
+const hues = {
+  blue: ['#1f6feb', '#58a6ff'],
+  sky: ['#79a9e8', '#8fb8e8'],
+  navy: ['#0a3d91', '#2f6fd6'],
+  red: ['#d1242f', '#ff7b72'],
+  green: ['#1a7f37', '#56d364'],
+  gold: ['#9a6700', '#e3b341'],
+  violet: ['#8250df', '#c297ff'],
+  teal: ['#107d7d', '#5ad1d1'],
+  pink: ['#bf3989', '#ff9bce'],
+  orange: ['#bc4c00', '#ffa657'],
+  brown: ['#7a5230', '#c9a27e'],
+  grey: ['#8a96a3', '#77838f']
+}
 
 /** @type {Record<'ink' | 'soft' | 'grid' | 'ours' | 'others', Colour>} */
 export const theme = {
   ink: ['#1f2933', '#e6edf3'], // words and whiskers
   soft: ['#52606d', '#9fb0c0'], // axes and what is said beside
   grid: ['#d5dbe1', '#38424d'], // lines behind the bars
-  ours: ['#1f6feb', '#58a6ff'], // a bar of tilecouch's
-  others: ['#8a96a3', '#77838f'] // a bar of anybody else's
+  ours: hues.blue, // a bar of tilecouch's
+  others: hues.grey // a bar of anybody else's
 }
 
-/** @type {Record<string, Colour>} */
+/** By name, or by what stands before its first comma. Blues are ours. @type {Record<string, Colour>} */
 export const colours = {
-  tilecouch: theme.ours,
-  gateway: ['#1f6feb', '#58a6ff'],
-  'gateway, hot': ['#1f6fec', '#58a6fe'],
-  'gateway, cold': ['#79a9e8', '#3d6fb0'],
-  CouchDB: ['#d1242f', '#ff7b72'],
-  nginx: ['#1a7f37', '#56d364'],
-  memcached: ['#9a6700', '#e3b341'],
-  Redis: ['#8250df', '#c297ff'],
-  DiskCache: ['#bf3989', '#ff9bce'],
-  files: ['#107d7d', '#5ad1d1'],
-  MapProxy: ['#bc4c00', '#ffa657'],
-  'TileServer GL light': ['#7a5230', '#c9a27e']
+  tilecouch: hues.blue,
+  'tilecouch mirror': hues.blue,
+  gateway: hues.blue,
+  'gateway, cold': hues.sky,
+  'gateway, hot, 2 workers': hues.navy,
+  'history client: only versions that differ': hues.blue,
+  'POST …/by_tile/queries': hues.blue,
+  'history client into its index': hues.sky,
+  'nginx, tree, now': hues.blue,
+  'nginx, tree, first edition': hues.sky,
+  'nginx, tree, last edition': hues.navy,
+  CouchDB: hues.red,
+  'CouchDB’s replicator': hues.red,
+  'CouchDB, tile by tile': hues.red,
+  'CouchDB, batches of 50': hues.brown,
+  'CouchDB, plain GET': hues.pink,
+  nginx: hues.green,
+  memcached: hues.gold,
+  Redis: hues.violet,
+  DiskCache: hues.pink,
+  files: hues.teal,
+  MapProxy: hues.orange,
+  'TileServer GL light': hues.brown
 }
 
-/** For names that have none of their own, in turn. @type {Colour[]} */
-export const palette = [
-  ['#1f6fed', '#58a6fd'], ['#d1242e', '#ff7b71'], ['#1a7f38', '#56d365'], ['#9a6701', '#e3b342'], ['#8250de', '#c297fe'],
-  ['#107d7e', '#5ad1d2'], ['#bf398a', '#ff9bcf'], ['#bc4c01', '#ffa658'], ['#52606e', '#9fb0c1'], ['#7a5231', '#c9a27f']
-]
+/** For names that have none, or whose own is taken, in turn. @type {Colour[]} */
+const palette = [hues.red, hues.green, hues.gold, hues.violet, hues.teal, hues.pink, hues.orange, hues.brown, hues.sky, hues.navy, hues.grey]
 
 /**
- * A colour for each name of a plot.
+ * A colour for each name of a plot, all of them different while there are enough.
  * @param {string[]} names
  * @returns {string[]} as on a light page: bench/plots/render.js knows what becomes of it on a dark one
  */
 export function coloursOf (names) {
-  const own = names.map(name => colours[name]?.[0])
-  const rest = palette.map(([light]) => light).filter(light => !own.some(taken => taken && near(taken, light)))
+  const taken = new Set()
+  const take = colour => colour && !taken.has(colour) && taken.add(colour) ? colour : undefined
+  const exact = names.map(name => take(colours[name]))
+  const near = names.map((name, at) => exact[at] ?? take(colours[name.split(',')[0]]))
+  const rest = palette.filter(colour => !taken.has(colour))
   let at = 0
-  return own.map(colour => colour ?? rest[at++ % rest.length])
+  return near.map(colour => (colour ?? (rest.length ? rest : palette)[at++ % (rest.length || palette.length)])[0])
 }
 
-/** The palette repeats the named colours but for a shade, so that each light colour names one dark one. */
-const near = (one, other) => one.slice(0, 6) === other.slice(0, 6)
-
 /** Every light colour with the dark one that stands for it. @returns {Colour[]} */
-export const pairs = () => [...new Map([...Object.values(theme), ...Object.values(colours), ...palette]).entries()]
+export const pairs = () => [...new Map([...Object.values(theme), ...Object.values(hues)]).entries()]
