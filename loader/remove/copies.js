@@ -11,6 +11,7 @@
 //
 // Whoever is killed in between leaves the note, and finishLeft does the rest.
 import { imageAnew, isSameVersion } from '../../core/store/documents.js'
+import { parentOf } from '../../core/mirror/index.js'
 import { encodeId } from '../store/address.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { fieldsOf } from '../resolve/content.js'
@@ -169,8 +170,7 @@ async function finish (couch, notes, journal, signal) {
 async function isEndOf (couch, id, ended, rev) {
   for (const { _rev } of ended) {
     const doc = await couch.find({ path: encodeId(id), qs: { rev: _rev, revs: true } })
-    const { start, ids } = doc?._revisions ?? { start: 0, ids: [] }
-    if (`${start - 1}-${ids[1]}` === rev) return true
+    if (doc && parentOf(doc) === rev) return true
   }
   return false
 }

@@ -134,8 +134,7 @@ export class Lot {
   /** @param {any[]} docs */
   async #end (docs) {
     const ended = await endLeaves(this.couch, docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
-    for (const id of ended.changed) this.count.tell('changed', id, CHANGED)
-    for (const { id, reason } of ended.refused) this.count.tell('refused', id, reason)
+    this.count.kept(ended)
     await this.onGone(ended.gone)
     return ended
   }

@@ -10,7 +10,7 @@ import { Journal } from './journal.js'
 import { Lot } from './lot.js'
 import { Purger } from './purge.js'
 import { settle } from './settle.js'
-import { CHANGED, Count } from './tally.js'
+import { Count } from './tally.js'
 
 /**
  * @typedef {import('../store/list.js').ListedTile} ListedTile
@@ -97,11 +97,10 @@ export class Remover {
     await this.begin()
     if (this.signal?.aborted) throw new TilecouchError('ABORTED')
     if (this.dryRun) return new Set(docs.map(({ _id }) => _id))
-    const { gone, changed, refused } = await endLeaves(this.couch, docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
-    for (const id of changed) this.count.tell('changed', id, CHANGED)
-    for (const { id, reason } of refused) this.count.tell('refused', id, reason)
-    await this.purger?.take(gone)
-    return new Set(gone.keys())
+    const ended = await endLeaves(this.couch, docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
+    this.count.kept(ended)
+    await this.purger?.take(ended.gone)
+    return new Set(ended.gone.keys())
   }
 
   async #flush () {

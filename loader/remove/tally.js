@@ -30,6 +30,12 @@ export class Count {
     for (const size of sizes) this.tally.bytes += size
   }
 
+  /** What was to be deleted and was not. @param {import('./documents.js').Ended} ended */
+  kept ({ changed, refused }) {
+    for (const id of changed) this.tell('changed', id, CHANGED)
+    for (const { id, reason } of refused) this.tell('refused', id, reason)
+  }
+
   /** @param {'changed' | 'refused'} what @param {string} id @param {string} reason */
   tell (what, id, reason) {
     this.tally[what]++

@@ -5,6 +5,7 @@ import { markPruned } from '../prune/mark.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { BY_TIME } from '../store/reader.js'
 import { linked } from '../store/linked.js'
+import { pagesOf } from '../store/pages.js'
 import { listedOf, readTiles } from './documents.js'
 import { Remover } from './remover.js'
 
@@ -84,14 +85,9 @@ export async function removeEdition (store, layer, time, options = {}) {
 
 /** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
 async function * documentsAt (couch, layer, time, signal) {
-  const range = { startkey: [layer, time], endkey: [layer, time, {}], reduce: false, limit: PAGE }
-  for (let from = /** @type {any} */ (range), last; ;) {
-    const rows = await couch.view(BY_TIME, from, signal)
-    const ids = rows.map(({ id }) => id).filter(id => id !== last)
-    for (let at = 0; at < ids.length; at += LOT) yield ids.slice(at, at + LOT)
-    if (rows.length < PAGE) return
-    last = rows[rows.length - 1].id
-    from = { ...range, startkey: rows[rows.length - 1].key, startkey_docid: last }
+  const range = { startkey: [layer, time], endkey: [layer, time, {}] }
+  for await (const rows of pagesOf(couch, BY_TIME, range, { page: PAGE, signal })) {
+    for (let at = 0; at < rows.length; at += LOT) yield rows.slice(at, at + LOT).map(({ id }) => id)
   }
 }
 
