@@ -44,7 +44,8 @@ export async function run ({ server, quick, log }) {
     const many = []
     for (const [at, task] of tasks.entries()) many.push(await prepare(task, { wrk: wrkBin, dir, order, at, tileOf, length: LENGTH, seconds: scale.warm, signal }))
     const [place] = order
-    const ones = tasks.map(task => asksForOne(task, { ab: abBin, place, tile: tileOf(place.index, NEW), requests: REQUESTS }))
+    const ones = []
+    for (const task of tasks) ones.push(await asksForOne(task, { ab: abBin, place, tile: tileOf(place.index, NEW), requests: REQUESTS }))
     for (const { check } of ones) await check()
 
     log(`\nOne tile: ab -c ${CONNECTIONS} -n ${REQUESTS}, and with -k`)

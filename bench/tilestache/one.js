@@ -1,18 +1,21 @@
 // One tile, asked for by ab: `-c 100 -n 1000` as the write-up had it.
+import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { runAb } from '../programs/ab.js'
 import { checkAnswers, checkSample } from '../serve/check.js'
 
+const PATIENCE = 10_000 // milliseconds for the first bytes of an answer
 export const KEPT = ', kept' // behind the name of a server whose connections are kept
 
 /**
- * Two contenders a server: with a connection for each request, and with connections that are kept.
+ * Two contenders a server: with a connection for each request, and with connections that are kept, where a server tells ab so.
  * @param {import('../serve/contenders.js').Task} task
  * @param {{ab: string, place: import('../block.js').Place, tile: Buffer, requests: number}} options
  */
-export function asksForOne ({ name, url, pathOf, header }, { ab, place, tile, requests }) {
+export async function asksForOne ({ name, url, pathOf, header }, { ab, place, tile, requests }) {
   const path = pathOf(place)
+  const keeps = await keepsConnections(url + path)
   let length = tile.length // bytes on their way, which are others where a server compresses what it sends
   let kept = 1 // share of the requests, in the run in which it was least
   const check = async () => {
@@ -29,7 +32,29 @@ export function asksForOne ({ name, url, pathOf, header }, { ab, place, tile, re
       return /** @type {any} */ (sample)
     }
   })
-  return { name, check, contenders: [contender(name, false), contender(name + KEPT, true)], kept: () => kept, length: () => length }
+  return { name, check, contenders: [contender(name, false), ...keeps ? [contender(name + KEPT, true)] : []], kept: () => keeps ? kept : null, length: () => length }
+}
+
+/**
+ * Whether a server tells a client of HTTP/1.0 that it keeps the connection. One that keeps it without a word leaves ab waiting for its end.
+ * @param {string} url
+ * @returns {Promise<boolean>}
+ */
+export function keepsConnections (url) {
+  const { hostname, port, host, pathname } = new URL(url)
+  return new Promise((resolve, reject) => {
+    let words = ''
+    const socket = connect(Number(port), hostname, () => socket.write(`GET ${pathname} HTTP/1.0\r\nHost: ${host}\r\nConnection: Keep-Alive\r\n\r\n`))
+    socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`${url} did not answer in ${PATIENCE} ms`)))
+    socket.once('error', reject).once('end', () => reject(new Error(`${url} ended the connection without an answer`)))
+    socket.on('data', data => {
+      words += data.toString('latin1')
+      const end = words.indexOf('\r\n\r\n')
+      if (end < 0) return
+      resolve(/^connection: *keep-alive *$/im.test(words.slice(0, end)))
+      socket.destroy()
+    })
+  })
 }
 
 /**

@@ -16,6 +16,12 @@ const at = (results, connections) => Object.fromEntries(Object.entries(results).
 /** How many times the one is the other, when both were measured. */
 const times = (figures, name, other) => figures[name] && figures[other] ? `${brief(ratio(figures[name], figures[other]))} times` : 'not measured'
 
+/** How little a run of the quickest says. */
+function short (figures, requests) {
+  const [name, { rate }] = Object.entries(figures).toSorted(([, a], [, b]) => b.rate.median - a.rate.median)[0]
+  return `${thousands(requests)} requests are over in ${thousands(Math.round(requests / rate.median * 1000))} ms with the quickest, ${name}. ab itself takes much of that, on one core, and a pause of the machine all the more: of two that are as quick as that, the different tiles below say which is quicker, and not ab.`
+}
+
 /** @param {any} result bench/results/tilestache.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
   const { tiles, bytes, connections, requests, rounds, manyRounds, seconds, ab, wrk, kept, lengths } = result
@@ -25,13 +31,16 @@ export function tables (result, table) {
   return {
     tilestacheMachine: `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ab ${ab}, \`-c ${connections} -n ${requests}\`, ${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: wrk ${wrk}, ${connections} connections that are kept, ${inRounds(manyRounds)} of ${seconds} s in turns.`,
     tilestacheOne: table(['requests a second: median (lowest–highest)', CLOSED, KEPT, 'kept / each', 'requests on a kept connection'],
-      Object.keys(closed).map(name => [name, range(closed[name].rate), range(open[name].rate), `${ratio(open[name], closed[name]).toFixed(2)}x`, `${Math.floor(kept[name] * 100)} %`])),
+      Object.keys(closed).map(name => [name, range(closed[name].rate), ...open[name]
+        ? [range(open[name].rate), `${ratio(open[name], closed[name]).toFixed(2)}x`, `${Math.floor(kept[name] * 100)} %`]
+        : ['not to be had', '', '']])),
     tilestacheMany: table(['requests a second: median (lowest–highest)', `${thousands(tiles)} tiles`], Object.entries(many).map(([name, { rate }]) => [name, range(rate)])),
     tilestachePercentiles: percentiles(closed),
     tilestacheKeptPercentiles: percentiles(open),
     tilestacheManyPercentiles: percentiles(many),
     tilestacheThen: `Today's nginx on the cache of today's TileStache: ${times(closed, BESIDE_TILESTACHE, TILESTACHE)} as many requests a second as TileStache by itself with a connection for each request, ${times(open, BESIDE_TILESTACHE, TILESTACHE)} with connections that are kept, ${times(many, BESIDE_TILESTACHE, TILESTACHE)} on ${thousands(tiles)} different tiles.`,
     tilestacheOurs: `Beside nginx on the cache of TileStache, nginx on an export of tilecouch serves ${times(many, TREE, BESIDE_TILESTACHE)} as many of the different tiles, and the gateway in one process ${times(many, HOT, BESIDE_TILESTACHE)}; beside TileStache the gateway serves ${times(many, HOT, TILESTACHE)} as many, beside TileServer GL light ${times(many, HOT, TILESERVER)}.`,
+    tilestacheShort: short(closed, requests),
     tilestacheSent: others.length
       ? `${others.map(([name, length]) => `${name} sends ${thousands(length)} bytes for a tile of ${thousands(bytes)}`).join(', ')}: it compresses each answer, an image as well, whether it is asked to or not. Unpacked, it is the same tile.`
       : `Each of them sends the ${thousands(bytes)} bytes of the tile as they are.`,
