@@ -14,7 +14,7 @@ export function shapeOf (points) {
   const [first, last] = [points[0], points[points.length - 1]]
   const change = last.y / first.y
   const logarithm = Math.log(last.x) / Math.log(first.x)
-  const kind = Math.abs(change - 1) <= LEVEL ? 'level' : change < 1 ? 'falling' : change <= logarithm ? 'logarithm' : 'faster'
+  const kind = Math.abs(change - 1) <= LEVEL ? 'level' : change < 1 ? 'falling' : Number(change.toFixed(2)) <= Number(logarithm.toFixed(2)) ? 'logarithm' : 'faster'
   // steep in the direction of the whole, by the factor of each doubling
   const slope = at => Math.log(points[at].y / points[at - 1].y) / Math.log(points[at].x / points[at - 1].x) * Math.sign(change - 1)
   const steepest = points.map((_, at) => at).slice(1).reduce((a, b) => slope(b) > slope(a) ? b : a, 1)

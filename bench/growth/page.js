@@ -22,10 +22,10 @@ function reasonOf ({ stages, missing }) {
   const [first, last] = [stages[0], stages[stages.length - 1]]
   if (!last.reads) return `What CouchDB reads for an answer was not measured (${Object.values(missing)[0]}), so these figures do not say why.`
   const disk = stages.flatMap(stage => ASKED.map(name => stage.reads[name].disk)).reduce((a, b) => Math.max(a, b))
-  const cached = disk ? `up to ${thousands(disk)} bytes a request came from the disk: the page cache did not hold all of it` : 'nothing came from the disk: the page cache held all of it'
+  const cached = disk ? `not all was in the page cache: the disk was read for up to ${thousands(disk)} bytes a request, in whole pages and ahead of what was asked` : 'nothing came from the disk: the page cache held all of it'
   const read = name => `${name}: ${thousands(first.reads[name].bytes)} bytes, then ${thousands(last.reads[name].bytes)} (${times(last.reads[name].bytes / first.reads[name].bytes)})`
   const rewritten = ({ database, versions }) => Math.round(database.loaded - database.file / versions)
-  return `What CouchDB reads of its files for one request, at ${thousands(first.tiles)} and at ${thousands(last.tiles)} tiles. ${ASKED.map(read).join('. ')}. Of that, ${cached}. ` +
+  return `What CouchDB reads of its files for one request, at ${thousands(first.tiles)} and at ${thousands(last.tiles)} tiles. ${ASKED.map(read).join('. ')}. At all sizes, ${cached}. ` +
     `Each version of a load left ${thousands(rewritten(first))} bytes in the file at ${thousands(first.tiles)} tiles, and ${thousands(rewritten(last))} at ${thousands(last.tiles)}, that compaction takes away.`
 }
 

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listenerOf, usageOf } from '../usage.js'
 
-const EVERY = 100 // milliseconds between two looks at the memory
+const EVERY = 500 // milliseconds between two looks at the memory
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]']
 
 /**
@@ -55,7 +55,7 @@ const countsOf = async pid => numbersOf(await readFile(`/proc/${pid}/io`, 'utf8'
  * What a process reads while a task runs so many times, in bytes a time. What comes through sockets is not counted; the bytes by which
  * its threads wake each other are, one each.
  * @param {number | undefined} pid @param {number} times @param {(time: number) => Promise<any>} task
- * @returns {Promise<{bytes: number, disk: number} | null>} disk: those that were not in the page cache
+ * @returns {Promise<{bytes: number, disk: number} | null>} disk: what was not in the page cache, in whole pages and read ahead
  */
 export async function readsOf (pid, times, task) {
   if (!pid) return null

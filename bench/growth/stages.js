@@ -85,7 +85,7 @@ export async function grow (store, { stage, before, small, smallest, rounds, cou
   const { result: { results, reads }, peak: asking } = await watching(pid, () => askAll({ store, stage, small, smallest, rounds, counted, pid, signal }))
   for (const [name, { ms: { p50, p90, p99, max } }] of Object.entries(results)) {
     const read = reads?.[name]
-    log(`  ${name.padEnd(64)} p50 ${p50}  p90 ${p90}  p99 ${p99}  max ${max} ms${read ? `  reads ${read.bytes} bytes, ${read.disk} of them from the disk` : ''}`)
+    log(`  ${name.padEnd(64)} p50 ${p50}  p90 ${p90}  p99 ${p99}  max ${max} ms${read ? `  reads ${read.bytes} bytes, ${read.disk} from the disk` : ''}`)
   }
   const memory = pid ? { loading, compacting, indexing, asking } : null
   if (memory) log(`  memory of CouchDB, MB: ${Object.entries(memory).map(([phase, peak]) => `${phase} ${peak}`).join(', ')}`)
