@@ -44,9 +44,10 @@ export async function run ({ server, restart, quick, log }) {
   return stoppable(log, async ({ signal, closing }) => {
     setMaxListeners(0, signal)
     const own = Boolean(restart) // a server of somebody else's keeps its settings
-    if (own) await holdCompaction(server)
     const url = `${server}/bench_bulk`
-    closing.push(dropping({ couch: new Couch(url) }))
+    const couch = new Couch(url)
+    closing.push(dropping({ couch }))
+    if (own) await holdCompaction(couch)
     let retries = 0
     const options = { rounds, seconds, most: MOST, signal, log, onRetry: () => { retries++ } }
     const make = smallDocuments()

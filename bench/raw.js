@@ -53,7 +53,10 @@ export function plain (doc) {
 /** @param {Iterable<any>} items @param {(item: any) => Promise<number>} write @param {RawOptions} options */
 async function inTurns (items, write, { concurrency = 1, signal, deadline = Infinity }) {
   let written = 0
-  await pMap(untilTime(items, deadline), async item => { written += await write(item) }, { concurrency, signal })
+  await pMap(untilTime(items, deadline), async item => {
+    const count = await write(item) // added after it is there: others are written meanwhile
+    written += count
+  }, { concurrency, signal })
   return written
 }
 

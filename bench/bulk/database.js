@@ -23,10 +23,9 @@ export async function emptyDatabase (url, { onRetry } = {}) {
 /**
  * Keeps a server from compacting by itself: that would take away what is measured, and time. For a server of our own, since it
  * concerns all databases.
- * @param {string} server
+ * @param {Couch} couch of any database there
  */
-export async function holdCompaction (server) {
-  const { couch } = new Store(new Couch(`${server}/_users`))
+export async function holdCompaction (couch) {
   for (const channel of ['ratio_dbs', 'slack_dbs']) {
     await couch.request({ method: 'PUT', path: `_node/_local/_config/smoosh.${channel}/min_priority`, server: true, body: JSON.stringify(NEVER), raw: true })
   }

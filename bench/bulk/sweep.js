@@ -86,8 +86,8 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
         return created
       },
       after: async store => {
-        const sample = tiles.map(({ layer, z, x, y }, index) => ({ id: tileId(layer, z, x, y), doc: make(index) }))
-        await checkStored(store, tiles.length + 1, sample) // and the document that marks a store
+        const sample = tiles.map(({ layer, z, x, y }, index) => ({ id: tileId(layer, z, x, y), index })).filter(({ index }) => index % 500 === 0)
+        await checkStored(store, tiles.length + 1, sample.map(({ id, index }) => ({ id, doc: make(index) }))) // and the document that marks a store
         await store.destroy()
       }
     })
