@@ -86,10 +86,10 @@ function meaning (results) {
 export function plots ({ processes: levels, results }) {
   return Object.fromEntries(levels.flatMap(level => ACTIONS.map(action => [`diskcache-${action}-${level}`, spans({
     title: `How long a ${action} takes, ${processes(level)}`,
-    unit: 'microseconds: medians of the rounds, the longest of all',
+    unit: 'milliseconds: medians of the rounds, the longest of all',
     rows: Object.entries(results).filter(([, { [level]: figures }]) => figures?.actions[action]).map(([name, { [level]: { actions } }]) => {
       const { p50, p90, p99, max } = actions[action]
-      return { name, p50: p50.median, p90: p90.median, p99: p99.median, max, ours: OURS.includes(name) }
+      return { name, p50: p50.median / 1e3, p90: p90.median / 1e3, p99: p99.median / 1e3, max: max / 1e3, ours: OURS.includes(name) }
     }),
     log: true
   })])))
