@@ -73,7 +73,8 @@ export function watch (stage, notices, view, onRetry, device) {
     } else notices.end('sight')
   })
   const lookLater = soon(look, FADED)
-  stage.on('changes timeload extent zone', () => {
+  // the store may turn out to be away after everything else was looked at
+  stage.on('changes timeload extent zone storeerror storeback', () => {
     look()
     lookLater()
   })
