@@ -106,7 +106,11 @@ export function figuresOf (samples, cores = availableParallelism()) {
   const micro = seconds => seconds === null || !requests ? null : Math.round(seconds / requests * 1e6)
   const percent = seconds => seconds === null || !available ? null : Math.round(seconds / available * 100)
   const { rates, rate } = summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: {} })))
-  const times = kind => samples.every(({ ms }) => ms[kind]) && { [kind]: summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: sample.ms[kind] }))).ms }
+  const times = kind => {
+    if (!samples.every(({ ms }) => ms[kind])) return {}
+    const { count: _, ...ranks } = /** @type {any} */ (summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: sample.ms[kind] }))).ms)
+    return { [kind]: ranks }
+  }
   return {
     requests, rates, rate, ms: { ...times('write'), ...times('read') },
     errors: sum(({ errors }) => errors),

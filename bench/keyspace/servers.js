@@ -7,12 +7,12 @@ import { openCouchDb } from '../clients/couchdb.js'
 import { openHttp } from '../clients/http.js'
 import { openMemcached } from '../clients/memcached.js'
 import { openRedis } from '../clients/redis.js'
+import { processOf } from '../growth/process.js'
 import { deploy } from '../history/data.js'
 import { startGateway } from '../programs/gateway.js'
 import * as memcached from '../programs/memcached.js'
 import * as redis from '../programs/redis.js'
 import { dropping } from '../stoppable.js'
-import { listenerOf } from '../usage.js'
 import { pathOfTile } from './paths.js'
 import { BATCH, TIME, ZOOM, keyOf, valueOf } from './workload.js'
 
@@ -68,13 +68,7 @@ async function startStore ({ url, keys, signal, closing }) {
   const numbers = Array.from({ length: Math.ceil(keys / BATCH) }, (_, batch) => batch * BATCH)
   await pMap(numbers, first => client.setMany(Array.from({ length: Math.min(BATCH, keys - first) }, (_, at) => [keyOf(first + at), valueOf(first + at)])), { concurrency: FLIGHTS, signal })
   await deploy(store, { signal })
-  return { store, pid: await pidOf(url), memory: () => memoryOf(store) }
-}
-
-/** What a database on this machine runs as. @param {string} url */
-async function pidOf (url) {
-  const { hostname, port } = new URL(url)
-  return ['127.0.0.1', 'localhost', '[::1]'].includes(hostname) ? listenerOf(Number(port || 80)) : null
+  return { store, pid: await processOf(url) ?? null, memory: () => memoryOf(store) }
 }
 
 /** What Erlang has allotted, and the database file. @param {Store} store */

@@ -1,23 +1,19 @@
 // A thread that loads a server: with a client and a connection of its own, it waits for each answer before it asks for the next.
 import { parentPort } from 'node:worker_threads'
-import { openCouchDb } from '../clients/couchdb.js'
-import { openHttp } from '../clients/http.js'
-import { openMemcached } from '../clients/memcached.js'
-import { openRedis } from '../clients/redis.js'
 import { pathOfAttachment, pathOfTile } from './paths.js'
 import { perform } from './perform.js'
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
 
-/** How each kind of server is asked. @type {Record<string, (at: any) => Promise<any>>} */
+/** How each kind of server is asked; only what is wanted is loaded. @type {Record<string, (at: any) => Promise<any>>} */
 const openers = {
-  memcached: openMemcached,
-  redis: openRedis,
-  couchdb: openCouchDb,
-  attachment: ({ url }) => openHttp({ url, pathOf: pathOfAttachment }),
+  memcached: async at => (await import('../clients/memcached.js')).openMemcached(at),
+  redis: async at => (await import('../clients/redis.js')).openRedis(at),
+  couchdb: async at => (await import('../clients/couchdb.js')).openCouchDb(at),
+  attachment: async ({ url }) => (await import('../clients/http.js')).openHttp({ url, pathOf: pathOfAttachment }),
   async gateway ({ url, db, time }) { // its writes go to the store
-    const [reader, writer] = await Promise.all([openHttp({ url, pathOf: pathOfTile }), openCouchDb({ url: db, time })])
-    return { ...writer, ...reader }
+    const { openHttp } = await import('../clients/http.js')
+    return { ...await openers.couchdb({ url: db, time }), ...await openHttp({ url, pathOf: pathOfTile }) }
   }
 }
 
