@@ -29,16 +29,21 @@ export function tables (result, table) {
   }
 }
 
-// a layer's extent is another question, and the smallest store beside the larger ones another row of the same
-const drawn = name => !/^layer extent|smallest store/.test(name)
-const full = name => name.replace(/^the same/, 'POST …/by_tile/queries')
+// of the rows in the table, those whose lines lie apart
+const DRAWN = {
+  'POST …/by_tile/queries, plain fetch': 'POST …/by_tile/queries',
+  'the same, history client into its index': 'history client into its index',
+  'GET times.json?bbox&z': 'GET times.json?bbox&z',
+  'POST …/by_tile/queries, plain fetch, 100 versions a tile': 'POST …/by_tile/queries, 100 versions a tile',
+  'GET times.json?bbox&z, 100 versions a tile': 'GET times.json?bbox&z, 100 versions a tile'
+}
 
 export function plots ({ stages, variants, steps }) {
   const perStep = value => steps.flatMap(({ share, results }) => Object.entries(results).map(([name, figures]) => ({ group: `${share * 100} % differ`, name, ...value(figures) })))
   return {
     'history-growth': lines({
       title: 'The past of a view of 10 x 8 tiles', x: { title: 'versions in the store', log: true }, y: { title: 'milliseconds: median, and a band up to the 99th percentile', log: true },
-      rows: stages.flatMap(({ versions, results }) => Object.entries(results).filter(([name]) => drawn(name)).map(([name, { ms }]) => ({ series: full(name), x: versions, y: ms.p50, low: ms.p50, high: ms.p99 })))
+      rows: stages.flatMap(({ versions, results }) => Object.entries(DRAWN).filter(([name]) => results[name]).map(([name, series]) => ({ name, series, ms: results[name].ms })).map(({ series, ms }) => ({ series, x: versions, y: ms.p50, low: ms.p50, high: ms.p99 })))
     }),
     'history-variants': spans({ title: 'Ways to ask for the past of a view, at the largest size', unit: 'milliseconds', rows: Object.entries(variants).map(([name, { ms }]) => ({ name, ...ms })) }),
     'history-steps': groupedBars({

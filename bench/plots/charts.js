@@ -1,6 +1,6 @@
 // The plots of the benchmarks, as Vega-Lite specifications in one style. Values are numbers in one unit; `low` and `high` may be
 // left out. Lengths mean something only where an axis begins at nought: on a logarithmic one there are dots instead of bars.
-import { frame, grid, ink, nameColumn, scaled, soft } from './frame.js'
+import { frame, grid, inOrder, ink, nameColumn, scaled, soft } from './frame.js'
 import { coloursOf, theme } from './theme.js'
 import { brief } from './words.js'
 
@@ -29,8 +29,9 @@ const body = (log, size) => log ? { type: 'point', filled: true, opacity: 1, siz
  */
 export function bars ({ title, unit, rows, log = false }) {
   const values = rows.map(row => ({ ...ends(row), colour: (row.ours ? theme.ours : theme.others)[0] }))
-  const names = nameColumn(rows.map(({ name }) => name), 'name')
-  const across = { y: { field: 'name', type: 'nominal', sort: null, axis: null } }
+  const order = rows.map(({ name }) => name)
+  const names = nameColumn(order, 'name')
+  const across = { y: { field: 'name', ...inOrder(order) } }
   const along = lengths(values, unit, log)
   return frame({
     title, left: names.width, height: rows.length * Math.max(26, names.height + 8), layers: [
@@ -49,13 +50,14 @@ export function bars ({ title, unit, rows, log = false }) {
 export function groupedBars ({ title, unit, rows, log = false }) {
   const values = rows.map(row => ends({ ...row, group: String(row.group) }))
   const names = [...new Set(rows.map(({ name }) => name))]
-  const groups = nameColumn([...new Set(values.map(({ group }) => group))], 'group')
+  const order = [...new Set(values.map(({ group }) => group))]
+  const groups = nameColumn(order, 'group')
   const range = coloursOf(names)
   const along = lengths(values, unit, log)
-  const across = { y: { field: 'group', type: 'nominal', sort: null, axis: null, scale: { paddingInner: 0.25, paddingOuter: 0.1 } }, yOffset: { field: 'name', type: 'nominal', sort: names, scale: { domain: names } } }
+  const across = { y: { field: 'group', ...inOrder(order), scale: { paddingInner: 0.25, paddingOuter: 0.1 } }, yOffset: { field: 'name', type: 'nominal', sort: names, scale: { domain: names } } }
   return frame({
     title, left: groups.width, legend: names.map((name, at) => ({ name, colour: range[at] })),
-    height: new Set(values.map(({ group }) => group)).size * Math.max(groups.height + 8, names.length * 17 + 10), layers: [
+    height: order.length * Math.max(groups.height + 8, names.length * 17 + 10), layers: [
       ...groups.layers,
       {
         data: { values },
@@ -80,7 +82,7 @@ export function lines ({ title, x, y, rows }) {
   const up = scaled(values.flatMap(({ low, high }) => [low, high]), { log: y.log })
   return frame({
     title, left: 70, height: 300, above: y.title,
-    legend: names.map((name, at) => ({ name, colour: range[at], shape: shapes[at % shapes.length] })),
+    legend: names.length > 1 ? names.map((name, at) => ({ name, colour: range[at], shape: shapes[at % shapes.length] })) : [],
     layers: [{
       data: { values },
       layer: [
@@ -99,8 +101,9 @@ const ranks = [{ rank: 'p50', shape: 'circle' }, { rank: 'p90', shape: 'diamond'
  * @param {{title: string, unit: string, rows: {name: string, p50: number, p90: number, p99: number, max: number, ours?: boolean}[], log?: boolean}} chart
  */
 export function spans ({ title, unit, rows, log = true }) {
-  const names = nameColumn(rows.map(({ name }) => name), 'name')
-  const across = { y: { field: 'name', type: 'nominal', sort: null, axis: { title: null, labels: false, ticks: false, domain: false, grid: true, gridColor: grid } } }
+  const order = rows.map(({ name }) => name)
+  const names = nameColumn(order, 'name')
+  const across = { y: { field: 'name', ...inOrder(order), axis: { title: null, labels: false, ticks: false, domain: false, grid: true, gridColor: grid } } }
   const values = rows.map(row => ({ ...row, colour: (row.ours ? theme.ours : theme.others)[0], words: brief(row.max) }))
   const along = scaled(rows.flatMap(({ p50, max }) => [p50, max]), { title: unit, log, tight: !log })
   const color = { field: 'colour', type: 'nominal', scale: null }

@@ -8,7 +8,7 @@ const LETTER = 0.58 // of the size of the font, on average, with some to spare
 const SIZE = 12 // pixels of a letter
 const LINE = 15 // pixels from line to line
 const ROOM = 66 // pixels at the right, for the figure at the end of the longest bar
-const NAME = 36 // letters in a line of a name
+const NAME = 40 // letters in a line of a name
 
 export const [ink, soft, grid] = [theme.ink[0], theme.soft[0], theme.grid[0]]
 
@@ -29,6 +29,9 @@ const text = (x, y, words, style = {}) => ({
   data: { values: [{}] }, mark: { type: 'text', align: 'left', baseline: 'middle', fontSize: SIZE, color: ink, ...style }, encoding: { x: { value: x }, y: { value: y }, text: { value: words } }
 })
 
+/** Rows in the order in which they were given: layers would else be put one after the other. */
+export const inOrder = names => ({ type: 'nominal', sort: names, axis: null })
+
 /** Names at the left of rows, each as many lines as it needs. */
 export function nameColumn (names, field) {
   const lines = names.map(name => wrap(name))
@@ -39,7 +42,7 @@ export function nameColumn (names, field) {
     layers: counts.map(count => ({
       data: { values: names.filter((_, at) => lines[at].length === count).map(name => ({ [field]: name, words: wrap(name).join('\n') })) },
       mark: { type: 'text', align: 'right', baseline: 'middle', lineBreak: '\n', lineHeight: LINE, fontSize: SIZE, color: ink, dy: -(count - 1) * LINE / 2 },
-      encoding: { x: { value: -8 }, y: { field, type: 'nominal', sort: null, axis: null }, text: { field: 'words' } }
+      encoding: { x: { value: -8 }, y: { field, ...inOrder(names) }, text: { field: 'words' } }
     }))
   }
 }
@@ -86,7 +89,7 @@ export function frame ({ title, left, height, layers, legend = [], above = '' })
     background: null,
     config: {
       aria: false, font: FONT, view: { stroke: null },
-      axis: { labelColor: soft, titleColor: soft, labelFontSize: SIZE, titleFontSize: SIZE, titleFontWeight: 'normal', domainColor: soft, tickColor: soft, gridColor: grid, labelLimit: 0, titleLimit: 0 }
+      axis: { labelColor: soft, titleColor: soft, labelFontSize: SIZE, titleFontSize: SIZE, titleFontWeight: 'normal', domainColor: soft, tickColor: soft, gridColor: grid, labelLimit: 0, titleLimit: 0, labelFlush: false, labelOverlap: false }
     },
     layer: [
       ...layers,
@@ -100,13 +103,14 @@ export function frame ({ title, left, height, layers, legend = [], above = '' })
 /**
  * A quantitative axis with its own domain. Logarithmic ones have labels at powers of ten, or at 1, 2 and 5 where those are few.
  * @param {number[]} values
- * @param {{title?: string, log?: boolean, zero?: boolean, tight?: boolean}} how tight: the axis begins and ends with the values
+ * @param {{title?: string, log?: boolean, zero?: boolean, tight?: boolean}} how tight: the axis ends with the values; without
+ *   zero it begins with them
  */
 export function scaled (values, { title, log = false, zero = true, tight = false }) {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   const axis = { title: title ?? null, format: ',~r', tickCount: 6 }
   if (!log) return { type: 'quantitative', scale: { domain: [zero ? Math.min(0, least) : least, most], nice: !tight, zero }, axis }
-  const low = tight ? least : 10 ** Math.floor(Math.log10(least * 0.999))
+  const low = zero ? Math.max(...steps(least / 10, least * 0.95, [1, 2, 5])) : least // nothing stands on the axis itself
   const tens = steps(low, most, [1])
   return { type: 'quantitative', scale: { type: 'log', domain: [low, most === low ? low * 10 : most], nice: false }, axis: { ...axis, values: tens.length > 2 ? tens : steps(low, most, [1, 2, 5]) } }
 }

@@ -13,4 +13,4 @@ export async function render (chart) {
   return svg.replace(/^<svg ([^>]*)class="marks" ([^>]*)>/, `<svg $1role="img" $2>${head}`) + '\n'
 }
 
-const escape = text => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+const escape = text => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

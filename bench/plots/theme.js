@@ -51,7 +51,12 @@ export const colours = {
   DiskCache: hues.pink,
   files: hues.teal,
   MapProxy: hues.orange,
-  'TileServer GL light': hues.brown
+  'TileServer GL light': hues.brown,
+  'tilecouch load': hues.blue,
+  'tile ids': hues.sky,
+  'random ids': hues.red,
+  'ids of 10 digits': hues.green,
+  'a PUT each': hues.orange
 }
 
 /** For names that have none, or whose own is taken, in turn. @type {Colour[]} */
