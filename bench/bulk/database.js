@@ -50,7 +50,8 @@ export function witness () {
 export async function checkStored (store, count, written) {
   const { doc_count: stored } = await store.info()
   if (stored !== count) throw new Error(`${store.url}: ${stored} documents, ${count} were written`)
-  const chosen = Array.from({ length: Math.min(SAMPLE, written.length) }, (_, at) => written[Math.floor(at * written.length / SAMPLE) % written.length])
+  const size = Math.min(SAMPLE, written.length)
+  const chosen = Array.from({ length: size }, (_, at) => written[Math.floor(at * written.length / size)])
   const found = await store.couch.docs(chosen.map(({ id }) => id), { attachments: true })
   for (const [at, { id, doc: wanted }] of chosen.entries()) {
     if (!isDeepStrictEqual(bare(found[at].doc), bare(wanted))) throw new Error(`${store.url}: ${id} is not what was written`)

@@ -7,7 +7,7 @@ import { plain } from '../raw.js'
 import { noiseTile, random } from '../tiles.js'
 
 export const SMALL = 256 // bytes of a document as JSON, without its id
-export const TINY = 100 // bytes of a tile of one colour, about
+export const TINY = 40 // bytes of the pixels of a tile that holds next to nothing; the rest of its PNG comes on top
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const POOL = 65536 // letters that documents are cut from
 
