@@ -56,7 +56,9 @@ export const colours = {
   'tile ids': hues.sky,
   'random ids': hues.red,
   'ids of 10 digits': hues.green,
-  'a PUT each': hues.orange
+  'a PUT each': hues.orange,
+  'page cache warm': hues.orange,
+  'page cache dropped': hues.grey
 }
 
 /** For names that have none, or whose own is taken, in turn. @type {Colour[]} */
