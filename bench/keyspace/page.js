@@ -56,14 +56,18 @@ function limitOf (result) {
     : `With ${threads(most(result))} no server took less of the processors than the load generator that asked it.`
 }
 
-function errorsOf ({ results }) {
+function errorsOf ({ results, patience, memory: { after } }) {
   const all = Object.entries(results).flatMap(([kind, contenders]) => Object.entries(contenders).map(([name, figures]) => {
     const sum = field => Object.values(figures).reduce((total, level) => total + level[field], 0)
-    return { name: `${name}, ${kind}`, calls: sum('requests'), errors: sum('errors'), misses: sum('misses') }
+    return { name: `${name}, ${kind}`, calls: sum('requests'), errors: sum('errors'), misses: sum('misses'), cut: sum('cut') }
   }))
-  const bad = all.filter(({ errors, misses }) => errors || misses)
+  const [bad, cut, full] = [all.filter(({ errors, misses }) => errors || misses), all.filter(entry => entry.cut), after.filter(({ evictions }) => evictions)]
   const calls = all.reduce((sum, entry) => sum + entry.calls, 0)
-  return `Of ${thousands(calls)} values that were written or read, ${bad.length ? bad.map(({ name, errors, misses }) => `${name}: ${thousands(errors)} calls failed and ${thousands(misses)} values were missing`).join('; ') : 'none failed and none was missing'}.`
+  return [
+    `Of ${thousands(calls)} values that were written or read, ${bad.length ? bad.map(({ name, errors, misses }) => `${name}: ${thousands(errors)} calls failed and ${thousands(misses)} values were missing`).join('; ') : 'none failed and none was missing'}.`,
+    full.length ? `To make room, ${full.map(({ name, evictions }) => `${name} threw out ${thousands(evictions)} values`).join('; ')}.` : 'Nothing was thrown out to make room.',
+    ...(cut.length ? [`After ${patience} s a run ends although it is not through, so that its proportions are others: ${cut.map(entry => `${entry.name}, ${inRounds(entry.cut)}`).join('; ')}.`] : [])
+  ].join(' ')
 }
 
 function meaningOf (result) {

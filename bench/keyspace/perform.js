@@ -9,6 +9,7 @@ import { keyOf, stepsOf, valueOf } from './workload.js'
  * @property {number} misses values that were not there
  * @property {number} wrong values that were others
  * @property {string} [error] the first
+ * @property {boolean} cut the time was up before everything was done
  * @property {number[]} writeMs of each call: a value or a batch of them
  * @property {number[]} readMs
  * @property {number} begin @property {number} end milliseconds of the clock that all threads share
@@ -24,7 +25,7 @@ const clock = () => performance.timeOrigin + performance.now()
  */
 export async function perform (client, part, { seconds }) {
   /** @type {Done} */
-  const done = { writes: 0, reads: 0, errors: 0, misses: 0, wrong: 0, writeMs: [], readMs: [], begin: clock(), end: 0 }
+  const done = { writes: 0, reads: 0, errors: 0, misses: 0, wrong: 0, cut: false, writeMs: [], readMs: [], begin: clock(), end: 0 }
   const until = performance.now() + seconds * 1000
   const timed = async (times, call) => {
     const start = performance.now()
@@ -38,7 +39,10 @@ export async function perform (client, part, { seconds }) {
     }
   }
   for (const step of stepsOf(part)) {
-    if (performance.now() > until) break
+    if (performance.now() > until) {
+      done.cut = part.kind !== 'reads' // they end in no other way
+      break
+    }
     if ('write' in step) {
       const entries = step.write.map(index => /** @type {[string, Buffer]} */ ([keyOf(index), valueOf(index)]))
       const [[key, value]] = entries

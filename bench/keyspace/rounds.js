@@ -14,6 +14,7 @@ import { usageOf } from '../usage.js'
  * @property {{write?: ReturnType<typeof percentiles>, read?: ReturnType<typeof percentiles>}} ms
  * @property {number} errors @property {number} misses
  * @property {string} [error] the first
+ * @property {boolean} cut the time was up before everything was done
  * @property {{servers: number | null, generator: number}} cpu seconds on the processors; null: not to be seen from here
  */
 
@@ -56,10 +57,11 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
 }
 
 /** @param {Sample} sample */
-const wordsOf = ({ ms, errors, misses, error }) => [
+const wordsOf = ({ ms, errors, misses, error, cut }) => [
   ...Object.entries(ms).map(([what, { p50, p99 }]) => `  ${what} p50 ${p50.toFixed(2).padStart(7)}  p99 ${p99.toFixed(2).padStart(7)} ms`),
   errors ? `  ${errors} errors (${error})` : '',
-  misses ? `  ${misses} misses` : ''
+  misses ? `  ${misses} misses` : '',
+  cut ? '  the time was up' : ''
 ].join('')
 
 /**
@@ -84,6 +86,7 @@ async function measured ({ name, servers }, run) {
     errors: sum('errors'),
     misses: sum('misses'),
     error: parts.find(({ error }) => error)?.error,
+    cut: parts.some(({ cut }) => cut),
     cpu: { servers: before === null || after === null ? null : after - before, generator: (user + system) / 1e6 }
   }
 }
@@ -115,6 +118,7 @@ export function figuresOf (samples, cores = availableParallelism()) {
     requests, rates, rate, ms: { ...times('write'), ...times('read') },
     errors: sum(({ errors }) => errors),
     misses: sum(({ misses }) => misses),
+    cut: sum(({ cut }) => Number(cut)),
     cpu: { servers: micro(servers), generator: micro(generator), serversShare: percent(servers), generatorShare: percent(generator) } // microseconds a value; percent of all cores
   }
 }

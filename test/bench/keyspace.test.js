@@ -93,8 +93,10 @@ describe('the benchmark of values under keys', () => {
     })
 
     it('and ends when the time is up', async () => {
-      const { reads } = await perform(filled(), part({ kind: 'reads' }), { seconds: 0.02 })
-      assert.ok(reads > 0)
+      const { reads, cut } = await perform(filled(), part({ kind: 'reads' }), { seconds: 0.02 })
+      assert.ok(reads > 0 && !cut)
+      const late = await perform(filled(), part({}), { seconds: 0 })
+      assert.deepEqual([late.cut, late.writes + late.reads < 220], [true, true])
     })
   })
 
@@ -114,7 +116,7 @@ describe('the benchmark of values under keys', () => {
     it('nothing when a value was wrong', () => assert.rejects(measure(async () => [done({ wrong: 1 })]), /a: 1 values were not those/))
 
     it('errors and misses of all rounds, and nothing of processors that cannot be seen', () => {
-      const sample = { requests: 100, writes: 0, seconds: 1, ms: {}, errors: 1, misses: 2, cpu: { servers: 0.01, generator: 0.5 } }
+      const sample = { requests: 100, writes: 0, seconds: 1, ms: {}, errors: 1, misses: 2, cut: false, cpu: { servers: 0.01, generator: 0.5 } }
       const figures = figuresOf([sample, sample], 2)
       assert.deepEqual([figures.errors, figures.misses, figures.requests], [2, 4, 200])
       assert.deepEqual(figures.cpu, { servers: 100, generator: 5000, serversShare: 1, generatorShare: 25 })
@@ -181,17 +183,17 @@ describe('the benchmark of values under keys', () => {
 
   describe('tells', () => {
     const figure = (median, [servers, generator] = [10, 20], fields = {}) => ({
-      requests: 1000, rates: [median], rate: { median, min: median - 1, max: median + 1 }, ms: { read: { p50: 1, p90: 2, p99: 3, max: 4.25 } }, errors: 0, misses: 0,
+      requests: 1000, rates: [median], rate: { median, min: median - 1, max: median + 1 }, ms: { read: { p50: 1, p90: 2, p99: 3, max: 4.25 } }, errors: 0, misses: 0, cut: 0,
       cpu: { servers, generator, serversShare: 30, generatorShare: 60 }, ...fields
     })
     const both = (median, cpu, fields) => ({ 1: figure(median, cpu, fields), 8: figure(median * 2, cpu, fields) })
     const result = {
       quick: false, machine: { couchdb: '3.5.0', node: 'v20', cpu: 'x', cores: 2, memory: '4 GiB', date: '2026-01-01' },
-      keys: 1000, bytes: BYTES, levels: [1, 8], rounds: 5, seconds: 1, counts: { writes: 2400, mixes: 480 }, mix: MIX,
+      keys: 1000, bytes: BYTES, levels: [1, 8], rounds: 5, patience: 30, seconds: 1, counts: { writes: 2400, mixes: 480 }, mix: MIX,
       results: {
         writes: { [SINGLE]: both(100, [900, 300]), [BATCHES]: both(1000), Redis: both(5000, [null, 20]) },
         reads: { [SINGLE]: both(500), [ATTACHMENT]: both(1000), [GATEWAY]: both(5000), Redis: both(10_000) },
-        mixes: { [SINGLE]: both(300, undefined, { misses: 3 }), Redis: both(9000) }
+        mixes: { [SINGLE]: both(300, undefined, { misses: 3, cut: 1 }), Redis: both(9000) }
       },
       memory: {
         before: [{ name: 'CouchDB', values: 1000, rss: 60e6, says: 50e6 }, { name: 'Redis', values: 1000, rss: null, says: 10e6 }],
@@ -213,7 +215,7 @@ describe('the benchmark of values under keys', () => {
     })
 
     it('what was missing, and how much memory was taken', () => {
-      assert.equal(made.keyspaceErrors, 'Of 18,000 values that were written or read, CouchDB, tile by tile, mixes: 0 calls failed and 6 values were missing.')
+      assert.equal(made.keyspaceErrors, 'Of 18,000 values that were written or read, CouchDB, tile by tile, mixes: 0 calls failed and 6 values were missing. Nothing was thrown out to make room. After 30 s a run ends although it is not through, so that its proportions are others: CouchDB, tile by tile, mixes, 2 rounds.')
       assert.match(made.keyspaceMemory, /\| CouchDB \| 4,000 \| 33 MB \| 123 MB \| 60 MB \| 80 MB \| 44 MB \|/)
       assert.match(made.keyspacePrograms, /memcached \|\s+\| \*\*not measured\*\*: not installed/)
     })
