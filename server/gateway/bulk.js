@@ -7,7 +7,8 @@ import { AsNobody } from './as-nobody.js'
 import { AGAIN, Gather, LATER } from './gather.js'
 
 export const bulkDefaults = {
-  inline: 12000, // bytes of a tile, as far as those before tell, up to which JSON with base64 costs both sides less than the dozen pieces of a multipart answer
+  inline: 12000, // bytes of a tile, as far as those before tell, up to which JSON with base64 costs both sides less than the dozen pieces of a multipart answer,
+  inlineAll: 250000, // and bytes of all tiles of the request: CouchDB builds all of the JSON before it sends any
   maxBytes: 4e6, // bytes a request should bring at most, as far as the tiles before tell
   timeout: 10000, // milliseconds a request may take, repetitions included
   retries: 2 // repetitions of a request that met a lost connection or a busy server
@@ -105,7 +106,7 @@ export class BulkReader {
     this.onRead = onRead
     this.limits = { ...bulkDefaults, ...limits }
     const begin = () => announced.begin()
-    this.#docs = new Gather(keys => this.#timed(readDocs, keys, { inline: this.#average <= this.limits.inline }).then(docs => this.#weigh(docs)), {
+    this.#docs = new Gather(keys => this.#timed(readDocs, keys, { inline: this.#mayInline(keys.length) }).then(docs => this.#weigh(docs)), {
       ...limits,
       begin,
       room: () => Math.floor(this.limits.maxBytes / this.#average),
@@ -129,6 +130,10 @@ export class BulkReader {
   /** @param {string} id of the head @param {AbortSignal} [signal] */
   timeline (id, signal) {
     return this.#timelines.get(id, signal)
+  }
+
+  #mayInline (tiles) {
+    return this.#average <= this.limits.inline && tiles * this.#average <= this.limits.inlineAll
   }
 
   async #timed (read, keys, how = {}) {

@@ -120,6 +120,15 @@ describe('requests for tiles', () => {
     assert.deepEqual(kinds.slice(-2), ['application/json', 'multipart/mixed'])
   })
 
+  it('ask for multipart when there are many, however small', async () => {
+    const reader = open({ inline: 50000, inlineAll: 10000 })
+    await reader.document(idOf(0)) // 1000 bytes are believed by and by
+    for (let at = 1; at < 30; at++) await reader.document(idOf(at))
+    assert.equal(requests.at(-1).accept, 'application/json')
+    await Promise.all(Array.from({ length: 12 }, (_, at) => reader.document(idOf(100 + at))))
+    assert.deepEqual([requests.at(-1).ids.length, requests.at(-1).accept], [12, 'multipart/mixed'])
+  })
+
   it('wait a moment for company while another one is under way, and not longer than that takes', async () => {
     const reader = open({ company: 30 })
     const held = gate()
