@@ -20,7 +20,7 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const options = { smallest: sizes[0], pid, signal }
   log('Warming up: the smallest size, which stays beside the others')
   const small = await newStore(`${server}/bench_growth_small`, closing)
-  await grow(small, { ...options, ...rounds, stage: sizes[0], log: () => {} })
+  await grow(small, { ...options, rounds: 1, counted: 1, stage: sizes[0], log: () => {} })
   const store = await newStore(`${server}/bench_growth`, closing)
   const stages = []
   for (const [at, stage] of sizes.entries()) {

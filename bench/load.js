@@ -8,6 +8,7 @@ import { pastOf, tileDocument } from '../core/store/documents.js'
 import { prepareTile } from '../loader/store/tile.js'
 import { budget, interleave, median } from './measure.js'
 import { plain, writeBulk, writePuts } from './raw.js'
+import { dropping, stoppable } from './stoppable.js'
 import { noiseTile } from './tiles.js'
 
 const SIZE = 10_000 // bytes of a tile
@@ -17,7 +18,10 @@ const FULL = { tiles: 20_000, rounds: 3, fixed: [[100, 4], [200, 2], [200, 4], [
 const QUICK = { tiles: 4000, rounds: 2, fixed: [[200, 4], [400, 2], [400, 4]] }
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
-export async function run ({ server, quick, log }) {
+export const run = options => stoppable(options.log, means => measure({ ...options, ...means }))
+
+/** @param {{server: string, quick: boolean, log: (text: string) => void, signal: AbortSignal, closing: (() => any)[]}} options */
+async function measure ({ server, quick, log, signal, closing }) {
   const { tiles, rounds, fixed: settings } = quick ? QUICK : FULL
   const versions = edition(tiles, T1, index => index)
   const changed = edition(tiles, T2, index => index % 10 < 3 ? index + tiles : index)
@@ -25,12 +29,15 @@ export async function run ({ server, quick, log }) {
   const posted = (batch, list = prepared) => store => writeBulk(store.couch, documents(list), { batch, concurrency: 4 })
   const url = `${server}/bench_load`
   const fresh = async () => {
+    signal.throwIfAborted()
     await (await Store.create(url)).destroy()
     return Store.create(url, { public: false })
   }
+  const write = (store, list, options = {}) => store.write(list, { ...options, signal })
+  closing.push(dropping(await fresh()))
   const loaded = async () => {
     const store = await fresh()
-    await store.write(versions, { batch: 200, concurrency: 4 })
+    await write(store, versions, { batch: 200, concurrency: 4 })
     return store
   }
   const published = async () => {
@@ -38,31 +45,30 @@ export async function run ({ server, quick, log }) {
     await publish(store)
     return store
   }
-  const loading = options => async store => (await store.write(versions, options)).created
+  const loading = options => async store => (await write(store, versions, options)).created
   const settled = []
 
   log(`${tiles} tiles of ${SIZE} bytes, ${rounds} rounds\n\nThe first load`)
   const first = await interleave([
     { name: 'raw _bulk_docs 200x4', before: fresh, run: posted(200) },
     { name: 'raw _bulk_docs 400x4', before: fresh, run: posted(400) },
-    { name: 'load, tuning itself', before: fresh, run: async store => (await store.write(versions, { onProgress: remember(settled) })).created },
+    { name: 'load, tuning itself', before: fresh, run: async store => (await write(store, versions, { onProgress: remember(settled) })).created },
     ...settings.map(([batch, concurrency]) => ({ name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) })),
     { name: 'one PUT a tile, 1 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 20)), { concurrency: 1 }) },
     { name: 'one PUT a tile, 64 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 10)), { concurrency: 64 }) },
     { name: 'raw _bulk_docs 200x4, store published', before: published, run: posted(200, prepared.slice(0, tiles / 4)) },
-    { name: 'load, store published', before: published, run: async store => (await store.write(versions.slice(0, tiles / 4))).created }
+    { name: 'load, store published', before: published, run: async store => (await write(store, versions.slice(0, tiles / 4))).created }
   ], rounds, log)
 
   log('\nThe second edition')
   const advancing = await Promise.all(changed.filter((_, index) => index % 10 < 3).map(prepareTile))
   const second = await interleave([
-    { name: 'nothing changed', before: loaded, run: async store => (await store.write(versions.map(version => ({ ...version, time: T2 })))).unchanged },
-    { name: '30 % changed, documents written', before: loaded, run: async store => 2 * (await store.write(changed)).advanced },
+    { name: 'nothing changed', before: loaded, run: async store => (await write(store, versions.map(version => ({ ...version, time: T2 })))).unchanged },
+    { name: '30 % changed, documents written', before: loaded, run: async store => 2 * (await write(store, changed)).advanced },
     { name: 'raw _bulk_docs 200x4 of those documents', before: () => withHeads(loaded, advancing), run: ({ store, docs }) => writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 }) }
   ], rounds, log)
 
   const size = await databaseSize(await loaded(), prepared)
-  await (await Store.open(url)).destroy()
 
   const rate = (results, name) => results[name].median
   // beside each other in one round, so that the machine's drift cancels out

@@ -1,21 +1,24 @@
 // Is the memory of a load flat? Tiles are made one by one while they are loaded, and the process is watched.
 import { Store } from '../loader/store/index.js'
+import { dropping, stoppable } from './stoppable.js'
 import { noiseTile } from './tiles.js'
 
 const LIMIT = 300 // MB, DESIGN.md 7
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
-export async function run ({ server, quick, log }) {
+export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
   const tiles = quick ? 20_000 : 100_000
   const url = `${server}/bench_memory`
   await (await Store.create(url)).destroy()
   const store = await Store.create(url, { public: false })
+  closing.push(dropping(store))
   const samples = []
   let peak = 0
   const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss / 1e6) }, 50)
   const start = performance.now()
   try {
     const summary = await store.write(made(tiles), {
+      signal,
       onProgress: ({ tiles: done }) => {
         if (done < (samples.length + 1) * tiles / 10) return
         samples.push({ tiles: done, rss: Math.round(process.memoryUsage().rss / 1e6) })
@@ -29,9 +32,8 @@ export async function run ({ server, quick, log }) {
     return { tiles, seconds, peak: Math.round(peak), samples, budgets: [{ what: 'memory of a load', target: `<= ${LIMIT} MB`, figure: `${Math.round(peak)} MB`, met }] }
   } finally {
     clearInterval(watch)
-    await store.destroy()
   }
-}
+})
 
 function * made (tiles) {
   const side = Math.ceil(Math.sqrt(tiles))

@@ -33,7 +33,6 @@ export async function load (store, stage, before, time, signal) {
       last = { tiles, at }
     }
   })
-  signal.throwIfAborted()
   if (failed) throw new Error(`${failed} tiles were not written`)
   const seconds = (performance.now() - start) / 1000
   return { seconds, rate: Math.round(count / seconds), slices }
