@@ -52,6 +52,8 @@ export const colours = {
   files: hues.teal,
   MapProxy: hues.orange,
   'TileServer GL light': hues.brown,
+  'a connection for each request': theme.others,
+  'connections kept (-k)': hues.purple,
   'tilecouch load': hues.blue,
   'tile ids': hues.sky,
   'random ids': hues.red,
