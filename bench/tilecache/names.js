@@ -9,7 +9,7 @@ export const SEED_FILES = 'files'
 export const SEED_SYNCED = 'files, each synced to the disk'
 export const SEED_PUT = 'CouchDB, one PUT a tile'
 export const SEED_LOAD = 'CouchDB, tilecouch load'
-export const SEED_TREE = 'tilecouch export of the tree for nginx, after the load'
+export const SEED_TREE = 'export of the tree for nginx, after the load'
 
 export const WARM = 'warm'
 export const DROPPED = 'dropped'

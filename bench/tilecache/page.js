@@ -9,7 +9,7 @@ import { usersAt } from './users.js'
 export const ORIGINAL = { files: { mean: 0.35, deviation: 0.04 }, couchdb: { mean: 3.03, deviation: 0.18 } }
 
 const exact = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
-const withDeviation = (mean, deviation) => `${exact(mean)} (${exact(deviation)})`
+const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} (${exact(deviation)})` : exact(mean) // one alone has none
 const withRange = ({ median, min, max }) => min === max ? exact(median) : `${exact(median)} (${exact(min)}–${exact(max)})`
 const atOnce = connections => Number(connections) === 1 ? '1 at a time' : `${connections} at a time`
 const times = figure => `${brief(figure)} times`
@@ -35,13 +35,15 @@ export function tables (result, table) {
     tilecacheLaps: table(['seconds: mean (standard deviation)', 'real', 'user', 'sys', ...(dropped ? ['real, page cache dropped'] : [])], Object.keys(laps).map(name => {
       const warm = at(result, name, names.WARM, 1)
       const cold = at(result, name, names.DROPPED, 1)
-      return [name, withDeviation(warm.mean, warm.deviation), withDeviation(warm.user, warm.userDeviation), withDeviation(warm.sys, warm.sysDeviation), ...(cold ? [withDeviation(cold.mean, cold.deviation)] : [])]
+      const count = scale.warm.rounds
+      return [name, withDeviation(warm.mean, warm.deviation, count), withDeviation(warm.user, warm.userDeviation, count), withDeviation(warm.sys, warm.sysDeviation, count), ...(cold ? [withDeviation(cold.mean, cold.deviation, scale.dropped.rounds)] : [])]
     })),
     tilecacheMedians: table(head(`seconds for ${thousands(tiles)} tiles: median (lowest–highest)`), rows(withRange)),
     tilecacheTiles: table(head('milliseconds a tile, p50 / p90 / p99 / max'), rows(figures => ['p50', 'p90', 'p99', 'max'].map(rank => ms(figures.ms[rank])).join(' / '))),
     tilecacheSeeding: table(['way in', 'seconds: mean (standard deviation)', 'median (lowest–highest)', 'tiles a second'],
-      Object.entries(seeding).map(([name, figures]) => [name, withDeviation(figures.mean, figures.deviation), withRange(figures), thousands(Math.round(tiles / figures.median))])),
+      Object.entries(seeding).map(([name, figures]) => [name, withDeviation(figures.mean, figures.deviation, scale.seedings), withRange(figures), thousands(Math.round(tiles / figures.median))])),
     tilecacheMeaning: meaning(result),
+    tilecacheLosses: losses(result),
     tilecacheUsers: users.results
       ? table(['server', 'tiles a second: median (lowest–highest)', `a user of ${users.users}, tiles a second`, 'milliseconds a tile, p50 / p90 / p99 / max', 'users it is enough for'], Object.entries(users.results).map(([name, { rate, ms: ranks }]) => [
         name, rate.min === rate.max ? thousands(rate.median) : `${thousands(rate.median)} (${thousands(rate.min)}–${thousands(rate.max)})`,
@@ -73,6 +75,14 @@ function meaning (result) {
   return `One tile at a time CouchDB takes ${times(one(names.COUCH).median / one(names.FILES).median)} as long as the file system read directly (${times(then)} in the original): ${exact(one(names.COUCH).median)} s instead of ${exact(one(names.FILES).median)} s for ${thousands(tiles)} tiles. But nobody reads files directly over a network: nginx on an export takes ${result.laps[names.NGINX] ? `${exact(one(names.NGINX).median)} s` : 'what was not measured here'}, the gateway ${exact(one(names.HOT).median)} s hot and ${exact(one(names.COLD).median)} s cold.${cold ?? ''}
 
 A screen of ${screen.width} x ${screen.height} pixels shows at most ${screen.tiles} tiles. With ${connections} at a time, as a browser asks, it is complete ${screenOf(names.COUCH)} ms after the first request from CouchDB, ${screenOf(names.REWRITE)} ms through \`_rewrite\`, ${screenOf(names.COLD)} ms through a gateway that has nothing in memory and ${screenOf(names.HOT)} ms through one that has.`
+}
+
+/** Where a way through tilecouch takes longer than what lies behind it. */
+function losses (result) {
+  const { users: { connections } } = result
+  const against = (name, other, level) => times(at(result, name, names.WARM, level).median / at(result, other, names.WARM, level).median)
+  const both = (name, other) => `${against(name, other, 1)} as long one at a time and ${against(name, other, connections)} as long ${connections} at a time`
+  return `A lap through a cold gateway takes ${both(names.COLD, names.COUCH)} as from CouchDB itself; one through \`_rewrite\` ${both(names.REWRITE, names.COUCH)} as one of plain attachments.${result.laps[names.NGINX] ? ` One through the hot gateway takes ${both(names.HOT, names.NGINX)} as one from nginx.` : ''}`
 }
 
 const short = { [names.WARM]: 'page cache warm', [names.DROPPED]: 'page cache dropped' }
