@@ -15,24 +15,24 @@ const DENSE = [1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000] // where th
 const SCALES = {
   quick: {
     rounds: 2,
-    seconds: 2, // after which a sample of a sweep ends
-    small: { documents: 10_000, batches: [10, 100, 1000, 2000, 3000, 4000, 5000, 10_000], flights: [1, 4] },
-    tiny: { documents: 10_000, batches: [100, 1000, 4000], flights: [4] },
-    tiles: { documents: 2000, batches: [10, 50, 100, 200, 400, 1000], flights: [1, 4] },
+    seconds: 1.5, // after which a sample of a sweep ends
+    small: { documents: 10_000, batches: [10, 100, 1000, 3000, 5000, 10_000], flights: [1, 4] },
+    tiny: { documents: 4000, batches: [100, 1000, 4000], flights: [4] },
+    tiles: { documents: 1000, batches: [10, 50, 100, 200, 400, 10_000], flights: [1, 4] },
     ids: { small: 10_000, tiles: 1000 },
     growth: { documents: 60_000, steps: 6, seconds: 15, putSeconds: 3 } // seconds of writing that each has
   },
   full: {
     rounds: 3,
-    seconds: 8,
+    seconds: 5,
     small: { documents: 40_000, batches: [10, 20, 50, 100, 200, 500, ...DENSE, 6000, 8000, 10_000], flights: [1, 4] },
-    tiny: { documents: 40_000, batches: [100, 200, 500, ...DENSE.filter(batch => batch % 1000 === 0)], flights: [4] },
-    tiles: { documents: 6000, batches: [10, 20, 50, 100, 200, 300, 400, 600, 1000, 2000, 3000], flights: [1, 4] },
+    tiny: { documents: 20_000, batches: [100, 500, 1000, 2000, 3000, 4000], flights: [4] },
+    tiles: { documents: 4000, batches: [10, 20, 50, 100, 200, 300, 400, 600, 1000, 2000, 4000, 10_000], flights: [1, 4] },
     ids: { small: 100_000, tiles: 6000 },
-    growth: { documents: 1_900_000, steps: 20, seconds: 420, putSeconds: 60 }
+    growth: { documents: 1_900_000, steps: 20, seconds: 360, putSeconds: 60 }
   }
 }
-const LOADED = 3 // times the tiles of a sample, for the loader: it has to find its batch first
+const LOADED = 5 // times the tiles of a sample, for the loader: it has to find its batch first
 const MOST = 64e6 // bytes in all requests under way
 const BATCH = 1000 // documents a request where ids are compared: as in the original
 const TILE_BATCH = 200 // tiles a request there
