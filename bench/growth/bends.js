@@ -23,8 +23,8 @@ export function shapeOf (points) {
 
 const pointsOf = (stages, valueOf) => stages.map(stage => ({ x: stage.tiles, y: valueOf(stage) })).filter(({ y }) => y)
 
-/** Against the smallest store, which was asked in turns: the machine's drift is in both. The smallest size is 1 by that. */
-const against = (stages, name) => pointsOf(stages, ({ results }) => results[name].ms.p50 / results[name + SMALL].ms.p50)
+/** Against the smallest store, which was asked in turns: the machine's drift is in both. At the smallest size the two are the same store, and differ by chance. */
+const against = (stages, name) => pointsOf(stages, ({ results }) => results[name].ms.p50 / results[name + SMALL].ms.p50).map((point, at) => at ? point : { ...point, y: 1 })
 
 /**
  * Everything that may bend, with its points.

@@ -25,7 +25,7 @@ function reasonOf ({ stages, missing }) {
   const cached = disk ? `not all was in the page cache: the disk was read for up to ${thousands(disk)} bytes a request, in whole pages and ahead of what was asked` : 'nothing came from the disk: the page cache held all of it'
   const read = name => `${name}: ${thousands(first.reads[name].bytes)} bytes, then ${thousands(last.reads[name].bytes)} (${times(last.reads[name].bytes / first.reads[name].bytes)})`
   const rewritten = ({ database, versions }) => Math.round(database.loaded - database.file / versions)
-  return `What CouchDB reads of its files for one request, at ${thousands(first.tiles)} and at ${thousands(last.tiles)} tiles. ${ASKED.map(read).join('. ')}. At all sizes, ${cached}. ` +
+  return `What CouchDB reads of its files for one request, at ${thousands(first.tiles)} and at ${thousands(last.tiles)} tiles: ${ASKED.map(read).join('; ')}. At all sizes, ${cached}. ` +
     `Each version of a load left ${thousands(rewritten(first))} bytes in the file at ${thousands(first.tiles)} tiles, and ${thousands(rewritten(last))} at ${thousands(last.tiles)}, that compaction takes away.`
 }
 

@@ -129,6 +129,8 @@ describe('the benchmark of growth', () => {
     it('nothing of the machine: questions are compared with the smallest store beside them', () => {
       const slow = curvesOf(resultOf({ ms: tiles => tiles / 1000, small: tiles => tiles / 1000 }))
       assert.deepEqual(shapeOf(slow.find(({ name }) => name === AT).points).kind, 'level')
+      const chance = curvesOf(resultOf({ small: tiles => tiles === 10_000 ? 40 : 10 }))
+      assert.equal(shapeOf(chance.find(({ name }) => name === AT).points).change, 1)
     })
   })
 
