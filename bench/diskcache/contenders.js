@@ -17,7 +17,8 @@ import { MEGABYTES } from './clients/memory.js'
 import * as names from './names.js'
 import { keys } from './operations.js'
 
-const TMPFS = 0x01021994 // what Linux calls a file system that is memory
+const FILE_SYSTEMS = { 0x01021994: 'tmpfs: in memory', 0xef53: 'ext4', 0x58465342: 'xfs', 0x9123683e: 'btrfs', 0x794c7630: 'overlayfs' } // by the numbers of Linux
+const RETRIES = 3 // of a request: a server that went with the same Ctrl-C is not waited for
 const FANOUT = { shards: 8, timeout: 0.010 } // of the original: a shard a process, seconds
 
 const fileOf = name => fileURLToPath(new URL(name, import.meta.url))
@@ -40,7 +41,7 @@ export async function prepare ({ server, dir, signal, closing, log }) {
   /** @type {Contender[]} */
   const contenders = []
   const node = /** @type {[string, string[]]} */ ([process.execPath, [fileOf('worker.js')]])
-  const onDisk = `in a temporary folder ${(await statfs(dir)).type === TMPFS ? 'in memory (tmpfs)' : 'on a disk'}`
+  const onDisk = `in a temporary folder (${FILE_SYSTEMS[(await statfs(dir)).type] ?? 'file system unknown'})`
   /** @type {(name: string, kind: string, about: {close?: () => any, version?: string, settings: string}, open: Contender['open'], more?: Partial<Contender>) => void} */
   const add = (name, kind, { close = () => {}, ...about }, open, more = {}) => {
     keep(name, { close }, about)
@@ -80,7 +81,7 @@ export async function prepare ({ server, dir, signal, closing, log }) {
 /** A store as `tilecouch` leaves it, with a gateway of its own. */
 async function openStore (db, { signal, ending }) {
   await (await Store.create(db)).destroy() // of a run that was killed
-  const store = await Store.create(db, { public: false })
+  const store = await Store.create(db, { public: false, retries: RETRIES })
   ending.push(dropping(store))
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png' })
   await publish(store, { signal })
@@ -91,7 +92,7 @@ async function openStore (db, { signal, ending }) {
 
 /** A database that everybody may read, as plain as it can be. */
 async function openDatabase (db, { signal, ending }) {
-  const couch = new Couch(db)
+  const couch = new Couch(db, { retries: RETRIES })
   await couch.request({ method: 'DELETE', signal }).catch(error => { if (error.code !== 'DATABASE_NOT_FOUND') throw error }) // of a run that was killed
   await couch.request({ method: 'PUT', signal })
   ending.push(dropping({ couch }))

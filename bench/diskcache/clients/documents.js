@@ -1,8 +1,8 @@
 // Plain CouchDB: a document a tile with its attachment, by HTTP. To write one has to know the revision that
 // stands, so that a set is two requests, and where somebody else was quicker, it is tried again.
 import { Pool } from 'undici'
-import { parseDatabaseUrl } from '../../../loader/store/address.js'
 import { TILE_ATTACHMENT } from '../../../core/index.js'
+import { Couch } from '../../../loader/store/couch.js'
 import { openHttp } from '../../clients/http.js'
 
 const ATTEMPTS = 20 // at most, when others write the same document
@@ -10,16 +10,12 @@ const TYPE = 'image/png'
 
 /** @param {{db: string}} where URL of the database, with what it takes to write; everybody may read it */
 export async function openDocuments ({ db }) {
-  const { url } = parseDatabaseUrl(db)
-  const { username, password } = new URL(db)
-  /** @type {Record<string, string>} */
-  const authorization = username ? { authorization: `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}` } : {}
-  const { origin, pathname } = new URL(url)
-  const http = await openHttp({ url, pathOf: key => `/${key}/${TILE_ATTACHMENT}` })
+  const { origin, path: database, headers: authorization } = new Couch(db).access
+  const http = await openHttp({ url: origin + database, pathOf: key => `/${key}/${TILE_ATTACHMENT}` })
   const pool = new Pool(origin, { connections: 1, pipelining: 1 })
-  /** @param {'HEAD' | 'PUT' | 'DELETE'} method @param {string} path @param {{headers?: Record<string, string>, body?: Buffer}} [content] */
+  /** @param {'HEAD' | 'PUT' | 'DELETE'} method @param {string} path @param {{headers?: {authorization?: string, 'content-type'?: string}, body?: Buffer}} [content] */
   const ask = async (method, path, { headers, body } = {}) => {
-    const answer = await pool.request({ method, path: `${pathname}/${path}`, headers, body })
+    const answer = await pool.request({ method, path: `${database}/${path}`, headers, body })
     return { status: answer.statusCode, etag: answer.headers.etag, body: Buffer.from(await answer.body.arrayBuffer()) }
   }
   const refused = (what, { status, body }) => new Error(`${what}: ${status} ${body.toString().slice(0, 200).trim()}`)
