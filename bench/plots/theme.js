@@ -53,7 +53,7 @@ export const colours = {
   MapProxy: hues.orange,
   'TileServer GL light': hues.brown,
   'a connection for each request': theme.others,
-  'connections kept (-k)': hues.purple,
+  'connections kept (-k)': hues.violet,
   'tilecouch load': hues.blue,
   'tile ids': hues.sky,
   'random ids': hues.red,
