@@ -47,7 +47,10 @@ export async function run ({ server, quick, log }) {
       states: { [names.WARM]: scale.warm, ...(cache.how && { [names.DROPPED]: scale.dropped }) }, drop: cache.drop, signal, log
     })
     const users = await measureUsers(contenders, tiles, { dir, ...scale.users, signal, log })
-    if (users.missing) missing.wrk = users.missing
+    if (users.missing) {
+      missing.wrk = users.missing
+      log(`\nUsers at once: not measured, ${users.missing}`)
+    }
     return {
       ...about,
       scale,
