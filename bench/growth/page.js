@@ -42,7 +42,7 @@ export function tables (result, table) {
     growthBudgets: table(judgedHead, judged(budgets)),
     growthLoad: table(['', ...sizes], [
       row('first edition of what is new, tiles a second', ({ first }) => thousands(first.rate)),
-      row('lowest and highest tenth of it', ({ first: { slices } }) => slices.length ? `${thousands(Math.min(...slices.map(({ rate }) => rate)))}–${thousands(Math.max(...slices.map(({ rate }) => rate)))}` : ''),
+      row('lowest and highest part of it', ({ first: { slices } }) => slices.length > 1 ? `${thousands(Math.min(...slices.map(({ rate }) => rate)))}–${thousands(Math.max(...slices.map(({ rate }) => rate)))}` : ''),
       row('second edition of it, tiles a second', ({ second }) => thousands(second.rate)),
       row('compaction of the database', ({ database }) => `${brief(database.compaction)} s`),
       row('building the whole index', ({ index }) => `${brief(index.seconds)} s`),

@@ -6,7 +6,8 @@ import { BYTES, edition } from './data.js'
 import { watching } from './process.js'
 
 export const FIXED = { batch: 500, concurrency: 4 } // a load that does not tune itself: its curve shall be the store's alone
-const SLICES = 10 // of a load, each with its rate
+const SLICES = 10 // of a load at most, each with its rate
+const SLICE = 10_000 // tiles at least: what is in flight at the moment shall not show
 
 const DESIGN = ['_design/versions', '_design/tiles']
 
@@ -19,6 +20,7 @@ const DESIGN = ['_design/versions', '_design/tiles']
 export async function load (store, stage, before, time, signal) {
   const held = before?.tiles ?? 0
   const count = stage.tiles - held
+  const parts = Math.max(1, Math.min(SLICES, Math.floor(count / SLICE)))
   const slices = /** @type {{tiles: number, rate: number}[]} */ ([])
   const start = performance.now()
   let last = { tiles: 0, at: start }
@@ -27,7 +29,7 @@ export async function load (store, stage, before, time, signal) {
     stored: time,
     signal,
     onProgress: ({ tiles }) => {
-      if (tiles < (slices.length + 1) * count / SLICES) return
+      if (tiles < Math.floor((slices.length + 1) * count / parts)) return
       const at = performance.now()
       slices.push({ tiles: held + tiles, rate: Math.round((tiles - last.tiles) / (at - last.at) * 1000) })
       last = { tiles, at }

@@ -8,6 +8,7 @@ import { AT, HEAD, HISTORY, REDIRECT, SMALL, asksOf } from '../../bench/growth/a
 import { curvesOf, shapeOf } from '../../bench/growth/bends.js'
 import { FULL, QUICK, bytesOf, changes, edition } from '../../bench/growth/data.js'
 import { plots, tables } from '../../bench/growth/page.js'
+import { load } from '../../bench/growth/stages.js'
 import { numbersOf, processOf, readsOf, watching } from '../../bench/growth/process.js'
 import { judge } from '../../bench/growth.js'
 import { VIEW, blocksOf, newTiles, viewsOf } from '../../bench/history/data.js'
@@ -60,6 +61,17 @@ describe('the benchmark of growth', () => {
     assert.ok(differ.every(changes))
     assert.deepEqual(bytesOf({ x: 300, y: 300 }, NEW), bytesOf({ x: 300, y: 300 }, NEW))
     assert.notDeepEqual(bytesOf({ x: 300, y: 300 }, NEW), bytesOf({ x: 300, y: 301 }, NEW))
+  })
+
+  it('has the rates of a load in parts that are not mere batches, the last one at its end', async () => {
+    // of a store that takes whatever it gets, 500 tiles a batch
+    const taking = ends => /** @type {any} */ ({ write: async (tiles, { onProgress }) => { ends.forEach(end => onProgress({ tiles: end })); return { failed: 0 } } })
+    const batches = count => Array.from({ length: count / 500 }, (_, at) => (at + 1) * 500)
+    const { slices } = await load(taking(batches(28_000)), QUICK[2], QUICK[1], OLD, new AbortController().signal)
+    assert.deepEqual(slices.map(({ tiles }) => tiles), [26_000, 40_000])
+    const few = await load(taking(batches(4000)), QUICK[0], undefined, OLD, new AbortController().signal)
+    assert.deepEqual(few.slices.map(({ tiles }) => tiles), [4000])
+    await assert.rejects(load(/** @type {any} */ ({ write: async () => ({ failed: 2 }) }), QUICK[0], undefined, OLD, new AbortController().signal), /2 tiles were not written/)
   })
 
   it('has the same number of versions in every view of every size', () => {
@@ -172,7 +184,7 @@ describe('the benchmark of growth', () => {
     assert.match(told.growthBends, /store\.at, bytes read \| 1\.50x \| no faster than the logarithm; steepest between 10,000 and 100,000 tiles/)
     assert.match(told.growthReason, /4,000 bytes, then 6,000 \(1\.50x\).*nothing came from the disk/)
     assert.match(told.growthReason, /left 400 bytes in the file/)
-    assert.match(told.growthLoad, /lowest and highest tenth of it \| 4,000–6,000/)
+    assert.match(told.growthLoad, /lowest and highest part of it \| 4,000–6,000/)
     assert.match(told.growthSizes, /bytes a version when compacted \| 1,500 \| 1,500 \| 1,500/)
     const grown = tables(resultOf({ ms: tiles => tiles === 1_000_000 ? 30 : 10 }), table)
     assert.match(grown.growthBends, /store\.at \| 3\.00x \| \*\*faster than the logarithm\*\*; steepest between 100,000 and 1,000,000 tiles/)
