@@ -2,8 +2,11 @@
 // answer would end this process instead of failing the request. Nor fetch, nor the streams of undici, which cost as much as the
 // tiles of a small answer: CouchDB sends a dozen pieces for each tile, and here a piece is put into a list.
 import { STATUS_CODES } from 'node:http'
-import { getGlobalDispatcher } from 'undici'
+import { Agent } from 'undici'
 import { TilecouchError } from '../../core/index.js'
+
+// The global one may be that of Node's own fetch, an older undici that knows other handlers.
+const agent = new Agent()
 
 /**
  * @param {import('./couch.js').Couch['access']} access
@@ -52,7 +55,7 @@ function exchange (options, { most = Infinity, signal, onBytes }) {
     const leave = () => fail(new DOMException('given up', 'AbortError'))
     if (signal?.aborted) return leave()
     signal?.addEventListener('abort', leave, { once: true })
-    getGlobalDispatcher().dispatch(options, {
+    agent.dispatch(options, {
       onRequestStart (controller) {
         connection = controller
         // given up while a connection was being opened
