@@ -11,7 +11,7 @@ export function tables (result, table) {
   const largest = stages[stages.length - 1]
   const sizes = stages.map(({ versions }) => `${thousands(versions)} versions`)
   return {
-    historyMachine: `${machineLine(result)}; ${rounds} random views a size, ${stages[0].q} shards.`,
+    historyMachine: `${machineLine(result)}; ${rounds} random views a size, ${stages[0].q} shards; ${steps[0].steps} steps of the clock for each share of tiles that differ.`,
     historyBudgets: table(judgedHead, judged(budgets)),
     historyViewport: table(['milliseconds, p50 / p90 / p99', ...sizes, 'answer'],
       Object.keys(largest.results).map(name => [name, ...stages.map(({ results }) => ranks(results[name])), answer(largest.results[name])])),
