@@ -4,6 +4,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { budgetTables } from './budgets.js'
+import { learnt } from './learnt.js'
 import { render } from './plots/render.js'
 import { table } from './plots/words.js'
 
@@ -46,7 +47,7 @@ async function together (results, make) {
 }
 
 /** Tables by the name of their marker. @param {Record<string, any>} results @returns {Promise<Record<string, string>>} */
-export const makeTables = async results => ({ ...await together(results, (page, result) => page.tables(result, table)), ...budgetTables(results, table) })
+export const makeTables = async results => ({ ...await together(results, (page, result) => page.tables(result, table)), ...budgetTables(results, table), learnt: learnt(results) })
 
 /** Plots by name, as SVG. @param {Record<string, any>} results @returns {Promise<Record<string, string>>} */
 export async function makePlots (results) {

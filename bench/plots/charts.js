@@ -10,13 +10,13 @@ const shapes = ['circle', 'square', 'triangle-up', 'diamond', 'cross', 'triangle
 const ends = row => ({ ...row, low: row.low ?? row.value, high: row.high ?? row.value, words: brief(row.value) })
 
 /** Whiskers from the lowest to the highest and the figure behind. */
-function whiskers (across, along, size) {
+function whiskers (across, along, size, behind = 6) {
   const rule = { type: 'rule', color: ink, strokeWidth: 1.2 }
   const tick = { type: 'tick', color: ink, thickness: 1.2, size, orient: 'vertical' }
   return [
     { mark: rule, encoding: { ...across, x: { field: 'low', ...along }, x2: { field: 'high' } } },
     ...['low', 'high'].map(field => ({ transform: [{ filter: 'datum.low < datum.high' }], mark: tick, encoding: { ...across, x: { field, ...along } } })),
-    { mark: { type: 'text', align: 'left', baseline: 'middle', dx: 6, fontSize: 12, color: ink }, encoding: { ...across, x: { field: 'high', ...along }, text: { field: 'words' } } }
+    { mark: { type: 'text', align: 'left', baseline: 'middle', dx: behind, fontSize: 12, color: ink }, encoding: { ...across, x: { field: 'high', ...along }, text: { field: 'words' } } }
   ]
 }
 
@@ -38,7 +38,7 @@ export function bars ({ title, unit, rows, log = false }) {
       ...names.layers,
       {
         data: { values },
-        layer: [{ mark: body(log, 15), encoding: { ...across, x: { field: 'value', ...along }, color: { field: 'colour', type: 'nominal', scale: null } } }, ...whiskers(across, along, 7)]
+        layer: [{ mark: body(log, 15), encoding: { ...across, x: { field: 'value', ...along }, color: { field: 'colour', type: 'nominal', scale: null } } }, ...whiskers(across, along, 7, log ? 10 : 6)]
       }]
   })
 }
@@ -63,7 +63,7 @@ export function groupedBars ({ title, unit, rows, log = false }) {
         data: { values },
         layer: [
           { mark: body(log, 12), encoding: { ...across, x: { field: 'value', ...along }, color: { field: 'name', type: 'nominal', scale: { domain: names, range }, legend: null } } },
-          ...whiskers(across, along, 6)
+          ...whiskers(across, along, 6, log ? 10 : 6)
         ]
       }]
   })

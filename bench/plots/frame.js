@@ -4,7 +4,6 @@ import { theme } from './theme.js'
 
 const WIDTH = 760 // pixels: what a page of GitHub gives
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif'
-const LETTER = 0.58 // of the size of the font, on average, with some to spare
 const SIZE = 12 // pixels of a letter
 const LINE = 15 // pixels from line to line
 const ROOM = 66 // pixels at the right, for the figure at the end of the longest bar
@@ -12,7 +11,10 @@ const NAME = 40 // letters in a line of a name
 
 export const [ink, soft, grid] = [theme.ink[0], theme.soft[0], theme.grid[0]]
 
-export const textWidth = (text, size = SIZE) => Math.ceil(text.length * size * LETTER)
+// of the size of the font: as wide as letters are in the widest of those fonts, DejaVu and Verdana
+const WIDTHS = /** @type {[RegExp, number][]} */ ([[/[mwMW@%…—]/, 0.98], [/[A-Z0-9]/, 0.7], [/[ijlftrI,.:;'’()/ ]/, 0.4], [/./, 0.62]])
+
+export const textWidth = text => Math.ceil([...text].reduce((sum, letter) => sum + (WIDTHS.find(([letters]) => letters.test(letter))?.[1] ?? 1) * SIZE, 0))
 
 /** Lines of at most so many letters. @param {string} text @returns {string[]} */
 export function wrap (text, letters = NAME) {
@@ -108,8 +110,8 @@ export function frame ({ title, left, height, layers, legend = [], above = '' })
  */
 export function scaled (values, { title, log = false, zero = true, tight = false }) {
   const [least, most] = [Math.min(...values), Math.max(...values)]
-  const axis = { title: title ?? null, format: ',~r', tickCount: 6 }
-  if (!log) return { type: 'quantitative', scale: { domain: [zero ? Math.min(0, least) : least, most], nice: !tight, zero }, axis }
+  const axis = { title: title ?? null, format: ',~r' }
+  if (!log) return { type: 'quantitative', scale: { domain: [zero ? Math.min(0, least) : least, most], nice: !tight, zero }, axis: { ...axis, tickCount: 6 } }
   const low = zero ? Math.max(...steps(least / 10, least * 0.95, [1, 2, 5])) : least // nothing stands on the axis itself
   const tens = steps(low, most, [1])
   return { type: 'quantitative', scale: { type: 'log', domain: [low, most === low ? low * 10 : most], nice: false }, axis: { ...axis, values: tens.length > 2 ? tens : steps(low, most, [1, 2, 5]) } }

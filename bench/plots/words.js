@@ -1,4 +1,5 @@
 // Words and numbers as the pages of the benchmarks write them.
+import { BUSY } from '../machine.js'
 
 export const thousands = number => number.toLocaleString('en-US')
 
@@ -22,8 +23,10 @@ export const judgedHead = ['what', 'target', 'measured', '']
 export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
 
 /** What a page says of the machine before its own settings. @param {{quick: boolean, machine: any}} result */
-export const machineLine = ({ quick, machine: { couchdb, node, cpu, cores, memory, date } }) =>
-  `${quick ? '**A short run (`--quick`): a first look.** ' : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${date}`
+export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memory, os, busy = 0, date } }) {
+  const warnings = [quick && 'A short run (`--quick`): a first look.', busy > BUSY && `The machine was busy with other things as well (${Math.round(busy * 100)} % of its cores when it began): these figures are worth little.`].filter(Boolean)
+  return `${warnings.length ? `**${warnings.join(' ')}** ` : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${os ? `${os}, ` : ''}${date}`
+}
 
 /** What was measured and with which settings, and what was not; for the head server, version, settings. @param {{programs: Record<string, any>, missing: Record<string, string>}} result */
 export const programRows = ({ programs, missing }) => [
