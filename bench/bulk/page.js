@@ -6,7 +6,7 @@ import { PUTS } from './growth.js'
 import { LOADER, atATime, settingsOf } from './sweep.js'
 
 const PEAK = [1000, 5000] // documents a request, between which the original saw its peak
-const times1 = value => `${value < 10 ? value.toFixed(1) : thousands(Math.round(value))} times`
+const fold = value => `${value < 10 ? value.toFixed(1) : thousands(Math.round(value))} times`
 const clock = seconds => seconds < 120 ? `${seconds.toFixed(seconds < 10 ? 1 : 0)} s` : `${(seconds / 60).toFixed(1)} min`
 const nameOf = batch => batch === 1 ? '1 (a PUT each)' : thousands(batch)
 const best = rows => rows.reduce((a, b) => b.median > a.median ? b : a)
@@ -74,7 +74,7 @@ function growthSays ({ growth: { curves, documents, seconds, putSeconds } }) {
   const stopped = curves.filter(one => one.stopped).map(({ name, points }) => `“${name}” was stopped at ${thousands(points[points.length - 1].documents)} of ${thousands(documents)} documents, since its ${clock(name === PUTS ? putSeconds : seconds)} were up; what the rest would have taken is not guessed`)
   const common = Math.min(by[RANDOM].points.length, by[DIGITS].points.length) - 1
   const [a, b] = [by[RANDOM], by[DIGITS]].map(({ points }) => points[common])
-  const same = a.documents === b.documents ? ` At ${thousands(a.documents)} documents, random ids had taken ${clock(a.seconds)} and ordered ones ${clock(b.seconds)}: ${times1(a.seconds / b.seconds)} as long.` : ''
+  const same = a.documents === b.documents ? ` At ${thousands(a.documents)} documents, random ids had taken ${clock(a.seconds)} and ordered ones ${clock(b.seconds)}: ${fold(a.seconds / b.seconds)} as long.` : ''
   return `The rate in the last stretch, as a share of the first: ${slower.join('; ')}.${same}${stopped.length ? ` ${stopped.join('; ')}.` : ''}`
 }
 
@@ -90,9 +90,9 @@ function findings (result) {
   const file = (a, b) => (of(ids.small.rows, a).written / of(ids.small.rows, b).written)
   const four = best(rawOf(tiles))
   return [
-    `Small documents, one request at a time: a PUT each ${range(put)} a second, ${thousands(top.batch)} a request ${range(top)}: ${times1(top.median / put.median)} as many.`,
+    `Small documents, one request at a time: a PUT each ${range(put)} a second, ${thousands(top.batch)} a request ${range(top)}: ${fold(top.median / put.median)} as many.`,
     `Between ${thousands(PEAK[0])} and ${thousands(PEAK[1])} documents a request the slowest is ${thousands(low.batch)} with ${range(low)} a second, the fastest ${thousands(best(dense).batch)} with ${range(best(dense))}: ${overlap(low, best(dense)) ? 'their rounds overlap, so that there is no peak to be seen' : 'their rounds do not overlap'}.`,
-    `Random ids instead of ordered ones of 10 digits: ${Math.round(of(ids.small.rows, RANDOM).median / of(ids.small.rows, DIGITS).median * 100)} % of the rate, a file ${times1(file(RANDOM, DIGITS))} as large before compaction; the ids that CouchDB gives today: ${Math.round(of(ids.small.rows, SERVER).median / of(ids.small.rows, DIGITS).median * 100)} % and ${times1(file(SERVER, DIGITS))}.`,
+    `Random ids instead of ordered ones of 10 digits: ${Math.round(of(ids.small.rows, RANDOM).median / of(ids.small.rows, DIGITS).median * 100)} % of the rate, a file ${fold(file(RANDOM, DIGITS))} as large before compaction; the ids that CouchDB gives today: ${Math.round(of(ids.small.rows, SERVER).median / of(ids.small.rows, DIGITS).median * 100)} % and ${fold(file(SERVER, DIGITS))}.`,
     `Tile ids in order: ${Math.round(of(ids.small.rows, TILES).median / of(ids.small.rows, DIGITS).median * 100)} % of the rate of 10 digits; shuffled: ${Math.round(of(ids.small.rows, SHUFFLED).median / of(ids.small.rows, DIGITS).median * 100)} %. For tiles of ${thousands(tiles.size)} bytes, shuffled ids reach ${Math.round(of(ids.tiles.rows, SHUFFLED).median / of(ids.tiles.rows, TILES).median * 100)} % of the rate of ordered ones: there the bytes count.`,
     `Tiles of ${thousands(tiles.size)} bytes: best at ${thousands(four.batch)} a request with ${atATime(four.flights)}, ${range(four)} a second.`
   ]
