@@ -82,15 +82,14 @@ function meaning (results) {
   return `With one process, a get through the gateway takes ${duration(p50(GATEWAY, 'get'))} at the median: ${compared('get', rivals)}.${sets} In process, the gateway's memory answers in ${duration(p50(MEMORY, 'get'))}.`
 }
 
-/** @param {any} result */
+/** A plot for each action and number of processes that anybody came to. @param {any} result */
 export function plots ({ processes: levels, results }) {
-  return Object.fromEntries(levels.flatMap(level => ACTIONS.map(action => [`diskcache-${action}-${level}`, spans({
-    title: `How long a ${action} takes, ${processes(level)}`,
-    unit: 'milliseconds: medians of the rounds, the longest of all',
-    rows: Object.entries(results).filter(([, { [level]: figures }]) => figures?.actions[action]).map(([name, { [level]: { actions } }]) => {
+  return Object.fromEntries(levels.flatMap(level => ACTIONS.flatMap(action => {
+    const rows = Object.entries(results).filter(([, { [level]: figures }]) => figures?.actions[action]).map(([name, { [level]: { actions } }]) => {
       const { p50, p90, p99, max } = actions[action]
       return { name, p50: p50.median / 1e3, p90: p90.median / 1e3, p99: p99.median / 1e3, max: max / 1e3, ours: OURS.includes(name) }
-    }),
-    log: true
-  })])))
+    })
+    const title = `How long a ${action} takes, ${processes(level)}`
+    return rows.length ? [[`diskcache-${action}-${level}`, spans({ title, unit: 'milliseconds: medians of the rounds, the longest of all', rows, log: true })]] : []
+  })))
 }
