@@ -8,7 +8,7 @@ import { patience } from '../../core/patience.js'
 import { rewrite } from '../../core/rewrite.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
 import { askBytes, toBody } from './bytes.js'
-import { leavesOf, parseLeaves, winnerOf } from './leaves.js'
+import { parseLeaves, parseWhole, winnerOf } from './leaves.js'
 
 export const retryDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
@@ -199,18 +199,17 @@ export class Couch {
     })
   }
 
-  async #bulkGet (ids, { attachments, signal }) {
-    const answer = await this.request({
+  #bulkGet (ids, { attachments, signal }) {
+    return this.request({
       method: 'POST',
       path: '_bulk_get',
       qs: attachments ? { attachments: true } : {},
-      accept: attachments ? 'multipart/mixed' : undefined, // any mention of JSON, and CouchDB sends that, with base64
-      raw: attachments,
-      parse: attachments ? parseLeaves : undefined,
+      accept: attachments ? 'multipart/mixed' : 'application/json', // any mention of JSON, and CouchDB sends that, with base64
+      raw: true,
+      parse: parseLeaves,
       body: { docs: ids.map(id => ({ id })) },
       signal
     })
-    return Array.isArray(answer) ? answer : leavesOf(answer)
   }
 
   /**
@@ -243,7 +242,8 @@ export class Couch {
    * @returns {Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>}
    */
   async bulk (body, signal) {
-    const answer = await this.request({ method: 'POST', path: '_bulk_docs', body, signal })
+    // as bytes: nano would copy a body of megabytes once more
+    const answer = await this.request({ method: 'POST', path: '_bulk_docs', body, raw: true, accept: 'application/json', parse: parseWhole, signal })
     if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
     return answer
   }

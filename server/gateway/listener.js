@@ -109,7 +109,8 @@ export class Listener {
     if (busy || !socket.writable || error.code === 'ECONNRESET') return socket.destroy() // words in the middle of an answer would be part of it
     const { status, why } = TROUBLES[error.code] ?? { status: '400 Bad Request', why: 'this is not HTTP' }
     const body = `${JSON.stringify(new TilecouchError('BAD_REQUEST', { why }))}\n`
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+    const isHead = error.rawPacket?.subarray(0, 5).toString('latin1') === 'HEAD ' // which takes no body, whatever is wrong with the rest
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${isHead ? '' : body}`)
   }
 
   /**

@@ -91,6 +91,7 @@ describe('the gateway over HTTP', () => {
       for (const text of texts) assert.deepEqual(statuses(await speak(front.url, text)), [+status], `${text.slice(0, 60)}`)
     }
     assert.match(await speak(front.url, wrong[431][0]), /no-store[\s\S]*"BAD_REQUEST"/)
+    assert.match(await speak(front.url, 'HEAD osm HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/, 'and no body follows a HEAD')
     assert.equal((await get('/osm/1/0/0.png')).status, 200, 'others are served')
   })
 
