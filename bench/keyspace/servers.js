@@ -1,4 +1,5 @@
 // Everything that keeps the values, each started once and kept running for the whole benchmark. What is not installed is named.
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import pMap from 'p-map'
 import { Store } from '../../loader/store/index.js'
@@ -19,6 +20,9 @@ import { BATCH, TIME, ZOOM, keyOf, valueOf } from './workload.js'
 const MEMORY = 4096 // megabytes that each may take, more than is ever written: nothing is thrown out
 const FLIGHTS = 8 // calls at a time while the first values are written
 
+const CLIENTS = ['memjs', '@redis/client', 'undici']
+const versionOf = name => createRequire(import.meta.url)(`${name}/package.json`).version
+
 /**
  * A process that is measured.
  * @typedef {object} Server
@@ -35,7 +39,10 @@ export async function startServers (options) {
   /** @type {Record<string, string>} name -> why */
   const missing = {}
   /** @type {Record<string, {version?: string, settings: string}>} */
-  const programs = {}
+  const programs = {
+    'load generator': { version: process.version, settings: `worker threads of one Node process; ${CLIENTS.map(name => `${name} ${versionOf(name)}`).join(', ')}` },
+    CouchDB: { settings: 'a published store: design documents and time index, without the validation function' }
+  }
   /** @type {<T extends {close: () => any, version?: string, settings: string}>(name: string, running: T) => T} */
   const keep = (name, running) => {
     closing.push(running.close)
