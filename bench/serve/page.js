@@ -31,9 +31,11 @@ export function plots ({ levels, results }) {
     'serve-latencies': spans({
       title: `How long a tile takes, ${connections(level)}`, unit: 'milliseconds', rows: whole.map(([name, figures]) => ({ name, ...figures[level].ms, ours: ours(name) }))
     }),
-    'serve-connections': lines({
-      title: 'Tiles a second by the number of connections', x: { title: 'connections', log: true }, y: { title: 'requests a second, median, lowest and highest round', log: true },
-      rows: DRAWN.filter(name => results[name]).flatMap(name => levels.map(x => ({ series: name, x, y: results[name][x].rate.median, low: results[name][x].rate.min, high: results[name][x].rate.max })))
-    })
+    ...levels.length > 1 && { // a short run has one number of connections: no line
+      'serve-connections': lines({
+        title: 'Tiles a second by the number of connections', x: { title: 'connections', log: true }, y: { title: 'requests a second, median, lowest and highest round', log: true },
+        rows: DRAWN.filter(name => results[name]).flatMap(name => levels.map(x => ({ series: name, x, y: results[name][x].rate.median, low: results[name][x].rate.min, high: results[name][x].rate.max })))
+      })
+    }
   }
 }

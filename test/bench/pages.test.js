@@ -73,9 +73,12 @@ describe('the pages of the benchmarks', function () {
     }
   })
 
-  it('are all led to', async () => {
+  it('lead to one another', async () => {
     const start = await textOf('benchmarks.md')
-    for (const name of written.slice(1)) assert.ok(start.includes(`(${name})`), `docs/benchmarks.md leads to ${name}`)
+    for (const name of written.slice(1)) {
+      assert.ok(start.includes(`(${name})`), `docs/benchmarks.md leads to ${name}`)
+      assert.match(await textOf(name), /\]\(\.\.\/benchmarks\.md[)#]/, `${name} leads back`)
+    }
   })
 
   describe('from another folder', () => {
@@ -105,6 +108,20 @@ describe('the pages of the benchmarks', function () {
           if (written.includes(path.relative(to, at)) || !at.startsWith(to)) assert.ok(existsSync(at), `${file} links to ${target}`)
         }
       }
+    })
+
+    it('are made of short runs, and of runs without rivals, as well', async () => {
+      const { serve, export: out } = structuredClone(results)
+      const few = Object.entries(serve.results).filter(([name]) => /^(gateway|CouchDB|one Node)/.test(name))
+      const short = { ...serve, quick: true, levels: [32], programs: {}, missing: { nginx: 'not installed' }, results: Object.fromEntries(few) }
+      await writeFile(path.join(from, 'serve.json'), JSON.stringify(short))
+      await writeFile(path.join(from, 'export.json'), JSON.stringify({ ...out, quick: true, outside: [], served: null, missing: { nginx: 'not installed', pmtiles: 'no Python' } }))
+      const anew = await makePages({ results: from, docs: to })
+      assert.match(anew['benchmarks/serve.md'], /A short run \(`--quick`\).*\n[\s\S]*\| nginx \| {2}\| \*\*not measured\*\*: not installed \|/)
+      assert.match(anew['benchmarks/export.md'], /Not measured: pmtiles: no Python/)
+      for (const plot of ['serve-connections', 'export-served']) assert.ok(!Object.hasOwn(anew, `images/bench/${plot}.svg`), plot)
+      for (const content of Object.values(anew)) assert.doesNotMatch(content, /undefined|NaN/)
+      for (const name of ['serve', 'export']) await rm(path.join(from, `${name}.json`))
     })
 
     it('lose the plots of an earlier run', async () => {
