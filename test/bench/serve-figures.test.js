@@ -12,7 +12,8 @@ import { AT, CROWD, judge, measureRounds, summarise } from '../../bench/serve/ro
 import { isTileId, parsePeriod } from '../../core/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { openSource } from '../../loader/index.js'
-import { serveMemoryTables, serveTables } from '../../docs/serve-tables.js'
+import { tables as serveTables } from '../../bench/serve/page.js'
+import { tables as serveMemoryTables } from '../../bench/serve-memory/page.js'
 import { useFolder } from '../support/folder.js'
 
 const sampleOf = (rate, ms) => ({ requests: rate, seconds: 1, bytes: 0, ms: { p50: ms, p90: ms, p99: ms, max: ms }, errors: /** @type {any} */ ({}) })
@@ -91,9 +92,12 @@ describe('the random requests of the benchmark of memory', () => {
 describe('the figures of the benchmark of servers', () => {
   it('are measured in turns, each round beginning with another one, after a warm-up that does not count', async () => {
     const order = []
-    const contender = (name, rate) => ({ name, run: async ({ connections, seconds }) => { order.push(`${name}${connections}${seconds ? '' : 'w'}`); return sampleOf(rate, connections) } })
-    const results = await measureRounds([contender('a', 10), contender('b', 20)], { levels: [1, 8], rounds: 2, seconds: 1, warm: 0, log: () => {} })
+    const contender = (name, rate) => ({ name, run: async ({ connections, seconds }) => { order.push(`${name}${connections}${seconds === 9 ? 'w' : ''}`); return sampleOf(rate, connections) } })
+    const results = await measureRounds([contender('a', 10), contender('b', 20)], { levels: [1, 8], rounds: 2, seconds: 1, warm: 9, log: () => {} })
     assert.deepEqual(order, ['a1w', 'b1w', 'a1', 'b1', 'b1', 'a1', 'a8w', 'b8w', 'a8', 'b8', 'b8', 'a8'])
+    order.length = 0
+    await measureRounds([contender('a', 10)], { levels: [1], rounds: 1, seconds: 1, warm: 0, log: () => {} })
+    assert.deepEqual(order, ['a1'], 'what is warm already')
     assert.deepEqual(results.b[8], { rates: [20, 20], rate: { median: 20, min: 20, max: 20 }, ms: { p50: 8, p90: 8, p99: 8, max: 8 } })
   })
 
@@ -130,8 +134,9 @@ describe('the figures of the benchmark of servers', () => {
     assert.match(tables.serveLatencies, /gateway, hot \| 1\.0 \/ 1\.0 \/ 1\.0 \/ 1\.0/)
     assert.match(tables.servePrograms, /nginx \| 1\.2 \| as it is\nMapProxy \| {2}\| \*\*not measured\*\*: not installed/)
     assert.match(tables.serveBudgets, /falls short/)
-    const memory = serveMemoryTables({ quick: false, machine, tiles: 5, memory: '64MB', requests: 3_600_000, seconds: 600, changes: 7, tenths: [100.4, 101], peak: 120, budgets: [] }, table)
+    const memory = serveMemoryTables({ quick: false, machine, tiles: 5, memory: '64MB', requests: 3_600_000, seconds: 600, longest: 1500, changes: 7, tenths: [100.4, 101], peak: 120, budgets: [] }, table)
     assert.match(memory.serveMemory, /100 \| 101$/)
+    assert.equal(memory.serveMemoryEnded, '')
   })
 })
 
