@@ -9,7 +9,7 @@ import { dropping, stoppable } from './stoppable.js'
 const LIMIT = 50 // milliseconds, DESIGN.md 7
 const FULL = { stages: STAGES, rounds: 300, variants: 150, warm: 8, views: 4, steps: STEPS }
 // variants: rounds for the other ways to ask; views: windows whose clock goes on by so many steps
-const QUICK = { stages: SHORT, rounds: 40, variants: 12, warm: 3, views: 1, steps: 6 }
+const QUICK = { stages: SHORT, rounds: 30, variants: 10, warm: 2, views: 1, steps: 4 }
 
 /** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ signal }) => {
