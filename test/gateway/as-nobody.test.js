@@ -6,6 +6,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { Announced } from '../../server/gateway/announced.js'
 import { AsNobody } from '../../server/gateway/as-nobody.js'
 import { BulkReader } from '../../server/gateway/bulk.js'
+import { until } from '../../bench/wait.js'
 import { gate } from '../client/support/front.js'
 
 const refused = code => new TilecouchError(code, { url: 'http://store/tiles', status: code === 'UNAUTHORIZED' ? 401 : 403, reason: 'no', why: 'no' })
@@ -130,17 +131,17 @@ describe('requests for tiles', () => {
   })
 
   it('wait a moment for company while another one is under way, and not longer than that takes', async () => {
-    const reader = open({ company: 30 })
+    const reader = open({ company: 60000 })
     const held = gate()
     rule = () => held.opened
     const first = reader.document(idOf(0))
-    await new Promise(resolve => { setTimeout(resolve, 10) })
+    await until(() => requests.length === 1)
     const rest = [reader.document(idOf(1))]
-    await new Promise(resolve => { setTimeout(resolve, 10) })
+    await new Promise(resolve => { setTimeout(resolve, 20) })
     rest.push(reader.document(idOf(2)))
     assert.equal(requests.length, 1)
     held.open()
-    await Promise.all([first, ...rest])
+    await Promise.all([first, ...rest]) // nothing is under way any more: there is no minute to wait
     assert.deepEqual(requests.map(({ ids }) => ids), [[idOf(0)], [idOf(1), idOf(2)]])
   })
 })
