@@ -72,9 +72,8 @@ function growthSays ({ growth: { curves, documents, seconds, putSeconds } }) {
   const by = Object.fromEntries(curves.map(curve => [curve.name, curve]))
   const slower = curves.filter(({ points }) => points.length > 1).map(({ name, points }) => `${name}: ${Math.round(points[points.length - 1].rate / points[0].rate * 100)} %`)
   const stopped = curves.filter(one => one.stopped).map(({ name, points }) => `“${name}” was stopped at ${thousands(points[points.length - 1].documents)} of ${thousands(documents)} documents, since its ${clock(name === PUTS ? putSeconds : seconds)} were up; what the rest would have taken is not guessed`)
-  const common = Math.min(by[RANDOM].points.length, by[DIGITS].points.length) - 1
-  const [a, b] = [by[RANDOM], by[DIGITS]].map(({ points }) => points[common])
-  const same = a.documents === b.documents ? ` At ${thousands(a.documents)} documents, random ids had taken ${clock(a.seconds)} and ordered ones ${clock(b.seconds)}: ${fold(a.seconds / b.seconds)} as long.` : ''
+  const met = by[DIGITS].points.flatMap(b => by[RANDOM].points.filter(a => a.documents === b.documents).map(a => [a, b])).pop()
+  const same = met ? ` At ${thousands(met[0].documents)} documents, random ids had taken ${clock(met[0].seconds)} and ordered ones ${clock(met[1].seconds)}: ${fold(met[0].seconds / met[1].seconds)} as long.` : ''
   return `The rate in the last stretch, as a share of the first: ${slower.join('; ')}.${same}${stopped.length ? ` ${stopped.join('; ')}.` : ''}`
 }
 
