@@ -13,8 +13,10 @@ const SHORTEST = 0.5 // milliseconds for which ab writes 0: drawn as that much
 /** Figures at the one number of connections that was measured. */
 const at = (results, connections) => Object.fromEntries(Object.entries(results).map(([name, levels]) => [name, levels[connections]]))
 
-/** How many times the one is the other, when both were measured. */
-const times = (figures, name, other) => figures[name] && figures[other] ? `${brief(ratio(figures[name], figures[other]))} times` : 'not measured'
+/** Of two that were both measured, how many times the one is the other; else nothing. */
+const times = (figures, name, other, tell) => figures[name] && figures[other] ? [tell(brief(ratio(figures[name], figures[other])))] : []
+
+const NOT_BOTH = 'Those that would be compared here were not all measured.'
 
 /** How little a run of the quickest says. */
 function short (figures, requests) {
@@ -28,6 +30,10 @@ export function tables (result, table) {
   const [closed, open, many] = [result.one.closed, result.one.kept, result.many].map(results => at(results, connections))
   const percentiles = figures => table(['milliseconds', ...Object.values(RANKS)], Object.entries(figures).map(([name, figure]) => [name, ...Object.keys(RANKS).map(rank => ms(figure.ms[rank]))]))
   const others = Object.entries(lengths).filter(([, length]) => length !== bytes)
+  const then = [[closed, CLOSED], [open, 'connections that are kept'], [many, `${thousands(tiles)} different tiles`]].flatMap(([figures, how]) =>
+    times(figures, BESIDE_TILESTACHE, TILESTACHE, factor => `${factor} times as many requests with ${how}`))
+  const ours = [['nginx on an export', TREE, BESIDE_TILESTACHE], ['the gateway in one process', HOT, BESIDE_TILESTACHE], ['the gateway in one process', HOT, TILESTACHE], ['the gateway in one process', HOT, TILESERVER]].flatMap(([who, name, other]) =>
+    times(many, name, other, factor => `${who} serves ${factor} times as many as ${other}`))
   return {
     tilestacheMachine: `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ab ${ab}, \`-c ${connections} -n ${requests}\`, ${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: wrk ${wrk}, ${connections} connections that are kept, ${inRounds(manyRounds)} of ${seconds} s in turns.`,
     tilestacheOne: table(['requests a second: median (lowest–highest)', CLOSED, KEPT, 'kept / each', 'requests on a kept connection'],
@@ -38,8 +44,8 @@ export function tables (result, table) {
     tilestachePercentiles: percentiles(closed),
     tilestacheKeptPercentiles: percentiles(open),
     tilestacheManyPercentiles: percentiles(many),
-    tilestacheThen: `Today's nginx on the cache of today's TileStache: ${times(closed, BESIDE_TILESTACHE, TILESTACHE)} as many requests a second as TileStache by itself with a connection for each request, ${times(open, BESIDE_TILESTACHE, TILESTACHE)} with connections that are kept, ${times(many, BESIDE_TILESTACHE, TILESTACHE)} on ${thousands(tiles)} different tiles.`,
-    tilestacheOurs: `Beside nginx on the cache of TileStache, nginx on an export of tilecouch serves ${times(many, TREE, BESIDE_TILESTACHE)} as many of the different tiles, and the gateway in one process ${times(many, HOT, BESIDE_TILESTACHE)}; beside TileStache the gateway serves ${times(many, HOT, TILESTACHE)} as many, beside TileServer GL light ${times(many, HOT, TILESERVER)}.`,
+    tilestacheThen: then.length ? `Beside today's TileStache by itself, today's nginx on its cache serves ${then.join(', ')}.` : NOT_BOTH,
+    tilestacheOurs: ours.length ? `Of the different tiles, ${ours.join('; ')}.` : NOT_BOTH,
     tilestacheShort: short(closed, requests),
     tilestacheSent: others.length
       ? `${others.map(([name, length]) => `${name} sends ${thousands(length)} bytes for a tile of ${thousands(bytes)}`).join(', ')}: it compresses each answer, an image as well, whether it is asked to or not. Unpacked, it is the same tile.`
