@@ -99,7 +99,7 @@ export class Batch {
 
   /** @param {Tile[]} tiles */
   async #decide (tiles) {
-    if (this.newGround && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: this.decide(tile, null) }))
+    if (this.newGround && tiles.length > 1 && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: this.decide(tile, null) }))
     const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
     /** @type {Step[]} */
     const steps = rows.map((row, index) => {
@@ -115,7 +115,7 @@ export class Batch {
   }
 
   // Loads walk new ground in order of ids: one look at the range tells that there is nothing to compare with. Should
-  // somebody else write there meanwhile, the conflict leads back here.
+  // somebody else write there meanwhile, the conflict leads back here. Of one tile, its head tells as much.
   async #isEmptyRange (tiles) {
     if (tiles[0].tried) return false
     // not the past of the last tile: that of row 1 comes after row 10
