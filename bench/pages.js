@@ -5,6 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { budgetTables } from './budgets.js'
 import { learnt } from './learnt.js'
+import { lossTable } from './losses.js'
 import { render } from './plots/render.js'
 import { table } from './plots/words.js'
 
@@ -47,7 +48,7 @@ async function together (results, make) {
 }
 
 /** Tables by the name of their marker. @param {Record<string, any>} results @returns {Promise<Record<string, string>>} */
-export const makeTables = async results => ({ ...await together(results, (page, result) => page.tables(result, table)), ...budgetTables(results, table), learnt: learnt(results) })
+export const makeTables = async results => ({ ...await together(results, (page, result) => page.tables(result, table)), ...budgetTables(results, table), learnt: learnt(results), losses: lossTable(results, table) })
 
 /** Plots by name, as SVG. @param {Record<string, any>} results @returns {Promise<Record<string, string>>} */
 export async function makePlots (results) {
