@@ -1,8 +1,6 @@
 // ab, the load generator of the Apache server: one address, so many requests. It speaks HTTP/1.0, with a connection of its own for
 // each request unless it is told to keep them.
-import { spawn } from 'node:child_process'
-import { end } from '../wait.js'
-import { findProgram, said } from './program.js'
+import { findProgram, said, wordsOf } from './program.js'
 
 export const MISSING = 'This benchmark needs ab, a load generator: apt-get install apache2-utils (Debian, Ubuntu), or AB_BIN.'
 const PATIENCE = 30 // seconds at most that no byte comes
@@ -29,19 +27,7 @@ export const abVersion = async bin => /Version (\S+)/.exec(await said(bin, ['-V'
  * @returns {Promise<AbSample>}
  */
 export async function runAb (bin, { url, requests, connections, keep = false, signal }) {
-  signal?.throwIfAborted()
-  const child = spawn(bin, ['-q', '-s', `${PATIENCE}`, '-c', `${connections}`, '-n', `${requests}`, ...keep ? ['-k'] : [], url], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let words = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words += data })
-  const stop = () => { end(child, 'SIGKILL') }
-  signal?.addEventListener('abort', stop, { once: true })
-  try {
-    await new Promise((resolve, reject) => { child.once('error', reject).once('close', resolve) })
-  } finally {
-    signal?.removeEventListener('abort', stop)
-  }
-  signal?.throwIfAborted()
-  return parseAb(words)
+  return parseAb(await wordsOf(bin, ['-q', '-s', `${PATIENCE}`, '-c', `${connections}`, '-n', `${requests}`, ...keep ? ['-k'] : [], url], { signal }))
 }
 
 /** @param {string} words what ab printed @returns {AbSample} */

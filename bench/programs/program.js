@@ -31,6 +31,28 @@ export const said = (file, args) => new Promise((resolve, reject) => {
 })
 
 /**
+ * Runs a program to its end; a load generator is not asked to leave, but ended.
+ * @param {string} file @param {string[]} args
+ * @param {{env?: Record<string, string>, signal?: AbortSignal}} [options]
+ * @returns {Promise<string>} what it printed
+ */
+export async function wordsOf (file, args, { env = {}, signal } = {}) {
+  signal?.throwIfAborted()
+  const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let words = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words += data })
+  const stop = () => { end(child, 'SIGKILL') }
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    await new Promise((resolve, reject) => { child.once('error', reject).once('close', resolve) })
+  } finally {
+    signal?.removeEventListener('abort', stop)
+  }
+  signal?.throwIfAborted()
+  return words
+}
+
+/**
  * Starts a server and waits until it answers with 200, or as it should.
  * @param {string} name
  * @param {string} file @param {(string | number)[]} args

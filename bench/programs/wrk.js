@@ -1,9 +1,7 @@
 // wrk, the load generator: of those at hand the one that costs the server least on the same two cores.
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { end } from '../wait.js'
-import { findProgram, said } from './program.js'
+import { findProgram, said, wordsOf } from './program.js'
 
 const script = fileURLToPath(new URL('request.lua', import.meta.url))
 
@@ -35,21 +33,9 @@ export const writeList = (file, requests) => writeFile(file, requests.map(({ pat
  * @returns {Promise<Sample>}
  */
 export async function runWrk (bin, { url, list, start = 0, connections, seconds, signal }) {
-  signal?.throwIfAborted()
-  const child = spawn(bin, ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url], {
-    env: { ...process.env, BENCH_LIST: list, BENCH_START: String(start) }, stdio: ['ignore', 'pipe', 'pipe']
-  })
-  let words = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words += data })
-  const stop = () => { end(child, 'SIGKILL') }
-  signal?.addEventListener('abort', stop, { once: true })
-  try {
-    await new Promise((resolve, reject) => { child.once('error', reject).once('close', resolve) })
-  } finally {
-    signal?.removeEventListener('abort', stop)
-  }
-  signal?.throwIfAborted()
-  return parseResult(words)
+  return parseResult(await wordsOf(bin, ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url], {
+    env: { BENCH_LIST: list, BENCH_START: String(start) }, signal
+  }))
 }
 
 /** @param {string} words what wrk printed @returns {Sample} */
