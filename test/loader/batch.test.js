@@ -7,7 +7,7 @@ const T = '2024-01-01T00:00:00Z'
 
 describe('a batch on new ground', () => {
   it('looks for the past of every one of its tiles, also where rows go on with the same digits', async () => {
-    await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.nat(200), { minLength: 1, maxLength: 8 }), async rows => {
+    await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.nat(200), { minLength: 2, maxLength: 8 }), async rows => {
       let range
       const couch = {
         request: async ({ qs }) => { range = qs; return { rows: [] } }
@@ -21,5 +21,15 @@ describe('a batch on new ground', () => {
         for (const id of [tileId('osm', 8, 0, y), versionId('osm', 8, 0, y, T)]) assert.ok(compareIds(range.startkey, id) <= 0 && compareIds(id, range.endkey) <= 0, id)
       }
     }))
+  })
+
+  it('asks for the head of a tile that is alone, and for nothing around it', async () => {
+    const asked = []
+    const couch = { docs: async ids => { asked.push(...ids); return ids.map(id => ({ id, doc: null, deleted: false })) } }
+    const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
+    const done = []
+    const id = tileId('osm', 8, 0, 1)
+    await new Batch(couch, { stored: T, send, report: (_, outcome) => done.push(outcome) }).store([{ id, layer: 'osm', z: 8, x: 0, y: 1, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }])
+    assert.deepEqual([asked, done], [[id], ['create']])
   })
 })
