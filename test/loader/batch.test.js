@@ -25,7 +25,7 @@ describe('a batch on new ground', () => {
 
   it('asks for the head of a tile that is alone, and for nothing around it', async () => {
     const asked = []
-    const couch = { docs: async ids => { asked.push(...ids); return ids.map(own => ({ id: own, doc: null, deleted: false })) }, queries: async queries => queries.map(() => []) }
+    const couch = { docs: async ids => { asked.push(...ids); return ids.map(own => ({ id: own, doc: null, deleted: false })) }, queries: async (_, queries) => queries.map(() => []) }
     const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
     const done = []
     const id = tileId('osm', 8, 0, 1)
