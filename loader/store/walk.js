@@ -117,7 +117,7 @@ function * requests (columns, prefix) {
 
 /** @returns {ColumnRange} */
 const rangeOf = (prefix, column, [y0, y1], count, whole) => (
-  { startkey: [...prefix, column.x, y0], endkey: [...prefix, column.x, y1, {}], limit: count + listDefaults.slack, columns: [column], whole }
+  { startkey: [...prefix, column.x, y0], endkey: [...prefix, column.x, y1, {}], limit: Math.max(1, count + listDefaults.slack), columns: [column], whole }
 )
 
 /** Rows of the zoom up to the end of a range. */
