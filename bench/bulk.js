@@ -23,7 +23,7 @@ const SCALES = {
     growth: { documents: 60_000, steps: 6, seconds: 15, putSeconds: 3 } // seconds of writing that each has
   },
   full: {
-    rounds: 3,
+    rounds: 2,
     seconds: 5,
     small: { documents: 40_000, batches: [10, 20, 50, 100, 200, 500, ...DENSE, 6000, 8000, 10_000], flights: [1, 4] },
     tiny: { documents: 20_000, batches: [100, 500, 1000, 2000, 3000, 4000], flights: [4] },
