@@ -3,7 +3,8 @@ const { writeFileSync } = require('node:fs')
 const Mocha = require('mocha')
 const timers = require('./timers.cjs')
 
-const PATIENCE = 20000 // milliseconds after the last test
+const FIRST = 20000 // milliseconds after the last test: what is open then is named
+const PATIENCE = 75000 // what is open then, nobody will close
 
 module.exports = class extends Mocha.reporters.Spec {
   constructor (runner, options) {
@@ -24,12 +25,16 @@ module.exports = class extends Mocha.reporters.Spec {
       const { passes, failures, pending } = runner.stats
       const report = more => process.env.TILECOUCH_REPORT && writeFileSync(process.env.TILECOUCH_REPORT, JSON.stringify({ passed: passes, failed: failures, skipped: pending, reasons: [...reasons], again: [...again], ...more }))
       report()
-      // a server or a browser that nobody closed would keep this process for ever
-      setTimeout(() => {
+      // a server or a browser that nobody closed would keep this process for ever; a timer that ends by itself is named
+      const name = milliseconds => {
         const open = process.getActiveResourcesInfo()
-        console.error(`The tests left something open: ${open.join(', ')}`)
+        console.error(`Still open ${milliseconds / 1000} s after the last test: ${open.join(', ')}`)
         for (const where of timers.open()) console.error(`  a timer that began\n    ${where}`)
-        report({ open })
+        return open
+      }
+      setTimeout(name, FIRST, FIRST).unref()
+      setTimeout(() => {
+        report({ open: name(PATIENCE) })
         process.exit(1)
       }, PATIENCE).unref()
     })
