@@ -17,7 +17,7 @@ const flightsOf = sweep => [...new Set(rawOf(sweep).map(({ flights }) => flights
 export function tables (result, table) {
   const { sweeps, ids, growth, rounds, seconds, retries } = result
   return {
-    bulkMachine: `${machineLine(result)}. ${times(rounds)}, each beginning with another contender; a sample of a sweep ends after ${seconds} s at the latest. ${retries ? `${thousands(retries)} requests had to be made again.` : 'No request had to be made again, no document was refused.'}`,
+    bulkMachine: `${machineLine(result)}. ${times(rounds)}, each beginning with another contender; a sample of a sweep ends after ${seconds} s at the latest. ${retries ? `${retries === 1 ? 'One request' : `${thousands(retries)} requests`} had to be made again.` : 'No request had to be made again, no document was refused.'}`,
     bulkFindings: findings(result).map(finding => `- ${finding}`).join('\n'),
     bulkSmall: sweepTable(sweeps.small, table),
     bulkTiny: sweepTable(sweeps.tiny, table),
