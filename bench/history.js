@@ -4,6 +4,7 @@ import { Store } from '../loader/store/index.js'
 import { SHORT, STAGES, VIEW, deploy, documentsOf, fill, newTiles, viewsOf } from './history/data.js'
 import { SHARES, STEPS, blockOf, history, measureSteps } from './history/steps.js'
 import { QUERY, SMALL, measureVariants, measureViewport } from './history/viewport.js'
+import { thousands } from './plots/words.js'
 import { dropping, stoppable } from './stoppable.js'
 
 const LIMIT = 50 // milliseconds, DESIGN.md 7
@@ -97,7 +98,6 @@ function report (log, results) {
   }
 }
 
-const thousands = number => number.toLocaleString('en-US')
 
 function milestones (log, target) {
   const start = performance.now()

@@ -3,7 +3,7 @@
 import { RANDOM, DIGITS } from './bulk/documents.js'
 import { FILES as CACHE_FILES, GATEWAY as CACHE_GATEWAY, MEMCACHED } from './diskcache/names.js'
 import { BATCHES, GATEWAY } from './keyspace/contenders.js'
-import { brief, ms, thousands } from './plots/words.js'
+import { ms, thousands, times } from './plots/words.js'
 import * as tilecacheNames from './tilecache/names.js'
 import { ORIGINAL } from './tilecache/page.js'
 import { BESIDE_TILESTACHE, TILESTACHE, TREE } from './tilestache/names.js'
@@ -12,7 +12,6 @@ import { HOT, MAPPROXY_FILES, TILESERVER } from './serve/names.js'
 const rateOf = ({ median }) => thousands(median)
 const best = results => Object.values(results).reduce((one, other) => other.median > one.median ? other : one)
 const figureOf = (result, row) => result.budgets.find(({ what }) => row.test(what))?.figure
-const times = figure => `${brief(figure)} times`
 const list = words => words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}` : words.join('')
 
 /** @type {{needs: string[], say: (results: Record<string, any>) => string}[]} */

@@ -1,11 +1,10 @@
 // Where something else is better, by the figures of the benchmarks themselves. What was not measured has no row.
 import { GATEWAY as CACHE, MEMCACHED, REDIS } from './diskcache/names.js'
-import { brief, ms, thousands } from './plots/words.js'
+import { ms, thousands, times } from './plots/words.js'
 import { COLD, COUCH, FILES, HOT, REWRITE } from './serve/names.js'
 import { TREE } from './tilestache/names.js'
 import * as lap from './tilecache/names.js'
 
-const times = figure => `${brief(figure)} times`
 
 /**
  * @typedef {object} Loss

@@ -45,19 +45,16 @@ export function * turns (contenders, rounds) {
 export async function interleave (contenders, rounds, log, signal) {
   /** @type {Record<string, {rates: number[], median: number, min: number, max: number}>} */
   const results = {}
-  for (let round = 0; round < rounds; round++) {
-    for (let turn = 0; turn < contenders.length; turn++) {
-      const { name, before, run, after } = contenders[(turn + round) % contenders.length]
-      signal?.throwIfAborted()
-      const prepared = await before?.()
-      const start = performance.now()
-      const count = await run(prepared)
-      const rate = count / (performance.now() - start) * 1000
-      await after?.(prepared)
-      const entry = results[name] ??= { rates: [], median: 0, min: 0, max: 0 }
-      entry.rates.push(Math.round(rate))
-      log(`  round ${round + 1}  ${name.padEnd(44)} ${Math.round(rate).toString().padStart(6)}/s`)
-    }
+  for (const { round, contender: { name, before, run, after } } of turns(contenders, rounds)) {
+    signal?.throwIfAborted()
+    const prepared = await before?.()
+    const start = performance.now()
+    const count = await run(prepared)
+    const rate = count / (performance.now() - start) * 1000
+    await after?.(prepared)
+    const entry = results[name] ??= { rates: [], median: 0, min: 0, max: 0 }
+    entry.rates.push(Math.round(rate))
+    log(`  round ${round + 1}  ${name.padEnd(44)} ${Math.round(rate).toString().padStart(6)}/s`)
   }
   for (const entry of Object.values(results)) {
     Object.assign(entry, { median: Math.round(median(entry.rates)), min: Math.min(...entry.rates), max: Math.max(...entry.rates) })

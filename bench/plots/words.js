@@ -16,6 +16,9 @@ export const kilobytes = bytes => `${thousands(Math.round(bytes / 1000))} kB`
 /** Three digits that say something: for the end of a bar. */
 export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100 ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
 
+/** How many times as much, in words. */
+export const times = figure => `${brief(figure)} times`
+
 /** Budgets as rows of a table with the head `judgedHead`. */
 export const judged = budgets => budgets.map(({ what, target, figure, met }) => [what, target, figure, met ? 'pass' : '**falls short**'])
 export const judgedHead = ['what', 'target', 'measured', '']

@@ -1,5 +1,5 @@
 // Rounds: every contender once a round at the same number of connections, each round beginning with another one.
-import { budget, median } from '../measure.js'
+import { budget, median, turns } from '../measure.js'
 import { COLD, COUCH, FILES, HOT, HOT_TWO, NODE } from './names.js'
 
 export const AT = 32 // connections at which the budgets are judged
@@ -30,13 +30,10 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
   for (const connections of levels) {
     log(`\n${connections} ${connections === 1 ? 'connection' : 'connections'}`)
     if (warm) for (const { run } of contenders) await run({ connections, seconds: warm, signal })
-    for (let round = 0; round < rounds; round++) {
-      for (let turn = 0; turn < contenders.length; turn++) {
-        const { name, run } = contenders[(turn + round) % contenders.length]
-        const sample = await run({ connections, seconds, signal });
-        (samples[name][connections] ??= []).push(sample)
-        log(`  round ${round + 1}  ${name.padEnd(72)} ${Math.round(sample.requests / sample.seconds).toString().padStart(6)}/s  p50 ${sample.ms.p50.toFixed(1).padStart(6)}  p99 ${sample.ms.p99.toFixed(1).padStart(6)} ms`)
-      }
+    for (const { round, contender: { name, run } } of turns(contenders, rounds)) {
+      const sample = await run({ connections, seconds, signal });
+      (samples[name][connections] ??= []).push(sample)
+      log(`  round ${round + 1}  ${name.padEnd(72)} ${Math.round(sample.requests / sample.seconds).toString().padStart(6)}/s  p50 ${sample.ms.p50.toFixed(1).padStart(6)}  p99 ${sample.ms.p99.toFixed(1).padStart(6)} ms`)
     }
   }
   return Object.fromEntries(Object.entries(samples).map(([name, levelled]) => [

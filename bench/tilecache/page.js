@@ -1,6 +1,6 @@
 // What bench/tilecache.js measured, for docs/benchmarks/tilecache.md.
 import { bars, groupedBars, spans } from '../plots/charts.js'
-import { brief, machineLine, megabytes, ms, programRows, rounds, thousands } from '../plots/words.js'
+import { machineLine, megabytes, ms, programRows, rounds, thousands, times } from '../plots/words.js'
 import * as names from './names.js'
 import { ADVISE, DROP } from './page-cache.js'
 import { usersAt } from './users.js'
@@ -12,7 +12,6 @@ const exact = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
 const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} (${exact(deviation)})` : exact(mean) // one alone has none
 const withRange = ({ median, min, max }) => min === max ? exact(median) : `${exact(median)} (${exact(min)}–${exact(max)})`
 const atOnce = connections => Number(connections) === 1 ? '1 at a time' : `${connections} at a time`
-const times = figure => `${brief(figure)} times`
 
 /** What was measured: warm or dropped, and how many at a time. @param {any} result @returns {[string, string][]} */
 export function settingsOf ({ laps }) {
