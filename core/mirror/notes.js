@@ -81,9 +81,14 @@ export class Notes {
     await this.#soon(signal => this.checkpoint.tell(this.#state({ ...status, state }), signal))
   }
 
+  /** No more looks. The end may be long in coming: a PouchDB that is closed never answers what it was asked before. */
+  stop () {
+    clearInterval(this.#timer)
+  }
+
   /** What got there is noted, whatever came in between. */
   async end () {
-    clearInterval(this.#timer)
+    this.stop()
     await this.#soon(signal => this.save(signal))
   }
 

@@ -159,9 +159,11 @@ export class Replication {
     const { limits, live } = this
     const notes = /** @type {Notes} */ (this.#notes)
     const broken = new AbortController() // one thing went wrong: the others are not worth going on with
-    const end = () => broken.abort()
+    const end = () => {
+      broken.abort()
+      notes.stop()
+    }
     this.#stop.signal.addEventListener('abort', end)
-    if (this.#stop.signal.aborted) end()
     const window = new Window(/** @type {string | number} */ (this.#since))
     /** @type {Set<Promise<void>>} */
     const working = new Set()
@@ -171,6 +173,7 @@ export class Replication {
       end()
     }
     notes.begin(window, () => this.status(), fail)
+    if (this.#stop.signal.aborted) end()
     const read = (since, wait) => {
       const page = this.source.changes({ since, limit: limits.page, wait, signal: broken.signal })
       page.catch(fail) // it is looked at later, maybe after something else has failed

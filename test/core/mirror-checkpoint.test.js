@@ -155,4 +155,32 @@ describe('core/mirror: checkpoints', () => {
     const { missing, docs } = await copy(source, target, { dryRun: true })
     assert.deepEqual([missing, docs, source.local.size, target.local.size, target.docs.size], [20, 0, 0, 0, 0])
   })
+
+  it('nobody looks whether to note something once it was stopped, though a side never answers: a closed PouchDB does not', async () => {
+    const { setInterval: begin, clearInterval: end } = globalThis
+    const open = new Set()
+    globalThis.setInterval = (...args) => {
+      const timer = begin(...args)
+      open.add(timer)
+      return timer
+    }
+    globalThis.clearInterval = timer => {
+      open.delete(timer)
+      end(timer)
+    }
+    try {
+      const stop = new AbortController()
+      const target = new FakePeer()
+      const asked = new Promise(resolve => {
+        target.hook = call => call === 'write' && new Promise(() => { resolve() })
+      })
+      copy(filled(5), target, { signal: stop.signal })
+      await asked
+      assert.equal(open.size, 1)
+      stop.abort()
+      assert.equal(open.size, 0)
+    } finally {
+      Object.assign(globalThis, { setInterval: begin, clearInterval: end })
+    }
+  })
 })
