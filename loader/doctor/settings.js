@@ -43,17 +43,21 @@ function judge ({ key, unless, judge: look }, { node, config }, about) {
   return judged && { node, value, ...judged }
 }
 
-/** Databases whose indexes are not kept up in the background. */
+const PASSED_OVER = {
+  'ken.ignore': 'Their indexes are built when they are asked only: readers wait.',
+  'smoosh.ignore': 'They are never compacted by themselves.'
+}
+const SHARD = /^shards\/[\da-f]{8}-[\da-f]{8}\/(.+)\.\d+$/
+
+/** What the server does not do for a store by itself. Both lists hold files, not databases. */
 function ignored (visit, nodes) {
   const { db } = visit.couch
-  const where = nodes.filter(({ config }) => config['ken.ignore']?.[db] === 'true' || config['smoosh.ignore']?.[db] === 'true')
-  if (!where.length) return
-  const section = where[0].config['ken.ignore']?.[db] === 'true' ? 'ken.ignore' : 'smoosh.ignore'
-  visit.add('settings', `${section}/${db}`, {
-    state: 'warning', found: 'true',
-    why: section === 'ken.ignore' ? 'Its indexes are built when they are asked only: readers wait.' : 'It is never compacted by itself.',
-    advice: `Remove ${section}/${db}.`
-  })
+  for (const [section, why] of Object.entries(PASSED_OVER)) {
+    const listed = nodes.flatMap(({ config }) => Object.entries(config[section] ?? {}))
+    const shards = [...new Set(listed.filter(([key, value]) => value === 'true' && SHARD.exec(key)?.[1] === db).map(([key]) => key))]
+    if (!shards.length) continue
+    visit.add('settings', section, { state: 'warning', found: plural(shards.length, 'shard'), why, advice: `Remove from ${section}: ${shards.join(', ')}.` })
+  }
 }
 
 /** What browsers need that read the store itself: the findings of `setup`. */

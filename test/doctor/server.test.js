@@ -36,8 +36,7 @@ const ILL = {
   'cluster/q': ['128', 'warning'],
   'purge/max_document_id_number': ['10', 'warning'],
   'log/level': ['debug', 'warning'],
-  'ken/limit': ['0', 'warning'],
-  'ken.ignore/tiles': ['true', 'warning']
+  'ken/limit': ['0', 'warning']
 }
 
 const PROXIED = { 'couchdb/maintenance_mode': ['true', 'bad'], 'chttpd/require_valid_user': ['true', 'warning'], 'replicator/max_jobs': ['0', 'bad'], 'cluster/n': ['1', 'warning'] }
@@ -104,6 +103,19 @@ describe('the doctor at a CouchDB of its own', () => {
     for (const [key, [value, state]] of Object.entries(PROXIED)) {
       if (key !== 'cluster/n') assert.deepEqual([finding(alone, 'settings', key)?.state, finding(alone, 'settings', key)?.found], [state, value], key)
     }
+  })
+
+  it('finds shards of the store that the server passes over, and none of another', async () => {
+    const { shard_suffix: suffix } = await json(`${couch.url}/_node/_local/_dbs/tiles`)
+    const shard = `shards/00000000-ffffffff/tiles${String.fromCharCode(...suffix)}`
+    const settings = ['ken.ignore', 'smoosh.ignore'].flatMap(section => [shard, 'shards/00000000-ffffffff/others.1600000000'].map(name => `${section}/${encodeURIComponent(name)}`))
+    for (const setting of settings) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'PUT', body: '"true"' })
+    const report = await look(url)
+    for (const section of ['ken.ignore', 'smoosh.ignore']) {
+      const { state, found, advice } = finding(report, 'settings', section)
+      assert.deepEqual([state, found, advice], ['warning', '1 shard', `Remove from ${section}: ${shard}.`])
+    }
+    for (const setting of settings) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'DELETE' })
   })
 
   it('lets browsers in, once setup has', async () => {
