@@ -1,7 +1,6 @@
 // The document that marks a database as a store: what it should say, and how one without it gets it.
-import { randomUUID } from 'node:crypto'
 import { STORE_ID, isExactTime, now } from '../../core/index.js'
-import { SCHEMA } from '../../core/store/recognise.js'
+import { newMark } from '../store/mark.js'
 
 /** @param {import('../store/couch.js').Couch} couch @param {import('../verify/report.js').Report} report */
 export async function checkMark (couch, report) {
@@ -35,12 +34,13 @@ export const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? d
  * @param {number} [schema]
  * @returns {Promise<boolean>} whether nothing is wrong with it now
  */
-export async function mark (couch, schema = SCHEMA) {
+export async function mark (couch, schema) {
   const isPublished = Boolean(await couch.get('_design/tiles'))
   const doc = await couch.update(STORE_ID, stored => {
-    const begun = stored ?? { created: now(), uuid: randomUUID(), ...(isPublished && { published: now() }) }
-    if (stored && stored.type === 'store' && isSchema(stored.schema)) return undefined
-    return { ...begun, type: 'store', schema: isSchema(begun.schema) ? begun.schema : schema }
+    if (!stored) return { ...newMark(schema), ...(isPublished && { published: now() }) }
+    if (stored.type === 'store' && isSchema(stored.schema)) return undefined
+    const { type, schema: own } = newMark(schema)
+    return { ...stored, type, schema: isSchema(stored.schema) ? stored.schema : own }
   })
   return wrongWith(doc).length === 0
 }

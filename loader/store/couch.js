@@ -9,6 +9,7 @@ import { rewrite } from '../../core/rewrite.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
 import { askBytes, toBody } from './bytes.js'
 import { parseLeaves, parseWhole, winnerOf } from './leaves.js'
+import { linked } from './linked.js'
 
 export const retryDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
@@ -112,6 +113,8 @@ export class Couch {
   async #once (request) {
     const { method = 'GET', path = '', qs, body, server, signal, type } = request
     if (request.raw) return askBytes(this.access, request)
+    // of its own: fetch keeps listeners until they are collected, and one signal may stop thousands of requests
+    const own = linked(signal)
     const answer = await heed(this.nano.request({
       method,
       db: server ? undefined : this.db,
@@ -120,8 +123,8 @@ export class Couch {
       body: toBody(body),
       dontStringify: true,
       contentType: type,
-      signal
-    }), signal)
+      signal: own.signal
+    }), own.signal).finally(own.end)
     // an answer that ended early parses as nothing: a server that was killed while it spoke
     if (method !== 'HEAD' && (typeof answer !== 'object' || answer === null || Buffer.isBuffer(answer))) {
       throw Object.assign(new Error('not JSON, or cut off'), { badAnswer: true })

@@ -1,7 +1,6 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
-import { randomUUID } from 'node:crypto'
-import { STORE_ID, now } from '../../core/index.js'
-import { SCHEMA, isMarked, refuseForeign } from '../../core/store/recognise.js'
+import { STORE_ID } from '../../core/index.js'
+import { isMarked, refuseForeign } from '../../core/store/recognise.js'
 import { Couch } from './couch.js'
 import { countListed } from './count.js'
 import { extendHeads } from './extend.js'
@@ -11,6 +10,7 @@ import { readAt, readHead, readTimes, readVersions, readVersionsIn } from './rea
 import { layerStats } from './stats.js'
 import { listHeads } from './heads.js'
 import { list, listTiles } from './list.js'
+import { newMark } from './mark.js'
 import { writeVersions } from './writer.js'
 
 export const WRITER_ROLE = 'tilecouch-writer'
@@ -52,7 +52,7 @@ export class Store {
     // looked for first: a writer who is no admin may not even try to make a database
     if (!await store.#exists()) await store.#make({ q, n }, open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
     if (!store.isNew) await store.recognise()
-    await store.couch.update(STORE_ID, doc => doc ? undefined : { type: 'store', schema: SCHEMA, created: now(), uuid: randomUUID() })
+    await store.couch.update(STORE_ID, doc => doc ? undefined : newMark())
     return store
   }
 
