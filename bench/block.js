@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import Database from 'libsql'
 import { flipY, tileBounds } from '../core/index.js'
+import { compact } from '../loader/compact.js'
 import { Store } from '../loader/store/index.js'
 import { deploy } from './history/data.js'
 import { noiseTile, random } from './tiles.js'
@@ -88,7 +89,7 @@ export async function fillStore (url, places, { times, signal, tileOf }) {
     const { failed } = await store.write(versions(places, time, tileOf), { signal })
     if (failed) throw new Error(`${failed} tiles were not written`)
   }
-  await store.couch.request({ method: 'POST', path: '_compact', body: {} })
+  await compact(store, { when: 'always', signal })
   await deploy(store, { signal })
   return store
 }

@@ -7,7 +7,7 @@ import { prepare } from './diskcache/contenders.js'
 import { clockCost, roundOf, summarise } from './diskcache/figures.js'
 import { runCrew } from './diskcache/crew.js'
 import { KEYS, SHARES, checkSamples, writeOperations } from './diskcache/operations.js'
-import { GATEWAY } from './diskcache/names.js'
+import { GATEWAY, processes } from './diskcache/names.js'
 import { turns } from './measure.js'
 import { stoppable } from './stoppable.js'
 
@@ -40,7 +40,7 @@ export async function measureLevels (contenders, { levels = LEVELS, rounds, log,
   /** @type {Record<string, Record<string, any>>} */
   const results = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const level of levels) {
-    log(`\n${level === 1 ? '1 process' : `${level} processes`}`)
+    log(`\n${processes(level)}`)
     for (const { contender, round } of turns(contenders, rounds)) {
       const figures = await sample(contender, level, options);
       (results[contender.name][level] ??= []).push(figures)

@@ -1,11 +1,11 @@
 // How fast tiles get in: the loader beside the raw ceiling of _bulk_docs for the same documents, beside one PUT a tile,
 // and a second edition beside the ceiling of what it must write. The first three budgets of DESIGN.md 7, and the size of
 // the database.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { publish } from '../loader/publish.js'
 import { Store } from '../loader/store/index.js'
 import { pastOf, tileDocument } from '../core/store/documents.js'
 import { prepareTile } from '../loader/store/tile.js'
+import { sizes } from './bulk/database.js'
 import { budget, interleave, median } from './measure.js'
 import { plain, writeBulk, writePuts } from './raw.js'
 import { dropping, stoppable } from './stoppable.js'
@@ -68,7 +68,7 @@ async function measure ({ server, quick, log, signal, closing }) {
     { name: 'raw _bulk_docs 200x4 of those documents', before: () => withHeads(loaded, advancing), run: ({ store, docs }) => writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 }) }
   ], rounds, log)
 
-  const size = await databaseSize(await loaded(), prepared)
+  const size = await databaseSize(await loaded(), prepared, signal)
 
   const rate = (results, name) => results[name].median
   // beside each other in one round, so that the machine's drift cancels out
@@ -116,13 +116,10 @@ async function withHeads (loaded, advancing) {
   return { store, docs }
 }
 
-async function databaseSize (store, prepared) {
+async function databaseSize (store, prepared, signal) {
   const image = prepared.reduce((sum, tile) => sum + tile.bytes.length, 0)
-  const file = async () => (await store.info()).sizes.file
-  const before = await file()
-  await store.couch.request({ method: 'POST', path: '_compact', body: {} })
-  while ((await store.info()).compact_running) await sleep(100)
-  return { loaded: before / image, compacted: await file() / image }
+  const { written, compacted } = await sizes(store, { signal })
+  return { loaded: written / image, compacted: compacted / image }
 }
 
 const best = (results, wanted) => Object.keys(results).filter(wanted).reduce((a, b) => results[b].median > results[a].median ? b : a)

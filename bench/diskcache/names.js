@@ -10,3 +10,6 @@ export const FILES = 'files'
 
 /** tilecouch's own. */
 export const OURS = [GATEWAY, MEMORY]
+
+/** @param {number} level how many at once */
+export const processes = level => level === 1 ? '1 process' : `${level} processes`

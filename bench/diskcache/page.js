@@ -1,10 +1,9 @@
 // What bench/diskcache.js measured, for docs/benchmarks/diskcache.md: the tables and plots of the original.
 import { spans } from '../plots/charts.js'
 import { machineLine, programRows, rounds as inRounds, thousands } from '../plots/words.js'
-import { CACHE, COUCH, FILES, GATEWAY, MEMCACHED, MEMORY, OURS, REDIS } from './names.js'
+import { CACHE, COUCH, FILES, GATEWAY, MEMCACHED, MEMORY, OURS, REDIS, processes } from './names.js'
 
 const ACTIONS = ['get', 'set', 'delete']
-const processes = level => level === 1 ? '1 process' : `${level} processes`
 
 /** Microseconds in the unit that suits them, three digits. */
 export function duration (micros) {

@@ -1,5 +1,6 @@
 // What is taken out and put in: a block of tiles of which some are the same, as sea is, and a second edition in which a tenth differs.
 import { Store } from '../../loader/store/index.js'
+import { compact } from '../../loader/compact.js'
 import { publish } from '../../loader/publish.js'
 import { LAYER, NEW, OLD, bytesOf, placesOf } from '../block.js'
 
@@ -37,6 +38,6 @@ export async function fillStore (url, count, { signal, log }) {
     log(`  ${LAYER}@${time}: ${created + advanced} tiles written`)
   }
   await publish(store, { signal })
-  await store.couch.request({ method: 'POST', path: '_compact', body: {} })
+  await compact(store, { when: 'always', signal })
   return store
 }

@@ -1,11 +1,12 @@
 // What bench/keyspace.js measured, for docs/benchmarks/keyspace.md.
+import { plural } from '../../loader/cli/output.js'
 import { groupedBars, lines, spans } from '../plots/charts.js'
 import { brief, machineLine, megabytes, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
 import { ATTACHMENT, BATCHES, GATEWAY, SINGLE } from './contenders.js'
 
 const OURS = [SINGLE, BATCHES, GATEWAY]
 const DONE = { writes: 'Values written', reads: 'Values read', mixes: 'Values written and read' }
-const threads = level => level === 1 ? '1 thread' : `${level} threads`
+const threads = level => plural(level, 'thread')
 const RANKS = ['p50', 'p90', 'p99', 'max']
 
 /** @param {any} result bench/results/keyspace.json @param {import('../plots/words.js').Table} table */

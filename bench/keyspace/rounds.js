@@ -1,5 +1,6 @@
 // Rounds: at each number of threads every contender once a round, each round beginning with another one.
 import { availableParallelism } from 'node:os'
+import { plural } from '../../loader/cli/output.js'
 import { percentiles, turns } from '../measure.js'
 import { summarise } from '../serve/rounds.js'
 import { usageOf } from '../usage.js'
@@ -44,7 +45,7 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
   /** @type {Record<string, Record<string, Sample[]>>} */
   const samples = Object.fromEntries(own.map(({ name }) => [name, {}]))
   for (const threads of levels) {
-    log(`\n${kind}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`)
+    log(`\n${kind}, ${plural(threads, 'thread')}`)
     for (const { round, contender } of turns(own, rounds)) {
       const result = await sample(contender, threads);
       (samples[contender.name][threads] ??= []).push(result)

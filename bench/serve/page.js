@@ -1,8 +1,9 @@
 // What bench/serve.js measured, for docs/benchmarks/serve.md.
+import { plural } from '../../loader/cli/output.js'
 import { bars, lines, spans } from '../plots/charts.js'
 import { judged, judgedHead, machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
 
-const connections = level => level === 1 ? '1 connection' : `${level} connections`
+const connections = level => plural(level, 'connection')
 
 /** @param {any} result bench/results/serve.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {

@@ -1,4 +1,5 @@
 // Rounds: every contender once a round at the same number of connections, each round beginning with another one.
+import { plural } from '../../loader/cli/output.js'
 import { budget, median, turns } from '../measure.js'
 import { COLD, COUCH, FILES, HOT, HOT_TWO, NODE } from './names.js'
 
@@ -28,7 +29,7 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
   /** @type {Record<string, Record<string, import('../programs/wrk.js').Sample[]>>} */
   const samples = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const connections of levels) {
-    log(`\n${connections} ${connections === 1 ? 'connection' : 'connections'}`)
+    log(`\n${plural(connections, 'connection')}`)
     if (warm) for (const { run } of contenders) await run({ connections, seconds: warm, signal })
     for (const { round, contender: { name, run } } of turns(contenders, rounds)) {
       const sample = await run({ connections, seconds, signal });

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { exportTree, load } from '../../loader/index.js'
+import { compact } from '../../loader/compact.js'
 import { Store } from '../../loader/store/index.js'
 import { prepareTile } from '../../loader/store/tile.js'
 import { deploy } from '../history/data.js'
@@ -72,7 +73,7 @@ export async function fill (url, tiles, tree, { signal, closing }) {
   const store = await emptied(url)
   closing.push(dropping(store))
   await loadTiles(store, tiles, signal)
-  await store.couch.request({ method: 'POST', path: '_compact', body: {} })
+  await compact(store, { when: 'always', signal })
   await deploy(store, { signal })
   await exportAll(store, tiles, tree, signal)
   return store
