@@ -68,7 +68,7 @@ function behind (results) {
 
 function errors (results) {
   const found = Object.entries(results).flatMap(([name, levels]) => Object.entries(levels).flatMap(([level, figures]) =>
-    Object.entries(figures.errors).map(([message, count]) => `${name} with ${processes(Number(level))}: ${thousands(count)} times “${message}”`)))
+    Object.entries(figures.errors).map(([message, count]) => `${name} with ${processes(Number(level))}: ${count === 1 ? 'once' : `${thousands(count)} times`} “${message}”`)))
   return found.length ? `Operations that failed count as misses, in all rounds together: ${found.join('; ')}.` : 'No operation failed in any round.'
 }
 
