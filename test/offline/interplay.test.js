@@ -65,7 +65,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
         assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
         near(stage.received(isBulk).bytes, foretold.transfer, 'bytes of bodies')
         if (typeof history === 'boolean') await isWhole(page, spec)
-        const { rows } = await json(`${stage.url}/_all_docs?include_docs=true&attachments=true&startkey="${layer}:"&endkey="${layer};"`)
+        const { rows } = await json(`${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`) // CouchDB ends a parameter at a bare semicolon
         const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
         const ours = await page.evaluate(async () => {
           const found = await /** @type {any} */ (window).offline.areas.get('All').db.allDocs({ include_docs: true, attachments: true })
