@@ -56,6 +56,9 @@ for (const { name, start } of kinds) {
     const tile = (x, y, z = 3, layer = 'osm') => get(`/${layer}/${z}/${x}/${y}.png`)
     const healthy = () => until(async () => (await get('/health')).status === 200, { timeout: 30000, what: 'a green /health' })
 
+    const loads = /** @type {(() => Promise<any>)[]} */ ([])
+    afterEach(() => Promise.all(loads.splice(0).map(stop => stop()))) // of a test that failed: they would keep this process busy for good
+
     /** Clients that ask for tiles all the time, until they are told to stop; then what they saw. */
     function load (paths, clients = 8) {
       let stopped = false
@@ -71,11 +74,13 @@ for (const { name, start } of kinds) {
           await new Promise(resolve => { setImmediate(resolve) })
         }
       })
-      return async () => {
+      const stop = async () => {
         stopped = true
         await Promise.all(running)
         return seen
       }
+      loads.push(stop)
+      return stop
     }
 
     it('keeps tiles flowing while the store is away, says so, and sees afterwards what has changed', async () => {
