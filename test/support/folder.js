@@ -21,6 +21,6 @@ export function useFolder () {
     }
   }
   beforeEach(() => { folder.dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-')) })
-  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true }) })
+  afterEach(() => { rmSync(folder.dir, { recursive: true, force: true, maxRetries: 5 }) }) // a LevelDB that is about to be closed may still write into it
   return folder
 }
