@@ -98,7 +98,6 @@ function report (log, results) {
   }
 }
 
-
 function milestones (log, target) {
   const start = performance.now()
   let next = target >= 100_000 ? target / 10 : Infinity

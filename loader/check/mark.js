@@ -37,10 +37,10 @@ export const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? d
 export async function mark (couch, schema) {
   const isPublished = Boolean(await couch.get('_design/tiles'))
   const doc = await couch.update(STORE_ID, stored => {
-    if (!stored) return { ...newMark(schema), ...(isPublished && { published: now() }) }
-    if (stored.type === 'store' && isSchema(stored.schema)) return undefined
-    const { type, schema: own } = newMark(schema)
-    return { ...stored, type, schema: isSchema(stored.schema) ? stored.schema : own }
+    if (stored?.type === 'store' && isSchema(stored.schema)) return undefined
+    const fresh = newMark(schema)
+    if (!stored) return { ...fresh, ...(isPublished && { published: now() }) }
+    return { ...stored, type: fresh.type, schema: isSchema(stored.schema) ? stored.schema : fresh.schema }
   })
   return wrongWith(doc).length === 0
 }

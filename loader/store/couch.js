@@ -114,7 +114,7 @@ export class Couch {
     const { method = 'GET', path = '', qs, body, server, signal, type } = request
     if (request.raw) return askBytes(this.access, request)
     // of its own: fetch keeps listeners until they are collected, and one signal may stop thousands of requests
-    const own = linked(signal)
+    const own = signal && linked(signal)
     const answer = await heed(this.nano.request({
       method,
       db: server ? undefined : this.db,
@@ -123,8 +123,8 @@ export class Couch {
       body: toBody(body),
       dontStringify: true,
       contentType: type,
-      signal: own.signal
-    }), own.signal).finally(own.end)
+      signal: own?.signal
+    }), own?.signal).finally(own?.end)
     // an answer that ended early parses as nothing: a server that was killed while it spoke
     if (method !== 'HEAD' && (typeof answer !== 'object' || answer === null || Buffer.isBuffer(answer))) {
       throw Object.assign(new Error('not JSON, or cut off'), { badAnswer: true })
