@@ -24,23 +24,37 @@ export function parseArea ({ bbox, polygon }) {
     const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
     throw new TilecouchError('BAD_AREA', { why: beyond ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles` : 'nothing lies inside: its edges cancel each other out' })
   }
-  return new Area({ bbox: around(polygons), boxes, sweep, shape: fingerprint(JSON.stringify(polygons)) })
+  return new Area({ bbox: around(polygons), boxes, sweep, shape: fingerprint(JSON.stringify(polygons)), polygon })
+}
+
+/** An area as a document holds it, and back. @param {{boxes: import('./grid.js').Bbox[], polygon?: object}} stored */
+export function areaFrom ({ boxes, polygon }) {
+  const [first, ...others] = boxes
+  const area = parseArea({ bbox: polygon && !first ? undefined : first, polygon })
+  return others.reduce((rest, box) => rest.within(box), area)
 }
 
 export class Area {
   #boxes
   #sweep
   #shape
+  #polygon
   /** @type {Map<string, import('./sweep.js').Run[]>} */
   #kept = new Map()
 
-  /** @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep, shape?: string}} parts */
-  constructor ({ bbox, boxes, sweep, shape = '' }) {
+  /** @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep, shape?: string, polygon?: object}} parts */
+  constructor ({ bbox, boxes, sweep, shape = '', polygon }) {
     /** The smallest box around the area as it was given; west > east when it crosses the antimeridian. */
     this.bbox = bbox
     this.#boxes = boxes
     this.#sweep = sweep
     this.#shape = shape
+    this.#polygon = polygon
+  }
+
+  /** As a document holds it: see areaFrom. */
+  toJSON () {
+    return { boxes: this.#boxes, ...(this.#polygon && { polygon: this.#polygon }) }
   }
 
   /** Tells areas apart: those of the same boxes and polygons have the same key. */
@@ -50,7 +64,7 @@ export class Area {
 
   /** What of the area touches a box as well. @param {import('./grid.js').Bbox} bbox */
   within (bbox) {
-    return new Area({ bbox: this.bbox, boxes: [...this.#boxes, bbox], sweep: this.#sweep, shape: this.#shape })
+    return new Area({ bbox: this.bbox, boxes: [...this.#boxes, bbox], sweep: this.#sweep, shape: this.#shape, polygon: this.#polygon })
   }
 
   /**

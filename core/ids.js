@@ -44,6 +44,15 @@ export const layerId = layer => `layer:${layer}`
 
 export const editionId = (layer, time) => `edition:${layer}@${time}`
 
+/** The manifest of a run: what one load said. One with many blocks has parts. */
+export const manifestId = (layer, time, run, part) => `manifest:${layer}@${time}:${run}${part === undefined ? '' : `:${part}`}`
+
+/** A block of 64 x 64 tiles, called by its place and its content. */
+export const blockId = (layer, place, name) => `block:${layer}:${place}:${name}`
+
+/** What was taken out by a removal. */
+export const removedId = (layer, run) => `removed:${layer}:${run}`
+
 /** `osm` or `osm@2024-03-01`: how a layer at a time is written everywhere. */
 export const formatReference = (layer, time) => time ? `${layer}@${time}` : layer
 

@@ -1,14 +1,12 @@
 // Checks a whole store: every layer, also those that have no document, and what belongs to none. Nothing is written unless it
 // is to be repaired; then what has one right answer is mended, and of the rest it is said what a person can do.
-import { STORE_ID, TilecouchError, checkLayer } from '../core/index.js'
+import { TilecouchError, checkLayer } from '../core/index.js'
 import { Designs } from './check/designs.js'
 import { mendLayer } from './check/layers.js'
 import { checkMark, mark } from './check/mark.js'
 import { Mender, Outcome } from './check/mender.js'
 import { sections } from './check/sections.js'
 import { peerOf } from './mirror/peer.js'
-import { Journal } from './remove/journal.js'
-import { finishLeft } from './remove/copies.js'
 import { resolveDefaults } from './resolve/index.js'
 import { Papers } from './resolve/papers.js'
 import { encodeId } from './store/address.js'
@@ -124,7 +122,6 @@ class StoreCheck {
   async #whole (designs) {
     const ids = []
     await checkMark(this.couch, this.report)
-    if ((await new Journal(this.couch).left(this.signal)).length) this.report.add('left-journal', STORE_ID, 'copies of heads that were to be ended')
     for await (const section of sections(this.couch, this.signal)) {
       if ('layer' in section) {
         this.#tiles.add(section.layer)
@@ -178,10 +175,6 @@ class StoreCheck {
   /** What belongs to no layer. @param {Mender} mender @param {Designs} designs */
   async #repair (mender, designs) {
     const where = found => found.map(finding => finding.where)
-    await mender.mendAll(['left-journal'], async () => {
-      await finishLeft(this.couch, this.signal)
-      return !(await new Journal(this.couch).left(this.signal)).length
-    })
     await mender.mendAll(['no-mark', 'bad-mark'], () => mark(this.couch))
     await this.#conflicts(mender, designs)
     await mender.mendAll(['no-design', 'no-validation'], found => designs.bring(where(found)))

@@ -1,7 +1,18 @@
 // Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
+//
+//   1. what is known before is read: the manifests of other editions, and what was written since
+//   2. the tiles are written; whatever is later than all that is known takes the quick way (core/store/batch.js)
+//   3. the manifest is written: from now on it counts
+//   4. what others have done meanwhile is looked at, and the tiles that are touched by it are settled. Of two loads at once
+//      the one that looks later sees what both have said
 import { TilecouchError, checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
+import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
+import { SaidOfLayers } from '../core/store/said.js'
+import { Comparison } from './load/comparison.js'
+import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
+import { placeNow } from './load/others.js'
 import { Pass } from './load/pass.js'
 
 /**
@@ -24,6 +35,8 @@ import { Pass } from './load/pass.js'
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  */
 
+const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'missing', 'gone', 'bytes']
+
 /**
  * @param {import('./store/index.js').Store} store
  * @param {import('./sources/index.js').Source} source
@@ -36,29 +49,67 @@ export async function load (store, source, {
   if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
   if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
   const begun = now()
-  const when = time ? startOf(time) : source.time ?? await unfinishedTime(store, layer, source.name) ?? begun
+  const when = time ? startOf(time) : source.time ?? begun
   // what the source says of itself fills gaps; what the operator says counts
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
-  const before = await store.edition(layer, when)
-  await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, of })
+  const layers = new SaidOfLayers(store.couch, writing.signal)
+  const said = layers.of(layer)
+  const [editions] = await Promise.all([store.editions(layer), said.open()])
+  const before = editions.find(edition => edition.time === when)
+  const run = newRun([said.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
+  // a run that was killed has perhaps said everything, and not looked at what others did meanwhile
+  const from = before && !before.finished && said.manifests.some(manifest => manifest.time === when) ? before.from : undefined
+  const isResumed = Boolean(before && !before.finished && from)
+  // the counts of a finished edition are those of the run that made it
+  if (!before?.finished) {
+    await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, run, of, from: from ?? await placeNow(store.couch, writing.signal) })
+  } else if (title || of !== before.of) await store.putEdition(layer, when, { ...(title && { title }), of })
+  const comparison = await Comparison.begin(store, { layer, time: when, said, editions, from: isResumed ? from : undefined, signal: writing.signal })
   onBegin?.({ layer, time: when })
 
-  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before) })
-  const options = { ...writing, stored: begun }
+  const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal: writing.signal })
+  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before), onKnown: tile => manifest.say(tile) })
+  const selected = selectorOf(area, zooms)
+  const options = {
+    ...writing,
+    stored: begun,
+    run,
+    said: layers,
+    ready: () => manifest.ready(),
+    areKnown: tiles => comparison.areKnown(tiles),
+    onSaid (tile, outcome) {
+      manifest.say(tile)
+      comparison.note(tile, outcome)
+    }
+  }
   try {
     const summary = pass.count(await store.write(pass.versions(), options))
     if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
     // a source of which nothing can be read is in trouble, not empty
-    if (complete && summary.failed < summary.tiles) await remove(store, source, { layer, time: when, selected: selectorOf(area, zooms), absent: await pass.absent, summary, options })
+    const isWhole = complete && summary.failed < summary.tiles
+    if (isWhole) await remove(store, source, { layer, time: when, selected, absent: await pass.absent, summary, options })
+    const { root, run: named, blocks } = await manifest.publish({ complete: isWhole && !summary.failed, area, zooms, known: said.manifests.filter(comparison.isWhole) })
+    const baseline = await comparison.end({ run: named, documents: summary.documents + manifest.writes, isSelected: selected, again: tiles => store.write(pass.versions(tiles), { ...options, areKnown: undefined, isSlow: true, onSaid: () => {} }) })
     await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
-    const { types, failures, ...counts } = summary
-    const edition = await store.putEdition(layer, when, { ...counts, finished: now() })
+    const { types, failures, documents, ...counts } = summary
+    const edition = await store.putEdition(layer, when, stored => editionOf(stored, counts, { root, run: named, blocks, baseline, complete, source: source.name, begun }))
     return { ...summary, ...(source.ignored && { ignored: source.ignored }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) pass.count(error.summary)
     throw error
   } finally {
     await pass.close()
+  }
+}
+
+/** A finished edition that is loaded again and has nothing new keeps what it says. */
+function editionOf (stored, counts, { root, run, blocks, baseline, complete, source, begun }) {
+  const written = counts.created + counts.advanced + counts.backfilled
+  const isRepeated = Boolean(stored.finished) && !written && !counts.failed && !stored.failed
+  const added = stored.finished ? Object.fromEntries(COUNTS.map(field => [field, ['created', 'advanced', 'backfilled', 'gone', 'bytes'].includes(field) ? (stored[field] ?? 0) + counts[field] : counts[field]])) : counts
+  return {
+    ...(!isRepeated && { ...added, source, complete, started: stored.finished ? begun : stored.started, finished: now() }),
+    root, run, blocks, baseline, from: undefined
   }
 }
 
@@ -69,19 +120,13 @@ export async function isEmpty (source) {
   return true
 }
 
-// A load without a time that was stopped goes on with the time it began with
-async function unfinishedTime (store, layer, name) {
-  const editions = await store.editions(layer)
-  return editions.findLast(edition => edition.source === name && !edition.finished)?.time
-}
-
 /** Tiles of the layer that a complete source no longer has become gone. */
 async function remove (store, source, { layer, time, selected, absent, summary, options }) {
   const versions = async function * () {
     for await (const tile of missingTiles(store, source, { layer, selected, absent, signal: options.signal })) yield { layer, time, ...tile, gone: true }
   }
   const removed = await store.write(versions(), options)
-  for (const field of ['advanced', 'backfilled', 'failed', 'gone']) summary[field] += removed[field]
+  for (const field of ['advanced', 'backfilled', 'failed', 'gone', 'documents']) summary[field] += removed[field]
   summary.tiles += removed.tiles - removed.unchanged // what was gone before is no news
   summary.failures.push(...removed.failures)
 }

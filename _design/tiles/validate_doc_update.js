@@ -37,6 +37,7 @@
   function checkAttachments (isTile) {
     var types = { 'image/png': 1, 'image/jpeg': 1, 'image/webp': 1, 'image/avif': 1, 'application/vnd.mapbox-vector-tile': 1 }
     for (var name in newDoc._attachments || {}) {
+      if (name === 'digests' && newDoc.type === 'block' && newDoc._attachments.digests.content_type === 'application/octet-stream') continue
       if (!isTile) forbid('only tiles have an attachment')
       if (name !== 'tile') forbid('the one attachment is called tile')
       var type = newDoc._attachments.tile.content_type
@@ -57,6 +58,26 @@
     if (newDoc._id !== id) forbid('the id must be ' + id)
     if (!newDoc.current && oldDoc && !oldDoc._deleted) forbid('a past version never changes')
     if ((newDoc.gone === true) === !!(newDoc._attachments && newDoc._attachments.tile)) forbid('a version has the attachment tile, or gone: true and none')
+  }
+
+  // what a load said, and what a removal took out: facts, which never change
+  function checkFact () {
+    if (!isLayer(newDoc.layer)) forbid('bad layer name')
+    var id = newDoc.type + ':' + newDoc.layer
+    if (newDoc.type === 'block') {
+      if (!isInteger(newDoc.z) || newDoc.z > 30 || !isInteger(newDoc.x) || !isInteger(newDoc.y)) forbid('z, x and y of a block must be whole numbers')
+      if (!/^[\w-]{12}$/.test(newDoc._id.slice(-12)) || newDoc._id !== [id, newDoc.z, newDoc.x, newDoc.y, newDoc._id.slice(-12)].join(':')) forbid('the id of a block must be block:LAYER:Z:X:Y:NAME')
+      if (!newDoc._attachments || !newDoc._attachments.digests) forbid('a block has the attachment digests')
+    } else {
+      if (typeof newDoc.run !== 'string' || !/^\d{8}T\d{9}-[0-9a-z]{4}$/.test(newDoc.run)) forbid('run must be like 20240301T101500123-4f9k')
+      if (newDoc.type === 'manifest') {
+        if (!isTime(newDoc.time)) forbid('time must be like 2024-03-01T00:00:00Z')
+        id += '@' + newDoc.time
+      }
+      id += ':' + newDoc.run + (newDoc.part === undefined ? '' : ':' + newDoc.part)
+      if (newDoc._id !== id) forbid('the id must be ' + id)
+    }
+    if (oldDoc && !oldDoc._deleted && newDoc.type !== 'removed') forbid('a ' + newDoc.type + ' never changes')
   }
 
   function checkLayer () {
@@ -86,9 +107,10 @@
   if (newDoc._deleted) return checkAttachments(true)
   if (newDoc.type === 'tile') checkTile()
   else if (newDoc.type === 'layer') checkLayer()
+  else if (newDoc.type === 'manifest' || newDoc.type === 'block' || newDoc.type === 'removed') checkFact()
   else if (newDoc.type === 'edition') {
     if (!isLayer(newDoc.layer) || !isTime(newDoc.time) || newDoc._id !== 'edition:' + newDoc.layer + '@' + newDoc.time) forbid('the id of an edition must be edition:LAYER@TIME')
-  } else if (newDoc._id !== 'tilecouch' || newDoc.type !== 'store') forbid('not a document of a tile store: type must be tile, layer or edition')
+  } else if (newDoc._id !== 'tilecouch' || newDoc.type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, manifest, block or removed')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
   checkAttachments(newDoc.type === 'tile')
 })

@@ -1,14 +1,22 @@
 // Stores one batch of versions: reads what the heads are, decides, writes. Every step may be repeated, and whatever is
-// killed between two of them, no version is lost:
+// killed between two of them, no version is lost.
 //
-//   1. new heads, back-fills, and copies of the heads that will be overwritten go out together: none of them destroys anything
+// The quick way, which nearly every version takes: its time is later than all that is known of its tile, so that the head
+// alone decides.
+//   1. new heads, and copies of the heads that will be overwritten, go out together: none of them destroys anything
 //   2. only heads whose copy stands are overwritten, at the revision that was copied
 //   3. whatever met a conflict is read again and decided again
+// Everything else (an older time, a tile that lost its head, what another edition said of a later time) is settled: settle.js.
 import { TilecouchError } from '../errors.js'
 import { compareIds, pastRange } from '../ids.js'
-import { decide as byRule } from '../versions.js'
+import { newRun } from '../runs.js'
+import { decide } from '../versions.js'
+import { GONE, contentOf } from './blocks.js'
 import { pastOf, shownBy, tileDocument, versionOf } from './documents.js'
+import { readPastIds } from './leaves.js'
 import { isRefusal } from './refusals.js'
+import { SaidOfLayers } from './said.js'
+import { settleTiles, versionIn } from './settle.js'
 
 /**
  * @typedef {object} Tile a version on its way into the store
@@ -27,18 +35,21 @@ import { isRefusal } from './refusals.js'
  * @property {string | null} digest as CouchDB writes it; null when gone
  * @property {string} [onto] the revision of the head that it is to follow; where another one stands it is left out, as unchanged
  * @property {number} attempts rounds of conflict
+ * @property {boolean} [isSlow] the head alone does not decide
+ * @property {boolean} [isBelow] a later version was found that no manifest tells of
  * @property {'create' | 'advance' | 'backfill'} [tried] what a request that held it was to do, perhaps in vain
  *
  * @typedef {object} Couch the database; how bytes are sent is the caller's: Node and browsers do it differently
  * @property {string} url
  * @property {(ids: string[], options: {attachments?: boolean, signal?: AbortSignal}) => Promise<{id: string, doc?: any, deleted: boolean}[]>} docs the winner of each, in their order
- * @property {(request: {path: string, qs: Record<string, any>, signal?: AbortSignal}) => Promise<any>} request
+ * @property {(request: {method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}) => Promise<any>} request
  * @property {(path: string, queries: object[], signal?: AbortSignal) => Promise<any[][]>} queries the rows of each
  */
 /** @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome */
-/** @typedef {{tile: Tile, action: string, head?: any, before?: any, removed?: boolean}} Step */
+/** @typedef {{tile: Tile, action: string, head?: any, doc?: any}} Step */
 
 export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as contended
+const MOST_SEEN = 16 // single writes that a head remembers of those that found it unchanged
 
 export class Batch {
   /**
@@ -46,18 +57,25 @@ export class Batch {
    * @param {object} options
    * @param {string} options.stored when the store learnt it
    * @param {AbortSignal} [options.signal]
-   * @param {(docs: any[], signal?: AbortSignal) => Promise<{id: string, ok?: boolean, error?: string, reason?: string}[]>} options.send new revisions, with attachments whose `data` is as `docs` and the tiles have it
+   * @param {import('./settle.js').Door['send']} options.send attachments' `data` is as `docs` and the tiles have it
+   * @param {import('./settle.js').Door['fetch']} [options.fetch] see Door
+   * @param {import('./settle.js').Door['replace']} [options.replace] see Door
    * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
-   * @param {typeof byRule} [options.decide] what a version means, unless it is what it always means
+   * @param {string} [options.run] that says all this
+   * @param {boolean} [options.words] a manifest will say the same: what is unchanged need not be noted with the tile
+   * @param {SaidOfLayers} [options.said] what editions have said
    */
-  constructor (couch, { stored, signal, send, report, decide = byRule }) {
+  constructor (couch, { stored, signal, send, fetch, replace, report, run = newRun(), words = false, said = new SaidOfLayers(couch, signal) }) {
     this.couch = couch
-    this.decide = decide
     this.send = send
     this.stored = stored
     this.signal = signal
     this.report = report
+    this.run = run
+    this.words = words
+    this.said = said
     this.newGround = true // whether the last tiles looked at were all new to the store
+    this.door = { couch, send, fetch: fetch ?? ((asked, until) => fetchLeaves(couch, asked, until)), replace }
   }
 
   /** @param {Tile[]} tiles */
@@ -78,40 +96,68 @@ export class Batch {
    * @param {Tile[]} tiles
    */
   async #round (tiles) {
-    const steps = await this.#decide(tiles)
+    await Promise.all([...new Set(tiles.map(({ layer }) => layer))].map(layer => this.said.of(layer).open()))
+    // what is written after a removal is said after it, whatever the clocks of two machines say
+    const removed = tiles.reduce((last, { layer }) => this.said.of(layer).lastRemoval > last ? this.said.of(layer).lastRemoval : last, '')
+    if (!this.words && this.run <= removed) this.run = newRun(removed)
+    const slow = tiles.filter(tile => this.#isSlow(tile))
+    const steps = await this.#decide(tiles.filter(tile => !slow.includes(tile)))
+    const again = []
     const work = []
     for (const step of steps) {
-      if (step.action === 'taken') this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: step.tile.time }))
+      if (step.action === 'settle') {
+        step.tile.isSlow = true
+        slow.push(step.tile)
+      } else if (step.action === 'taken') this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: step.tile.time }))
       // "unchanged" because an earlier try of ours got through although its answer did not
-      else if (step.action === 'unchanged') this.report(step.tile, (this.#isOurs(step) && step.tile.tried) || 'unchanged')
+      else if (step.action === 'unchanged') this.report(step.tile, (step.tile.time === step.head?.time && step.tile.tried) || 'unchanged')
       else work.push(step)
     }
-    const { copies, again } = await this.#copies(work.filter(step => step.action === 'advance' && step.head.rev))
-    const safe = await this.#writeFirst(work, copies, again)
+    const safe = await this.#writeFirst(work, await this.#copies(work.filter(({ action }) => action === 'advance'), again), again)
     await this.#writeHeads(safe, again)
+    if (slow.length) await this.#settle(slow)
+    if (work.length && !this.words) await this.#lookAgain(work.map(({ tile }) => tile))
     return again
   }
 
-  /** @param {Step} step */
-  #isOurs ({ tile, head, before }) {
-    return tile.time === head?.time || tile.time === before?.time
+  // A load looks at what others have said when it is done. A single write is said with its version, and so it looks now: of two
+  // at once the one that looks later sees both
+  async #lookAgain (tiles) {
+    const layers = [...new Set(tiles.map(({ layer }) => layer))]
+    const news = await Promise.all(layers.map(layer => this.said.of(layer).refresh()))
+    const ids = tiles.filter(({ layer }) => news[layers.indexOf(layer)]).map(({ id }) => id)
+    if (ids.length) await settleTiles(this.door, ids, { knownOf: some => this.#knownOf(some), signal: this.signal })
+  }
+
+  /** Whether an edition has said something of this time or a later one, or a removal is on its way. @param {Tile} tile */
+  #isSlow ({ layer, time, isSlow, onto }) {
+    const said = this.said.of(layer)
+    return !onto && (isSlow || time <= said.latest || said.isBeingRemoved)
   }
 
   /** @param {Tile[]} tiles */
   async #decide (tiles) {
-    if (this.newGround && tiles.length > 1 && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: this.decide(tile, null) }))
+    if (!tiles.length) return []
+    if (this.newGround && tiles.length > 1 && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: this.#first(tile) }))
     const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
-    /** @type {Step[]} */
-    const steps = rows.map((row, index) => {
+    const headless = rows.filter(({ doc }) => !doc).map(({ id }) => id)
+    // a head that somebody deleted or purged leaves its past behind
+    const orphaned = new Set((await readPastIds(this.couch, headless, this.signal)).map(id => id.split('@', 1)[0]))
+    this.newGround = headless.length === tiles.length && !orphaned.size
+    return rows.map(({ doc }, index) => {
       const tile = tiles[index]
-      const head = row.doc ? versionOf(row.doc) : null
+      const head = doc ? versionOf(doc) : null
       if (tile.onto && tile.onto !== head?.rev) return { tile, head, action: 'unchanged' }
-      return { tile, head, action: this.decide(tile, head), removed: row.deleted }
+      if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#first(tile) }
+      const action = decide(tile, head)
+      if (action === 'ask' || action === 'taken' || versionIn(doc).seen.some(([time]) => time >= tile.time)) return { tile, head, action: 'settle' }
+      return { tile, head, doc, action: action === 'unchanged' && tile.time > head.time && !this.words ? 'confirm' : action }
     })
-    this.newGround = steps.every(step => !step.head && !step.removed)
-    await this.#findNewestPast(steps.filter(step => step.removed))
-    await this.#findBefore(steps.filter(step => step.action === 'ask'))
-    return steps
+  }
+
+  /** The first that is said of a tile. An edition need not write that there is none, its manifest says so. @param {Tile} tile */
+  #first ({ digest }) {
+    return digest === null && this.words ? 'unchanged' : 'create'
   }
 
   // Loads walk new ground in order of ids: one look at the range tells that there is nothing to compare with. Should
@@ -124,45 +170,17 @@ export class Batch {
     return rows.length === 0
   }
 
-  // A head that somebody deleted leaves its past behind: the newest past version then stands for the head
-  async #findNewestPast (steps) {
-    const found = await this.couch.queries('_all_docs', steps.map(({ tile }) => {
-      const { startkey, endkey } = pastRange(tile.id)
-      return { startkey: endkey, endkey: startkey, descending: true, limit: 1, include_docs: true }
-    }), this.signal)
-    steps.forEach((step, index) => {
-      const doc = found[index][0]?.doc
-      if (!doc) return
-      step.head = { ...versionOf(doc), rev: undefined }
-      step.action = this.decide(step.tile, step.head)
-      if (step.action === 'unchanged' && step.tile.time >= step.head.time && step.tile.digest !== null) step.action = 'create'
-    })
-  }
-
-  // An older time: only the version before it tells whether anything changed then
-  async #findBefore (steps) {
-    const found = await this.couch.queries('_all_docs', steps.map(({ tile }) => (
-      { startkey: `${tile.id}@${tile.time}`, endkey: `${tile.id}@`, descending: true, limit: 1, include_docs: true }
-    )), this.signal)
-    steps.forEach((step, index) => {
-      const doc = found[index][0]?.doc
-      step.before = doc ? versionOf(doc) : null
-      step.action = this.decide(step.tile, step.head, step.before)
-    })
-  }
-
   // The heads to be overwritten, with their bytes, at the very revision the decision was made on
-  async #copies (steps) {
+  async #copies (steps, again) {
     const copies = new Map()
-    const again = []
-    if (!steps.length) return { copies, again }
+    if (!steps.length) return copies
     const rows = await this.couch.docs(steps.map(step => step.tile.id), { attachments: true, signal: this.signal })
     steps.forEach((step, index) => {
       const doc = rows[index]?.doc
       if (doc?._rev === step.head.rev) copies.set(step, pastOf(doc))
       else again.push(step.tile)
     })
-    return { copies, again }
+    return copies
   }
 
   /** Step 1: everything that destroys nothing. Answers the advances whose copy stands. */
@@ -171,50 +189,60 @@ export class Batch {
     const safe = []
     for (const step of work) {
       if (copies.has(step)) writes.push({ step, doc: copies.get(step) })
-      else if (step.action === 'advance' && step.head.rev) continue // changed while it was copied: in `again`
-      else if (step.action === 'advance') safe.push(step) // the newest past stands already, there is no head to copy
-      else writes.push({ step, doc: tileDocument(step.tile, { current: step.action === 'create', stored: this.stored }) })
+      else if (step.action === 'create') writes.push({ step, doc: this.#document(step.tile) })
+      else if (step.action === 'confirm') writes.push({ step, doc: this.#confirmed(step) })
+      // else it was changed while it was copied: in `again`
     }
     const standing = []
     await this.#write(writes, ({ step, doc }, result) => {
       const copy = copies.has(step)
-      if (result.ok) copy ? safe.push(step) : this.report(step.tile, step.action)
+      if (result.ok) copy ? safe.push(step) : this.report(step.tile, step.action === 'confirm' ? 'unchanged' : step.action)
       else if (result.error !== 'conflict') this.#refused(step.tile, result, again)
       else if (copy) standing.push({ step, doc })
       else again.push(step.tile)
     })
-    await this.#compareStanding(standing, safe)
+    await this.#compareStanding(standing, safe, again)
     return safe
   }
 
-  // A copy that is there already: an earlier try made it, or it holds something else and the head must stay. The same image
-  // that was loaded for another time, and had to move here from a conflict, is something else: it may have to move on.
-  async #compareStanding (standing, safe) {
+  // A copy that is there already: an earlier try made it, or a removal left it. If it holds something else, the head must stay
+  // and the tile is settled. The same image that was loaded for another time, and had to move here, is something else.
+  async #compareStanding (standing, safe, again) {
     if (!standing.length) return
     const rows = await this.couch.docs(standing.map(({ doc }) => doc._id), { signal: this.signal })
     standing.forEach(({ step, doc }, index) => {
       const stands = rows[index]?.doc
-      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested) safe.push(step)
-      else this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: doc.time }))
+      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested) return safe.push(step)
+      step.tile.isSlow = true
+      again.push(step.tile)
     })
   }
 
   /** Step 2: the heads. */
   async #writeHeads (steps, again) {
-    const writes = steps.map(step => ({
-      step, doc: { ...tileDocument(step.tile, { current: true, stored: this.stored }), ...(step.head.rev && { _rev: step.head.rev }) }
-    }))
+    const writes = steps.map(step => ({ step, doc: { ...this.#document(step.tile), _rev: step.head.rev } }))
     await this.#write(writes, ({ step }, result) => {
       if (result.ok) this.report(step.tile, 'advance')
-      else if (result.error === 'conflict') again.push(step.tile)
-      else this.#refused(step.tile, result, again)
+      else if (result.error === 'conflict') {
+        step.tile.isSlow = true // its copy may stand for a head that was removed meanwhile
+        again.push(step.tile)
+      } else this.#refused(step.tile, result, again)
     })
+  }
+
+  #document (tile, current = true) {
+    return { ...tileDocument(tile, { current, stored: this.stored }), run: tile.run ?? this.run }
+  }
+
+  /** The head, which also says that it was found unchanged. Its image stays where it is. @param {Step} step */
+  #confirmed ({ tile, doc: { _revisions, _conflicts, ...doc } }) {
+    return { ...doc, seen: [...doc.seen ?? [], [tile.time, this.run]].slice(-MOST_SEEN) }
   }
 
   async #write (writes, handle) {
     if (!writes.length) return
     writes.sort((a, b) => compareIds(a.doc._id, b.doc._id))
-    for (const { step } of writes) step.tile.tried = step.action
+    for (const { step } of writes) if (step.action !== 'confirm') step.tile.tried = step.action
     const results = await this.send(writes.map(write => write.doc), this.signal)
     if (results.length !== writes.length) throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why: 'results are missing' })
     // CouchDB answers in the order of the request, but does not promise it
@@ -227,6 +255,64 @@ export class Batch {
       this.report(tile, new TilecouchError('REFUSED', { id: tile.id, reason: reason || error }))
     } else again.push(tile) // a shard in trouble: the same as a conflict, read again
   }
+
+  /** @param {Tile[]} tiles of different places */
+  async #settle (tiles) {
+    const byId = new Map(tiles.map(tile => [tile.id, tile]))
+    const mine = new Map(tiles.map(tile => [tile.id, [this.#mineOf(tile)]]))
+    const settled = await settleTiles(this.door, [...byId.keys()], {
+      knownOf: ids => this.#knownOf(ids),
+      mineOf: id => mine.get(id) ?? [],
+      refuse: (id, versions, known) => this.#refuse(/** @type {Tile} */ (byId.get(id)), mine, versions, known),
+      signal: this.signal
+    })
+    for (const [id, { error, done, before }] of settled) {
+      const tile = /** @type {Tile} */ (byId.get(id))
+      const { runs } = this.said.of(tile.layer)
+      tile.isBelow = before.some(({ time, run }) => time > tile.time && !runs.has(run))
+      const own = done.find(({ done: how, want, from }) => how === 'put' && want?.time === tile.time && from && !from.rev)
+      const isHead = own && !own.id.includes('@')
+      const outcome = error ?? (!own ? tile.tried ?? 'unchanged' : !isHead ? 'backfill' : before.length ? 'advance' : 'create')
+      this.report(tile, outcome)
+    }
+  }
+
+  /** @param {Tile} tile @returns {import('./settle.js').Mine} */
+  #mineOf (tile) {
+    const document = this.#document(tile)
+    return { time: tile.time, content: contentOf(tile.digest), run: document.run, seen: [], words: this.words, documentOf: () => document }
+  }
+
+  /** Of another content at this time, the first stays. What stands already is not said twice. */
+  #refuse (tile, mine, versions, { statements, isRemoved }) {
+    const { id, time, digest } = tile
+    const content = contentOf(digest)
+    const others = [...versions.map(version => ({ time: version.time, content: version.content, run: version.run })), ...statements]
+      .filter(other => other.time === time && other.run !== this.run && !isRemoved(other.time, other.run))
+    if (others.some(other => other.content !== content && !(other.content === GONE && !versions.some(version => version.time === time)))) {
+      return new TilecouchError('VERSION_TAKEN', { id, time })
+    }
+    if (others.some(other => other.content === content)) mine.set(id, (mine.get(id) ?? []).map(own => ({ ...own, words: true })))
+    return undefined
+  }
+
+  /** @param {string[]} ids @returns {Promise<(id: string) => import('./settle.js').Known>} */
+  async #knownOf (ids) {
+    const byLayer = new Map()
+    for (const id of ids) {
+      const layer = id.slice(0, id.indexOf(':'))
+      byLayer.set(layer, [...byLayer.get(layer) ?? [], id])
+    }
+    const known = new Map()
+    for (const [layer, own] of byLayer) known.set(layer, await this.said.of(layer).knownOf(own, { isFresh: true }))
+    return id => known.get(id.slice(0, id.indexOf(':')))(id)
+  }
+}
+
+/** Leaves at the very revisions asked for, with their bytes in base64. @param {Couch} couch @param {{id: string, rev: string}[]} asked @param {AbortSignal} [signal] */
+async function fetchLeaves (couch, asked, signal) {
+  const { results } = await couch.request({ method: 'POST', path: '_bulk_get', qs: { attachments: true }, body: { docs: asked }, signal })
+  return results.flatMap(({ docs }) => docs.flatMap(({ ok }) => ok ? [ok] : []))
 }
 
 function firstOfEach (tiles) {

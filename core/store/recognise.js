@@ -19,6 +19,6 @@ export function isMarked (marker, url) {
  * @param {string[]} ids some of its documents' @param {string} url
  */
 export function refuseForeign (ids, url) {
-  const foreign = ids.find(id => !/^(_design\/|layer:|edition:)/.test(id) && !isTileId(id))
+  const foreign = ids.find(id => !/^(_design\/|(layer|edition|manifest|block|removed):)/.test(id) && !isTileId(id))
   if (foreign) throw new TilecouchError('NOT_A_STORE', { db: url, value: foreign })
 }

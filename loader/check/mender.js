@@ -14,7 +14,7 @@ export const menderDefaults = {
 const OF_BYTES = new Set(['empty-tile', 'unknown-format', 'truncated-tile', 'undecodable-tile', 'wrong-digest', 'wrong-length', 'unreadable-tile'])
 const OF_TILES = new Set([
   'fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'not-a-tile', 'wrong-type', 'no-bytes', 'stray-attachment', 'conflict', 'head-too-old', 'two-at-one-time',
-  'no-head', 'copied-head', 'version-twice'
+  'no-head', 'version-twice'
 ])
 
 /**

@@ -30,10 +30,6 @@ export const repairs = {
     comes: 'somebody deleted the head by hand, or a program cleaned its cache', does: 'the newest past version becomes the head, and is then ended in the past',
     right: '`tilecouch remove` ends the past first and the head last: a past without a head is never a removal that was stopped'
   },
-  'copied-head': {
-    comes: 'a load was killed after it had copied the head to the past and before it overwrote the head', does: 'the copy is ended, and the head written again as it was',
-    right: 'the head says the same. A load that is only slow meets the head at another revision, and copies it anew'
-  },
   'version-twice': { comes: 'masters moved a version that was contested at different moments', does: 'the earlier place stays, the later one is ended', right: 'as when conflicts are resolved: no two masters can end both' },
   'no-layer': { comes: 'another program wrote tiles, or only tiles were replicated', does: 'the document is made of what the tiles are: format, zooms, bounds', right: 'clients get the map they could have had' },
   'bad-layer': { comes: 'somebody edited the document', does: 'type and name become those of the id; zooms that are the wrong way round those of the tiles; other fields are left', right: 'the id and the tiles say it' },
@@ -46,6 +42,5 @@ export const repairs = {
   'bad-mark': { comes: 'somebody edited the document', does: '`type` and `schema` are put right; what else it says stays', right: 'the id is kept for the mark' },
   'no-design': { comes: 'somebody deleted it, or a replication without rights left it out', does: 'that of this tilecouch is pushed', right: 'there is only one of this name' },
   'no-validation': { comes: 'the store was opened before it was published', does: 'the design document `tiles` of this tilecouch is pushed', right: 'without it everybody who reads may write' },
-  'left-staging': { comes: 'a push was killed after its last step but one', does: 'the staging document is deleted where the design document is already ours', right: 'its index is built, and has its place. Else it is left: a push that is run again goes on with it' },
-  'left-journal': { comes: 'a removal was killed while it ended copies of heads', does: 'what it noted is brought to its end', right: 'it noted what it was about to do, so that nothing is lost' }
+  'left-staging': { comes: 'a push was killed after its last step but one', does: 'the staging document is deleted where the design document is already ours', right: 'its index is built, and has its place. Else it is left: a push that is run again goes on with it' }
 }

@@ -1,13 +1,9 @@
 // What is wrong with the living leaves of one tile, and which of them say the same. Pure.
-import { shownBy } from '../../core/store/documents.js'
 import { leafOf, tombstone } from '../resolve/content.js'
 import { checkTimeline, versionOf } from '../verify/store/timelines.js'
 import { wrongIn } from './document.js'
 
 /** @typedef {{id: string, heads: any[], pasts: any[]}} State living leaves */
-
-/** Whether a past version is the content of the head, as a load leaves it between its two steps. */
-export const isCopy = (past, head) => past.time === head.time && shownBy(past) === shownBy(head)
 
 /** Versions that stand in two places of the past: the earlier one stays, as when conflicts are resolved. @param {State} state */
 export function twice ({ heads: [head], pasts }) {

@@ -10,14 +10,13 @@ import { isTileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { imageAnew } from '../../core/store/documents.js'
 import { peerOf } from '../mirror/peer.js'
-import { endCopies } from '../remove/copies.js'
 import { canonical, fieldsOf, headOf, leafOf, tombstone, written } from '../resolve/content.js'
 import { readLeaves, readTiles } from '../resolve/leaves.js'
 import { resolveDefaults } from '../resolve/index.js'
 import { Tiles } from '../resolve/tiles.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { MENDABLE, mendDocument, wrongIn } from './document.js'
-import { isCopy, twice, wrongWith } from './state.js'
+import { twice, wrongWith } from './state.js'
 
 const ROUNDS = 6 // over a tile: what was put right shows what else is wrong
 
@@ -194,9 +193,6 @@ export class TileMender {
       for (const { id, reason, error } of refused) this.onLeft(id, reason || error)
       this.#writes += ends.length - refused.length
     }
-    const copied = sound.filter(({ heads: [head], pasts }) => head && pasts.some(past => isCopy(past, head))).map(({ id }) => id)
-    if (!copied.length) return
-    this.#writes += (await endCopies(this.store, copied, { signal: this.signal })).ended
   }
 
   /** The newest past version becomes the head again; it stands in the past until the head does. @param {State[]} states */

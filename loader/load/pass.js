@@ -8,12 +8,15 @@ export class Pass {
   /** @type {Promise<Spool> | undefined} tiles that turned out not to be there */
   absent
   #known = 0
+  /** Of tiles that an earlier run has stored. @type {Map<string, string | undefined>} */
+  #digests = new Map()
 
   /**
    * @param {import('../store/index.js').Store} store
    * @param {import('../sources/index.js').Source} source
-   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean}} options
-   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store already
+   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void}} options
+   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store already;
+   * onKnown: told of what is
    */
   constructor (store, source, options) {
     this.store = store
@@ -21,16 +24,22 @@ export class Pass {
     this.options = options
   }
 
-  /** @returns {AsyncGenerator<import('../store/tile.js').NewVersion>} */
-  async * versions () {
-    const { source, options: { layer, time, again } } = this
-    const tiles = source.walk
+  /**
+   * @param {(z: number, x: number, y: number) => boolean} [only]
+   * @returns {AsyncGenerator<import('../store/tile.js').NewVersion>}
+   */
+  async * versions (only) {
+    const { source, options: { layer, time, again, onKnown } } = this
+    const tiles = source.walk && !only
       ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
       : source.tiles()
     for await (const { z, x, y, read, known, ...more } of tiles) {
+      if (only && !only(z, x, y)) continue
       if (known) {
         this.extent.add(z, x, y)
         this.#known++
+        onKnown({ z, x, y, digest: this.#digests.get(tileId(layer.layer, z, x, y)) ?? null })
+        this.#digests.delete(tileId(layer.layer, z, x, y))
       } else yield { layer: layer.layer, z, x, y, time, ...more, ...(read && { read: () => this.#read({ z, x, y }, read) }) }
     }
   }
@@ -47,7 +56,11 @@ export class Pass {
     const { layer: { layer }, time } = this.options
     const ids = tiles.map(({ z, x, y }) => [tileId(layer, z, x, y), versionId(layer, z, x, y, time)])
     const found = await this.store.peek(ids.flat())
-    return ids.map(([head, past]) => found.get(head)?.time === time || found.has(past))
+    return ids.map(([head, past]) => {
+      const version = [found.get(head), found.get(past)].find(one => one?.time === time)
+      if (version) this.#digests.set(head, version.digest)
+      return Boolean(version)
+    })
   }
 
   /** What a write did, with what it need not do. @template {import('../store/writer.js').WriteSummary} T @param {T} summary */

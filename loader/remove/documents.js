@@ -1,10 +1,9 @@
 // Documents of tiles as a removal needs them: every leaf, the ends of leaves, and the versions of tiles from the primary
 // index, which is never behind.
 import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange } from '../../core/index.js'
-import { imageAnew } from '../../core/store/documents.js'
 import { isRefusal } from '../../core/store/refusals.js'
 import { peerOf } from '../mirror/peer.js'
-import { compareRevs, fieldsOf, tombstone } from '../resolve/content.js'
+import { compareRevs, tombstone } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
 
 const RANGES = 200 // ranges of ids a request
@@ -89,9 +88,4 @@ export function listedOf (doc) {
   const { _id: id, _rev: rev, layer, z, x, y, time } = doc
   const image = doc._attachments?.[TILE_ATTACHMENT]
   return { id, layer, z, x, y, time, rev, current: !id.includes('@'), gone: !image, size: image?.length ?? 0 }
-}
-
-/** The content of a past version as the head of its tile. @param {any} doc with bytes @param {string} [rev] that it overwrites */
-export function asHead (doc, rev) {
-  return { _id: headId(doc._id), ...(rev && { _rev: rev }), ...fieldsOf(doc), current: true, ...imageAnew(doc) }
 }

@@ -1,5 +1,4 @@
 // Removing tiles, editions and layers, so that everybody who follows the store hears of it and nobody who loads loses by it.
-export { endCopies } from './copies.js'
 export { removeDefaults } from './defaults.js'
 export { removeLayer } from './layer.js'
 export { Remover } from './remover.js'

@@ -43,9 +43,24 @@ export async function removeLayer (store, layer, options = {}) {
   tally.bytes = Math.max(0, before - (remover.dryRun ? 0 : await bytesOf(store, layer)))
   const isEmpty = !tally.refused && !tally.changed
   const papers = isEmpty ? await endPapers(remover, editions) : 0
-  if (isEmpty) await endPapers(remover, [layerId(layer)])
+  if (isEmpty) {
+    for (const prefix of [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`]) {
+      for await (const docs of documentsFrom(couch, prefix, remover.signal)) await remover.end(docs)
+    }
+    await endPapers(remover, [layerId(layer)])
+  }
   await remover.finish()
   return { ...tally, editions: papers, left: strangers.size }
+}
+
+/** Documents whose ids begin so, page by page. @returns {AsyncGenerator<{_id: string, _rev: string}[]>} */
+async function * documentsFrom (couch, prefix, signal) {
+  for (let startkey = prefix; ;) {
+    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey: `${prefix}~`, limit: PAGE }, signal })
+    if (rows.length) yield rows.map(({ id, value: { rev } }) => ({ _id: id, _rev: rev }))
+    if (rows.length < PAGE) return
+    startkey = `${rows[rows.length - 1].id} `
+  }
 }
 
 /** Of every version, where the index says so. */

@@ -1,26 +1,26 @@
-// Removes versions of tiles in bounded batches. At every moment each tile has its head or nothing at all, and whatever is
-// killed between two requests, running it again goes on. How a batch goes is in lot.js.
-import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../../core/index.js'
-import { finishLeft } from './copies.js'
+// Removes versions of tiles in bounded batches. What goes is said first, as a fact that is only ever added (`removed:…`), then
+// the tiles are settled (core/store/settle.js): a head whose version goes falls back to the one before. Whatever is killed
+// between two requests, running it again goes on, and a load that is on its way sees the fact or is seen.
+import { TilecouchError, removedId } from '../../core/index.js'
+import { newRun } from '../../core/runs.js'
+import { Said } from '../../core/store/said.js'
+import { settleTiles } from '../../core/store/settle.js'
+import { doorOf } from '../store/settle.js'
 import { removeDefaults } from './defaults.js'
 import { endLeaves } from './documents.js'
-import { itemOf } from './item.js'
-import { Journal } from './journal.js'
-import { Lot } from './lot.js'
 import { Purger } from './purge.js'
-import { settle } from './settle.js'
 import { Count } from './tally.js'
 
 /**
  * @typedef {import('../store/list.js').ListedTile} ListedTile
  * @typedef {ListedTile['versions'][0]} Version
  * @typedef {import('./tally.js').Tally} Tally
- * @typedef {import('./item.js').Item} Item
+ * @typedef {{id: string, versions: Version[], doomed: Version[]}} Item
  *
  * @typedef {object} RemoverOptions
  * @property {boolean} [purge] leaves nothing of what was deleted, not even that it was
  * @property {boolean} [dryRun] counts, and writes nothing
+ * @property {boolean} [isStated] what goes is what `state` says, and nothing else
  * @property {AbortSignal} [signal] heard between two batches
  * @property {(tally: Tally) => void} [onProgress] after each batch
  * @property {Partial<typeof removeDefaults>} [limits]
@@ -29,22 +29,23 @@ import { Count } from './tally.js'
 export class Remover {
   /** @type {Item[]} */
   #items = []
-  #size = { docs: 0, bytes: 0 }
-  /** @type {import('./settle.js').Touched[]} */
-  #touched = []
-  #touchedAt = 0
   #begun = false
+  /** Facts that were written. @type {string[]} */
+  #facts = []
+  /** @type {Said | undefined} */
+  #said
 
   /** @param {import('../store/index.js').Store} store @param {RemoverOptions} [options] */
-  constructor (store, { purge = false, dryRun = false, signal, onProgress, limits } = {}) {
+  constructor (store, { purge = false, dryRun = false, isStated = false, signal, onProgress, limits } = {}) {
     this.couch = store.couch
     this.dryRun = dryRun
+    this.isStated = isStated
     this.signal = signal
     this.onProgress = onProgress
     this.limits = { ...removeDefaults, ...limits }
     this.count = new Count(this.limits.named)
-    this.journal = new Journal(this.couch)
     this.purger = purge ? new Purger(this.couch, { heard: this.limits.heard, onPurged: documents => { this.tally.purged += documents } }) : undefined
+    this.door = doorOf(this.couch)
   }
 
   get tally () {
@@ -56,7 +57,31 @@ export class Remover {
     if (this.#begun) return
     this.#begun = true
     await this.purger?.check()
-    if (!this.dryRun) await finishLeft(this.couch, this.signal)
+  }
+
+  /** What editions have said of a layer. @param {string} layer */
+  saidOf (layer) {
+    if (this.#said?.layer !== layer) this.#said = new Said(this.couch, layer)
+    return this.#said
+  }
+
+  /**
+   * Says what goes, before anything does. Answers the run of the removal: what was said before it is meant, and nothing that
+   * is said later.
+   * @param {string} layer
+   * @param {{since?: string, until?: string, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, tiles?: string[]}} fact times: exact; tiles: ids of heads
+   */
+  async state (layer, { since, until, area, zooms, tiles }) {
+    await this.begin()
+    const said = this.saidOf(layer)
+    await said.open()
+    const run = newRun(said.lastRun)
+    if (this.dryRun) return run
+    const fact = { type: 'removed', layer, run, since, until, area: area?.toJSON(), zooms, tiles }
+    await this.couch.update(removedId(layer, run), () => JSON.parse(JSON.stringify(fact)))
+    this.#facts.push(removedId(layer, run))
+    await said.refresh()
+    return run
   }
 
   /**
@@ -65,25 +90,21 @@ export class Remover {
    */
   async take ({ id, versions }, doomed) {
     if (!doomed.length) return
-    const item = itemOf(id, versions, new Set(doomed.map(({ time }) => time)))
-    this.#items.push(item)
-    this.#size.docs += doomed.length + (item.falls ? 2 : 0)
-    this.#size.bytes += item.heir?.size ?? 0
-    if (this.#size.docs >= this.limits.batch || this.#size.bytes >= this.limits.bytes) await this.#flush()
+    this.#items.push({ id, versions, doomed })
+    if (this.#items.length >= this.limits.batch) await this.#flush()
   }
 
-  /** Everything that was taken has gone, or is told to have changed. */
+  /** Everything that was taken has gone, or is told to have been refused. */
   async flush () {
     await this.begin()
     await this.#flush()
-    if (this.#touched.length) await sleep(Math.max(0, this.#touchedAt + this.limits.grace - performance.now()))
-    await this.#settle(this.#touched.length)
-    if (!this.dryRun) await this.journal.clear()
   }
 
   /** @returns {Promise<Tally>} */
   async finish () {
     await this.flush()
+    for (const id of this.#facts) await this.couch.update(id, fact => ({ ...fact, finished: new Date().toISOString().slice(0, 19) + 'Z' }))
+    this.#facts = []
     await this.purger?.finish()
     return this.tally
   }
@@ -109,38 +130,56 @@ export class Remover {
     await this.begin()
     if (this.signal?.aborted) throw new TilecouchError('ABORTED')
     this.#items = []
-    this.#size = { docs: 0, bytes: 0 }
-    if (this.dryRun) for (const item of items) this.#wouldRemove(item)
-    else await this.#remove(items)
+    const refused = this.dryRun ? new Set() : await this.#settle(items)
+    for (const item of items) if (!refused.has(item.id)) this.#went(item)
     this.onProgress?.(this.tally)
   }
 
   /** @param {Item} item */
-  #wouldRemove ({ doomed, head, heir }) {
+  #went ({ versions, doomed }) {
     this.count.went(doomed.map(({ size }) => size))
-    if (head) this.tally[heir ? 'fallen' : 'heads']++
+    const head = versions[versions.length - 1]
+    if (!head.current || !doomed.includes(head)) return
+    this.tally[doomed.length === versions.length ? 'heads' : 'fallen']++
   }
 
-  /** @param {Item[]} items */
-  async #remove (items) {
-    const { couch, count, journal, signal, limits } = this
-    const lot = new Lot(couch, { count, journal, signal, onGone: gone => this.purger?.take(gone) })
-    let left = items
-    for (let round = 0; left.length && round < limits.rounds; round++) left = await lot.remove(left)
-    for (const { id } of left) count.tell('changed', id, 'others kept removing from it meanwhile')
-    if (!lot.touched.length) return
-    this.#touched.push(...lot.touched)
-    this.#touchedAt = performance.now()
-    await this.#settle(this.#touched.length - limits.look)
-  }
-
-  /** @param {number} many of those that went or fell back first */
-  async #settle (many) {
-    while (many > 0) {
-      const some = this.#touched.splice(0, Math.min(many, this.limits.batch))
-      many -= some.length
-      const gone = await settle(this.couch, some, this.journal, this.signal)
-      await this.purger?.take(gone)
+  /** @param {Item[]} items @returns {Promise<Set<string>>} ids of those that the store did not let go */
+  async #settle (items) {
+    const { door, isStated } = this
+    const byId = new Map(items.map(item => [item.id, item]))
+    const layer = items[0].id.slice(0, items[0].id.indexOf(':'))
+    const said = this.saidOf(layer)
+    const run = newRun(said.lastRun)
+    const gone = new Map()
+    const send = door.send
+    const settled = await settleTiles({ ...door, send: async (docs, until) => {
+      const answers = await send(docs, until)
+      const ended = new Set(docs.filter(({ _deleted }) => _deleted).map(({ _id }) => _id))
+      for (const { id, rev, error } of answers) if (rev && !error && ended.has(id)) gone.set(id, rev)
+      return answers
+    } }, [...byId.keys()], {
+      knownOf: async ids => {
+        const known = await said.knownOf(ids, { isFresh: true })
+        return id => {
+          const { statements, isRemoved } = known(id)
+          const spans = isStated ? [] : spansOf(/** @type {Item} */ (byId.get(id)))
+          return { statements, isRemoved: (time, by) => isRemoved(time, by) || (by < run && spans.some(([from, to]) => time >= from && time < to)) }
+        }
+      }
+    })
+    await this.purger?.take(gone)
+    const refused = new Set()
+    for (const [id, { error }] of settled) {
+      if (!error) continue
+      this.count.tell('refused', id, error.message)
+      refused.add(id)
     }
+    return refused
   }
 }
+
+/** From when until when each version was shown: what was said meanwhile, and changed nothing, goes with it. @param {Item} item */
+const spansOf = ({ versions, doomed }) => doomed.map(version => {
+  const next = versions[versions.indexOf(version) + 1]
+  return [version.time, next?.time ?? '~']
+})

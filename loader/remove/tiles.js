@@ -1,12 +1,13 @@
 // Which versions go: those of an area, of named tiles, of a time or of an edition.
-import { AFTER, TilecouchError, checkLayer, editionId, endOf, headId, now, startOf, tileId } from '../../core/index.js'
+import { AFTER, TilecouchError, checkLayer, editionId, endOf, headId, manifestId, now, startOf, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { markPruned } from '../prune/mark.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { BY_TIME } from '../store/reader.js'
 import { linked } from '../store/linked.js'
 import { pagesOf } from '../store/pages.js'
-import { listedOf, readTiles } from './documents.js'
+import { readTileLeaves } from '../../core/store/leaves.js'
+import { listedOf } from './documents.js'
 import { Remover } from './remover.js'
 
 const LOT = 200 // tiles named that are read at once
@@ -35,37 +36,43 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
   checkLayer(layer)
   const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
   const isDoomed = ({ time }) => time >= first && time <= last
+  const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
   const remover = await begin(store, layer, options)
   const { signal, end } = linked(options.signal)
   try {
-    for await (const tile of only ? tilesOf(store.couch, layer, only, signal) : store.listTiles(layer, { area, zooms, signal })) {
-      await remover.take(tile, tile.versions.filter(isDoomed))
+    if (only) {
+      for await (const lot of batchesOf(only, { most: LOT, bytes: Infinity })) {
+        const tiles = [...new Set(lot.map(({ z, x, y }) => tileId(layer, z, x, y)))]
+        await remover.state(layer, { ...times, tiles })
+        for (const tile of await readListed(store.couch, tiles, signal)) await remover.take(tile, tile.versions.filter(isDoomed))
+        await remover.flush()
+      }
+    } else {
+      await remover.state(layer, { ...times, area, zooms })
+      for await (const tile of store.listTiles(layer, { area, zooms, signal })) await remover.take(tile, tile.versions.filter(isDoomed))
     }
   } finally {
     end()
   }
   const isPart = only || area || zooms || (since === undefined && until === undefined)
-  return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed))
+  return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed).map(({ time }) => time))
 }
 
 /** @param {import('../store/index.js').Store} store @param {string} layer @param {import('./remover.js').RemoverOptions} options */
 async function begin (store, layer, options) {
-  const remover = new Remover(store, options)
+  const remover = new Remover(store, { ...options, isStated: true })
   await remover.begin()
   if (!options.dryRun) await markPruned(store, layer, now)
   return remover
 }
 
-/** Tiles that are named, as the primary index has them. @returns {AsyncGenerator<import('../store/list.js').ListedTile>} */
-async function * tilesOf (couch, layer, only, signal) {
-  for await (const lot of batchesOf(only, { most: LOT, bytes: Infinity })) {
-    const ids = [...new Set(lot.map(({ z, x, y }) => tileId(layer, z, x, y)))]
-    for (const { head, pasts } of await readTiles(couch, ids, signal)) if (head || pasts.length) yield tileOf([...pasts, ...head ? [head] : []])
-  }
+/** Tiles as the primary index has them. @returns {Promise<import('../store/list.js').ListedTile[]>} */
+async function readListed (couch, ids, signal) {
+  return (await readTileLeaves(couch, ids, signal)).flatMap(({ heads: [head], pasts }) => head || pasts.length ? [tileOf([...pasts, ...head ? [head] : []])] : [])
 }
 
 /**
- * Removes an edition: every version of its time, and its document. Heads fall back to the version before.
+ * Removes an edition: whatever was said of its time, and its document. Heads fall back to the version before.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {string} time exact
@@ -75,12 +82,22 @@ async function * tilesOf (couch, layer, only, signal) {
 export async function removeEdition (store, layer, time, options = {}) {
   checkLayer(layer)
   if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
-  const { couch } = store
   const remover = await begin(store, layer, options)
-  for await (const ids of documentsAt(couch, layer, time, options.signal)) {
-    for (const tile of await readEdition(couch, ids, time, options.signal)) await remover.take(tile, tile.versions.filter(version => version.time === time))
+  await remover.state(layer, { since: time, until: time })
+  // a load that was on its way may have written more meanwhile
+  for (let pass = 0, found = true; found && pass < remover.limits.passes; pass++) {
+    found = false
+    for await (const ids of documentsAt(store.couch, layer, time, options.signal)) {
+      for (const tile of await readListed(store.couch, [...new Set(ids.map(headId))], options.signal)) {
+        const doomed = tile.versions.filter(version => version.time === time)
+        found ||= doomed.length > 0
+        await remover.take(tile, doomed)
+      }
+    }
+    await remover.flush()
+    if (remover.dryRun || remover.tally.refused) break
   }
-  return finish(remover, layer, [{ time }])
+  return finish(remover, layer, [time])
 }
 
 /** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
@@ -91,22 +108,6 @@ async function * documentsAt (couch, layer, time, signal) {
   }
 }
 
-/**
- * As much of the tiles of an edition as matters: the version, whether there is a head, and what comes before one that goes.
- * @returns {Promise<import('../store/list.js').ListedTile[]>}
- */
-async function readEdition (couch, documents, time, signal) {
-  const ids = [...new Set(documents.map(id => headId(id)))]
-  const heads = new Map((await couch.docs(ids, { signal })).map(({ id, doc }) => [id, doc]))
-  const [over, under] = [[], /** @type {string[]} */ ([])]
-  for (const id of ids) (heads.get(id) && heads.get(id).time !== time ? over : under).push(id)
-  const past = (await couch.docs(over.map(id => `${id}@${time}`), { signal })).flatMap(({ doc }) => doc ? [doc] : [])
-  return [
-    ...past.map(doc => tileOf([doc, heads.get(headId(doc._id))])),
-    ...(await readTiles(couch, under, signal)).map(({ head, pasts }) => tileOf([...pasts, ...head ? [head] : []]))
-  ].filter(({ versions }) => versions.length)
-}
-
 /** @param {any[]} docs of one tile, oldest first, the head last; a copy of the head is not another version */
 function tileOf (docs) {
   const versions = docs.map(listedOf).filter(({ current, time }, at) => current || at === docs.length - 1 || time !== docs[docs.length - 1].time)
@@ -115,17 +116,27 @@ function tileOf (docs) {
 }
 
 /**
- * Documents of editions, when all of their versions are gone.
- * @param {Remover} remover @param {string} layer @param {{time: string}[]} editions
+ * Documents of editions and their manifests, when all of their versions are gone.
+ * @param {Remover} remover @param {string} layer @param {string[]} times
  */
-async function finish (remover, layer, editions) {
+async function finish (remover, layer, times) {
   await remover.flush()
   const { changed, refused } = remover.tally
-  const gone = changed + refused ? 0 : await endPapers(remover, editions.map(({ time }) => editionId(layer, time)))
-  return { ...await remover.finish(), editions: gone }
+  let editions = 0
+  if (!changed && !refused) {
+    const said = remover.saidOf(layer)
+    await said.refresh()
+    const run = said.lastRun
+    const manifests = said.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
+    // the end first: without it nothing of the manifest counts
+    await endPapers(remover, manifests.map(({ id }) => id))
+    await endPapers(remover, manifests.flatMap(({ time, run: of, parts = [] }) => parts.map((_, part) => manifestId(layer, time, of, part))))
+    editions = await endPapers(remover, times.map(time => editionId(layer, time)))
+  }
+  return { ...await remover.finish(), editions }
 }
 
-/** @param {Remover} remover @param {string[]} ids of editions and layers @returns {Promise<number>} */
+/** @param {Remover} remover @param {string[]} ids of editions, manifests and layers @returns {Promise<number>} */
 export async function endPapers (remover, ids) {
   let removed = 0
   for (let at = 0; at < ids.length; at += LOT) {

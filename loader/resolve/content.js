@@ -51,6 +51,7 @@ export const compareLeaves = (a, b) =>
   compareIds(a.time, b.time) ||
   Number(a.own === a.time) - Number(b.own === b.time) ||
   compareIds(a.doc.stored ?? '', b.doc.stored ?? '') ||
+  compareIds(a.doc.run ?? '', b.doc.run ?? '') ||
   compareIds(a.key, b.key) ||
   compareIds(a.doc.expires ?? '', b.doc.expires ?? '') ||
   compareIds(a.content, b.content) ||

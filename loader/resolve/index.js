@@ -1,10 +1,13 @@
 // Puts right what masters that were loaded apart have made of one another: of several living leaves of a document one stays,
 // and no version is lost. What comes of it depends on what is stored alone, so that it may run at every master, in any order.
-import { checkLayer, headId, isTileId } from '../../core/index.js'
+import { checkLayer, formatReference, headId, isTileId, parseTileId } from '../../core/index.js'
 import { peerOf } from '../mirror/peer.js'
 import { changesOf, repeat } from '../repeat.js'
+import { placeNow } from '../load/others.js'
+import { isGood } from '../../core/place.js'
 import { conflicts } from './find.js'
 import { Papers } from './papers.js'
+import { Settler } from './settler.js'
 import { Tiles } from './tiles.js'
 
 export { countConflicts } from './find.js'
@@ -28,10 +31,12 @@ const MOST_TOLD = 100 // documents named in a summary
  * @property {number} contested among the past: those that had to move to an earlier second, since another image has theirs
  * @property {number} promoted past versions that became heads, since they were newer
  * @property {number} merged layers, editions and marks that were put together
+ * @property {number} settled tiles whose versions did not follow from what editions said
+ * @property {number} unknown statements of editions whose bytes are nowhere in this store
  * @property {number} left documents left as they are: nobody of ours has written them
  * @property {number} refused what the store did not take
  *
- * @typedef {Tally & {named: {id: string, what: 'left' | 'refused', reason: string}[]}} ResolveSummary
+ * @typedef {Tally & {named: {id: string, what: 'left' | 'refused' | 'unknown', reason: string}[]}} ResolveSummary
  *
  * @typedef {object} ResolveOptions
  * @property {string[]} [layers] only these; else everything
@@ -58,7 +63,7 @@ export async function resolve (store, { layers, live = false, dryRun = false, si
 
 class Pass {
   /** @type {ResolveSummary} */
-  summary = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, left: 0, refused: 0, named: [] }
+  summary = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, settled: 0, unknown: 0, left: 0, refused: 0, named: [] }
   #seen = new Set() // documents that are left or were refused: told once
 
   /** @param {import('../store/index.js').Store} store @param {any} options */
@@ -77,6 +82,13 @@ class Pass {
     const peer = peerOf(this.couch)
     this.tiles = new Tiles(this.couch, peer, parts)
     this.papers = new Papers(this.couch, peer, parts)
+    this.settler = new Settler(store, {
+      dryRun,
+      signal,
+      onSettled: (_, done) => this.#count(done),
+      onRefused: (id, reason) => this.#tell('refused', id, reason),
+      onUnknown: (id, { layer, time }) => this.#tell('unknown', id, `the image that ${formatReference(layer, time)} has is nowhere: load that edition again`)
+    })
   }
 
   #tell (what, id, reason) {
@@ -91,8 +103,42 @@ class Pass {
     for (let turn = 0; turn < this.limits.passes; turn++) {
       const before = this.#done
       await this.#once()
-      if (this.dryRun || this.#done === before) return
+      if (this.dryRun || this.#done === before) break
     }
+    await this.#settle()
+  }
+
+  /** @param {string[]} ids of heads */
+  async #tiles (ids) {
+    const byLayer = new Map()
+    for (const id of ids) byLayer.set(parseTileId(id).layer, [...byLayer.get(parseTileId(id).layer) ?? [], id])
+    for (const [layer, own] of byLayer) await this.settler.settle(layer, () => own)
+    if (this.dryRun) for (const id of ids) this.settler.rehearsed.add(id)
+    this.onProgress?.(this.summary)
+  }
+
+  /** @type {Awaited<ReturnType<typeof placeNow>> | undefined} */
+  #place
+
+  /** What masters have said of each other's tiles. The first time every tile is looked at, then those that were written. */
+  async #settle () {
+    const place = await placeNow(this.couch, this.signal)
+    const since = this.#place && isGood(this.#place, place) ? this.#place.since : undefined
+    await this.settler.run(this.layers, since)
+    if (!this.dryRun) this.#place = place
+  }
+
+  /** @param {import('../../core/store/settle.js').Settled['done']} done */
+  #count (done) {
+    const { summary } = this
+    summary.settled++
+    for (const { id, end, want, from } of done) {
+      if (end) summary.ended++
+      else if (want?.contested) summary.contested++
+      else if (id.includes('@')) summary.past++
+      else if (from?.id?.includes('@')) summary.promoted++
+    }
+    this.onProgress?.(summary)
   }
 
   get #done () {
@@ -114,8 +160,7 @@ class Pass {
       await this.papers.resolve(papers)
       const ids = [...tiles]
       for (let at = 0; at < ids.length; at += limits.tiles) {
-        await this.tiles.resolve(ids.slice(at, at + limits.tiles))
-        this.onProgress?.(this.summary)
+        await this.#tiles(ids.slice(at, at + limits.tiles))
       }
     }
   }

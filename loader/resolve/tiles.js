@@ -2,6 +2,7 @@
 // ended at its old place. So a run that is killed has lost nothing, and another one finishes what it began.
 import { headId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
+import { shownBy } from '../../core/store/documents.js'
 import { checkDocument } from '../verify/store/document.js'
 import { compareRevs, headOf, leafOf, pastAt, tombstone, written } from './content.js'
 import { readLeaves, readTiles } from './leaves.js'
@@ -19,6 +20,16 @@ import { planTile } from './plan.js'
  * @property {(id: string, reason: string) => void} onLeft
  * @property {(id: string, reason: string) => void} onRefused
  */
+
+/** Whether two leaves show different images for one time. @param {{heads: any[], pasts: any[]}} state */
+function isContested ({ heads, pasts }) {
+  const shown = new Map()
+  return [...heads, ...pasts].some(doc => {
+    const before = shown.get(doc.time)
+    shown.set(doc.time, shownBy(doc))
+    return before !== undefined && before !== shownBy(doc)
+  })
+}
 
 export class Tiles {
   #standing = /** @type {Set<Copy>} */ (new Set())
@@ -39,18 +50,24 @@ export class Tiles {
     this.onRefused = onRefused
   }
 
-  /** @param {string[]} ids of heads */
+  /** @param {string[]} ids of heads @returns {Promise<string[]>} those that were looked at */
   async resolve (ids) {
-    const plans = (await readTiles(this.couch, ids, this.signal)).map(state => this.#plan(state)).filter(plan => plan !== undefined)
+    const states = (await readTiles(this.couch, ids, this.signal)).filter(isContested)
+    const plans = states.map(state => this.#plan(state)).filter(plan => plan !== undefined)
     this.#standing = new Set()
     const [copies, ends] = [plans.flatMap(plan => plan.copies), plans.flatMap(plan => plan.ends)]
     const promotes = plans.flatMap(({ promote }) => promote ? [promote] : [])
-    if (this.dryRun) return this.#count(copies, promotes.length, ends.length)
+    const looked = states.map(({ id }) => id)
+    if (this.dryRun) {
+      this.#count(copies, promotes.length, ends.length)
+      return looked
+    }
     await this.#copy(copies)
     const safe = (/** @type {{needs?: Copy}} */ { needs }) => !needs || this.#standing.has(needs)
     const promoted = await this.#write(promotes.filter(safe), ({ over }, doc) => written(headOf(doc), over))
     const ended = await this.#send(ends.filter(safe).map(({ leaf: { id, rev } }) => tombstone(id, rev)))
     this.#count([...this.#standing], promoted, ended)
+    return looked
   }
 
   #count (copies, promoted, ended) {

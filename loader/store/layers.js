@@ -60,10 +60,12 @@ export async function getEdition (couch, layer, time) {
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {string} time exact
- * @param {Record<string, any>} fields
+ * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} fields
  */
 export async function putEdition (couch, layer, time, fields) {
   checkLayer(layer)
-  const doc = await couch.update(editionId(layer, time), stored => ({ ...stored, type: 'edition', layer, time, ...fields }))
+  const doc = await couch.update(editionId(layer, time), stored => (
+    { ...stored, type: 'edition', layer, time, ...(typeof fields === 'function' ? fields(stored ?? {}) : fields) }
+  ))
   return describe(doc)
 }

@@ -2,8 +2,10 @@
 // batches, whatever the number of tiles; one bad tile never costs the others.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, now } from '../../core/index.js'
+import { newRun } from '../../core/runs.js'
 import { Batch } from '../../core/store/batch.js'
 import { bulkBody } from './bulk-body.js'
+import { doorOf } from './settle.js'
 import { prepareTile } from './tile.js'
 import { Tuner } from './tuner.js'
 
@@ -28,6 +30,7 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
  * @property {number} missing tiles that turned out not to be there when they were read; not among `tiles`
  * @property {number} gone versions among the written that say "no tile here any more"
  * @property {number} bytes of the tiles written
+ * @property {number} documents written for that
  * @property {Record<string, number>} types tiles by content type, the unchanged included
  * @property {{id: string, code: string, reason: string}[]} failures the first of them
  */
@@ -43,19 +46,27 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
  * @param {(summary: WriteSummary, tuner: Tuner) => void} [options.onProgress] after every batch
  * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
  * @param {Tuner} [options.tuner]
+ * @param {string} [options.run] that says all this
+ * @param {boolean} [options.isSlow] every tile is settled, whatever its head says
+ * @param {import('../../core/store/said.js').SaidOfLayers} [options.said] what editions have said
+ * @param {(tile: import('./tile.js').Tile, outcome: string) => void} [options.onSaid] told of each tile that is as it was said: a manifest will say so
+ * @param {(tiles: import('./tile.js').Tile[]) => Promise<(tile: import('./tile.js').Tile) => boolean>} [options.areKnown] which of some tiles
+ * are known to be unchanged, without asking the store for them
+ * @param {() => Promise<void>} [options.ready] waited for between two batches
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
-  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency })
+  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }), run = newRun(), isSlow = false, said, onSaid, areKnown, ready
 } = {}) {
   /** @type {WriteSummary} */
-  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, missing: 0, gone: 0, bytes: 0, types: {}, failures: [] }
+  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, missing: 0, gone: 0, bytes: 0, documents: 0, types: {}, failures: [] }
   const counted = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
   const report = (tile, outcome) => {
     summary.tiles++
     if (outcome instanceof Error) return fail(tile, outcome)
     summary[counted[outcome]]++
+    onSaid?.(tile, outcome)
     if (tile.type) summary.types[tile.type] = (summary.types[tile.type] ?? 0) + 1
     if (outcome === 'unchanged') return
     summary.bytes += tile.bytes?.length ?? 0
@@ -70,13 +81,24 @@ export async function writeVersions (couch, versions, {
 
   const inFlight = new Set()
   const stop = new AbortController() // stops the other batches when one has failed for good
-  const batches = new Batch(couch, { stored, report, send: (docs, until) => couch.bulk(bulkBody(docs), until), signal: stop.signal })
+  const sendDocs = async (docs, until) => {
+    const answers = await couch.bulk(bulkBody(docs), until)
+    for (const { rev, error } of answers) if (rev && !error) summary.documents++
+    return answers
+  }
+  const batches = new Batch(couch, { ...doorOf(couch, sendDocs), stored, report, signal: stop.signal, run, words: Boolean(onSaid), said })
+  const store = async tiles => {
+    const isKnown = await areKnown?.(tiles)
+    const others = isKnown ? tiles.filter(tile => !isKnown(tile)) : tiles
+    if (isKnown) for (const tile of tiles) if (isKnown(tile)) report(tile, 'unchanged')
+    if (others.length) await batches.store(others)
+  }
   let fatal
   let broken // the source
   let bytesInFlight = 0
   const send = (tiles, size) => {
     bytesInFlight += size
-    const done = batches.store(tiles)
+    const done = store(tiles)
       .then(() => tuner.record(tiles.length))
       .catch(error => {
         fatal ??= FATAL.has(error.code) ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
@@ -101,6 +123,7 @@ export async function writeVersions (couch, versions, {
   const mayStart = () => tuner.mayStart(bytes, inFlight.size, bytesInFlight)
   const whenRoom = async () => {
     while (!mayStart()) await Promise.race(inFlight)
+    await ready?.()
     flush()
   }
 
@@ -114,6 +137,7 @@ export async function writeVersions (couch, versions, {
       if (error) { report(tile, error); continue }
       if (!tile) { summary.missing++; continue }
       if (!tiles.length) since = performance.now()
+      if (isSlow) tile.isSlow = true
       tiles.push(tile)
       bytes += tile.bytes?.length ?? 100
       if (tiles.length === 50) tuner.seed(bytes / 50)

@@ -37,8 +37,6 @@ export const faults = {
   'no-head': { level: 'fault', means: 'a tile with past versions and no head: the current map lacks it', advice: '`tilecouch check --repair` makes the newest past version the head.' },
   'head-too-old': { level: 'fault', means: 'the head is older than a past version of its tile' },
   'two-at-one-time': { level: 'fault', means: 'two versions of a tile at one time with different bytes' },
-  'copied-head': { level: 'warning', means: 'the head stands among the past as well: a load was stopped between its two steps', advice: 'Run that load again: it resumes.' },
-  'repeated-version': { level: 'warning', means: 'a version that shows the same as the one before it', advice: 'It does no harm, and comes of editions that were loaded late.' },
   'not-in-index': { level: 'fault', means: 'the view versions/by_tile lacks a version, or says something else of it', advice: '`tilecouch check --repair` builds the index anew.' },
   'index-too-long': { level: 'fault', means: 'the view versions/by_tile has more versions of the layer than there are documents' },
 
@@ -66,7 +64,6 @@ export const faults = {
   'no-validation': { level: 'fault', means: 'everybody may read the store, and nothing checks who writes into it', advice: '`tilecouch push` brings the validation function.' },
   'foreign-design': { level: 'warning', means: 'a design document of somebody else: its functions run in this database', advice: 'Delete it unless you know whose it is and what for.' },
   'left-staging': { level: 'warning', means: 'a design document that was only there to build an index: a push was stopped', advice: 'Run `tilecouch push` again: it resumes.' },
-  'left-journal': { level: 'warning', means: 'a note of something that was begun and not ended', advice: 'Run that command again: it resumes.' },
 
   // files
   'no-tiles': { level: 'fault', means: 'there is no tile', advice: 'Check the path, --zoom, --bbox and --polygon.' },

@@ -45,6 +45,7 @@ export class MemoryCouch extends Couch {
       const answer = { results: question.docs.map(({ id, rev }) => ({ id, docs: this.#open(id, rev, qs) })) }
       return parse ? parse(Buffer.from(JSON.stringify(answer))) : answer
     }
+    if (path === '') return { doc_count: this.docs_.size, update_seq: 0, instance_start_time: this.name }
     if (path === '_all_docs/queries') return { results: question.queries.map(query => this.#all(query)) }
     if (path === '_all_docs') return this.#all(qs)
     if (path === '_design/lifecycle/_view/conflicts/queries') return { results: question.queries.map(query => this.#conflicts(query)) }
@@ -121,7 +122,7 @@ export class MemoryCouch extends Couch {
     const ids = keys ?? this.ids.filter(id => id >= from && id <= to)
     if (descending) ids.reverse()
     const rows = ids.filter(id => this.living(id).length).slice(0, limit)
-    return { rows: rows.map(id => ({ id, key: id, doc: docs && this.#winner(id, conflicts) })) }
+    return { rows: rows.map(id => ({ id, key: id, value: { rev: this.living(id)[0].rev }, doc: docs && this.#winner(id, conflicts) })) }
   }
 
   #winner (id, conflicts) {

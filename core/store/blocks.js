@@ -1,0 +1,122 @@
+// A block: what one edition said of 64 x 64 tiles of a zoom, eight bytes a tile. Blocks are named by their content, so that
+// editions which repeat each other share them.
+//
+//   dense    0, x, y, width, height, then eight bytes for every tile of that box, row by row
+//   sparse   1, then for every tile two bytes of its position (64 * row + column) and eight bytes
+//
+// Eight zero bytes: the edition did not look at this tile. Eight bytes of 255: it looked, and there is no tile.
+
+export const BLOCK_SIDE = 64 // tiles, in columns as in rows
+const TILES = BLOCK_SIDE ** 2
+const BYTES = 8 // of the digest of a tile
+const HEAD = 5 // bytes before the digests of a dense block
+
+/** What a version shows when there is no tile. */
+export const GONE = 'gone'
+
+/**
+ * What tells the content of one version from that of another: the first eight bytes of its digest.
+ * @param {string | null | undefined} digest `md5-…` as CouchDB writes it; null when gone
+ */
+export const contentOf = digest => digest ? atob(digest.slice(4, 16)).slice(0, BYTES) : GONE
+
+/** The place of a block. @param {number} z @param {number} x @param {number} y of a tile */
+export const placeOfTile = (z, x, y) => `${z}:${x >> 6}:${y >> 6}`
+
+export class Block {
+  /** @param {Uint8Array} [digests] of all tiles, row by row */
+  constructor (digests = new Uint8Array(TILES * BYTES)) {
+    this.digests = digests
+  }
+
+  /**
+   * What was said of a tile; nothing when it was not looked at.
+   * @param {number} x @param {number} y of the tile in its zoom
+   * @returns {string | undefined}
+   */
+  get (x, y) {
+    const { digests } = this
+    const from = offsetOf(x, y)
+    let [text, any, all] = ['', 0, 255]
+    for (let at = from; at < from + BYTES; at++) {
+      const byte = digests[at]
+      any |= byte
+      all &= byte
+      text += String.fromCharCode(byte)
+    }
+    return any === 0 ? undefined : all === 255 ? GONE : text
+  }
+
+  /** @param {number} x @param {number} y @param {string} content as `contentOf` says it */
+  set (x, y, content) {
+    const from = offsetOf(x, y)
+    if (content === GONE) this.digests.fill(255, from, from + BYTES)
+    else for (let at = 0; at < BYTES; at++) this.digests[from + at] = content.charCodeAt(at)
+  }
+
+  /** The tiles that were looked at. @returns {Generator<{column: number, row: number}>} within the block */
+  * tiles () {
+    for (let at = 0; at < TILES; at++) if (this.#isSaid(at)) yield { column: at % BLOCK_SIDE, row: Math.floor(at / BLOCK_SIDE) }
+  }
+
+  #isSaid (at) {
+    const { digests } = this
+    for (let byte = at * BYTES; byte < (at + 1) * BYTES; byte++) if (digests[byte]) return true
+    return false
+  }
+
+  /** As it is stored. @returns {Uint8Array} */
+  encode () {
+    const said = [...this.tiles()]
+    const columns = said.map(({ column }) => column)
+    const rows = said.map(({ row }) => row)
+    const [x, y] = [Math.min(...columns), Math.min(...rows)]
+    const [width, height] = [Math.max(...columns) - x + 1, Math.max(...rows) - y + 1]
+    if (said.length * (BYTES + 2) + 1 < HEAD + width * height * BYTES) return this.#sparse(said)
+    const bytes = new Uint8Array(HEAD + width * height * BYTES)
+    bytes.set([0, x, y, width, height])
+    for (let row = 0; row < height; row++) {
+      const from = ((y + row) * BLOCK_SIDE + x) * BYTES
+      bytes.set(this.digests.subarray(from, from + width * BYTES), HEAD + row * width * BYTES)
+    }
+    return bytes
+  }
+
+  #sparse (said) {
+    const bytes = new Uint8Array(1 + said.length * (BYTES + 2))
+    bytes[0] = 1
+    said.forEach(({ column, row }, index) => {
+      const position = row * BLOCK_SIDE + column
+      const to = 1 + index * (BYTES + 2)
+      bytes.set([position >> 8, position & 255], to)
+      bytes.set(this.digests.subarray(position * BYTES, (position + 1) * BYTES), to + 2)
+    })
+    return bytes
+  }
+
+  /**
+   * A stored block; nothing when it is none.
+   * @param {Uint8Array} bytes
+   * @returns {Block | undefined}
+   */
+  static decode (bytes) {
+    const block = new Block()
+    if (bytes[0] === 0) {
+      const [, x, y, width, height] = bytes
+      if (x + width > BLOCK_SIDE || y + height > BLOCK_SIDE || bytes.length !== HEAD + width * height * BYTES) return undefined
+      for (let row = 0; row < height; row++) {
+        block.digests.set(bytes.subarray(HEAD + row * width * BYTES, HEAD + (row + 1) * width * BYTES), ((y + row) * BLOCK_SIDE + x) * BYTES)
+      }
+      return block
+    }
+    if (bytes[0] !== 1 || (bytes.length - 1) % (BYTES + 2)) return undefined
+    for (let at = 1; at < bytes.length; at += BYTES + 2) {
+      const position = bytes[at] << 8 | bytes[at + 1]
+      if (position >= TILES) return undefined
+      block.digests.set(bytes.subarray(at + 2, at + 2 + BYTES), position * BYTES)
+    }
+    return block
+  }
+}
+
+const offsetOf = (x, y) => ((y & 63) * BLOCK_SIDE + (x & 63)) * BYTES

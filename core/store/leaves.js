@@ -1,0 +1,67 @@
+// Every living leaf of tiles, head and past, without bytes. What is not in an answer was not answered: it is never taken for
+// missing.
+import { TilecouchError } from '../errors.js'
+import { compareIds, headId, isTileId, pastRange } from '../ids.js'
+
+const RANGES = 200 // ranges of ids a request
+const ATTEMPTS = 5 // times a document is asked for of which an answer says nothing
+
+/**
+ * @typedef {{url: string, request: (request: any) => Promise<any>, queries: (path: string, queries: object[], signal?: AbortSignal) => Promise<any[][]>}} Couch
+ * @typedef {{id: string, heads: any[], pasts: any[]}} TileLeaves heads: CouchDB's winner first; pasts: in the order of their ids
+ */
+
+/**
+ * @param {Couch} couch
+ * @param {string[]} ids of heads
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<TileLeaves[]>} in their order
+ */
+export async function readTileLeaves (couch, ids, signal) {
+  const pastIds = await readPastIds(couch, ids, signal)
+  const leaves = await readLivingLeaves(couch, [...ids, ...pastIds], signal)
+  const pasts = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
+  for (const id of pastIds) pasts.get(headId(id))?.push(...leaves.get(id) ?? [])
+  return ids.map(id => ({ id, heads: leaves.get(id) ?? [], pasts: pasts.get(id) ?? [] }))
+}
+
+/** Ids of past versions. Where next to nothing lies between the tiles, that is one range. */
+export async function readPastIds (couch, ids, signal) {
+  if (!ids.length) return []
+  const wanted = new Set(ids)
+  const most = 4 * ids.length + RANGES
+  if (ids.length > 1) {
+    const startkey = ids.reduce((a, b) => compareIds(a, b) < 0 ? a : b)
+    // not the past of the last tile: that of row 1 comes after row 10
+    const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
+    const [near] = await couch.queries('_all_docs', [{ startkey, endkey, limit: most }], signal)
+    if (near.length < most) return near.map(({ id }) => id).filter(id => id.includes('@') && wanted.has(headId(id)) && isTileId(id))
+  }
+  const found = []
+  for (let at = 0; at < ids.length; at += RANGES) {
+    for (const rows of await couch.queries('_all_docs', ids.slice(at, at + RANGES).map(pastRange), signal)) {
+      for (const { id } of rows) if (isTileId(id)) found.push(id)
+    }
+  }
+  return found
+}
+
+/** @param {Couch} couch @param {string[]} ids @param {AbortSignal} [signal] @returns {Promise<Map<string, any[]>>} the winner first */
+async function readLivingLeaves (couch, ids, signal) {
+  const found = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
+  if (!ids.length) return found
+  let asked = ids
+  for (let attempt = 1; asked.length; attempt++) {
+    const { results } = await couch.request({ method: 'POST', path: '_bulk_get', body: { docs: asked.map(id => ({ id })) }, signal })
+    const answers = new Map(asked.map(id => [id, /** @type {any[]} */ ([])]))
+    for (const { id, docs } of results) answers.get(id)?.push(...docs)
+    // a shard that was away for a moment: asked again, and then named
+    asked = [...answers].filter(([, docs]) => !docs.length || docs.some(({ error }) => error && error.error !== 'not_found')).map(([id]) => id)
+    if (asked.length && attempt === ATTEMPTS) throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: `no answer for ${asked[0]}` })
+    for (const [id, docs] of answers) if (!asked.includes(id)) found.set(id, docs.flatMap(({ ok }) => ok && !ok._deleted ? [ok] : []))
+  }
+  for (const leaves of found.values()) if (leaves.length > 1) leaves.sort(winnerFirst)
+  return found
+}
+
+const winnerFirst = (a, b) => parseInt(b._rev) - parseInt(a._rev) || compareIds(b._rev, a._rev)

@@ -1,0 +1,290 @@
+// What the editions of a layer said of its tiles: the statements of their manifests, without those that were removed. Blocks
+// are read when a tile of theirs is asked for, and a bounded number is kept.
+import { areaFrom, selectorOf } from '../area.js'
+import { TilecouchError } from '../errors.js'
+import { blockId, compareIds, manifestId, parseTileId } from '../ids.js'
+import { Block, GONE, placeOfTile } from './blocks.js'
+
+const KEPT = 1000 // blocks in memory, of 32 kB each
+const PAGE = 1000 // ids a request
+const DOCS = 50 // blocks a request
+
+/**
+ * @typedef {import('./settle.js').Statement} Statement
+ *
+ * @typedef {object} Manifest what one load said, once it had said all
+ * @property {string} id
+ * @property {string} layer
+ * @property {string} time
+ * @property {string} run
+ * @property {boolean} complete of every other tile of its area and zooms it said that there is none
+ * @property {number} tiles that it looked at
+ * @property {string} root over all blocks
+ * @property {{boxes: any[], polygon?: object}} [area]
+ * @property {{min: number, max: number}} [zooms]
+ * @property {Record<string, string[]>} [blocks] place -> names of its blocks
+ * @property {string[]} [parts] the first place of each part, when there are too many blocks for one document
+ *
+ * @typedef {object} Removal
+ * @property {string} run
+ * @property {string} [since] first time
+ * @property {string} [until] last time
+ * @property {{boxes: any[], polygon?: object}} [area]
+ * @property {{min: number, max: number}} [zooms]
+ * @property {string[]} [tiles] ids of heads
+ * @property {string} [finished]
+ */
+
+export class Said {
+  /** @type {(Manifest & {selects: (z: number, x: number, y: number) => boolean})[]} oldest first */
+  manifests = []
+  /** @type {(Removal & {touches: (id: string, z: number, x: number, y: number) => boolean})[]} */
+  removals = []
+  /** What was read: ids and revisions. @type {Map<string, string>} */
+  records = new Map()
+  /** @type {Map<string, Promise<Block | undefined>>} by id */
+  #blocks = new Map()
+  /** @type {Map<string, Promise<Record<string, string[]> | undefined>>} by id of a part */
+  #parts = new Map()
+  /** @type {Promise<void> | undefined} */
+  #reading
+
+  /**
+   * @param {import('./leaves.js').Couch & {docs: (ids: string[], options: any) => Promise<{id: string, doc?: any}[]>}} couch
+   * @param {string} layer
+   * @param {AbortSignal} [signal]
+   */
+  constructor (couch, layer, signal) {
+    this.couch = couch
+    this.layer = layer
+    this.signal = signal
+  }
+
+  /** Reads what there is, once. */
+  open () {
+    return (this.#reading ??= this.#read())
+  }
+
+  /** Reads anew what has changed. @returns {Promise<boolean>} whether anything has */
+  async refresh () {
+    await this.open()
+    const before = this.records
+    await (this.#reading = (this.#reading ?? Promise.resolve()).catch(() => {}).then(() => this.#read())) // one after the other
+    return before.size !== this.records.size || [...before].some(([id, rev]) => this.records.get(id) !== rev)
+  }
+
+  async #read () {
+    const { layer } = this
+    const records = await this.#list([`manifest:${layer}@`, `removed:${layer}:`])
+    const known = new Map([...this.manifests, ...this.removals].map(one => [/** @type {any} */ (one).id, one]))
+    const wanted = [...records].filter(([id, rev]) => this.records.get(id) !== rev && !isPart(id)).map(([id]) => id)
+    for (let at = 0; at < wanted.length; at += DOCS) {
+      for (const { id, doc } of await this.couch.docs(wanted.slice(at, at + DOCS), { signal: this.signal })) {
+        known.delete(id)
+        if (!doc) records.delete(id) // it went meanwhile
+        else if (id.startsWith('manifest:')) known.set(id, this.#manifestOf(doc))
+        else known.set(id, removalOf(doc))
+      }
+    }
+    for (const [id, rev] of this.records) {
+      if (records.get(id) === rev) continue
+      if (!records.has(id)) known.delete(id)
+      this.#parts.delete(id)
+    }
+    const all = /** @type {any[]} */ ([...known.values()])
+    this.manifests = all.filter(({ id }) => id.startsWith('manifest:')).sort((a, b) => compareIds(a.id, b.id))
+    this.removals = all.filter(({ id }) => id.startsWith('removed:'))
+    this.records = records
+  }
+
+  /** Ids that begin so, with their revisions. @param {string[]} prefixes @returns {Promise<Map<string, string>>} */
+  async #list (prefixes) {
+    const found = new Map()
+    let ranges = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
+    while (ranges.length) {
+      const answers = await this.couch.queries('_all_docs', ranges, this.signal)
+      for (const rows of answers) for (const { id, value } of rows) found.set(id, value?.rev ?? '')
+      ranges = ranges.flatMap((range, at) => answers[at].length < PAGE ? [] : [{ ...range, startkey: `${answers[at][PAGE - 1].id} ` }])
+    }
+    return found
+  }
+
+  #manifestOf ({ _id: id, _rev, type, ...fields }) {
+    return { ...fields, id, selects: selectorOf(fields.area && areaFrom(fields.area), fields.zooms) }
+  }
+
+  /** The newest time of which an edition said anything. */
+  get latest () {
+    return this.manifests.reduce((latest, { time }) => time > latest ? time : latest, '')
+  }
+
+  /** The greatest run. */
+  get lastRun () {
+    return [...this.manifests, ...this.removals].reduce((last, { run }) => run > last ? run : last, '')
+  }
+
+  /** The run of the last removal. */
+  get lastRemoval () {
+    return this.removals.reduce((last, { run }) => run > last ? run : last, '')
+  }
+
+  /** Of all manifests. */
+  get runs () {
+    return new Set(this.manifests.map(({ run }) => run))
+  }
+
+  /** Whether a removal has begun and has not ended: heads may still show what it takes out. */
+  get isBeingRemoved () {
+    return this.removals.some(({ finished }) => !finished)
+  }
+
+  /** @param {string} id of a head @param {string} time @param {string} run */
+  isRemoved (id, time, run) {
+    const { z, x, y } = this.removals.length ? parseTileId(id) : { z: 0, x: 0, y: 0 }
+    return this.removals.some(removal => run < removal.run && time >= (removal.since ?? '') && time <= (removal.until ?? '~') && removal.touches(id, z, x, y))
+  }
+
+  /**
+   * What is known of some tiles.
+   * @param {string[]} ids of heads
+   * @param {{isFresh?: boolean}} [options] isFresh: what came since the last reading as well
+   * @returns {Promise<(id: string) => import('./settle.js').Known>}
+   */
+  async knownOf (ids, { isFresh = false } = {}) {
+    await (isFresh ? this.refresh() : this.open())
+    const places = new Map()
+    for (const id of ids) {
+      const { z, x, y } = parseTileId(id)
+      const place = placeOfTile(z, x, y)
+      if (!places.has(place)) places.set(place, /** @type {any} */ (undefined))
+    }
+    for (const place of places.keys()) places.set(place, await this.#at(place))
+    return id => {
+      const { z, x, y } = parseTileId(id)
+      const statements = []
+      for (const { manifest, blocks } of places.get(placeOfTile(z, x, y))) {
+        const { time, run } = manifest
+        const content = contentIn(blocks, x, y) ?? (manifest.complete && blocks.isWhole && manifest.selects(z, x, y) ? GONE : undefined)
+        if (content !== undefined) statements.push({ time, content, run })
+      }
+      return { statements, isRemoved: (time, run) => this.isRemoved(id, time, run) }
+    }
+  }
+
+  /** What each manifest said of a place. @returns {Promise<{manifest: Manifest, blocks: Blocks}[]>} */
+  async #at (place) {
+    const found = []
+    for (const manifest of this.manifests) {
+      const names = await this.#namesAt(manifest, place)
+      if (names) found.push({ manifest, names })
+    }
+    const ids = [...new Set(found.flatMap(({ names }) => names.map(name => blockId(this.layer, place, name))))]
+    const blocks = new Map(await this.#load(ids))
+    return found.map(({ manifest, names }) => {
+      const own = names.map(name => blocks.get(blockId(this.layer, place, name)))
+      // what replication has not brought yet says nothing, and does not say "gone" either
+      return { manifest, blocks: Object.assign(own.filter(block => block !== undefined), { isWhole: own.every(block => block !== undefined) }) }
+    })
+  }
+
+  /**
+   * Names of the blocks that a manifest has at a place.
+   * @param {Manifest} manifest @param {string} place
+   * @returns {Promise<string[] | undefined>} nothing when a part that would tell has not come yet
+   */
+  async #namesAt ({ blocks, parts, time, run }, place) {
+    if (blocks) return blocks[place] ?? []
+    const index = (parts ?? []).findLastIndex(first => compareIds(first, place) <= 0)
+    if (index < 0) return []
+    const id = manifestId(this.layer, time, run, index)
+    if (!this.#parts.has(id)) this.#parts.set(id, this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => doc?.blocks))
+    const own = await this.#parts.get(id)
+    if (!own) this.#parts.delete(id)
+    return own && (own[place] ?? [])
+  }
+
+  /** @param {string[]} ids @returns {Promise<[string, Block | undefined][]>} */
+  async #load (ids) {
+    const wanted = ids.filter(id => !this.#blocks.has(id))
+    for (let at = 0; at < wanted.length; at += DOCS) {
+      const some = wanted.slice(at, at + DOCS)
+      const reading = this.couch.docs(some, { attachments: true, signal: this.signal }).then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
+      for (const id of some) this.#blocks.set(id, reading.then(found => found.get(id)))
+    }
+    const found = await Promise.all(ids.map(async id => /** @type {[string, Block | undefined]} */ ([id, await this.#blocks.get(id)])))
+    for (const [id, block] of found) {
+      // the one that was asked for last stays longest
+      const reading = this.#blocks.get(id)
+      this.#blocks.delete(id)
+      if (block && reading) this.#blocks.set(id, reading)
+    }
+    for (const id of this.#blocks.keys()) {
+      if (this.#blocks.size <= KEPT) break
+      this.#blocks.delete(id)
+    }
+    return found
+  }
+
+  /** Every place at which a manifest has blocks. @param {Manifest} manifest @returns {Promise<Record<string, string[]>>} */
+  async blocksOf ({ blocks, parts, time, run }) {
+    if (blocks) return blocks
+    const all = {}
+    for (const index of (parts ?? []).keys()) {
+      const id = manifestId(this.layer, time, run, index)
+      const [{ doc }] = await this.couch.docs([id], { signal: this.signal })
+      if (!doc) throw new TilecouchError('NOT_FOUND', { reason: `the manifest ${id} is not here` })
+      Object.assign(all, doc.blocks)
+    }
+    return all
+  }
+
+  /** @param {string} place @param {string} name @returns {Promise<Block | undefined>} */
+  async block (place, name) {
+    const [[, block]] = await this.#load([blockId(this.layer, place, name)])
+    return block
+  }
+}
+
+/** @typedef {Block[] & {isWhole: boolean}} Blocks */
+
+/** What was said of a tile; where it was looked at twice, the last. @param {Block[]} blocks */
+function contentIn (blocks, x, y) {
+  for (let at = blocks.length - 1; at >= 0; at--) {
+    const content = blocks[at].get(x, y)
+    if (content !== undefined) return content
+  }
+  return undefined
+}
+
+/** The attachment of a block: as bytes, or in base64. */
+function blockIn ({ _attachments: attachments }) {
+  const data = attachments?.digests?.data
+  return data && Block.decode(typeof data === 'string' ? Uint8Array.from(atob(data), letter => letter.charCodeAt(0)) : data)
+}
+
+function removalOf ({ _id: id, _rev, type, ...fields }) {
+  const selects = selectorOf(fields.area && areaFrom(fields.area), fields.zooms)
+  const tiles = fields.tiles && new Set(fields.tiles)
+  return { ...fields, id, touches: (head, z, x, y) => (!tiles || tiles.has(head)) && selects(z, x, y) }
+}
+
+const isPart = id => id.startsWith('manifest:') && /^manifest:[^@]+@.{20}:[^:]+:\d+$/.test(id)
+
+/** The statements of all layers that a batch meets. */
+export class SaidOfLayers {
+  /** @type {Map<string, Said>} */
+  #layers = new Map()
+
+  /** @param {ConstructorParameters<typeof Said>[0]} couch @param {AbortSignal} [signal] */
+  constructor (couch, signal) {
+    this.couch = couch
+    this.signal = signal
+  }
+
+  /** @param {string} layer */
+  of (layer) {
+    let said = this.#layers.get(layer)
+    if (!said) this.#layers.set(layer, said = new Said(this.couch, layer, this.signal))
+    return said
+  }
+}

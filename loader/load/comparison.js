@@ -1,0 +1,130 @@
+// What a load compares its tiles with, and what it has to look at again when it is done.
+import { parseTileId } from '../../core/index.js'
+import { isGood } from '../../core/place.js'
+import { GONE, contentOf, placeOfTile } from '../../core/store/blocks.js'
+import { settleAll, tilesOf } from '../store/settle.js'
+import { TileSet } from './manifest.js'
+import { othersDefaults, placeNow, tilesSince, trustedNow, writesBetween } from './others.js'
+
+export class Comparison {
+  #written = new TileSet()
+
+  /**
+   * @param {import('../store/index.js').Store} store
+   * @param {{layer: string, time: string, said: import('../../core/store/said.js').Said, editions: any[], from?: any, signal?: AbortSignal}} of
+   * from: where an earlier run began, which was killed after it had said everything
+   */
+  static async begin (store, { layer, time, said, editions, from, signal }) {
+    const { couch } = store
+    const place = await placeNow(couch, signal)
+    const trusted = said.manifests.length && !from ? await trustedNow(couch, layer, editions, place, signal) : undefined
+    return new Comparison(store, { layer, time, said, signal, place, trusted, from })
+  }
+
+  /** @param {import('../store/index.js').Store} store @param {any} parts */
+  constructor (store, { layer, time, said, signal, place, trusted, from }) {
+    this.store = store
+    this.couch = store.couch
+    this.from = from
+    this.layer = layer
+    this.time = time
+    this.said = said
+    this.signal = signal
+    this.place = place
+    this.records = from ? new Map() : said.records
+    /** @type {import('./others.js').Trusted | undefined} */
+    this.trusted = trusted
+    /** Tiles that show something that no manifest says. @type {Set<string>} */
+    this.differing = trusted?.differing ?? new Set()
+  }
+
+  /** Whether nothing of a manifest was taken out. @type {(manifest: import('../../core/store/said.js').Manifest) => boolean} */
+  isWhole = ({ time, run }) => !this.said.removals.some(removal => run < removal.run && time >= (removal.since ?? '') && time <= (removal.until ?? '~'))
+
+  /**
+   * Which tiles are as the manifests say: where nobody else has written since, the store need not be asked.
+   * @param {import('../store/tile.js').Tile[]} tiles
+   * @returns {Promise<(tile: import('../store/tile.js').Tile) => boolean>}
+   */
+  async areKnown (tiles) {
+    const { trusted, differing, said, time } = this
+    if (!trusted || said.isBeingRemoved) return () => false
+    const known = await said.knownOf(tiles.map(({ id }) => id))
+    return ({ id, digest }) => {
+      if (differing.has(id)) return false
+      const { statements, isRemoved } = known(id)
+      let newest
+      for (const statement of statements) if (!isRemoved(statement.time, statement.run) && (!newest || statement.time > newest.time || (statement.time === newest.time && statement.run > newest.run))) newest = statement
+      return newest !== undefined && trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)
+    }
+  }
+
+  /** What became of a tile. @param {import('../store/tile.js').Tile} tile @param {string} outcome */
+  note ({ id, z, x, y, isBelow }, outcome) {
+    if (outcome !== 'unchanged') this.#written.add(z, x, y)
+    if (isBelow) {
+      if (this.differing.size <= othersDefaults.most) this.differing.add(id)
+    } else if (outcome === 'create' || outcome === 'advance') this.differing.delete(id)
+  }
+
+  /**
+   * After the manifest was written: settles what others have touched meanwhile.
+   * @param {object} parts
+   * @param {string} parts.run of the manifest
+   * @param {number} parts.documents that this load has written
+   * @param {(z: number, x: number, y: number) => boolean} parts.isSelected
+   * @param {(only: (z: number, x: number, y: number) => boolean) => Promise<any>} parts.again writes some tiles of the source once more
+   * @returns {Promise<any>} the baseline of the next load, if there can be one
+   */
+  async end ({ run, documents, isSelected, again }) {
+    const { couch, layer, said, signal, place, from } = this
+    const now = await placeNow(couch, signal)
+    const isAlone = !from && writesBetween(place, now) === documents
+    const changed = isAlone ? new Set() : await this.#changedSince(from ?? place, now)
+    await said.refresh()
+    const news = [...said.manifests, ...said.removals].filter(record => record.run !== run && this.records.get(/** @type {any} */ (record).id) !== said.records.get(/** @type {any} */ (record).id))
+    if (changed?.size !== 0 || news.length) await this.#settle({ run, changed, news, isSelected, again })
+    if (!isAlone || this.differing.size > othersDefaults.most) return undefined
+    // another load may have said what it has not yet settled
+    if ((await this.store.editions(layer)).some(({ time, finished }) => !finished && time !== this.time)) return undefined
+    const there = said.runs
+    const runs = [...this.trusted?.runs ?? [], run].filter((one, at, all) => there.has(one) && all.indexOf(one) === at).sort().slice(-othersDefaults.runs)
+    return { runs, differing: [...this.differing], since: now.since, identity: now.identity, purged: now.purged }
+  }
+
+  /** @returns {Promise<Set<string> | undefined>} */
+  async #changedSince (from, now) {
+    if (!isGood(from, now)) return undefined
+    return tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn: (z, x, y) => this.#written.has(z, x, y) })
+  }
+
+  async #settle ({ run, changed, news, isSelected, again }) {
+    const { said, layer, couch, signal } = this
+    const own = said.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
+    if (!own) return
+    const places = new Map()
+    for (const record of news) if (record.id.startsWith('manifest:')) places.set(record, await said.blocksOf(record))
+    const isTouched = id => {
+      const { z, x, y } = parseTileId(id)
+      return !changed || changed.has(id) || news.some(record => record.touches ? record.touches(id, z, x, y) : places.get(record)[placeOfTile(z, x, y)] || (record.complete && record.selects(z, x, y)))
+    }
+    const touched = async function * () {
+      for await (const id of tilesOf(said, own)) if (isTouched(id)) yield id
+      if (!own.complete) return
+      // of the others that are there it said that there are none
+      const silent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
+      for (const id of changed ?? []) if (silent(id)) yield id
+      for (const record of news) if (record.id.startsWith('manifest:')) for await (const id of tilesOf(said, record)) if (silent(id)) yield id
+    }
+    const unknown = new Set()
+    await settleAll(couch, layer, touched(), {
+      said,
+      signal,
+      onSettled (settled) {
+        for (const [id, one] of settled) if (one.unknown.some(statement => statement.run === run && statement.content !== GONE)) unknown.add(id)
+      }
+    })
+    // their bytes went with what was removed meanwhile: the source has them
+    if (unknown.size) await again((z, x, y) => unknown.has(`${layer}:${z}:${x}:${y}`))
+  }
+}

@@ -1,0 +1,146 @@
+// Writes the manifest of a load: which tiles it looked at, and what it said of each. Digests are gathered in blocks; a block
+// is written as soon as too many are open, and the manifest itself at the end, so that nothing is said by a load that was
+// killed but what its versions say.
+import { hash } from 'node:crypto'
+import { TilecouchError, blockId, compareIds, manifestId } from '../../core/index.js'
+import { BLOCK_SIDE, Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
+import { bulkBody } from '../store/bulk-body.js'
+
+export const manifestDefaults = {
+  open: 1024, // blocks in memory, of 32 kB each
+  batch: 50, // blocks a request
+  waiting: 4, // requests that wait to be sent
+  part: 1000 // blocks listed in one document
+}
+
+const NAME = 12 // characters of a block's digest that it is called by
+
+export class ManifestWriter {
+  /** Place -> its block, the one that was used last at the end. @type {Map<string, Block>} */
+  #open = new Map()
+  /** Place -> names of blocks that are stored. @type {Map<string, string[]>} */
+  #stored = new Map()
+  #writing = Promise.resolve()
+  #waiting = 0
+  #error
+  tiles = 0
+  /** Documents that it wrote. */
+  writes = 0
+
+  /**
+   * @param {import('../store/couch.js').Couch} couch
+   * @param {{layer: string, time: string, run: string, signal?: AbortSignal}} of
+   */
+  constructor (couch, { layer, time, run, signal }) {
+    this.couch = couch
+    this.layer = layer
+    this.time = time
+    this.run = run
+    this.signal = signal
+  }
+
+  /** What was said of a tile. @param {{z: number, x: number, y: number, digest: string | null}} tile */
+  say ({ z, x, y, digest }) {
+    const place = placeOfTile(z, x, y)
+    let block = this.#open.get(place)
+    if (block) this.#open.delete(place)
+    else block = new Block()
+    this.#open.set(place, block)
+    if (block.get(x, y) === undefined) this.tiles++
+    block.set(x, y, contentOf(digest))
+    if (this.#open.size > manifestDefaults.open) this.#close([...this.#open.keys()].slice(0, manifestDefaults.batch))
+  }
+
+  #close (places) {
+    const blocks = places.map(place => {
+      const bytes = /** @type {Block} */ (this.#open.get(place)).encode()
+      this.#open.delete(place)
+      const name = hash('md5', bytes, 'base64url').slice(0, NAME)
+      this.#stored.set(place, [...this.#stored.get(place) ?? [], name])
+      return { place, name, bytes }
+    })
+    this.#waiting++
+    this.#writing = this.#writing.then(() => this.#error ? undefined : this.#write(blocks)).catch(error => { this.#error ??= error }).finally(() => { this.#waiting-- })
+  }
+
+  /** Resolves when not too much waits to be written. */
+  async ready () {
+    if (this.#waiting > manifestDefaults.waiting) await this.#writing
+  }
+
+  async #write (blocks) {
+    const ids = blocks.map(({ place, name }) => blockId(this.layer, place, name))
+    // most of those of an edition that repeats another one are there
+    const there = await this.couch.docs(ids, { signal: this.signal })
+    const docs = blocks.flatMap(({ place, bytes }, index) => there[index].doc ? [] : [blockDocument(ids[index], this.layer, place, bytes)])
+    if (!docs.length) return
+    const answers = new Map((await this.couch.bulk(bulkBody(docs), this.signal)).map(answer => [answer.id, answer]))
+    for (const { _id: id } of docs) {
+      const { rev, error, reason } = answers.get(id) ?? { error: 'no answer' }
+      if (rev && !error) this.writes++
+      else if (error !== 'conflict') throw new TilecouchError('REFUSED', { id, reason: reason || error })
+    }
+  }
+
+  /**
+   * Everything was said: from now on it counts. An edition that says what its last run said is not written again.
+   * @param {{complete: boolean, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, known: import('../../core/store/said.js').Manifest[]}} end
+   * @returns {Promise<{root: string, run: string, blocks: number}>}
+   */
+  async publish ({ complete, area, zooms, known }) {
+    const places = [...this.#open.keys()]
+    for (let at = 0; at < places.length; at += manifestDefaults.batch) this.#close(places.slice(at, at + manifestDefaults.batch))
+    await this.#writing
+    if (this.#error) throw this.#error
+    const entries = [...this.#stored].sort(([a], [b]) => compareIds(a, b))
+    const reach = { complete, ...(complete && area && { area: area.toJSON() }), ...(complete && zooms && { zooms }) }
+    const root = rootOf(entries, reach)
+    const same = known.find(manifest => manifest.time === this.time && manifest.root === root)
+    if (same) return { root, run: same.run, blocks: entries.length }
+    const { part } = manifestDefaults
+    const isLong = entries.length > part
+    const parts = []
+    for (let at = 0; isLong && at < entries.length; at += part) parts.push(entries.slice(at, at + part))
+    const own = { type: 'manifest', layer: this.layer, time: this.time, run: this.run }
+    for (const [index, some] of parts.entries()) {
+      await this.#put({ _id: manifestId(this.layer, this.time, this.run, index), ...own, part: index, blocks: Object.fromEntries(some) })
+    }
+    await this.#put({
+      _id: manifestId(this.layer, this.time, this.run), ...own, ...reach, tiles: this.tiles, root,
+      ...(isLong ? { parts: parts.map(([[first]]) => first) } : { blocks: Object.fromEntries(entries) })
+    })
+    return { root, run: this.run, blocks: entries.length }
+  }
+
+  async #put (doc) {
+    await this.couch.update(doc._id, stored => stored ? undefined : doc)
+    this.writes++
+  }
+}
+
+/** The digest of all that an edition said. @param {[string, string[]][]} entries in the order of their places @param {Record<string, any>} reach */
+export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, reach]), 'hex')
+
+/** @param {string} id @param {string} layer @param {string} place @param {Uint8Array} bytes */
+export function blockDocument (id, layer, place, bytes) {
+  const [z, x, y] = place.split(':').map(Number)
+  return { _id: id, type: 'block', layer, z, x, y, _attachments: { digests: { content_type: 'application/octet-stream', data: bytes } } }
+}
+
+/** Which tiles somebody touched: a bit for each, by their places. */
+export class TileSet {
+  /** @type {Map<string, Uint8Array>} */
+  #places = new Map()
+
+  add (z, x, y) {
+    const place = placeOfTile(z, x, y)
+    let bits = this.#places.get(place)
+    if (!bits) this.#places.set(place, bits = new Uint8Array(BLOCK_SIDE ** 2 / 8))
+    bits[(y & 63) * 8 + ((x & 63) >> 3)] |= 1 << (x & 7)
+  }
+
+  has (z, x, y) {
+    const bits = this.#places.get(placeOfTile(z, x, y))
+    return Boolean(bits && bits[(y & 63) * 8 + ((x & 63) >> 3)] & 1 << (x & 7))
+  }
+}

@@ -1,0 +1,86 @@
+// What others did to a layer while it was loaded, and what is known of it before: so that an edition is compared with the
+// manifests of those before it, and no tile is read that nobody else has written.
+//
+// The edition that was loaded last says up to where the changes of the store were heard, and which tiles then showed something
+// that no manifest says (`baseline`). What was written since is told by the feed of changes.
+import { parseTileId } from '../../core/index.js'
+import { isGood, placeOf, position } from '../../core/place.js'
+
+export const othersDefaults = {
+  page: 10_000, // changes a request
+  runs: 100, // whose manifests are compared with
+  most: 20_000 // tiles that are remembered one by one; with more of them, every tile is looked at
+}
+
+/** @typedef {Set<string> | undefined} Tiles ids of heads; undefined: there are too many to name them */
+
+/**
+ * The tiles of a layer that were written since a place in the feed.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {string | number} since
+ * @param {{signal?: AbortSignal, isOwn?: (z: number, x: number, y: number) => boolean}} [options] isOwn: tiles that are passed over
+ * @returns {Promise<Tiles>}
+ */
+export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
+  const found = new Set()
+  for (let from = since; ;) {
+    const { results, last_seq: last } = await couch.request({ path: '_changes', qs: { since: from, limit: othersDefaults.page }, signal })
+    for (const { id } of results) {
+      if (!id.startsWith(`${layer}:`)) continue
+      const head = id.split('@', 1)[0]
+      if (!found.has(head) && !isOwnTile(head, isOwn)) found.add(head)
+      if (found.size > othersDefaults.most) return undefined
+    }
+    if (results.length < othersDefaults.page) return found
+    from = last
+  }
+}
+
+function isOwnTile (id, isOwn) {
+  try {
+    const { z, x, y } = parseTileId(id)
+    return isOwn(z, x, y)
+  } catch {
+    return true // no tile
+  }
+}
+
+/**
+ * @typedef {object} Baseline up to a place in the feed, every tile of which the manifests of these runs speak is as the newest of them says
+ * @property {string[]} runs
+ * @property {string[]} differing tiles of which that is not so: single writes
+ * @property {string | number} since
+ * @property {string} identity
+ * @property {string} [purged]
+ *
+ * @typedef {{runs: Set<string>, differing: Set<string>}} Trusted
+ */
+
+/**
+ * What manifests tell of the present, as far as anybody knows.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {any[]} editions
+ * @param {Awaited<ReturnType<typeof placeNow>>} now
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Trusted | undefined>}
+ */
+export async function trustedNow (couch, layer, editions, now, signal) {
+  const bases = /** @type {Baseline[]} */ (editions.map(({ baseline }) => baseline).filter(base => base && isGood(base, now)))
+  const base = bases.reduce((last, one) => !last || position(one.since) > position(last.since) ? one : last, /** @type {Baseline | undefined} */ (undefined))
+  if (!base) return undefined
+  const changed = await tilesSince(couch, layer, base.since, { signal })
+  if (!changed) return undefined
+  for (const id of base.differing) changed.add(id)
+  return changed.size > othersDefaults.most ? undefined : { runs: new Set(base.runs), differing: changed }
+}
+
+/** Where the feed of a store is. @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal] */
+export async function placeNow (couch, signal) {
+  const info = await couch.request({ path: '', signal })
+  return { ...placeOf(info), copies: info.cluster?.n ?? 1 }
+}
+
+/** How many documents were written between two places, where that can be told exactly. */
+export const writesBetween = (before, after) => before.copies === 1 ? position(after.since) - position(before.since) : NaN

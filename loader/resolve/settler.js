@@ -1,0 +1,90 @@
+// Settles the tiles of a store: see core/store/settle.js.
+import { isTileId, layerRange, headId, parseTileId } from '../../core/index.js'
+import { Said } from '../../core/store/said.js'
+import { tilesSince } from '../load/others.js'
+import { settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
+
+const PAGE = 2000 // ids a request
+
+/**
+ * @typedef {object} SettlerParts
+ * @property {boolean} [dryRun]
+ * @property {AbortSignal} [signal]
+ * @property {(id: string, done: import('../../core/store/settle.js').Settled['done']) => void} onSettled a tile that was written
+ * @property {(id: string, reason: string) => void} onRefused
+ * @property {(id: string, statement: {layer: string, time: string}) => void} onUnknown
+ */
+
+export class Settler {
+  /** @type {Map<string, Said>} */
+  #said = new Map()
+  /** Tiles of a dry run that were looked at. @type {Set<string>} */
+  rehearsed = new Set()
+
+  /** @param {import('../store/index.js').Store} store @param {SettlerParts} parts */
+  constructor (store, parts) {
+    this.store = store
+    this.couch = store.couch
+    this.door = sharedDoorOf(store.couch)
+    this.parts = parts
+  }
+
+  /** @param {string[] | undefined} layers @param {string | number} [since] what has changed since that place alone */
+  async run (layers, since) {
+    for (const layer of layers ?? (await this.store.layers()).map(doc => doc.layer)) await this.#layer(layer, since)
+  }
+
+  #layer (layer, since) {
+    return this.settle(layer, said => this.#ids(said, since))
+  }
+
+  /** @param {string} layer @param {(said: Said) => Iterable<string> | AsyncIterable<string>} idsOf of heads */
+  async settle (layer, idsOf) {
+    const { couch, door, parts: { dryRun, signal } } = this
+    const said = this.#said.get(layer) ?? new Said(couch, layer)
+    this.#said.set(layer, said)
+    await settleAll(couch, layer, idsOf(said), { said, door, dryRun, signal, onSettled: settled => this.#tell(settled) })
+  }
+
+  async * #ids (said, since) {
+    const { layer, records: before } = said
+    await said.refresh()
+    const news = [...said.manifests, ...said.removals].filter(({ id }) => before.get(id) !== said.records.get(id))
+    const changed = since === undefined || news.some(({ id }) => id.startsWith('removed:')) ? undefined : await tilesSince(this.couch, layer, since, { signal: this.parts.signal })
+    if (!changed) return yield * this.#all(layer)
+    yield * changed
+    for (const record of news) {
+      // of what a complete edition does not name it said something, too
+      if (record.complete) return yield * this.#all(layer)
+      for await (const id of tilesOf(said, record)) if (!changed.has(id)) yield id
+    }
+  }
+
+  /** Every tile that has a document. @returns {AsyncGenerator<string>} */
+  async * #all (layer) {
+    const { startkey: first, endkey } = layerRange(layer)
+    const headless = new Set()
+    let last = ''
+    for (let startkey = first; ;) {
+      const { rows } = await this.couch.request({ path: '_all_docs', qs: { startkey, endkey, limit: PAGE }, signal: this.parts.signal })
+      for (const { id } of rows) {
+        if (!isTileId(id)) continue
+        if (!id.includes('@')) yield (last = id)
+        else if (headId(id) !== last && !headless.has(headId(id))) yield (headless.add(headId(id)), headId(id))
+      }
+      if (rows.length < PAGE) return
+      startkey = `${rows[rows.length - 1].id} `
+    }
+  }
+
+  /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled */
+  #tell (settled) {
+    const { onSettled, onRefused, onUnknown } = this.parts
+    for (const [id, { done, error, unknown }] of settled) {
+      if (this.rehearsed.has(id)) continue
+      if (error) onRefused(id, error.message)
+      else if (done.length) onSettled(id, done)
+      for (const { time } of unknown) onUnknown(id, { layer: parseTileId(id).layer, time })
+    }
+  }
+}

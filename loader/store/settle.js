@@ -1,0 +1,106 @@
+// Settles tiles of a store from Node: see core/store/settle.js.
+import { pMapIterable } from 'p-map'
+import { batchesOf } from '../../core/batches.js'
+import { TilecouchError } from '../../core/index.js'
+import { Said } from '../../core/store/said.js'
+import { settleTiles } from '../../core/store/settle.js'
+import { peerOf } from '../mirror/peer.js'
+import { compareRevs, tombstone, written } from '../resolve/content.js'
+import { readLeaves } from '../resolve/leaves.js'
+import { bulkBody } from './bulk-body.js'
+import { digestOf } from './tile.js'
+
+export const settleDefaults = {
+  tiles: 200, // settled together
+  concurrency: 3 // of these at once
+}
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {(docs: any[], signal?: AbortSignal) => Promise<any[]>} [send] of new revisions
+ * @returns {import('../../core/store/settle.js').Door}
+ */
+export function doorOf (couch, send = (docs, signal) => couch.bulk(bulkBody(docs), signal)) {
+  const peer = peerOf(couch)
+  return {
+    couch,
+    send,
+    fetch: async (asked, signal) => {
+      const { docs, failed = [] } = await peer.fetch(asked, { signal, latest: false })
+      const broken = failed.find(({ error }) => error !== 'not_found')
+      if (broken) throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: `${broken.id}: ${broken.reason ?? broken.error}` })
+      return docs
+    },
+    // a past version never changes: it is written anew beside the one that stands there, which is then ended as one that
+    // nobody says
+    async replace (pasts, signal) {
+      const [refused] = await writeAlike(couch, peer, pasts.map(({ doc }) => doc), signal)
+      if (refused) throw new TilecouchError('REFUSED', { id: refused.id, reason: refused.reason || refused.error })
+    }
+  }
+}
+
+/**
+ * A door for what several masters put right of the same leaves: each of them makes the very same revisions of it.
+ * @param {import('./couch.js').Couch} couch
+ * @returns {import('../../core/store/settle.js').Door}
+ */
+export function sharedDoorOf (couch) {
+  const peer = peerOf(couch)
+  return doorOf(couch, async (docs, signal) => {
+    const refused = new Map((await writeAlike(couch, peer, docs, signal)).map(one => [one.id, one]))
+    return docs.map(({ _id: id }) => refused.get(id) ?? { id, ok: true, rev: 'alike' })
+  })
+}
+
+/** Revisions that follow from what is stored alone, as replicators write them: below the one that is named, else below whatever was ended there. */
+async function writeAlike (couch, peer, docs, signal) {
+  const fresh = docs.filter(({ _rev }) => !_rev)
+  const leaves = await readLeaves(couch, fresh.map(({ _id }) => _id), signal)
+  return peer.write(docs.map(doc => {
+    if (doc._deleted) return tombstone(doc._id, doc._rev)
+    const ended = (leaves.get(doc._id)?.ended ?? []).map(({ _rev }) => _rev).sort(compareRevs)
+    return written(withDigest(doc), doc._rev ?? ended[ended.length - 1])
+  }), signal)
+}
+
+function withDigest (doc) {
+  const image = doc._attachments?.tile
+  if (!image) return doc
+  const data = typeof image.data === 'string' ? Buffer.from(image.data, 'base64') : image.data
+  return { ...doc, _attachments: { tile: { content_type: image.content_type, data, digest: digestOf(data) } } }
+}
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {Iterable<string> | AsyncIterable<string>} ids of heads
+ * @param {object} [options]
+ * @param {Said} [options.said]
+ * @param {import('../../core/store/settle.js').Door} [options.door]
+ * @param {boolean} [options.dryRun]
+ * @param {AbortSignal} [options.signal]
+ * @param {(settled: Map<string, import('../../core/store/settle.js').Settled>) => void} [options.onSettled] after each batch
+ */
+export async function settleAll (couch, layer, ids, { said = new Said(couch, layer), door = doorOf(couch), dryRun, signal, onSettled } = {}) {
+  const settled = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), some => {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    return settleTiles(door, [...new Set(some)], { knownOf: wanted => said.knownOf(wanted, { isFresh: true }), dryRun })
+  }, { concurrency: settleDefaults.concurrency })
+  for await (const tiles of settled) onSettled?.(tiles)
+}
+
+/**
+ * The tiles that a manifest looked at, by the ids of their heads. What has not come yet is passed over.
+ * @param {Said} said
+ * @param {import('../../core/store/said.js').Manifest} manifest
+ * @returns {AsyncGenerator<string>}
+ */
+export async function * tilesOf (said, manifest) {
+  for (const [place, names] of Object.entries(await said.blocksOf(manifest))) {
+    const [z, x, y] = place.split(':').map(Number)
+    for (const name of names) {
+      for (const { column, row } of (await said.block(place, name))?.tiles() ?? []) yield `${said.layer}:${z}:${64 * x + column}:${64 * y + row}`
+    }
+  }
+}
