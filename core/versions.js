@@ -33,22 +33,6 @@ export function decide (version, head, before) {
 }
 
 /**
- * As `decide`, for a history that is copied as it is: every version becomes one, also one that shows what the version before shows.
- * @param {Version} version
- * @param {Version | null | undefined} head
- * @param {Version | null} [before]
- * @returns {Action}
- */
-export function decideExactly (version, head, before) {
-  if (!head) return 'create'
-  if (version.time > head.time) return 'advance'
-  const near = version.time === head.time ? head : before
-  if (near === undefined) return 'ask'
-  if (near?.time !== version.time) return 'backfill'
-  return near.digest === version.digest ? 'unchanged' : 'taken'
-}
-
-/**
  * The version shown as of a time: the one with the greatest time <= T.
  * @template {{time: string}} T
  * @param {T[]} versions ascending by time

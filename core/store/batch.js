@@ -269,7 +269,7 @@ export class Batch {
     for (const [id, { error, done, before }] of settled) {
       const tile = /** @type {Tile} */ (byId.get(id))
       const { runs } = this.said.of(tile.layer)
-      tile.isBelow = before.some(({ time, run }) => time > tile.time && !runs.has(run))
+      tile.isBelow = before.some(({ time, run, seen }) => (time > tile.time && !runs.has(run)) || seen.some(([at]) => at > tile.time))
       const own = done.find(({ done: how, want, from }) => how === 'put' && want?.time === tile.time && from && !from.rev)
       const isHead = own && !own.id.includes('@')
       const outcome = error ?? (!own ? tile.tried ?? 'unchanged' : !isHead ? 'backfill' : before.length ? 'advance' : 'create')

@@ -35,7 +35,7 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  *
  * @typedef {object} Known what others say of a tile
  * @property {Statement[]} statements of manifests
- * @property {(time: string, run: string) => boolean} isRemoved
+ * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: that says so, when it is no manifest
  *
  * @typedef {{time: string, content: string, run: string, words: boolean, seen: Seen[], contested?: string}} Wanted contested: the
  * time that it was loaded for, which a greater run has
@@ -98,7 +98,11 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []
       if (needs.length) return [place(/** @type {Wanted} */ (needs.at(-1)))]
       if (leaf !== head && isSame(leaf, top) && !isSame(head, top)) return [put(top, id, head.rev)]
     }
-    // 2. the head is the newest
+    // 2. the head is the newest: before it falls back, what was between goes, unless its bytes are needed
+    const isMet = want => inPast(want) || heads.some(version => isSame(version, want))
+    const above = !top ? [] : pasts.filter(({ time, content, seen }) => time > top.time &&
+      !wanted.some(want => !isMet(want) && (want.content === content || seen.some(([at]) => at === want.time))))
+    if (above.length) return above.map(version => ({ id: /** @type {string} */ (version.id), rev: version.rev, end: version }))
     if (top && !(head && isSame(head, top))) return [put(top, id, head?.rev)]
     // 3. the past: what is new destroys nothing; else from new to old, so that no time changes twice
     const missing = wanted.slice(0, -1).filter(want => !inPast(want)).reverse()
@@ -106,9 +110,11 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []
     if (fresh.length) return fresh.map(want => put(want, placeOf(want)))
     if (missing.length) return [place(missing[0])]
     // 4. last, what nobody says any more goes, and leaves of which another says the same
-    if (head && !top) return [{ id, rev: head.rev, end: head }]
     const stays = wanted.map(want => pasts.find(version => isSame(version, want)) ?? pasts.find(({ time, content, contested }) => time === want.time && content === want.content && contested === want.contested))
-    return [...others, ...pasts].filter(version => !stays.includes(version)).map(version => ({ id: /** @type {string} */ (version.id), rev: version.rev, end: version }))
+    const ends = [...others, ...pasts].filter(version => !stays.includes(version))
+    // the head goes last: a tile has its head, or nothing at all
+    if (head && !top && !ends.length) ends.push(head)
+    return ends.map(version => ({ id: /** @type {string} */ (version.id), rev: version.rev, end: version }))
   }
   return { writes: writes(), unknown }
 }
@@ -117,8 +123,8 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []
 function gather (statements, versions, isRemoved) {
   /** @type {Map<string, {content: string, run: string, words: boolean, contested?: string}>} */
   const said = new Map()
-  const say = (time, content, run, words, contested) => {
-    if (isRemoved(contested ?? time, run)) return
+  const say = (time, content, run, words, contested, version) => {
+    if (isRemoved(contested ?? time, run, version)) return
     const before = said.get(time)
     const isLater = !before || run > before.run || (run === before.run && words)
     // what belongs there stays rather than what had to move there, though it shows the same
@@ -127,9 +133,10 @@ function gather (statements, versions, isRemoved) {
     else if (before.content === content) before.contested = belongs
   }
   for (const { time, content, run } of statements) say(time, content, run, true)
-  for (const { time, content, run, seen, contested, words = false } of versions) {
-    say(time, content, run, words, contested)
-    for (const [at, by] of seen) say(at, content, by, false)
+  for (const version of versions) {
+    const { time, content, run, seen, contested, words = false } = version
+    say(time, content, run, words, contested, version)
+    for (const [at, by] of seen) say(at, content, by, false, undefined, version)
   }
   return said
 }
@@ -169,7 +176,7 @@ function displaced (said, all, isRemoved) {
     const { time, content, run, seen } = version
     const own = ownTime(version)
     const holder = said.get(time)
-    if ((holder?.content === content && holder.contested === version.contested) || isRemoved(own, run)) continue
+    if ((holder?.content === content && holder.contested === version.contested) || isRemoved(own, run, version)) continue
     const stands = other => other.content === content && other.time < time && ownTime(other) === own
     if (all.some(other => said.get(other.time)?.content === content && stands(other)) || wanted.some(stands)) continue
     let free = addSeconds(time, -1)

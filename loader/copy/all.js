@@ -1,6 +1,6 @@
 // One layer as it is, brought under another name: its document, its tiles, its editions.
 import { TilecouchError, layerId, layerRange } from '../../core/index.js'
-import { copyEditions, layerOf, writeLayer } from './papers.js'
+import { copyEditions, copyManifests, layerOf, writeLayer } from './papers.js'
 import { Tally } from './tally.js'
 import { Copier, copyDefaults } from './tiles.js'
 
@@ -21,17 +21,19 @@ export async function copyAll (store, from, to, { source, area, zooms, time, his
   else await writeLayer(store.couch, to, make)
 
   const tally = new Tally()
+  // of a part nobody has loaded what an edition counts and says
+  const isWhole = history && !area && !zooms && !dryRun
   try {
+    if (isWhole) await copyManifests(source, store, { from, to, time })
     for (let pass = 0; pass < PASSES; pass++) {
       tally.tiles = tally.unchanged = tally.moved = 0
       const copier = new Copier(source.couch, store.couch, {
-        to, time, history, isNew: isNew && !pass, exactly: renaming || isNew || Boolean(here.pruned), tally, dryRun, signal, onProgress, limits: { ...copyDefaults, ...limits }
+        to, time, history, isNew: isNew && !pass, tally, dryRun, signal, onProgress, limits: { ...copyDefaults, ...limits }
       })
       await copier.copy(source.listTiles(from, { area, zooms, signal }))
       if (!tally.moved || dryRun) break
     }
-    // of a part nobody has loaded what an edition counts
-    if (history && !area && !zooms && !dryRun) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
+    if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
   } catch (error) {
     throw Object.assign(error, { summary: { from, to, ...tally } })
   }

@@ -1,8 +1,14 @@
 // The documents of a layer and of its editions, for a copy. What the terms of the tiles forbid stays forbidden.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, editionId, forbiddingHost, layerId } from '../../core/index.js'
+import { TilecouchError, blockId, editionId, forbiddingHost, layerId, manifestId } from '../../core/index.js'
+import { batchesOf } from '../../core/batches.js'
+import { Said } from '../../core/store/said.js'
 import { union } from '../../core/store/extent.js'
+import { blockDocument } from '../load/manifest.js'
 import { fieldsOf } from '../resolve/content.js'
+import { bulkBody } from '../store/bulk-body.js'
+
+const BLOCKS = 50 // read and written at once
 
 /**
  * What the document of the copy is to say.
@@ -72,11 +78,40 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
   for (const edition of await source.editions(from)) {
     if (time !== undefined && edition.time > time) continue
     await target.couch.update(editionId(to, edition.time), stored => {
-      const doc = { type: 'edition', ...fieldsOf(edition), layer: to }
+      const { baseline, from: _, ...fields } = fieldsOf(edition) // the feed of that store
+      const doc = { type: 'edition', ...fields, layer: to }
       if (stored && (!isOurs || isDeepStrictEqual(fieldsOf(stored), doc))) return undefined
       written++
       return doc
     })
   }
   return written
+}
+
+/**
+ * What editions said, before the versions come that follow from it.
+ * @param {import('../store/index.js').Store} source @param {import('../store/index.js').Store} target
+ * @param {{from: string, to: string, time?: string}} how
+ */
+export async function copyManifests (source, target, { from, to, time }) {
+  const said = new Said(source.couch, from)
+  const there = new Said(target.couch, to)
+  await Promise.all([said.open(), there.open()])
+  for (const manifest of said.manifests) {
+    if ((time !== undefined && manifest.time > time) || there.runs.has(manifest.run)) continue
+    const blocks = Object.entries(await said.blocksOf(manifest)).flatMap(([place, names]) => names.map(name => ({ place, name })))
+    for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
+      const rows = await source.couch.docs(some.map(({ place, name }) => blockId(from, place, name)), { attachments: true })
+      const docs = rows.flatMap(({ doc }, at) => doc ? [blockDocument(blockId(to, some[at].place, some[at].name), to, some[at].place, doc._attachments.digests.data)] : [])
+      for (const { id, error, reason } of docs.length ? await target.couch.bulk(bulkBody(docs)) : []) {
+        if (error && error !== 'conflict') throw new TilecouchError('REFUSED', { id, reason: reason || error })
+      }
+    }
+    const { time: own, run, parts = [] } = manifest
+    // the end last: from then on it counts
+    for (const part of [...parts.keys(), undefined]) {
+      const [{ doc }] = await source.couch.docs([manifestId(from, own, run, part)])
+      if (doc) await target.couch.update(manifestId(to, own, run, part), stored => stored ? undefined : { ...fieldsOf(doc), layer: to })
+    }
+  }
 }

@@ -2,16 +2,17 @@
 // way through here: attachments belong to one document, and its COPY keeps fields that the new id gives the lie. Through the
 // client, many at once, it takes a third of the time (docs/expiry.md).
 import { pMapIterable } from 'p-map'
-import { TilecouchError, decide, decideExactly, tileId } from '../../core/index.js'
+import { TilecouchError, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
-import { Batch } from '../../core/store/batch.js'
-import { isSameVersion, shownBy, tileDocument } from '../../core/store/documents.js'
+import { imageAnew, isSameVersion, shownBy } from '../../core/store/documents.js'
 import { isRefusal } from '../../core/store/refusals.js'
+import { Said } from '../../core/store/said.js'
+import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../resolve/content.js'
 import { bulkBody } from '../store/bulk-body.js'
 import { extendHeads } from '../store/extend.js'
-import { Tile } from '../store/tile.js'
+import { doorOf } from '../store/settle.js'
 
 export const copyDefaults = {
   tiles: 100, // tiles looked at together
@@ -29,7 +30,6 @@ export const copyDefaults = {
  * @property {string} [time] exact: as of which
  * @property {boolean} history
  * @property {boolean} isNew nothing stands there yet
- * @property {boolean} exactly every version becomes one, also one that repeats the one before
  * @property {import('./tally.js').Tally} tally
  * @property {typeof copyDefaults} limits
  * @property {boolean} dryRun
@@ -38,18 +38,17 @@ export const copyDefaults = {
  */
 
 export class Copier {
+  #door
+  #said
+
   /** @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target @param {TilesOptions} options */
   constructor (source, target, options) {
-    const { exactly, tally, signal } = options
     this.source = source
     this.target = target
     this.options = options
-    this.tally = tally
-    this.batch = new Batch(target, {
-      stored: '', signal, decide: exactly ? decideExactly : decide,
-      send: (docs, until) => target.bulk(bulkBody(docs), until),
-      report: (tile, outcome) => this.#report(tile, outcome)
-    })
+    this.tally = options.tally
+    this.#door = doorOf(target)
+    this.#said = new Said(target, options.to)
   }
 
   /** @param {AsyncIterable<ListedTile>} tiles */
@@ -65,13 +64,14 @@ export class Copier {
 
   /** @param {ListedTile[]} tiles */
   async #some (tiles) {
-    const { to, isNew, signal, dryRun, limits } = this.options
+    const { to, isNew, signal, dryRun } = this.options
     if (signal?.aborted) return this.tally
     const heres = await readTiles(this.source, tiles.map(({ id }) => id), signal)
     const ids = tiles.map(({ z, x, y }) => tileId(to, z, x, y))
     const theres = isNew ? ids.map(id => /** @type {StoredTile} */ ({ id, pasts: [] })) : await readTiles(this.target, ids, signal)
     const extensions = []
-    const [heads, pasts] = [[], /** @type {any[]} */ ([])]
+    /** @type {{id: string, seen: any, isNewest: boolean}[]} */
+    const wanted = []
     for (const [index, here] of heres.entries()) {
       const [head, ...rest] = this.#wanted(here)
       if (!head) continue
@@ -79,20 +79,18 @@ export class Copier {
       const there = theres[index]
       const holdsOn = extensionOf(head, there.head, this.options)
       if (holdsOn) extensions.push(holdsOn)
-      for (const doc of [head, ...rest]) {
-        if (stands(doc, there)) this.tally.unchanged++
-        else (doc === head ? heads : pasts).push(doc)
+      for (const seen of [head, ...rest]) {
+        if (stands(seen, there)) this.tally.unchanged++
+        else wanted.push({ id: ids[index], seen, isNewest: seen === head })
       }
     }
     if (dryRun) {
-      this.#wouldCopy([...heads, ...pasts])
+      this.tally.versions += wanted.length
+      for (const { seen } of wanted) this.tally.bytes += sizeOf(seen)
       return this.tally
     }
     if (extensions.length) this.tally.extended += (await extendHeads(this.target, extensions, { signal })).extended.size
-    // a head never comes to stand before what is past of it
-    for (const [docs, isHead] of /** @type {[any[], boolean][]} */ ([[heads, true], [pasts, false]])) {
-      for await (const some of batchesOf(docs, { most: limits.batch, bytes: limits.bytes, sizeOf })) await this.#write(some, isHead)
-    }
+    await this.#write(wanted)
     return this.tally
   }
 
@@ -107,45 +105,52 @@ export class Copier {
     return [newest, ...(history ? wanted : [])]
   }
 
-  #wouldCopy (docs) {
-    this.tally.versions += docs.length
-    for (const doc of docs) this.tally.bytes += sizeOf(doc)
-  }
-
-  async #write (seen, isHead) {
-    const { to, time, exactly, signal } = this.options
-    const rows = await this.source.docs(seen.map(({ _id }) => _id), { attachments: true, signal })
-    const tiles = []
+  /** @param {{id: string, seen: any, isNewest: boolean}[]} wanted */
+  async #write (wanted) {
+    if (!wanted.length) return
+    const { to, time, isNew, signal } = this.options
+    const rows = await this.source.docs(wanted.map(({ seen }) => seen._id), { attachments: true, signal })
+    /** @type {Map<string, {mine: import('../../core/store/settle.js').Mine, isNewest: boolean}[]>} */
+    const byTile = new Map()
     for (const [index, { doc }] of rows.entries()) {
+      const { id, seen, isNewest } = wanted[index]
       // whoever wrote it meanwhile: the next pass finds where it is now
-      if (!doc || !isSameVersion(doc, seen[index])) this.tally.moved++
-      else tiles.push(tileOf(doc, to, isHead && time !== undefined))
+      if (!doc || !isSameVersion(doc, seen)) this.tally.moved++
+      else byTile.set(id, [...byTile.get(id) ?? [], { mine: mineOf(doc, to, isNewest && time !== undefined), isNewest }])
     }
-    if (!tiles.length) return
-    if (isHead || !exactly) await this.batch.store(tiles)
-    else await this.#writePast(tiles)
-  }
-
-  /** The past as it is: nothing to decide, the newer head stands. */
-  async #writePast (tiles) {
-    const docs = tiles.map(tile => tileDocument(tile, { current: false, stored: '' }))
-    const results = await this.target.bulk(bulkBody(docs), this.options.signal)
-    const byId = new Map(results.map(result => [result.id, result]))
-    for (const [index, tile] of tiles.entries()) {
-      const { ok, error, reason } = byId.get(docs[index]._id) ?? { error: 'no answer' }
-      if (ok) this.#report(tile, 'backfill')
-      else if (isRefusal(error)) this.#report(tile, new TilecouchError('REFUSED', { id: docs[index]._id, reason: reason || error }))
-      else this.tally.moved++ // somebody else wrote it: the next pass compares
+    const left = isNew ? await this.#writeNew(byTile) : [...byTile.keys()]
+    if (!left.length) return
+    const settled = await settleTiles(this.#door, left, {
+      knownOf: ids => this.#said.knownOf(ids, { isFresh: true }),
+      mineOf: id => (byTile.get(id) ?? []).map(({ mine }) => mine),
+      signal
+    })
+    for (const [id, { error, done }] of settled) {
+      if (error) this.tally.fail(id, error)
+      else for (const { mine } of byTile.get(id) ?? []) this.#count(mine, done.some(({ want }) => want?.time === mine.time && want.content === mine.content))
     }
   }
 
-  #report (tile, outcome) {
-    const { tally } = this
-    if (outcome instanceof TilecouchError) tally.fail(tile.id, outcome)
-    else if (outcome === 'unchanged') tally.unchanged++
+  /** Into a layer that was empty: nothing to compare with. Answers the tiles of which something was there all the same. */
+  async #writeNew (byTile) {
+    const docs = [...byTile].flatMap(([id, versions]) => versions.map(({ mine, isNewest }) => ({ ...mine.documentOf(), _id: isNewest ? id : `${id}@${mine.time}`, current: isNewest })))
+    const byId = new Map((await this.target.bulk(bulkBody(docs), this.options.signal)).map(answer => [answer.id, answer]))
+    const left = []
+    for (const [id, versions] of byTile) {
+      const answers = versions.map(({ mine, isNewest }) => byId.get(isNewest ? id : `${id}@${mine.time}`) ?? { error: 'no answer' })
+      const refused = answers.find(({ error }) => isRefusal(error))
+      if (refused) this.tally.fail(id, new TilecouchError('REFUSED', { id, reason: refused.reason || refused.error }))
+      else if (answers.some(({ error }) => error)) left.push(id)
+      else for (const { mine } of versions) this.#count(mine, true)
+    }
+    return left
+  }
+
+  #count ({ size }, isWritten) {
+    if (!isWritten) this.tally.unchanged++
     else {
-      tally.versions++
-      tally.bytes += tile.bytes?.length ?? 0
+      this.tally.versions++
+      this.tally.bytes += size
     }
   }
 }
@@ -155,12 +160,16 @@ export const stands = (doc, { head, pasts }) => [head, ...pasts].some(other => o
 
 const sizeOf = doc => doc._attachments?.tile?.length ?? 0
 
-/** A version that is to be written, with every field it has. @param {any} doc with bytes @param {string} layer @param {boolean} isStill it does not expire */
-function tileOf (doc, layer, isStill) {
-  const { type: _, layer: __, z, x, y, current, time, stored, expires, origin, gone, ...others } = fieldsOf(doc)
-  const image = doc._attachments?.tile
-  const tile = new Tile({ layer, z, x, y, time, origin, type: image?.content_type, bytes: image?.data, ...(!isStill && { expires }) })
-  return Object.assign(tile, { stored, others })
+/**
+ * A version that is to be written, with every field it has.
+ * @param {any} doc with bytes @param {string} layer @param {boolean} isStill it does not expire
+ */
+function mineOf (doc, layer, isStill) {
+  const { z, x, y } = doc
+  const { expires, ...fields } = fieldsOf(doc)
+  const { time, content, run, seen, contested } = versionIn(doc)
+  const document = { ...fields, ...(!isStill && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc) }
+  return { time, content, run, seen, contested, words: false, size: doc._attachments?.tile?.data.length ?? 0, documentOf: () => document }
 }
 
 /** What makes the head of the copy hold as long as the one it is a copy of. */

@@ -162,8 +162,14 @@ export class Remover {
         const known = await said.knownOf(ids, { isFresh: true })
         return id => {
           const { statements, isRemoved } = known(id)
-          const spans = isStated ? [] : spansOf(/** @type {Item} */ (byId.get(id)))
-          return { statements, isRemoved: (time, by) => isRemoved(time, by) || (by < run && spans.some(([from, to]) => time >= from && time < to)) }
+          if (isStated) return { statements, isRemoved }
+          const item = /** @type {Item} */ (byId.get(id))
+          const times = new Set(item.doomed.map(({ time }) => time))
+          const spans = spansOf(item)
+          return {
+            statements: statements.filter(({ time }) => !spans.some(([from, to]) => time >= from && time < to)),
+            isRemoved: (time, by, version) => isRemoved(time, by, version) || Boolean(version && by < run && times.has(version.time))
+          }
         }
       }
     })

@@ -1,6 +1,7 @@
 // Settles the tiles of a store: see core/store/settle.js.
 import { isTileId, layerRange, headId, parseTileId } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
+import { TileSet } from '../load/manifest.js'
 import { tilesSince } from '../load/others.js'
 import { settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
 
@@ -51,30 +52,30 @@ export class Settler {
     await said.refresh()
     const news = [...said.manifests, ...said.removals].filter(({ id }) => before.get(id) !== said.records.get(id))
     const changed = since === undefined || news.some(({ id }) => id.startsWith('removed:')) ? undefined : await tilesSince(this.couch, layer, since, { signal: this.parts.signal })
-    if (!changed) return yield * this.#all(layer)
+    if (!changed) return yield * this.#all(said)
     yield * changed
     for (const record of news) {
       // of what a complete edition does not name it said something, too
-      if (record.complete) return yield * this.#all(layer)
+      if (record.complete) return yield * this.#all(said)
       for await (const id of tilesOf(said, record)) if (!changed.has(id)) yield id
     }
   }
 
-  /** Every tile that has a document. @returns {AsyncGenerator<string>} */
-  async * #all (layer) {
-    const { startkey: first, endkey } = layerRange(layer)
-    const headless = new Set()
-    let last = ''
+  /** Every tile that has a document, and those of which a manifest speaks although there is none. @param {Said} said */
+  async * #all (said) {
+    const { startkey: first, endkey } = layerRange(said.layer)
+    const seen = new TileSet()
+    const isNew = id => {
+      const { z, x, y } = parseTileId(id)
+      return !seen.has(z, x, y) && (seen.add(z, x, y), true)
+    }
     for (let startkey = first; ;) {
       const { rows } = await this.couch.request({ path: '_all_docs', qs: { startkey, endkey, limit: PAGE }, signal: this.parts.signal })
-      for (const { id } of rows) {
-        if (!isTileId(id)) continue
-        if (!id.includes('@')) yield (last = id)
-        else if (headId(id) !== last && !headless.has(headId(id))) yield (headless.add(headId(id)), headId(id))
-      }
-      if (rows.length < PAGE) return
+      for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
+      if (rows.length < PAGE) break
       startkey = `${rows[rows.length - 1].id} `
     }
+    for (const manifest of said.manifests) for await (const id of tilesOf(said, manifest)) if (isNew(id)) yield id
   }
 
   /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled */

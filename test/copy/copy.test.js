@@ -5,6 +5,7 @@ import { copyLayer } from '../../loader/copy.js'
 import { removeLayer } from '../../loader/remove/index.js'
 import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
+import { digestOf } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
@@ -79,8 +80,10 @@ onEachStore('copying a layer', backend => {
     await store.write([
       { layer: 'other', z: 5, x: 0, y: 0, time: T(99), bytes: png(5) }, { layer: 'other', z: 5, x: 1, y: 1, time: T(1), bytes: png(6) }, { layer: 'other', z: 5, x: 2, y: 2, time: T(3), bytes: png(7) }
     ])
-    const { failed, failures } = await copyLayer(store, 'osm', 'other')
-    assert.deepEqual([failed, failures.map(({ code }) => code)], [2, ['VERSION_TAKEN', 'VERSION_TAKEN']])
+    const { failed } = await copyLayer(store, 'osm', 'other')
+    assert.equal(failed, 0)
+    // of two images of one time the later run counts, and the other keeps a place a second before
+    for (const [x, y, seed] of [[1, 1, 6], [2, 2, 7]]) assert.ok((await tilesOf(store, 'other')).some(tile => tile.x === x && tile.y === y && tile.digest === digestOf(png(seed))), `${x} ${y}`)
     assert.deepEqual((await store.head('other', 5, 0, 0)).bytes, png(5), 'what is newer stays the newest')
     assert.ok((await store.versions('other', 5, 0, 0)).length > 2)
     const { ttl, attribution } = await store.layer('other')

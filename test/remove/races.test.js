@@ -1,11 +1,11 @@
 // Loads and other removals that come in between: no version is lost that was not to go, and every invariant holds.
 import assert from 'node:assert/strict'
-import { endCopies, removeEdition, removeTiles } from '../../loader/remove/index.js'
+import { removeEdition, removeTiles } from '../../loader/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, keeperOf, storeOf, without } from './stage.js'
 
-const limits = { grace: 0 }
+const limits = {}
 const LATER = '2021-06-01T00:00:00Z'
 const ID = `osm:${Z}:1:4`
 const newest = { layer: 'osm', z: Z, x: 1, y: 4, time: T(2023), bytes: png(40) }
@@ -30,28 +30,12 @@ onEachStore('while something is removed', backend => {
   afterEach(() => reset())
   after(() => store.destroy())
 
-  const isThere = async (time, seed) => Boolean((await store.at('osm', Z, 1, 4, time).catch(() => undefined))?.bytes.equals(png(seed)))
-
   describe('a load is between its two steps', () => {
     const loadAround = async (others, done = 'advanced') => {
       const { store: loading, moment } = await interruptedStore(url, overwritesHead, others)
       const summary = await loading.write([newest])
       assert.deepEqual([moment.come, summary[done], summary.failed], [true, 1, 0])
     }
-
-    it('and the version would be lost if its copy were just deleted', async () => {
-      await loadAround(async () => {
-        const { _rev } = await store.couch.get(`${ID}@${T(2022)}`)
-        await store.couch.bulk(JSON.stringify({ docs: [{ _id: `${ID}@${T(2022)}`, _rev, _deleted: true }] }))
-      })
-      assert.equal(await isThere(T(2022), 24), false)
-    })
-
-    it('and nothing is lost when the copy is ended as it is here', async () => {
-      await loadAround(async () => assert.deepEqual(await endCopies(store, [ID]), { ended: 1, changed: 0 }))
-      assert.equal(await isThere(T(2022), 24), true)
-      assert.deepEqual(await historyOf(url), { ...HISTORY, '1/4': { ...HISTORY['1/4'], 2023: 40 } })
-    })
 
     it('and the head falls back: what was removed does not come back, and the load stands', async () => {
       await loadAround(() => removeEdition(store, 'osm', T(2022), { limits }))
@@ -63,21 +47,6 @@ onEachStore('while something is removed', backend => {
       await loadAround(() => removeTiles(store, 'osm', { only: [newest], limits }), 'created')
       assert.deepEqual(await historyOf(url), { ...HISTORY, '1/4': { 2023: 40 } })
     })
-  })
-
-  it('a load that overwrites a head between the end of its copy and the next step gets the copy back', async () => {
-    const head = await store.couch.get(ID)
-    const { _id, _rev, _attachments, ...fields } = head
-    const image = { tile: { content_type: 'image/png', data: png(24).toString('base64') } }
-    await store.couch.bulk(JSON.stringify({ docs: [{ ...fields, _id: `${ID}@${T(2022)}`, current: false, _attachments: image }] }))
-    const second = { ...fields, _id: ID, _rev, time: T(2023), _attachments: { tile: { content_type: 'image/png', data: png(40).toString('base64') } } }
-    const { store: removing, moment } = await interruptedStore(url, asked => docsOf(asked).some(({ _deleted }) => _deleted), async () => {
-      const [{ rev }] = await store.couch.bulk(JSON.stringify({ docs: [second] }))
-      assert.ok(rev)
-    }, 'after')
-    assert.deepEqual(await endCopies(removing, [ID]), { ended: 0, changed: 1 })
-    assert.equal(moment.come, true)
-    assert.deepEqual(await historyOf(url), { ...HISTORY, '1/4': { ...HISTORY['1/4'], 2023: 40 } })
   })
 
   const tiles = Object.keys(HISTORY).map(tile => tile.split('/').map(Number))
@@ -99,7 +68,7 @@ onEachStore('while something is removed', backend => {
           const { store: removing, moment } = await interruptedStore(url, nth(number), run)
           await remove(removing)
           come = moment.come
-          const between = await historyOf(url, { settled: false })
+          const between = await historyOf(url)
           const stays = without(HISTORY, (tile, year) => isDoomed(tile, year) || year === removes)
           for (const [tile, years] of Object.entries(stays)) {
             for (const [year, seed] of Object.entries(years)) if (!(year in adds)) assert.equal(between[tile]?.[year], seed, `${tile} of ${year}, before write ${number}`)

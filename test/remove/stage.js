@@ -62,11 +62,11 @@ export async function keeperOf (store) {
 }
 
 /** What a store holds, in the form of a history; every invariant holds. */
-export async function historyOf (url, options) {
+export async function historyOf (url) {
   const seeds = new Map()
   for (let seed = 0; seed < 60; seed++) seeds.set(png(seed).toString('base64'), seed)
   const history = {}
-  for (const [id, versions] of await checkInvariants(url, options)) {
+  for (const [id, versions] of await checkInvariants(url)) {
     const [layer, , x, y] = id.split(':')
     if (layer !== 'osm') continue
     const years = history[`${x}/${y}`] = {}
