@@ -150,6 +150,7 @@ export class Batch {
       if (tile.onto && tile.onto !== head?.rev) return { tile, head, action: 'unchanged' }
       if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#first(tile) }
       const action = decide(tile, head)
+      if (this.said.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
       if (action === 'ask' || action === 'taken' || versionIn(doc).seen.some(([time]) => time >= tile.time)) return { tile, head, action: 'settle' }
       return { tile, head, doc, action: action === 'unchanged' && tile.time > head.time && !this.words ? 'confirm' : action }
     })
@@ -212,7 +213,7 @@ export class Batch {
     const rows = await this.couch.docs(standing.map(({ doc }) => doc._id), { signal: this.signal })
     standing.forEach(({ step, doc }, index) => {
       const stands = rows[index]?.doc
-      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested) return safe.push(step)
+      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested && saysAsMuch(stands, doc)) return safe.push(step)
       step.tile.isSlow = true
       again.push(step.tile)
     })
@@ -313,6 +314,12 @@ export class Batch {
 async function fetchLeaves (couch, asked, signal) {
   const { results } = await couch.request({ method: 'POST', path: '_bulk_get', qs: { attachments: true }, body: { docs: asked }, signal })
   return results.flatMap(({ docs }) => docs.flatMap(({ ok }) => ok ? [ok] : []))
+}
+
+/** Whether a copy tells of all single writes that found the version unchanged. */
+function saysAsMuch (stands, doc) {
+  const told = new Set(versionIn(stands).seen.map(String))
+  return versionIn(doc).seen.every(one => told.has(String(one)))
 }
 
 function firstOfEach (tiles) {

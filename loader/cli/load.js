@@ -47,7 +47,7 @@ Examples:
   tilecouch load "https://tiles.example.org/{z}/{x}/{y}.png" --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --rate 10/s
   tilecouch load http://couch.example.org:5984/tiles --from osm@2023 --layer osm --time 2023-12-31
 
-A load that was stopped is run again: it skips what is there. The exit code is 0 only if every tile is in the store.`)
+A load that was stopped is run again, with the time that it began with: it skips what is there. The exit code is 0 only if every tile is in the store.`)
     .action(run(loadCommand))
 }
 
@@ -127,11 +127,13 @@ async function loadOne (context, options, { settings, opening, name }) {
       const progress = new Progress(output, source)
       const started = performance.now()
       const { area, zooms } = opening
+      let begun
       try {
-        const result = await load(store, source, { ...settings, area, zooms, onProgress: (summary, tuner) => progress.show(summary, tuner) })
+        const result = await load(store, source, { ...settings, area, zooms, onBegin: edition => { begun = edition.time }, onProgress: (summary, tuner) => progress.show(summary, tuner) })
         return { result, report: () => reportLoad(output, result, { started, time: settings.time ? undefined : source?.time }) }
       } catch (error) {
         progress.end()
+        if (begun && !settings.time && !source.time) output.note(`To go on with this edition, run it again with --time ${begun}. Without it, a new edition begins.`)
         if (error.summary) reportLoad(output, { ...error.summary, layer: settings.layer }, { started, ended: error.code === 'ABORTED' ? 'stopped' : 'failed' })
         throw error
       } finally {

@@ -44,8 +44,22 @@ export class Removal {
       const whole = some.map((head, index) => ({ head, past: pasts[index] })).filter(({ past }) => this.withPast || !past.length)
       // past versions first: at every moment a tile has its head or nothing at all
       await this.#remove(whole.flatMap(({ past }) => past))
-      this.tally.removed += await this.#remove(whole.map(({ head }) => head))
+      const heads = whole.map(({ head }) => head)
+      this.tally.removed += await this.#remove(heads)
+      await this.#state(heads)
       this.onProgress?.(this.tally)
+    }
+  }
+
+  /** What editions have said of tiles that are not there any more does not count either. @param {import('../store/reader.js').StoredVersion[]} heads */
+  async #state (heads) {
+    if (this.dryRun || !heads.length) return
+    const gone = (await this.couch.docs(heads.map(({ id }) => id), { signal: this.signal })).filter(({ doc }) => !doc).map(({ id }) => id)
+    for (const layer of new Set(heads.map(head => head.layer))) {
+      const said = this.#remover.saidOf(layer)
+      await said.open()
+      const tiles = gone.filter(id => id.startsWith(`${layer}:`))
+      if (said.manifests.length && tiles.length) await this.#remover.state(layer, { tiles })
     }
   }
 

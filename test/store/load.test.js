@@ -113,7 +113,7 @@ onEachStore('tilecouch load', backend => {
     await checkLoaded(db, first.filter(({ x, y }) => x > 0 || y > 3))
   })
 
-  it('stops on Ctrl-C with 130, and goes on with the time it began with', async function () {
+  it('stops on Ctrl-C with 130, and goes on when it is told the time it began with', async function () {
     this.timeout(60000)
     const many = await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
     const load = start(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--concurrency', '1'])
@@ -125,12 +125,21 @@ onEachStore('tilecouch load', backend => {
     assert.match(stopped.stderr, /\[ABORTED\]/)
     const [begun] = await (await Store.open(db)).editions('osm')
     assert.equal(begun.finished, undefined)
-    const resumed = await tilecouch('load', many, '-l', 'osm', '--db', db, '--json')
+    assert.ok(stopped.stderr.includes(`--time ${begun.time}`), 'it says how to go on')
+    const resumed = await tilecouch('load', many, '-l', 'osm', '--db', db, '--time', begun.time, '--json')
     assert.equal(resumed.code, 0, resumed.stderr)
     const summary = JSON.parse(resumed.stdout)
-    assert.equal(summary.time, begun.time)
     assert.ok(summary.unchanged >= 100 && summary.created > 0)
     assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
+  })
+
+  it('never gives an edition that was stopped to another load of the same name', async () => {
+    const store = await Store.create(db)
+    const [T3, T4] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+    await store.putEdition('osm', T3, { source: await writeFolder('nightly', first), complete: false, started: T4 })
+    const { code, stdout } = await tilecouch('load', await writeFolder('nightly', first), '-l', 'osm', '--db', db, '--json')
+    assert.equal(code, 0)
+    assert.ok(JSON.parse(stdout).time > T4, 'it is an edition of its own')
   })
 
   it('leaves a database of somebody else’s documents alone', async () => {
