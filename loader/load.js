@@ -18,6 +18,7 @@ import { Pass } from './load/pass.js'
  * @property {string} [of] which state of the source it is, for whoever loads it again
  * @property {number} [batch]
  * @property {number} [concurrency]
+ * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
  * @property {(edition: {layer: string, time: string}) => void} [onBegin]
  * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void} [onProgress]
@@ -30,7 +31,7 @@ import { Pass } from './load/pass.js'
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, onBegin, ...writing
+  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, anySize, onBegin, ...writing
 }) {
   checkLayer(layer)
   if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
@@ -40,12 +41,12 @@ export async function load (store, source, {
   // what the source says of itself fills gaps; what the operator says counts
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
   const before = await store.edition(layer, when)
-  await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, of })
-  onBegin?.({ layer, time: when })
-
-  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before) })
+  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before), anySize, signal: writing.signal })
   const options = { ...writing, stored: begun }
   try {
+    await pass.begin()
+    await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, of })
+    onBegin?.({ layer, time: when })
     const summary = pass.count(await store.write(pass.versions(), options))
     if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
     // a source of which nothing can be read is in trouble, not empty

@@ -4,12 +4,16 @@ import { extensionOf } from '../images.js'
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
 
+const USUAL = 256 // pixels, of a layer that says nothing
+
 const clamp = (value, most) => Math.min(Math.max(value, -most), most)
 
 /** The box of columns and rows seen at each zoom. */
 export class Extent {
-  /** Zoom -> west, north, east and south most of the columns and rows. @type {Map<number, number[]>} */
+  /** Zoom -> west, north, east and south most of the columns and rows. @type {Map<number, [number, number, number, number]>} */
   zooms = new Map()
+  /** Pixels a side of the tiles, where they show it. @type {number | undefined} */
+  tileSize
 
   add (z, x, y) {
     if (z > MAX_ZOOM) return // refused when it is stored
@@ -39,14 +43,14 @@ export class Extent {
   }
 }
 
-/** @returns {Bbox} */
+/** @param {number} z @param {[number, number, number, number]} box @returns {Bbox} */
 function edgesOf (z, [x0, y0, x1, y1]) {
   const [west, , , north] = tileBounds(z, x0, y0)
   const [, south, east] = tileBounds(z, x1, y1)
   return [clamp(west, 180), clamp(south, 90), clamp(east, 180), clamp(north, 90)]
 }
 
-/** @param {Bbox} bounds @param {number} z @param {number[]} box @returns {Bbox} */
+/** @param {Bbox} bounds @param {number} z @param {[number, number, number, number]} box @returns {Bbox} */
 function touching (bounds, z, box) {
   const ranges = tileRanges(bounds, z)
   const [{ y0, y1 }] = ranges
@@ -76,6 +80,7 @@ export function widen (stored, extent, { types }) {
     ...((!upstream || minzoom !== undefined) && { minzoom: Math.min(minzoom ?? Infinity, ...levels) }),
     ...((!upstream || maxzoom !== undefined) && { maxzoom: Math.max(maxzoom ?? 0, ...levels) }),
     ...((!upstream || bounds) && { bounds: extent.widen(bounds) }),
+    ...(stored.tileSize === undefined && extent.tileSize !== undefined && extent.tileSize !== USUAL && { tileSize: extent.tileSize }),
     ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
   }
 }

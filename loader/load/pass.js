@@ -2,18 +2,26 @@
 import { tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { Extent } from '../../core/store/extent.js'
+import { TileSizes } from './tile-sizes.js'
 
 export class Pass {
   extent = new Extent()
   /** @type {Promise<Spool> | undefined} tiles that turned out not to be there */
   absent
   #known = 0
+  /** @type {AsyncIterator<import('../sources/index.js').SourceTile> | undefined} from `begin` on, as the two that follow */
+  #tiles
+  /** @type {Promise<IteratorResult<import('../sources/index.js').SourceTile>> | undefined} */
+  #first
+  /** @type {TileSizes | undefined} */
+  #sizes
 
   /**
    * @param {import('../store/index.js').Store} store
    * @param {import('../sources/index.js').Source} source
-   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean}} options
-   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store already
+   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?: AbortSignal}} options
+   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store already;
+   * anySize: tiles may be of another size than those of the layer
    */
   constructor (store, source, options) {
     this.store = store
@@ -21,13 +29,36 @@ export class Pass {
     this.options = options
   }
 
-  /** @returns {AsyncGenerator<import('../store/tile.js').NewVersion>} */
-  async * versions () {
-    const { source, options: { layer, time, again } } = this
+  /** Reads the first tile: what is of another size than the layer is refused before anything is written. */
+  async begin () {
+    const { layer, again, anySize, signal } = this.options
+    const sizes = this.#sizes = await TileSizes.open(this.store, layer, { any: anySize, signal })
+    const { source } = this
     const tiles = source.walk
       ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
       : source.tiles()
-    for await (const { z, x, y, read, known, ...more } of tiles) {
+    this.#tiles = tiles[Symbol.asyncIterator]()
+    this.#first = this.#tiles.next()
+    // what goes wrong here goes wrong again when it is written, and is counted there
+    const first = (await this.#first.catch(() => undefined))?.value
+    if (!first?.read) return
+    const { read } = first
+    const bytes = (async () => read())()
+    first.read = () => bytes
+    sizes.check(await bytes.catch(() => null))
+  }
+
+  async * #all () {
+    const first = await this.#first
+    if (!first || first.done) return
+    yield first.value
+    yield * { [Symbol.asyncIterator]: () => /** @type {AsyncIterator<import('../sources/index.js').SourceTile>} */ (this.#tiles) }
+  }
+
+  /** @returns {AsyncGenerator<import('../store/tile.js').NewVersion>} */
+  async * versions () {
+    const { layer, time } = this.options
+    for await (const { z, x, y, read, known, ...more } of this.#all()) {
       if (known) {
         this.extent.add(z, x, y)
         this.#known++
@@ -37,6 +68,8 @@ export class Pass {
 
   async #read ({ z, x, y }, read) {
     const bytes = await read()
+    this.#sizes?.check(bytes)
+    this.extent.tileSize = this.#sizes?.expected
     if (bytes) this.extent.add(z, x, y)
     else if (bytes === null && this.options.complete) (await (this.absent ??= Spool.open())).add(z, x, y)
     return bytes
@@ -59,6 +92,7 @@ export class Pass {
   }
 
   async close () {
+    await this.#tiles?.return?.()
     await (await this.absent)?.close()
   }
 }

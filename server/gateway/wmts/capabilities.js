@@ -66,6 +66,7 @@ const operation = (name, rest, base, query) => xml`
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
+/** @param {Listed} listed @param {string} base @param {string} query */
 function layerElement ({ layer, times, reach }, base, query) {
   const { type, ext } = formatOf(layer)
   const [west, south, east, north] = boundsOf(layer)
