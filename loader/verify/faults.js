@@ -48,6 +48,7 @@ export const faults = {
 
   // the layer and its editions
   'no-layer': { level: 'fault', means: 'there are tiles, but no document of the layer', advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --repair` make it of the tiles.' },
+  'reserved-name': { level: 'warning', means: 'the layer is called like a kind of document, or `db`: addresses do not reach it, and nothing new can be stored in it', advice: '`tilecouch rename NAME NEW`; rename it before the store is mirrored.' },
   'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid' },
   'bad-edition': { level: 'fault', means: 'an edition whose id, time or counts are not valid', advice: 'Run that load again: it writes the edition anew. Delete one whose id is not valid.' },
   'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again: it resumes.' },

@@ -1,5 +1,5 @@
 // The document of a layer, and its editions.
-import { TilecouchError, editionId, isExactTime, layerDocument, layerId } from '../../../core/index.js'
+import { RESERVED, TilecouchError, editionId, isExactTime, layerDocument, layerId } from '../../../core/index.js'
 
 const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes']
 
@@ -10,6 +10,7 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
  * @returns {Promise<Record<string, any> | undefined>} the document, as far as it is valid
  */
 export async function checkLayerDocument (couch, layer, report) {
+  if (RESERVED.has(layer)) report.add('reserved-name', layerId(layer))
   const doc = await couch.find({ path: encodeURIComponent(layerId(layer)), qs: { conflicts: true } })
   if (!doc) return undefined
   const { _id, _rev, _conflicts, _attachments, type, layer: name, ...fields } = doc
