@@ -1,6 +1,7 @@
 // Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
 import { TilecouchError, checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
 import { widen } from '../core/store/extent.js'
+import { futureWarnings } from './load/future.js'
 import { missingTiles } from './load/missing.js'
 import { Pass } from './load/pass.js'
 
@@ -20,7 +21,7 @@ import { Pass } from './load/pass.js'
  * @property {number} [concurrency]
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
- * @property {(edition: {layer: string, time: string}) => void} [onBegin]
+ * @property {(edition: {layer: string, time: string, warnings: TilecouchError[]}) => void} [onBegin] warnings: what is loaded, or was before, is dated in the future
  * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void} [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  */
@@ -46,7 +47,8 @@ export async function load (store, source, {
   try {
     await pass.begin()
     await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, of })
-    onBegin?.({ layer, time: when })
+    const warnings = await futureWarnings(store, layer, when, writing.signal)
+    onBegin?.({ layer, time: when, warnings })
     const summary = pass.count(await store.write(pass.versions(), options))
     if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
     // a source of which nothing can be read is in trouble, not empty
@@ -54,7 +56,7 @@ export async function load (store, source, {
     await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
     const { types, failures, ...counts } = summary
     const edition = await store.putEdition(layer, when, { ...counts, finished: now() })
-    return { ...summary, ...(source.ignored && { ignored: source.ignored }), layer, time: when, edition }
+    return { ...summary, ...(source.ignored && { ignored: source.ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) pass.count(error.summary)
     throw error

@@ -7,7 +7,7 @@ import { isUrl, openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withDatabase } from './connect.js'
-import { announceSource, reportLoad } from './load-report.js'
+import { announceSource, reportLoad, warningLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { areaIfAny, wholeNumber, zoomsOf } from './options.js'
 import { Progress, ProgressLine } from './progress.js'
@@ -130,7 +130,7 @@ async function loadOne (context, options, { settings, opening, name }) {
       const started = performance.now()
       const { area, zooms } = opening
       try {
-        const result = await load(store, source, { ...settings, area, zooms, onProgress: (summary, tuner) => progress.show(summary, tuner) })
+        const result = await load(store, source, { ...settings, area, zooms, onBegin: ({ warnings }) => warnings.forEach(warning => output.note(warningLines(warning).join('\n'))), onProgress: (summary, tuner) => progress.show(summary, tuner) })
         return { result, report: () => reportLoad(output, result, { started, time: settings.time ? undefined : source?.time }) }
       } catch (error) {
         progress.end()

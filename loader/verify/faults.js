@@ -44,6 +44,7 @@ export const faults = {
 
   'version-twice': { level: 'warning', means: 'one past version stands in two places: it was moved to an earlier second, since another image had its time, and is there as well' },
   'odd-time': { level: 'warning', means: 'a version that was stored in the future: the clock of who wrote it was wrong, and a ttl counts from there', advice: 'Set the clock of that machine. The tile is fetched again when it is loaded or seeded.' },
+  'future-time': { level: 'warning', means: 'an edition, or a tile without one, of a time that is yet to come: what is loaded for an earlier time goes into its past, and the map does not change', advice: 'If the time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for the right one.' },
   'wrong-sums': { level: 'fault', means: 'a view sums up more or less than there is: counts and estimates are wrong', advice: '`tilecouch check --repair` builds the index anew.' },
 
   // the layer and its editions

@@ -1,5 +1,5 @@
 // The document of a layer, and its editions.
-import { RESERVED, TilecouchError, editionId, isExactTime, layerDocument, layerId } from '../../../core/index.js'
+import { RESERVED, TilecouchError, editionId, isAhead, isExactTime, layerDocument, layerId } from '../../../core/index.js'
 
 const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes']
 
@@ -49,6 +49,7 @@ export async function checkEditions (couch, layer, report) {
   return docs.filter(doc => {
     if (doc._conflicts?.length) report.add('conflict', doc._id, `${doc._rev} and ${doc._conflicts}`)
     const why = wrongWith(doc, layer)
+    if (!why && isAhead(doc.time)) report.add('future-time', doc._id)
     if (why) report.add('bad-edition', doc._id, why)
     else if (!doc.finished) report.add('unfinished-edition', doc._id, doc.source && `from ${doc.source}`)
     else if (doc.failed) report.add('failed-edition', doc._id, `${doc.failed} of ${doc.tiles} tiles`)
