@@ -100,7 +100,7 @@ ${passed ? '        if ($http_accept_encoding !~* gzip) { return 418; }\n' : ''}
 `
 
 const common = (passed, codes = '405') => `        gzip off;
-        etag off;                   # the gateway's is that of the content, nginx's that of the file; the time says which version it is
+        etag on;                    # of the file's time and size: bytes that took the place of others of that time are mostly told apart
         sendfile on;
         tcp_nopush on;
         add_header Cache-Control $tile_cache;
