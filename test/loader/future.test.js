@@ -15,12 +15,16 @@ onEachStore('tiles that are dated in the future', backend => {
   const folder = useFolder()
   /** @type {Store} */
   let store
-  beforeEach(async () => { store = await Store.create(await backend.database()) })
+  let url
+  beforeEach(async () => {
+    url = await backend.database()
+    store = await Store.create(url)
+  })
   afterEach(() => store.destroy())
 
   const loaded = (seed, time) => load(store, sourceOf(seed), { layer: 'osm', time })
   const found = async () => {
-    const { findings } = await doctor(store.url)
+    const { findings } = await doctor(url)
     return findings.find(({ check: what }) => what === 'osm: editions')
   }
 
@@ -53,7 +57,7 @@ onEachStore('tiles that are dated in the future', backend => {
     const run = async (...argv) => {
       const streams = { stdout: memory(), stderr: memory() }
       const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
-      const code = await start(['load', `${folder.dir}/x.mbtiles`, '--layer', 'osm', '--db', store.url, ...argv])
+      const code = await start(['load', `${folder.dir}/x.mbtiles`, '--layer', 'osm', '--db', url, ...argv])
       return { code, out: streams.stdout.text, err: streams.stderr.text }
     }
     const made = await run('--time', '2204')
