@@ -4,7 +4,7 @@
 /** @type {Record<string, {status: number, text: (d: Record<string, any>) => string, advice?: string}>} */
 export const catalogue = {
   // what a person typed
-  BAD_LAYER: { status: 400, text: d => `bad layer name ${show(d.value)}`, advice: 'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not "layer" or "edition".' },
+  BAD_LAYER: { status: 400, text: d => `bad layer name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not layer, edition, tile, manifest, block, removed or db.' },
   BAD_TILE: { status: 400, text: d => `no such tile ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A tile is z/x/y with 0 <= z <= 30 and 0 <= x, y < 2^z.' },
   BAD_ID: { status: 400, text: d => `not a tile id ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Tile ids look like osm:10:300:412 or osm:10:300:412@2024-03-01T00:00:00Z.' },
   BAD_TIME: { status: 400, text: d => `bad time ${show(d.value)}`, advice: 'Times are ISO 8601 in UTC: 2024, 2024-03, 2024-03-01, 2024-03-01T12:00:00Z.' },
@@ -34,6 +34,14 @@ export const catalogue = {
   EMPTY_IMAGE: { status: 422, text: () => 'the tile has no bytes' },
   UNKNOWN_IMAGE: { status: 422, text: d => `not a tile image: it starts ${show(d.value)}`, advice: 'Tiles are PNG, JPEG, WebP, AVIF or gzipped Mapbox vector tiles; the type is read from the bytes.' },
   TRUNCATED_IMAGE: { status: 422, text: d => `truncated or damaged ${d.type}${d.why ? `: ${d.why}` : ''}`, advice: 'Fetch or render this tile again.' },
+  TILE_SIZE: { status: 422, text: d => `the tile is ${d.size} x ${d.size} pixels, those of the layer ${show(d.layer)} are ${d.expected} x ${d.expected}`, advice: 'Load it as a layer of its own. If the layer says the wrong size, put it right with `tilecouch layer NAME --tile-size N`. --any-size loads it as it is, which GDAL and the programs made with it cannot read.' },
+  FUTURE_TIME: {
+    status: 409,
+    text: d => d.newest
+      ? `the newest tiles of ${d.layer} are of ${d.newest}, in the future: what is loaded for ${d.time} goes into the past, and the map shows it nowhere but there`
+      : `${d.time} is in the future: what is loaded into ${d.layer} from now on, for any earlier time, goes into the past, and the map no longer changes`,
+    advice: 'If that time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for the right one.'
+  },
   SOURCE_NOT_FOUND: { status: 404, text: d => `no such source ${show(d.value)}` },
   SOURCE_UNREADABLE: { status: 422, text: d => `cannot read ${show(d.value)}: ${d.why}` },
   SOURCE_UNKNOWN: { status: 422, text: d => `cannot tell what ${show(d.value)} is${d.why ? `: ${d.why}` : ''}`, advice: 'Sources are a folder of z/x/y.ext tiles, .mbtiles, .pmtiles, .zip, .tar or .tar.gz, the address of a tile server or of a store.' },

@@ -6,7 +6,11 @@ import { MAX_ZOOM, checkTile } from './grid.js'
 import { isExactTime } from './times.js'
 
 const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
-const RESERVED = new Set(['layer', 'edition']) // they begin other documents' ids
+
+/** No layer may be called like a kind of document, whose ids begin so, nor `db`, which has other addresses. validate_doc_update.js has the same names. */
+export const RESERVED = new Set(['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'db'])
+const UNREADABLE = new Set(['layer', 'edition']) // stores made before the others were reserved may have layers of those names
+
 const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/
 const TILE_PATH = /^(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})$/
 
@@ -19,8 +23,8 @@ export const TILE_ATTACHMENT = 'tile'
 /** @typedef {{layer: string, z: number, x: number, y: number}} TileAddress */
 /** @typedef {TileAddress & {time?: string}} VersionAddress */
 
-/** @param {unknown} name */
-export const isLayer = name => typeof name === 'string' && LAYER.test(name) && !RESERVED.has(name)
+/** Whether a store may have a layer of this name. @param {unknown} name */
+export const isLayer = name => typeof name === 'string' && LAYER.test(name) && !UNREADABLE.has(name)
 
 /**
  * @param {unknown} name
@@ -29,6 +33,17 @@ export const isLayer = name => typeof name === 'string' && LAYER.test(name) && !
 export function checkLayer (name) {
   if (!isLayer(name)) throw new TilecouchError('BAD_LAYER', { value: name })
   return /** @type {string} */ (name)
+}
+
+/**
+ * A name for a layer that is not there yet.
+ * @param {unknown} name
+ * @returns {string}
+ */
+export function checkNewLayer (name) {
+  const layer = checkLayer(name)
+  if (RESERVED.has(layer)) throw new TilecouchError('BAD_LAYER', { value: name, why: 'the name is reserved' })
+  return layer
 }
 
 /** The id of a tile's head. */

@@ -23,10 +23,10 @@ const isChunkType = (bytes, at) => isLetter(bytes[at]) && isLetter(bytes[at + 1]
 
 const SMALLEST_GZIP = 20 // 10 bytes of header, 2 of data, 8 of check sum and length
 
-const u16 = (bytes, at) => bytes[at] << 8 | bytes[at + 1]
-const u32 = (bytes, at) => (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0
+export const u16 = (bytes, at) => bytes[at] << 8 | bytes[at + 1]
+export const u32 = (bytes, at) => (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0
 const u32le = (bytes, at) => (bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24) >>> 0
-const ascii = (bytes, at, length) => String.fromCharCode(...bytes.subarray(at, at + length))
+export const ascii = (bytes, at, length) => String.fromCharCode(...bytes.subarray(at, at + length))
 const startsWith = (bytes, signature) => signature.every((byte, index) => bytes[index] === byte)
 
 /**
@@ -44,7 +44,8 @@ export function inspectTile (bytes, { gunzip } = {}) {
   return formats[name]
 }
 
-function formatOf (bytes) {
+/** The name of a format, by how the bytes begin; nothing for what is no tile. */
+export function formatOf (bytes) {
   if (startsWith(bytes, PNG_SIGNATURE)) return 'png'
   if (startsWith(bytes, [0xff, 0xd8, 0xff])) return 'jpeg'
   if (ascii(bytes, 0, 4) === 'RIFF' && ascii(bytes, 8, 4) === 'WEBP') return 'webp'
@@ -107,7 +108,7 @@ const checks = {
   }
 }
 
-function boxLength (bytes, at) {
+export function boxLength (bytes, at) {
   const length = u32(bytes, at)
   if (length === 0) return bytes.length - at // up to the end of the file
   return length === 1 && at + 16 <= bytes.length ? u32(bytes, at + 8) * 2 ** 32 + u32(bytes, at + 12) : length

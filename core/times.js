@@ -87,6 +87,11 @@ export const toSeconds = time => Date.parse(time) / 1000
 
 export const fromSeconds = seconds => format(new Date(seconds * 1000))
 
+const CLOCKS = 86400 // seconds that the clock or the zone of a writer may be before ours
+
+/** Whether a time is yet to come, by more than clocks and zones differ. @param {string} time @param {number} [at] milliseconds since 1970 */
+export const isAhead = (time, at = Date.now()) => toSeconds(time) - at / 1000 > CLOCKS
+
 /** @param {string} time @param {number} seconds */
 export const addSeconds = (time, seconds) => fromSeconds(toSeconds(time) + seconds)
 

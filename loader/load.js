@@ -10,6 +10,7 @@ import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
 import { SaidOfLayers } from '../core/store/said.js'
 import { Comparison } from './load/comparison.js'
+import { futureWarnings } from './load/future.js'
 import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
 import { placeNow } from './load/others.js'
@@ -29,8 +30,9 @@ import { Pass } from './load/pass.js'
  * @property {string} [of] which state of the source it is, for whoever loads it again
  * @property {number} [batch]
  * @property {number} [concurrency]
+ * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
- * @property {(edition: {layer: string, time: string}) => void} [onBegin]
+ * @property {(edition: {layer: string, time: string, warnings: TilecouchError[]}) => void} [onBegin] warnings: what is loaded, or was before, is dated in the future
  * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void} [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  */
@@ -43,7 +45,7 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, onBegin, ...writing
+  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, anySize, onBegin, ...writing
 }) {
   checkLayer(layer)
   if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
@@ -58,31 +60,31 @@ export async function load (store, source, {
   const before = editions.find(edition => edition.time === when)
   const run = newRun([said.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
   // a run that was killed has perhaps said everything, and not looked at what others did meanwhile
-  const from = before && !before.finished && said.manifests.some(manifest => manifest.time === when) ? before.from : undefined
-  const isResumed = Boolean(before && !before.finished && from)
-  // the counts of a finished edition are those of the run that made it
-  if (!before?.finished) {
-    await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, run, of, from: from ?? await placeNow(store.couch, writing.signal) })
-  } else if (title || of !== before.of) await store.putEdition(layer, when, { ...(title && { title }), of })
-  const comparison = await Comparison.begin(store, { layer, time: when, said, editions, from: isResumed ? from : undefined, signal: writing.signal })
-  onBegin?.({ layer, time: when })
-
+  const from = before && !before.finished && said.manifests.some(manifest => manifest.time === when) ? before.from ?? {} : undefined
   const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal: writing.signal })
-  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before), onKnown: tile => manifest.say(tile) })
+  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before), anySize, signal: writing.signal, onKnown: tile => manifest.say(tile) })
   const selected = selectorOf(area, zooms)
-  const options = {
-    ...writing,
-    stored: begun,
-    run,
-    said: layers,
-    ready: () => manifest.ready(),
-    areKnown: tiles => comparison.areKnown(tiles),
-    onSaid (tile, outcome) {
-      manifest.say(tile)
-      comparison.note(tile, outcome)
-    }
-  }
   try {
+    await pass.begin()
+    // the counts of a finished edition are those of the run that made it
+    if (!before?.finished) {
+      await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, run, of, from: from ?? await placeNow(store.couch, writing.signal) })
+    } else if (title || of !== before.of) await store.putEdition(layer, when, { ...(title && { title }), of })
+    const comparison = await Comparison.begin(store, { layer, time: when, said, editions, from, signal: writing.signal })
+    const warnings = await futureWarnings(store, layer, when, writing.signal)
+    onBegin?.({ layer, time: when, warnings })
+    const options = {
+      ...writing,
+      stored: begun,
+      run,
+      said: layers,
+      ready: () => manifest.ready(),
+      areKnown: tiles => comparison.areKnown(tiles),
+      onSaid (tile, outcome) {
+        manifest.say(tile)
+        comparison.note(tile, outcome)
+      }
+    }
     const summary = pass.count(await store.write(pass.versions(), options))
     if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
     // a source of which nothing can be read is in trouble, not empty
@@ -93,7 +95,7 @@ export async function load (store, source, {
     await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
     const { types, failures, documents, ...counts } = summary
     const edition = await store.putEdition(layer, when, stored => editionOf(stored, counts, { root, run: named, blocks, baseline, complete, source: source.name, begun }))
-    return { ...summary, ...(source.ignored && { ignored: source.ignored }), layer, time: when, edition }
+    return { ...summary, ...(source.ignored && { ignored: source.ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) pass.count(error.summary)
     throw error

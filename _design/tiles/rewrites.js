@@ -2,6 +2,7 @@
 // checks what can be checked from the URL, and sends the rest to an attachment, a list or a show.
 (function (req) {
   var path = req.path.slice(4) // database, _design, tiles, _rewrite
+  var depth = path.length
   var query = req.query || {}
   var LAYER = /^([a-z0-9][a-z0-9_-]{0,62})(?:@(.+))?$/
   var TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
@@ -26,6 +27,24 @@
 
   function number (text) {
     return /^(0|[1-9]\d{0,9})$/.test(text) ? +text : -1
+  }
+
+  // Where the client sees these addresses, as far as the request tells: nothing where a proxy stands between that does not
+  // say which path it shows, since any path can then lead here. nginx says "close" where it is told nothing.
+  function base () {
+    var headers = {}
+    for (var name in req.headers) headers[name.toLowerCase()] = String(req.headers[name]).split(',')[0].replace(/^\s+|\s+$/g, '')
+    var isProxied = /^close$/i.test(headers.connection)
+    for (name in headers) if (/^(x-forwarded-.*|x-real-ip|forwarded|via)$/.test(name)) isProxied = true
+    var seen = headers['x-forwarded-uri']
+    var prefix = headers['x-forwarded-prefix']
+    if (isProxied && seen === undefined && prefix === undefined) return ''
+    var parts = (seen === undefined ? (prefix || '').replace(/\/$/, '') + req.raw_path : seen).split(/[?#]/)[0].split('/')
+    for (var left = depth; left > 0 && parts.length > 0;) if (parts.pop() !== '') left--
+    var folder = parts.join('/').replace(/\/+$/, '') + '/'
+    var host = headers['x-forwarded-host'] || headers.host
+    if (!host || !/^([a-z0-9][a-z0-9.-]{0,252}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i.test(host) || !/^(\/[\w.~%@:$()+-]+)*\/$/.test(folder) || /\/\.\.?\//.test(folder)) return ''
+    return (/^(https|on)$/i.test(headers['x-forwarded-proto'] || headers['x-forwarded-ssl']) ? 'https://' : 'http://') + host + folder
   }
 
   // the deepest folder of the URL decides how far up the database is, seen from there
@@ -53,7 +72,8 @@
         startkey: JSON.stringify(key.concat([ref.time + '\ufff0'])),
         endkey: JSON.stringify(key),
         db: tms ? '../../../../../db/' : '../../../db/'
-      }
+      },
+      headers: { 'X-Tilecouch-Base': base() }
     }
   }
 
@@ -125,7 +145,7 @@
   }
   var ref = reference(path.length === 1 ? single[1] : path[0])
   if (ref.error) return ref.error
-  if (path.length === 1) return { path: '_show/tilejson/layer:' + ref.layer, query: { reference: single[1] } }
+  if (path.length === 1) return { path: '_show/tilejson/layer:' + ref.layer, query: { reference: single[1] }, headers: { 'X-Tilecouch-Base': base() } }
   if (path.length === 2 && path[1] === 'times.json') return times(ref)
   if (path.length === 4) return tile(ref, path.slice(1), tms)
   return fail(404, 'NOT_FOUND', 'nothing here: tiles are at layer/z/x/y.png or layer@time/z/x/y.png')

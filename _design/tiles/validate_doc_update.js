@@ -1,5 +1,7 @@
 // Nothing invalid gets in, whoever writes: the loader, another program, or a replica. Kept short: it is called once a document.
 (function (newDoc, oldDoc, userCtx, secObj) {
+  var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'db'] // as in core/ids.js
+
   function forbid (reason) {
     throw ({ forbidden: reason })
   }
@@ -18,8 +20,10 @@
     return !isNaN(date.getTime()) && date.toISOString().slice(0, 19) + 'Z' === text
   }
 
+  // what is there already may be changed and deleted, so that a layer that is called so can be renamed
   function isLayer (text) {
-    return typeof text === 'string' && /^[a-z0-9][a-z0-9_-]{0,62}$/.test(text) && text !== 'layer' && text !== 'edition'
+    if (typeof text !== 'string' || !/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text)) return false
+    return RESERVED.indexOf(text) < 0 || !!(oldDoc && !oldDoc._deleted)
   }
 
   function isInteger (value) {
@@ -46,7 +50,7 @@
   }
 
   function checkTile () {
-    if (!isLayer(newDoc.layer)) forbid('bad layer name')
+    if (!isLayer(newDoc.layer)) forbid('bad layer name, or a reserved one: ' + newDoc.layer)
     if (!isInteger(newDoc.z) || newDoc.z > 30) forbid('z must be a whole number from 0 to 30')
     var across = Math.pow(2, newDoc.z)
     if (!isInteger(newDoc.x) || !isInteger(newDoc.y) || newDoc.x >= across || newDoc.y >= across) forbid('x and y must be whole numbers from 0 to 2^z - 1')
@@ -81,7 +85,7 @@
   }
 
   function checkLayer () {
-    if (!isLayer(newDoc.layer) || newDoc._id !== 'layer:' + newDoc.layer) forbid('the id of a layer must be layer:NAME')
+    if (!isLayer(newDoc.layer) || newDoc._id !== 'layer:' + newDoc.layer) forbid('the id of a layer must be layer:NAME, and NAME none of ' + RESERVED.join(', '))
     var wanted = {
       name: 'string', description: 'string', attribution: 'string', legend: 'string', version: 'string', format: 'string', offline: 'boolean',
       minzoom: 'number', maxzoom: 'number', fillzoom: 'number', tileSize: 'number', ttl: 'number',
@@ -109,7 +113,7 @@
   else if (newDoc.type === 'layer') checkLayer()
   else if (newDoc.type === 'manifest' || newDoc.type === 'block' || newDoc.type === 'removed') checkFact()
   else if (newDoc.type === 'edition') {
-    if (!isLayer(newDoc.layer) || !isTime(newDoc.time) || newDoc._id !== 'edition:' + newDoc.layer + '@' + newDoc.time) forbid('the id of an edition must be edition:LAYER@TIME')
+    if (!isLayer(newDoc.layer) || !isTime(newDoc.time) || newDoc._id !== 'edition:' + newDoc.layer + '@' + newDoc.time) forbid('the id of an edition must be edition:LAYER@TIME, and LAYER none of ' + RESERVED.join(', '))
   } else if (newDoc._id !== 'tilecouch' || newDoc.type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, manifest, block or removed')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
   checkAttachments(newDoc.type === 'tile')

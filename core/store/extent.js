@@ -1,15 +1,22 @@
 // Which zooms were seen, and where: what a load tells the layer document, and an export its target.
-import { tileBounds } from '../grid.js'
+import { MAX_ZOOM, tileBounds, tileRanges } from '../grid.js'
 import { extensionOf } from '../images.js'
+
+/** @typedef {import('../grid.js').Bbox} Bbox */
+
+const USUAL = 256 // pixels, of a layer that says nothing
 
 const clamp = (value, most) => Math.min(Math.max(value, -most), most)
 
 /** The box of columns and rows seen at each zoom. */
 export class Extent {
-  /** Zoom -> west, north, east and south most of the columns and rows. @type {Map<number, number[]>} */
+  /** Zoom -> west, north, east and south most of the columns and rows. @type {Map<number, [number, number, number, number]>} */
   zooms = new Map()
+  /** Pixels a side of the tiles, where they show it. @type {number | undefined} */
+  tileSize
 
   add (z, x, y) {
+    if (z > MAX_ZOOM) return // refused when it is stored
     const box = this.zooms.get(z)
     if (!box) this.zooms.set(z, [x, y, x, y])
     else {
@@ -20,15 +27,40 @@ export class Extent {
     }
   }
 
-  // the finest zoom says most exactly where the map is; coarse tiles reach far beyond it
-  /** @returns {[number, number, number, number]} west, south, east, north */
+  /** The box that all tiles touch: who derives the tiles of any zoom from it finds every one. */
   get bounds () {
-    const z = Math.max(...this.zooms.keys())
-    const [x0, y0, x1, y1] = /** @type {number[]} */ (this.zooms.get(z))
-    const [west, , , north] = tileBounds(z, x0, y0)
-    const [, south, east] = tileBounds(z, x1, y1)
-    return [clamp(west, 180), clamp(south, 90), clamp(east, 180), clamp(north, 90)]
+    return /** @type {Bbox} */ (this.widen())
   }
+
+  /**
+   * The bounds, as far out as the tiles of every zoom need it. The finest zoom says most exactly where a map is, and the
+   * coarse tiles above it reach far beyond, so a side moves only where a zoom has tiles that the bounds do not touch.
+   * @param {Bbox} [bounds] as they were
+   */
+  widen (bounds) {
+    for (const [z, box] of [...this.zooms].sort((a, b) => b[0] - a[0])) bounds = bounds ? touching(bounds, z, box) : edgesOf(z, box)
+    return bounds
+  }
+}
+
+/** @param {number} z @param {[number, number, number, number]} box @returns {Bbox} */
+function edgesOf (z, [x0, y0, x1, y1]) {
+  const [west, , , north] = tileBounds(z, x0, y0)
+  const [, south, east] = tileBounds(z, x1, y1)
+  return [clamp(west, 180), clamp(south, 90), clamp(east, 180), clamp(north, 90)]
+}
+
+/** @param {Bbox} bounds @param {number} z @param {[number, number, number, number]} box @returns {Bbox} */
+function touching (bounds, z, box) {
+  const ranges = tileRanges(bounds, z)
+  const [{ y0, y1 }] = ranges
+  const [west, south, east, north] = edgesOf(z, box)
+  const [left, right] = ranges.some(({ x0, x1 }) => box[0] >= x0 && box[2] <= x1)
+    ? [bounds[0], bounds[2]]
+    : ranges.length > 1
+      ? [-180, 180]
+      : [box[0] < ranges[0].x0 ? west : bounds[0], box[2] > ranges[0].x1 ? east : bounds[2]]
+  return [left, box[3] > y1 ? south : bounds[1], right, box[1] < y0 ? north : bounds[3]]
 }
 
 /**
@@ -38,20 +70,26 @@ export class Extent {
  * @param {{types: Record<string, number>}} summary
  */
 export function widen (stored, extent, { types }) {
-  const levels = [...extent.zooms.keys()].filter(z => z <= 30)
+  const levels = [...extent.zooms.keys()]
   if (!levels.length) return stored
   const [commonest] = Object.entries(types).sort((a, b) => b[1] - a[1])
+  const { minzoom, maxzoom, bounds, upstream } = stored
   return {
     ...stored,
-    minzoom: Math.min(stored.minzoom ?? Infinity, ...levels),
-    maxzoom: Math.max(stored.maxzoom ?? 0, ...levels),
-    bounds: union(stored.bounds, extent.bounds),
+    // beyond what is loaded an upstream has more: a limit that it was not given it does not get
+    ...((!upstream || minzoom !== undefined) && { minzoom: Math.min(minzoom ?? Infinity, ...levels) }),
+    ...((!upstream || maxzoom !== undefined) && { maxzoom: Math.max(maxzoom ?? 0, ...levels) }),
+    ...((!upstream || bounds) && { bounds: extent.widen(bounds) }),
+    ...(stored.tileSize === undefined && extent.tileSize !== undefined && extent.tileSize !== USUAL && { tileSize: extent.tileSize }),
     ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
   }
 }
 
-/** The smallest box around two; either may be missing. */
+/** The smallest box around two; either may be missing. One of the two over the antimeridian: all the way round. */
 export function union (a, b) {
   if (!a || !b) return a ?? b ?? null
-  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
+  const [west, east] = [Math.min(a[0], b[0]), Math.max(a[2], b[2])]
+  const across = [a, b].filter(box => box[0] > box[2]).length
+  const round = across === 1 || (across === 2 && west <= east)
+  return [round ? -180 : west, Math.min(a[1], b[1]), round ? 180 : east, Math.max(a[3], b[3])]
 }

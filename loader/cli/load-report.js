@@ -28,9 +28,13 @@ export function reportLoad (output, result, { started, ended = '', time }) {
     `${name}${ended && ` (${ended})`}: ${plural(result.tiles, 'tile')} in ${duration(seconds)} (${rate(result.tiles, seconds)}/s)`,
     ...(time ? ['  The time is the source’s own; --time would say another.'] : []),
     ...countLines(result),
-    ...failureLines(result)
+    ...failureLines(result),
+    ...(result.warnings ?? []).flatMap(warningLines)
   ])
 }
+
+/** @param {import('../../core/index.js').TilecouchError} warning */
+export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  ${advice}`]
 
 /** Tiles a second. */
 export const rate = (tiles, seconds) => count(Math.round(tiles / Math.max(seconds, 0.001)))

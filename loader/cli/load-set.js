@@ -1,6 +1,6 @@
 // tilecouch load --dated
 import { loadSet, openSet } from '../set.js'
-import { countLines, failureLines, rate } from './load-report.js'
+import { countLines, failureLines, rate, warningLines } from './load-report.js'
 import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { Progress } from './progress.js'
 
@@ -67,7 +67,7 @@ function sayEdition (output, { time, name, skipped, ...result }, seconds) {
     ...(result.gone ? [`${count(result.gone)} of them gone`] : []), `${count(result.unchanged)} unchanged`, ...(result.failed ? [`${count(result.failed)} failed`] : [])
   ]
   output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} (${bytes(result.bytes)})`)
-  for (const line of failureLines(result, SHOWN_FAILURES)) output.line(line)
+  for (const line of [...failureLines(result, SHOWN_FAILURES), ...(result.warnings ?? []).flatMap(warningLines)]) output.line(line)
 }
 
 /**

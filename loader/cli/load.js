@@ -7,7 +7,7 @@ import { isUrl, openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withDatabase } from './connect.js'
-import { announceSource, reportLoad } from './load-report.js'
+import { announceSource, reportLoad, warningLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { areaIfAny, wholeNumber, zoomsOf } from './options.js'
 import { Progress, ProgressLine } from './progress.js'
@@ -27,6 +27,7 @@ export function addLoadCommand (program, run) {
     .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
     .option('--scheme <scheme>', 'how the source counts rows: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)')
     .option('--complete', 'the source is the whole layer at that time: tiles it lacks become "gone", of the zooms and the area that are named')
+    .option('--any-size', 'take tiles that have another number of pixels than those of the layer')
     .option('--dated', 'sources with times in their names, as editions in the order of these times: files and folders, a folder of them, or a quoted pattern such as "surveys/*.mbtiles"')
     .option('--from <layer[@time]>', 'of another store: the layer, as it was; without a source, of the store that is loaded into')
     .option('--id-template <template>', 'of a CouchDB that MapProxy wrote: how its documents are called, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"')
@@ -60,6 +61,7 @@ async function loadCommand (context, options, names) {
     title: options.title,
     ttl: options.ttl === undefined ? undefined : parseDuration(options.ttl),
     complete: options.complete,
+    anySize: options.anySize,
     batch: wholeNumber('--batch', options.batch, 6),
     concurrency: wholeNumber('--concurrency', options.concurrency, 6),
     signal: context.signal
@@ -129,7 +131,16 @@ async function loadOne (context, options, { settings, opening, name }) {
       const { area, zooms } = opening
       let begun
       try {
-        const result = await load(store, source, { ...settings, area, zooms, onBegin: edition => { begun = edition.time }, onProgress: (summary, tuner) => progress.show(summary, tuner) })
+        const result = await load(store, source, {
+          ...settings,
+          area,
+          zooms,
+          onBegin ({ time, warnings }) {
+            begun = time
+            for (const warning of warnings) output.note(warningLines(warning).join('\n'))
+          },
+          onProgress: (summary, tuner) => progress.show(summary, tuner)
+        })
         return { result, report: () => reportLoad(output, result, { started, time: settings.time ? undefined : source?.time }) }
       } catch (error) {
         progress.end()

@@ -1,6 +1,6 @@
 // The documents of a layer and of its editions, for a copy. What the terms of the tiles forbid stays forbidden.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, blockId, editionId, forbiddingHost, layerId, manifestId } from '../../core/index.js'
+import { TilecouchError, blockId, checkNewLayer, editionId, forbiddingHost, layerId, manifestId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { Said } from '../../core/store/said.js'
 import { union } from '../../core/store/extent.js'
@@ -62,6 +62,7 @@ const intersection = (a, b) => !a ? b : [Math.max(a[0], b[0]), Math.max(a[1], b[
  * @param {(there: Record<string, any> | undefined) => Record<string, any>} make
  */
 export const writeLayer = (couch, to, make) => couch.update(layerId(to), stored => {
+  if (!stored) checkNewLayer(to)
   const there = stored && fieldsOf(stored)
   const doc = JSON.parse(JSON.stringify(make(there))) // without what is undefined
   return there && isDeepStrictEqual(doc, there) ? undefined : doc

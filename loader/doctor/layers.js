@@ -2,9 +2,10 @@
 import { findExpired } from '../expire/find.js'
 import { pruneDefaults } from '../prune/defaults.js'
 import { Reckoning } from '../prune/reckoning.js'
+import { newestOf } from '../load/future.js'
 import { BY_TILE } from '../store/reader.js'
 import { patience } from '../../core/patience.js'
-import { tileId } from '../../core/index.js'
+import { isAhead, tileId } from '../../core/index.js'
 import { count, plural } from '../cli/output.js'
 import { asFarAs } from './views.js'
 
@@ -52,10 +53,14 @@ async function editions (visit, { layer }) {
   const { editions: most, unfinished } = visit.limits
   const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: `edition:${layer}@~`, endkey: `edition:${layer}@`, descending: true, limit: most, include_docs: true } })
   const docs = rows.map(({ doc }) => doc).filter(doc => doc?.type === 'edition')
+  const newest = await newestOf(visit.couch, layer, docs[0]?.time, visit.signal)
   const open = docs.filter(({ finished, started }) => !finished && started && (visit.clock() - Date.parse(started)) / 1000 > unfinished)
   const failed = docs.filter(({ finished, failed: number }) => finished && number > 0)
   const figures = { unfinished: open.length, failed: failed.length }
   const names = list => list.slice(0, 3).map(({ time }) => time).join(', ') + (list.length > 3 ? ', …' : '')
+  if (newest && isAhead(newest, visit.clock())) {
+    return { state: 'warning', found: `the newest tiles are of ${newest}, in the future`, why: 'What is loaded for an earlier time goes into the past: the map does not change.', advice: `If that time is a mistake: tilecouch remove ${layer} --edition ${newest}, then load it again for the right one.`, figures }
+  }
   if (open.length) return { state: 'warning', found: `${plural(open.length, 'load')} begun and not finished: ${names(open)}`, why: 'A part of the map is of that time, the rest is older.', advice: `Run that load again: it resumes. Or: tilecouch remove ${layer} --edition TIME`, figures }
   if (failed.length) return { state: 'warning', found: `${plural(failed.length, 'load')} with tiles that could not be stored: ${names(failed)}`, why: 'They show what was there before.', advice: 'Run that load again: it says which tiles, and why.', figures }
   return { state: 'ok', found: docs.length ? `${count(docs.length)}${docs.length === most ? ' looked at' : ''}` : 'none', figures }

@@ -26,7 +26,7 @@ export class Facts {
   get minzoom () { return this.tiles ? Math.min(...this.#extent.zooms.keys()) : undefined }
   get maxzoom () { return this.tiles ? Math.max(...this.#extent.zooms.keys()) : undefined }
 
-  /** West, south, east, north of the tiles of the finest zoom: coarse ones reach far beyond the map. @returns {[number, number, number, number] | undefined} */
+  /** West, south, east, north: the box that all tiles touch. @returns {[number, number, number, number] | undefined} */
   get bounds () { return this.tiles ? this.#extent.bounds : undefined }
 
   get areTypesKnown () {

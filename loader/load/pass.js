@@ -2,6 +2,7 @@
 import { tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { Extent } from '../../core/store/extent.js'
+import { TileSizes } from './tile-sizes.js'
 
 export class Pass {
   extent = new Extent()
@@ -10,13 +11,20 @@ export class Pass {
   #known = 0
   /** Of tiles that an earlier run has stored. @type {Map<string, string | undefined>} */
   #digests = new Map()
+  /** @type {AsyncIterator<import('../sources/index.js').SourceTile> | undefined} from `begin` on, as the two that follow */
+  #tiles
+  /** @type {Promise<IteratorResult<import('../sources/index.js').SourceTile>> | undefined} */
+  #first
+  /** @type {TileSizes | undefined} */
+  #sizes
 
   /**
    * @param {import('../store/index.js').Store} store
    * @param {import('../sources/index.js').Source} source
-   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void}} options
+   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?: AbortSignal,
+   *   onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void}} options
    * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store already;
-   * onKnown: told of what is
+   * anySize: tiles may be of another size than those of the layer; onKnown: told of what is in the store already
    */
   constructor (store, source, options) {
     this.store = store
@@ -24,16 +32,39 @@ export class Pass {
     this.options = options
   }
 
+  /** Reads the first tile: what is of another size than the layer is refused before anything is written. */
+  async begin () {
+    const { layer, again, anySize, signal } = this.options
+    const sizes = this.#sizes = await TileSizes.open(this.store, layer, { any: anySize, signal })
+    const { source } = this
+    const tiles = source.walk
+      ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
+      : source.tiles()
+    this.#tiles = tiles[Symbol.asyncIterator]()
+    this.#first = this.#tiles.next()
+    // what goes wrong here goes wrong again when it is written, and is counted there
+    const first = (await this.#first.catch(() => undefined))?.value
+    if (!first?.read) return
+    const { read } = first
+    const bytes = (async () => read())()
+    first.read = () => bytes
+    sizes.check(await bytes.catch(() => null))
+  }
+
+  async * #all () {
+    const first = await this.#first
+    if (!first || first.done) return
+    yield first.value
+    yield * { [Symbol.asyncIterator]: () => /** @type {AsyncIterator<import('../sources/index.js').SourceTile>} */ (this.#tiles) }
+  }
+
   /**
-   * @param {(z: number, x: number, y: number) => boolean} [only]
+   * @param {(z: number, x: number, y: number) => boolean} [only] some of them, once more
    * @returns {AsyncGenerator<import('../store/tile.js').NewVersion>}
    */
   async * versions (only) {
-    const { source, options: { layer, time, again, onKnown } } = this
-    const tiles = source.walk && !only
-      ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
-      : source.tiles()
-    for await (const { z, x, y, read, known, ...more } of tiles) {
+    const { layer, time, onKnown } = this.options
+    for await (const { z, x, y, read, known, ...more } of only ? this.source.tiles() : this.#all()) {
       if (only && !only(z, x, y)) continue
       if (known) {
         this.extent.add(z, x, y)
@@ -46,6 +77,8 @@ export class Pass {
 
   async #read ({ z, x, y }, read) {
     const bytes = await read()
+    this.#sizes?.check(bytes)
+    this.extent.tileSize = this.#sizes?.expected
     if (bytes) this.extent.add(z, x, y)
     else if (bytes === null && this.options.complete) (await (this.absent ??= Spool.open())).add(z, x, y)
     return bytes
@@ -72,6 +105,7 @@ export class Pass {
   }
 
   async close () {
+    await this.#tiles?.return?.()
     await (await this.absent)?.close()
   }
 }

@@ -1,6 +1,6 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, editionId, layerDocument, layerId, checkLayer } from '../../core/index.js'
+import { TilecouchError, editionId, layerDocument, layerId, checkLayer, checkNewLayer } from '../../core/index.js'
 
 const bookkeeping = ['_id', '_rev', 'type', 'layer']
 
@@ -16,6 +16,7 @@ const fieldsOf = doc => Object.fromEntries(Object.entries(doc).filter(([field]) 
 export async function defineLayer (couch, layer, fields = {}) {
   checkLayer(layer)
   const doc = await couch.update(layerId(layer), stored => {
+    if (!stored) checkNewLayer(layer)
     const before = stored ? fieldsOf(stored) : {}
     const changed = layerDocument(layer, { ...before, ...(typeof fields === 'function' ? fields(before) : fields) })
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed

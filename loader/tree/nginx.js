@@ -16,8 +16,6 @@ export const nginxDefaults = {
 
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
 const TAKEN = 'Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
-const IMMUTABLE = 'public, max-age=31536000, immutable'
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 const TILE = '/[a-z0-9][a-z0-9_-]{0,62}(?:@[0-9TZ:-]+)?/[0-9]{1,2}/[0-9]{1,10}/[0-9]{1,10}'
 
@@ -40,21 +38,11 @@ ${passed ? `upstream tilecouch {
     keepalive 32;
 }
 
-` : ''}# How long clients may keep a tile: the same values as the gateway's --max-age, --stale-while-revalidate, --stale-if-error. One that
-# carries the very time its address names never changes: nothing that is loaded later can be the answer instead.
-map $uri $tile_month {
-    default "";
-    "~@(?<tile_year>\\d{4})-(?<tile_mm>\\d\\d)-(?<tile_day>\\d\\d)T(?<tile_clock>\\d\\d:\\d\\d:\\d\\d)Z/" $tile_mm;
-}
-map $tile_month $tile_month_name {
-    default "";
-${MONTHS.map((name, month) => `    ${String(month + 1).padStart(2, '0')} ${name};`).join('\n')}
-}
-# the name of the month comes first: it is what makes the others
-map "$uri|$tile_month_name $tile_day $tile_year $tile_clock|$sent_http_last_modified" $tile_cache {
+` : ''}# How long clients may keep a tile: the same values as the gateway's --max-age, --stale-while-revalidate, --stale-if-error. No
+# time names bytes for ever: a version may be removed, filled in or resolved.
+map $uri $tile_cache {
     default "${steady(options, options.maxAge)}";
-${shortLived(layers, options).map(({ layer, age }) => `    "~^/${layer}/" "${steady(options, age)}"; # its tiles expire\n`).join('')}    "~\\|(\\w+) (\\d+) (\\d+ [\\d:]+)\\|\\w+, \\2 \\1 \\3 GMT$" "${IMMUTABLE}";
-}
+${shortLived(layers, options).map(({ layer, age }) => `    "~^/${layer}[@/]" "${steady(options, age)}"; # its tiles expire\n`).join('')}}
 
 server {
     listen ${word(options.listen, 'listen')};                      # <-
@@ -112,7 +100,7 @@ ${passed ? '        if ($http_accept_encoding !~* gzip) { return 418; }\n' : ''}
 `
 
 const common = (passed, codes = '405') => `        gzip off;
-        etag off;                   # the gateway's is that of the content, nginx's that of the file; the time says which version it is
+        etag on;                    # of the file's time and size: bytes that took the place of others of that time are mostly told apart
         sendfile on;
         tcp_nopush on;
         add_header Cache-Control $tile_cache;

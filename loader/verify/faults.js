@@ -42,10 +42,12 @@ export const faults = {
 
   'version-twice': { level: 'warning', means: 'one past version stands in two places: it was moved to an earlier second, since another image had its time, and is there as well' },
   'odd-time': { level: 'warning', means: 'a version that was stored in the future: the clock of who wrote it was wrong, and a ttl counts from there', advice: 'Set the clock of that machine. The tile is fetched again when it is loaded or seeded.' },
+  'future-time': { level: 'warning', means: 'an edition, or a tile without one, of a time that is yet to come: what is loaded for an earlier time goes into its past, and the map does not change', advice: 'If the time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for the right one.' },
   'wrong-sums': { level: 'fault', means: 'a view sums up more or less than there is: counts and estimates are wrong', advice: '`tilecouch check --repair` builds the index anew.' },
 
   // the layer and its editions
   'no-layer': { level: 'fault', means: 'there are tiles, but no document of the layer', advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --repair` make it of the tiles.' },
+  'reserved-name': { level: 'warning', means: 'the layer is called like a kind of document, or `db`: addresses do not reach it, and nothing new can be stored in it', advice: '`tilecouch rename NAME NEW`; rename it before the store is mirrored.' },
   'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid' },
   'bad-edition': { level: 'fault', means: 'an edition whose id, time or counts are not valid', advice: 'Run that load again: it writes the edition anew. Delete one whose id is not valid.' },
   'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again: it resumes.' },

@@ -1,6 +1,7 @@
 // The way of every tile through the check, whatever it comes from: read, examined, compared with what its container says
 // of it. Several at once, reported in the order in which they came.
 import { pMapIterable } from 'p-map'
+import { isTileSize } from '../../core/image-size.js'
 import { TilecouchError } from '../../core/index.js'
 import { decodeDefaults, examine } from './decode.js'
 
@@ -64,7 +65,7 @@ class Sizes {
 
   isUsual (width, height) {
     if (width !== height) return false
-    if (!this.#isKnown && width >= 128 && width <= 4096 && Number.isInteger(Math.log2(width))) {
+    if (!this.#isKnown && isTileSize(width, height)) {
       this.#isKnown = true
       this.expected = width
     }

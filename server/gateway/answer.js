@@ -7,8 +7,6 @@ import { isKnown } from './etags.js'
 import { sendError } from './failure.js'
 import { accepts } from './codings.js'
 
-const IMMUTABLE = 'public, max-age=31536000, immutable'
-
 /** Seconds clients keep the news that there is no tile: long enough that the edges of a map are not asked for again with every move. */
 const MISSING_AGE = 60
 
@@ -49,19 +47,20 @@ export class CachePolicy {
     return this.#missing
   }
 
-  /** @param {AskedTile} asked @param {Found} found */
+  /**
+   * No time names bytes for ever: what it shows may be removed, filled in or resolved. Addresses that do are below /db, with a revision.
+   * @param {AskedTile} asked @param {Found} found
+   */
   of ({ time }, { entry, outcome }) {
-    if (time !== undefined) return namesVersion(time, entry.time) ? IMMUTABLE : this.#steady // what expires is the present
-    if (entry.expiresAt === Infinity && outcome !== 'stale') return this.#steady
+    const holds = entry.expiresAt === Infinity && outcome !== 'stale'
+    if (holds || (time !== undefined && !isToCome(time))) return this.#steady // what expires is the present
     const left = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
     return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
   }
 }
 
-/** Whether a time as written is that of a version: nothing that is loaded later can then be the answer instead. */
-function namesVersion (written, time) {
-  return written === time || (time.startsWith(written) && endOf(written) === time)
-}
+/** Whether the map as of a time is the present one. @param {string} time as written */
+const isToCome = time => Date.parse(endOf(time)) >= Date.now()
 
 /**
  * @param {any} ctx @param {AskedTile} asked @param {Request} req @param {Response} res @param {Found} found
@@ -83,7 +82,7 @@ const GZIPPED = { whole: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding']
 async function sendUnpacked (ctx, asked, req, res, found) {
   const { entry } = found
   const etag = `${entry.etag.slice(0, -1)}-plain"`
-  const body = isFresh(req.headers, etag, entry.lastModified) ? entry.bytes : await unpack(entry)
+  const body = isKnown(req.headers['if-none-match'], etag) ? entry.bytes : await unpack(entry)
   if (!res.destroyed) send(ctx, asked, req, res, found, etag, body, UNPACKED)
 }
 
@@ -99,7 +98,7 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
     ...ctx.cors.headers(headers.origin)
   ]
   res.outcome = outcome
-  if (isFresh(headers, etag, entry.lastModified)) {
+  if (isKnown(headers['if-none-match'], etag)) {
     common.push(...coding.unchanged)
     res.writeHead(304, common).end()
     return
@@ -126,20 +125,6 @@ async function unpack ({ bytes, type }) {
 
 /** Weights are rare, and cost more to read than the rest. */
 const takesGzip = (header = '') => header.includes(';') ? accepts(header, 'gzip') : /\bgzip\b|\*/i.test(header)
-
-/**
- * Whether the client has this very answer. The ETag decides when it names one; dates are for those that do not.
- * @param {import('node:http').IncomingHttpHeaders} headers
- */
-export function isFresh (headers, etag, lastModified) {
-  const tags = headers['if-none-match']
-  if (tags !== undefined) return tags === etag || isKnown(tags, etag)
-  const since = headers['if-modified-since']
-  return since !== undefined && (since === lastModified || Date.parse(lastModified) <= dateOf(since))
-}
-
-/** An HTTP date; anything else is as if it were not there. */
-const dateOf = text => /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : NaN
 
 /**
  * There is no such tile in a layer that is there.

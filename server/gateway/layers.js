@@ -3,11 +3,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AFTER, TilecouchError, checkLayer, editionId, isExactTime, isLayer } from '../../core/index.js'
 import { BY_TIME } from '../../loader/store/reader.js'
+import { BY_ZOOM } from '../../loader/store/stats.js'
 import { join, ownError, unattended } from './flight.js'
 
 export const layerDefaults = {
   times: 1000, // of the newest changes of a layer without editions
-  timesAge: 10000, // milliseconds before these are looked up again, when tiles have changed
+  timesAge: 10000, // milliseconds before these, and where tiles are, are looked up again, when tiles have changed
   pause: 1000, // milliseconds before the layers are read again, when that has failed
   timeout: 5000, // milliseconds a reading may take: who asks for a tile waits for it
   viewTimeout: 25000, // milliseconds the time index may take, which may have to be built
@@ -17,6 +18,7 @@ export const layerDefaults = {
 /**
  * @typedef {Record<string, any> & {layer: string}} Layer fields of a layer document
  * @typedef {{promise: Promise<string[]>, editions: boolean, at: number, stale: boolean}} Times
+ * @typedef {Map<string, Map<number, import('../../core/grid.js').TileRange>>} Reach layer -> zoom -> box of its tiles, past ones included
  */
 
 export class LayerBook {
@@ -30,6 +32,8 @@ export class LayerBook {
   #inTrouble = false
   /** @type {Map<string, Times>} */
   #times = new Map()
+  /** @type {{promise: Promise<Reach>, at: number, stale: boolean} | undefined} */
+  #reach
 
   /**
    * @param {import('../../loader/store/index.js').Store} store
@@ -108,6 +112,30 @@ export class LayerBook {
     }
   }
 
+  /** Where the tiles of each zoom are, of all layers with one reduce; nothing where the store cannot say it. @returns {Promise<Reach>} */
+  async reach () {
+    if (!this.#reach || (this.#reach.stale && Date.now() - this.#reach.at >= this.limits.timesAge)) {
+      const reach = { promise: this.#readReach(), at: Date.now(), stale: false }
+      reach.promise = reach.promise.catch(() => {
+        reach.stale = true
+        return new Map()
+      })
+      this.#reach = reach
+    }
+    return this.#reach.promise
+  }
+
+  async #readReach () {
+    /** @type {Reach} */
+    const reach = new Map()
+    const { results } = await this.#ask({ method: 'POST', path: `${BY_ZOOM}/queries`, body: { queries: [{ group_level: 2 }] } })
+    for (const { key: [layer, z], value: [,, x, y] } of results[0].rows) {
+      const zooms = reach.get(layer) ?? new Map()
+      reach.set(layer, zooms.set(z, { x0: x.min, x1: x.max, y0: y.min, y1: y.max }))
+    }
+    return reach
+  }
+
   /** @param {import('../../loader/store/couch.js').CouchRequest} request */
   #ask (request, timeout = this.limits.timeout) {
     const { retries } = this.limits
@@ -134,6 +162,7 @@ export class LayerBook {
     } else {
       const known = this.#times.get(kind)
       if (known) known.stale = true
+      if (this.#reach) this.#reach.stale = true
     }
   }
 
@@ -142,6 +171,7 @@ export class LayerBook {
     this.#version++
     this.#failedAt = -Infinity
     this.#times.clear()
+    this.#reach = undefined
     this.#book = undefined
     unattended(this.#refresh())
   }

@@ -6,7 +6,7 @@ const ATTEMPTS = 4 // looks at a timeline that changes while it is looked at
 const MOST_TIMES = 2000 // written times whose end is remembered: a clock has few positions, and asks for each many times
 
 export class Past {
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, {end: string, at: number}>} at: milliseconds since 1970 */
   #ends = new Map()
 
   /** @param {{cache: import('./cache.js').TileCache, reader: import('./bulk.js').BulkReader}} parts */
@@ -15,10 +15,19 @@ export class Past {
     this.reader = reader
   }
 
+  /**
+   * The end of a time that is yet to come: the map as of then is the present one, unless that is dated later still.
+   * @param {string} time as written @param {number} now milliseconds since 1970
+   */
+  endToCome (time, now) {
+    const { end, at } = this.#endOf(time)
+    return at >= now ? end : undefined
+  }
+
   /** @param {string} id of the head @param {string} time as written */
   look (id, time) {
     const moments = this.cache.timeline(id)
-    const moment = moments && asOf(moments, this.#endOf(time))
+    const moment = moments && asOf(moments, this.#endOf(time).end)
     const entry = moment && this.cache.entry(moment.id)
     return entry?.bytes && entry.time === moment?.time ? entry.hit : undefined
   }
@@ -28,7 +37,7 @@ export class Past {
    * @returns {Promise<import('./tiles.js').Found>}
    */
   async get (id, time, signal) {
-    const when = this.#endOf(time)
+    const when = this.#endOf(time).end
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       /** @type {import('./bulk.js').Moment[]} */
       const moments = this.cache.timeline(id) ?? await this.reader.timeline(id, signal)
@@ -47,12 +56,13 @@ export class Past {
   }
 
   #endOf (time) {
-    let end = this.#ends.get(time)
-    if (end === undefined) {
-      end = endOf(time)
+    let known = this.#ends.get(time)
+    if (known === undefined) {
+      const end = endOf(time)
+      known = { end, at: Date.parse(end) }
       if (this.#ends.size >= MOST_TIMES) this.#ends.clear()
-      this.#ends.set(time, end)
+      this.#ends.set(time, known)
     }
-    return end
+    return known
   }
 }

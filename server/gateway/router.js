@@ -1,7 +1,7 @@
 // From the method and the target of a request to what is asked. Pure, total and quick: a tile in memory costs some ten
 // microseconds, so the address that nearly every request has is taken apart by one expression, without a URL object.
 // The addresses are those of _design/tiles/rewrites.js, which a test compares, and some that only the gateway has.
-import { MAX_ZOOM, TilecouchError, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
+import { MAX_ZOOM, RESERVED, TilecouchError, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
 
 /**
  * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}} AskedTile time: as written, checked
@@ -19,7 +19,6 @@ const MAX_PATH = 2000 // characters; /db has ids of its own and limits of its ow
 
 // what hardly any request is not: /osm/10/300/412.png or /osm@2024-03/10/300/412.png
 const PLAIN = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:@([0-9TZ:-]+))?\/(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})\.([a-z0-9]{2,5})(?:\?|$)/
-const NOT_PLAIN = new Set(['layer', 'edition', 'db'])
 
 const REFERENCE = /^([^@]+)(?:@(.+))?$/
 const TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
@@ -36,7 +35,7 @@ const STRANGE = /[\p{Cc}\\]/u // no name of ours has any, and what stands before
  */
 export function parseRequest (method, target = '/') {
   const plain = PLAIN.exec(target)
-  if (plain === null || plain[6] === 'json' || NOT_PLAIN.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) return parseAny(method, target)
+  if (plain === null || plain[6] === 'json' || RESERVED.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) return parseAny(method, target)
   const [, layer, time, z, x, y, ext] = plain
   if (time !== undefined) checkTime(time)
   return tile({ layer, time }, checkTile(+z, +x, +y), ext)

@@ -106,8 +106,10 @@ export class TileService {
    */
   peek (layer, z, x, y, time) {
     const id = tileId(layer, z, x, y)
-    if (time !== undefined) return this.#past.look(id, time)
+    const end = time === undefined ? undefined : this.#past.endToCome(time, this.#clock.now())
+    if (time !== undefined && end === undefined) return this.#past.look(id, time)
     const entry = this.#cache.entry(id)
+    if (entry !== undefined && end !== undefined && entry.time > end) return this.#past.look(id, /** @type {string} */ (time))
     return entry !== undefined && entry.bytes !== null && this.#clock.now() < entry.freshUntil ? entry.hit : undefined
   }
 
@@ -123,8 +125,14 @@ export class TileService {
     // tiles may be there without a document of their layer: other programs write none
     const document = await this.layers.find(layer)
     try {
-      if (time !== undefined) return await this.#past.get(tileId(layer, z, x, y), time, signal)
-      return await this.#present.get(document, layer, z, x, y, signal)
+      const end = time === undefined ? undefined : this.#past.endToCome(time, this.#clock.now())
+      if (time === undefined || end !== undefined) {
+        const present = await this.#present.get(document, layer, z, x, y, signal).catch(error => {
+          if (end === undefined || error.code !== 'TILE_NOT_FOUND') throw error
+        })
+        if (present && (end === undefined || present.entry.time <= end)) return present
+      }
+      return await this.#past.get(tileId(layer, z, x, y), /** @type {string} */ (time), signal)
     } catch (error) {
       throw error.code === 'TILE_NOT_FOUND' && !document ? new TilecouchError('LAYER_NOT_FOUND', { layer }) : error
     }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import sharp from 'sharp'
+import { RESERVED } from '../../core/ids.js'
 
 /** The code of the error a call throws; anything that is not from the catalogue fails the test. */
 export function codeOf (call) {
@@ -20,7 +21,7 @@ export function refusesAll (call, values, code) {
   for (const value of values) assert.equal(codeOf(() => call(value)), code, `${JSON.stringify(value)} must be ${code}`)
 }
 
-export const layer = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,8}$/).filter(name => name !== 'layer' && name !== 'edition')
+export const layer = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,8}$/).filter(name => !RESERVED.has(name))
 
 /** [z, x, y] of some tile, all zooms alike. */
 export const tile = fc.integer({ min: 0, max: 30 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
-  checkLayer, compareIds, compareInner, compareRows, editionId, formatReference, isLayer, isTileId, layerId, layerRange,
+  RESERVED, checkLayer, checkNewLayer, compareIds, compareInner, compareRows, editionId, formatReference, isLayer, isTileId, layerId, layerRange,
   parseReference, parseTileId, parseTilePath, pastRange, tileId, versionId
 } from '../../core/index.js'
+import { catalogue } from '../../core/errors.js'
 import { codeOf, layer, refusesAll, tile, time } from './helpers.js'
 
 const sign = Math.sign
@@ -106,6 +107,13 @@ describe('layer names', () => {
     for (const name of ['a', '0', 'osm', 'osm-2024_v1', 'layers', 'a'.repeat(63)]) assert.equal(checkLayer(name), name)
     refusesAll(checkLayer, ['', '_a', '-a', 'Osm', 'a b', 'a.b', 'a/b', 'ä', 'a\n', 'layer', 'edition', 'a'.repeat(64), null, 3, undefined], 'BAD_LAYER')
     assert.equal(isLayer(['osm']), false, 'a list of one is not a name')
+  })
+
+  it('of new layers are not those of kinds of documents, nor db; a store may have one from before', () => {
+    refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'db', 'Osm'], 'BAD_LAYER')
+    assert.equal(checkNewLayer('dbs'), 'dbs')
+    for (const name of ['tile', 'manifest', 'block', 'removed', 'db']) assert.deepEqual(parseTileId(`${name}:1:0:0`).layer, checkLayer(name))
+    for (const name of RESERVED) assert.match(catalogue.BAD_LAYER.advice ?? '', new RegExp(`\\b${name}\\b`), 'people are told')
   })
 })
 

@@ -27,7 +27,7 @@ onEachStore('nginx with a cache of its own', backend => {
       assert.deepEqual(again.bytes, first.bytes)
       for (const name of ['etag', 'cache-control', 'last-modified', 'content-type', 'access-control-allow-origin']) assert.equal(again.headers.get(name), first.headers.get(name), name)
     }
-    assert.equal((await get('/osm@2023-01-01T00:00:00Z/4/1/5.png')).headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    assert.match((await get('/osm@2023-01-01T00:00:00Z/4/1/5.png')).headers.get('cache-control'), /^public, max-age=300,/)
   })
 
   it('answers 304 by itself', async () => {
@@ -81,7 +81,11 @@ onEachStore('nginx with a cache of its own', backend => {
       return state(answer) === 'STALE' && answer
     })
     assert.deepEqual([stale.status, stale.bytes], [200, png(20)])
-    assert.equal(state(await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')), 'HIT')
+    const past = await until(async () => {
+      const answer = await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')
+      return state(answer) === 'STALE' && answer
+    })
+    assert.deepEqual([past.status, past.bytes], [200, png(10)])
     assert.equal((await get('/osm/4/3/5.png')).status, 502)
   })
 

@@ -21,11 +21,11 @@ export function loadDesign (file, globals = {}) {
 const rewrite = loadDesign('_design/tiles/rewrites.js')
 
 /** What becomes of a URL below _rewrite, as CouchDB calls the function. */
-export function rewritten (url, { method = 'GET' } = {}) {
+export function rewritten (url, { method = 'GET', headers = {}, raw = `/tiles/_design/tiles/_rewrite${url}` } = {}) {
   const [pathname, search = ''] = url.split('?')
   const path_ = ['tiles', '_design', 'tiles', '_rewrite', ...pathname.split('/').filter(part => part !== '').map(decodeURIComponent)]
   const query = Object.fromEntries(new URLSearchParams(search))
-  return rewrite({ method, path: path_, raw_path: `/tiles/_design/tiles/_rewrite${url}`, query })
+  return rewrite({ method, path: path_, raw_path: raw, query, headers })
 }
 
 /** The error of an answer, or nothing. */
@@ -47,9 +47,9 @@ function listFunction (name) {
 }
 
 /** Runs a list function over rows: what it starts with, and what it sends. */
-export function runList (name, rows, query = {}) {
+export function runList (name, rows, query = {}, headers = {}) {
   current = { rows: [...rows], answer: { code: 200, headers: {}, body: '' } }
-  listFunction(name)({ total_rows: rows.length, offset: 0 }, { query })
+  listFunction(name)({ total_rows: rows.length, offset: 0 }, { query, headers })
   return { ...current.answer, json: JSON.parse(current.answer.body) }
 }
 

@@ -28,6 +28,14 @@ describe('the list that redirects to the version as of a time', () => {
     assert.equal(new URL(headers.Location, base).pathname, `/proxy/tiles/osm:10:300:412@${T1}/tile`)
   })
 
+  it('is a whole address where the rewrite knows it', () => {
+    const headers = { 'X-Tilecouch-Base': 'https://maps.example.org:8443/a%20b/_rewrite/' }
+    assert.equal(runList('at', [past], { db: '../../../db/' }, headers).headers.Location, `https://maps.example.org:8443/a%20b/_rewrite/db/osm:10:300:412@${T1}/tile`)
+    for (const bad of ['', 'x', 'javascript:x/', 'http://h', 'http://h/\n/', 'ftp://h/', 'http://h/"/']) {
+      assert.equal(runList('at', [past], { db: '../../../db/' }, { 'X-Tilecouch-Base': bad }).headers.Location, `../../../db/osm:10:300:412@${T1}/tile`, bad)
+    }
+  })
+
   it('never leads anywhere else, whatever ?db= says', () => {
     const evil = ['https://evil.example/', '//evil.example/', '/\\evil.example/', '/', 'evil/', '../x/', '../../db/../../evil/', '..//evil/', '../\n//evil/', '\t//evil', 'javascript:', '.../', '../db', '../db//', '../db/\n']
     const built = fc.array(fc.constantFrom('../', 'db/', '/', '.', '..', 'https:', '\\', '\n', ' ', 'evil.example', '?', '#', '%2f'), { maxLength: 6 }).map(parts => parts.join(''))

@@ -19,7 +19,8 @@ describe('rewrites', () => {
   })
 
   it('look for the version as of a time with one row of by_tile', () => {
-    const { path, query } = rewritten('/osm@2024-03/10/300/412.png')
+    const { path, query, headers } = rewritten('/osm@2024-03/10/300/412.png')
+    assert.deepEqual(headers, { 'X-Tilecouch-Base': '' })
     assert.equal(path, '_list/at/versions/by_tile')
     assert.deepEqual(query, {
       reduce: 'false', descending: 'true', limit: '1',
@@ -34,6 +35,28 @@ describe('rewrites', () => {
     }
   })
 
+  it('know where clients see them, where the request tells it', () => {
+    const base = (headers, options) => ['/osm@2024/10/300/412.png', '/tms/1.0.0/osm@2024/10/300/412.png', '/osm@2024.json']
+      .map(url => rewritten(url, { headers, ...(options && { raw: options(url) }) }).headers['X-Tilecouch-Base'])
+    const all = [
+      [{ Host: 'h:5984' }, 'http://h:5984/tiles/_design/tiles/_rewrite/'],
+      [{ host: '[::1]:5984', 'X-Forwarded-Prefix': '/couch/', 'X-Forwarded-Proto': 'https' }, 'https://[::1]:5984/couch/tiles/_design/tiles/_rewrite/'],
+      [{ Host: 'inner', 'X-Forwarded-Host': 'maps.example.org, inner', 'X-Forwarded-Prefix': '/', 'X-Forwarded-Proto': 'https,http' }, 'https://maps.example.org/tiles/_design/tiles/_rewrite/'],
+      // a proxy that does not say its path may show these addresses under any
+      [{ Host: 'maps.example.org', 'X-Forwarded-For': '10.0.0.1' }, ''],
+      [{ Host: 'maps.example.org', 'X-Forwarded-Host': 'maps.example.org', 'X-Forwarded-Proto': 'https' }, ''],
+      [{ Host: '127.0.0.1:5984', Connection: 'close' }, ''],
+      [{}, ''], [{ Host: 'a b' }, ''], [{ Host: 'evil.example/x' }, ''], [{ Host: 'a@evil' }, ''], [{ Host: '' }, '']
+    ]
+    for (const [headers, expected] of all) assert.deepEqual(base(headers), [expected, expected, expected], JSON.stringify(headers))
+    for (const url of ['/osm@2024/10/300/412.png', '/tms/1.0.0/osm@2024/10/300/412.png', '/osm@2024.json', '//osm@2024.json?x=1']) {
+      const told = uri => rewritten(url, { headers: { Host: 'h', 'X-Forwarded-Uri': uri } }).headers['X-Tilecouch-Base']
+      assert.equal(told(`/maps${url}`), 'http://h/maps/', 'whatever path it is shown under')
+      assert.equal(told(url), 'http://h/')
+      for (const bad of ['/../..', '/a"b', '/a\\b', '/\r\nX: y']) assert.equal(told(bad + url), '', bad)
+    }
+  })
+
   it('flip the rows of TMS', () => {
     fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
       assert.deepEqual(rewritten(`/tms/1.0.0/osm/${z}/${x}/${y}.png`), rewritten(`/osm/${z}/${x}/${flipY(z, y)}.png`))
@@ -42,8 +65,8 @@ describe('rewrites', () => {
   })
 
   it('show TileJSON, versions and times', () => {
-    assert.deepEqual(rewritten('/osm.json'), { path: '_show/tilejson/layer:osm', query: { reference: 'osm' } })
-    assert.deepEqual(rewritten('/osm@2024-03.json'), { path: '_show/tilejson/layer:osm', query: { reference: 'osm@2024-03' } })
+    assert.deepEqual(rewritten('/osm.json'), { path: '_show/tilejson/layer:osm', query: { reference: 'osm' }, headers: { 'X-Tilecouch-Base': '' } })
+    assert.deepEqual(rewritten('/osm@2024-03.json'), { path: '_show/tilejson/layer:osm', query: { reference: 'osm@2024-03' }, headers: { 'X-Tilecouch-Base': '' } })
     assert.deepEqual(rewritten('/osm/10/300/412.json'), {
       path: '_list/versions/versions/by_tile',
       query: { reduce: 'false', startkey: '["osm",10,300,412]', endkey: '["osm",10,300,412,{}]' }

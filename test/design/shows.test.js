@@ -23,6 +23,12 @@ describe('the show of TileJSON', () => {
     }), { numRuns: 500 })
   })
 
+  it('has whole addresses where the rewrite knows them', () => {
+    const base = 'http://h:5984/tiles/_design/tiles/_rewrite/'
+    const answer = show(layerDocument('osm'), { query: { reference: 'osm@2024' }, headers: { 'X-Tilecouch-Base': base } })
+    assert.deepEqual(JSON.parse(answer.body).tiles, tileJson(layerDocument('osm'), { time: '2024', base }).tiles)
+  })
+
   it('is of the present when it is asked directly', () => {
     assert.deepEqual(json(layerDocument('osm')).tiles, ['osm/{z}/{x}/{y}.png'])
   })

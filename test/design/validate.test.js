@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
+import { RESERVED, isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
 import { layerFields } from '../../core/layers.js'
 import { loadDesign, source } from './helpers.js'
 
@@ -42,7 +42,7 @@ function isGood (doc) {
   const images = Object.entries(_attachments ?? {})
   if (images.some(([name, { content_type: type }]) => name !== 'tile' || !/^(image\/(png|jpeg|webp|avif)|application\/vnd\.mapbox-vector-tile)$/.test(String(type)))) return false
   if (doc._deleted) return true
-  if (doc.type !== 'tile' || !isLayer(layer) || !isExactTime(time) || typeof current !== 'boolean') return false
+  if (doc.type !== 'tile' || !isLayer(layer) || RESERVED.has(layer) || !isExactTime(time) || typeof current !== 'boolean') return false
   if (![z, x, y].every(Number.isInteger) || !isTileId(tileId(layer, z, x, y))) return false
   if (['stored', 'expires'].some(field => doc[field] !== undefined && !isExactTime(doc[field]))) return false
   return doc._id === (current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)) && (isGone === true) === (images.length === 0)
@@ -107,6 +107,20 @@ describe('validate_doc_update', () => {
     assert.equal(verdict(never, { old: stored }), undefined)
     forbids({ ...longer, expires: 'later' }, /expires must be/, { old: stored })
     forbids({ ...longer, _id: past._id, current: false }, /a past version never changes/, { old: past })
+  })
+
+  it('refuses new documents of layers with reserved names, and lets those that are there be changed and end', () => {
+    for (const layer of RESERVED) {
+      const docs = [
+        { ...head, layer, _id: `${layer}:10:300:412` }, { _id: `layer:${layer}`, type: 'layer', layer }, { _id: `edition:${layer}@${T}`, type: 'edition', layer, time: T }
+      ]
+      for (const doc of docs) {
+        forbids(doc, new RegExp(`\\b${layer}\\b`))
+        forbids(doc, /reserved|none of/, { old: { ...doc, _deleted: true } })
+        assert.equal(verdict(doc, { old: doc }), undefined)
+        assert.equal(verdict({ ...doc, _deleted: true }, { old: doc }), undefined)
+      }
+    }
   })
 
   it('refuses layers, editions and markers under wrong ids', () => {

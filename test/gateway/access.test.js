@@ -119,7 +119,8 @@ onEachStore('private layers', backend => {
     const age = async (path, seconds) => +/max-age=(\d+)/.exec((await with_('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))).headers['cache-control'])[1]
     assert.ok(await age(`/secret@${T1}/3/1/0.png`, 100) <= 100)
     assert.equal(await age('/secret/3/1/0.png', 100000), 300)
-    assert.ok(await age(`/secret@${T1}/3/1/0.png`, 100000) > 90000)
+    const { _rev: rev } = await store.couch.get('secret:3:1:0')
+    assert.ok(await age(`/db/secret:3:1:0/tile?rev=${rev}`, 100000) > 90000)
   })
 
   it('are in lists for those alone who may see them', async () => {

@@ -69,6 +69,26 @@ onEachStore('tiles from an upstream', backend => {
     assert.equal(upstream.asked.length, 1)
   })
 
+  it('are fetched for a time that is yet to come as for the present, and not for one that is past', async () => {
+    const layer = await define()
+    await stored(layer, 1000)
+    const at = (x, y, time) => service.tiles.get(layer, 4, x, y, time)
+    assert.equal((await at(0, 0, '2022')).entry.time, OLD)
+    assert.equal(upstream.asked.length, 0)
+    assert.equal((await at(0, 0, '9000')).outcome, 'stale', 'it is shown while it is looked after')
+    await until(() => upstream.asked.length === 1)
+    assert.equal((await at(1, 2, '9000')).outcome, 'upstream')
+    assert.ok((await at(1, 2, '9000')).entry.expiresAt > Date.now(), 'it expires as the present does')
+    await assert.rejects(at(5, 5, '2022'), { code: 'TILE_NOT_FOUND' })
+    // what is dated later still is not shown before
+    await store.write([{ layer, z: 4, x: 1, y: 2, time: '9500-01-01T00:00:00Z', bytes: png(77) }])
+    await heard(service, store)
+    assert.notDeepEqual((await at(1, 2, '9000')).entry.bytes, png(77))
+    assert.deepEqual((await at(1, 2, '9600')).entry.bytes, png(77))
+    assert.deepEqual(service.tiles.peek(layer, 4, 1, 2, '9600')?.entry.bytes, png(77))
+    assert.notDeepEqual(service.tiles.peek(layer, 4, 1, 2, '9000')?.entry.bytes, png(77))
+  })
+
   it('that are fetched at the same time are stored together', async () => {
     const layer = await define({ settings: { concurrency: 64 } })
     await Promise.all(Array.from({ length: 48 }, (_, index) => get(layer, index >> 4, index % 16)))

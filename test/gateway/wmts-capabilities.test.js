@@ -122,6 +122,17 @@ describe('the WMTS capabilities', () => {
     }
   })
 
+  it('limit each zoom to where the store has tiles, unless an upstream may fill the rest', async () => {
+    const place = { x0: 133, x1: 134, y0: 90, y1: 90 }
+    const reach = new Map(['osm', 'topo', 'alps'].map(name => [name, new Map([[8, place]])]))
+    const given = { osm: { ...layers.osm, maxzoom: 8 }, topo: { layer: 'topo', upstream: {} }, alps: { ...layers.alps, bounds: [6, 47, 7, 47.5] } }
+    const root = await read(await start({ layers: given, times: { osm: [], topo: [], alps: [] }, reach }))
+    const limits = name => all(layerOf(root, name), 'TileMatrixLimits').map(limit => limit.children.map(({ text: value }) => +value))
+    assert.deepEqual(limits('osm').slice(7), [[7, 0, 127, 0, 127], [8, 90, 90, 133, 134]])
+    assert.deepEqual(limits('topo'), [])
+    assert.deepEqual(limits('alps').find(([z]) => z === 8), [8, 89, 90, 132, 132], 'tiles that all lie outside of the bounds say nothing')
+  })
+
   it('have a time dimension where there are times, and one address a layer', () => {
     const [dimension] = childrenOf(byName('osm'), 'Dimension')
     assert.deepEqual(dimension.children.map(({ name, text: value }) => [name, value]), [

@@ -50,7 +50,7 @@ onEachStore('clients of the WMTS', backend => {
       assert.equal(headers.get('x-tilecouch-time'), '2024-06-01T00:00:00Z')
     }
     for (const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png', `${kvp}&TIME=2023-06-01`]) assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
-    assert.match((await get('/world/default/2023-06-01T00:00:00Z/GoogleMapsCompatible/2/1/3.png')).headers.get('cache-control') ?? '', /immutable/)
+    assert.match((await get('/world/default/2023-06-01T00:00:00Z/GoogleMapsCompatible/2/1/3.png')).headers.get('cache-control') ?? '', /^public, max-age=300,/)
     assert.equal((await fetch(new URL('wmts/world/default/2020/GoogleMapsCompatible/2/1/3.png', gateway.url))).status, 404)
   })
 

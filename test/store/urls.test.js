@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
-import { onEachStore, request } from '../support/backends.js'
+import { as, onEachStore, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
@@ -47,7 +47,10 @@ onEachStore('tile URLs', backend => {
     const { status, headers, body } = await get('/osm@2021/3/1/0.png')
     assert.equal(status, 302)
     assert.ok(body.length > 0, 'an empty body breaks keep-alive clients')
-    assert.ok(new URL(headers.get('location'), `${app}/osm@2021/3/1/0.png`).pathname.includes('/_rewrite/db/'), 'the redirect stays behind a proxy path')
+    assert.equal(headers.get('location'), `${as(app)}/db/osm:3:1:0@${T1}/tile`, 'QGIS does not work out relative ones')
+    const proxied = async more => (await get('/osm@2021/3/1/0.png', { headers: { 'x-forwarded-for': '10.0.0.1', ...more } })).headers.get('location')
+    assert.equal(await proxied({}), `../../../db/osm:3:1:0@${T1}/tile`, 'a proxy may show any path')
+    assert.equal(await proxied({ 'x-forwarded-host': 'maps.example.org', 'x-forwarded-proto': 'https', 'x-forwarded-uri': '/town/osm@2021/3/1/0.png' }), `https://maps.example.org/town/db/osm:3:1:0@${T1}/tile`)
     assert.deepEqual((await follow('/osm@2021/3/1/0.png')).body, png(8))
     assert.deepEqual((await follow('/osm@2022-05-31/3/1/0.png')).body, png(8))
     assert.deepEqual((await follow('/osm@2022-06-01/3/1/0.png')).body, png(108), 'the end of the day')
@@ -79,9 +82,11 @@ onEachStore('tile URLs', backend => {
 
   it('describes a layer, now and at a time, in TileJSON', async () => {
     const now = (await get('/osm.json')).json()
-    assert.deepEqual([now.tilejson, now.name, now.minzoom, now.tiles, now.scheme], ['3.0.0', 'Test', 3, ['osm/{z}/{x}/{y}.png'], 'xyz'])
+    assert.deepEqual([now.tilejson, now.name, now.minzoom, now.tiles, now.scheme], ['3.0.0', 'Test', 3, [`${as(app)}/osm/{z}/{x}/{y}.png`], 'xyz'])
     assert.equal(now.ttl, undefined)
-    assert.deepEqual((await get('/osm@2022.json')).json().tiles, ['osm@2022/{z}/{x}/{y}.png'])
+    assert.deepEqual((await get('/osm@2022.json')).json().tiles, [`${as(app)}/osm@2022/{z}/{x}/{y}.png`])
+    assert.deepEqual((await get('/osm.json', { headers: { 'x-forwarded-for': '10.0.0.1' } })).json().tiles, ['osm/{z}/{x}/{y}.png'])
+    assert.deepEqual((await get('/osm.json', { headers: { 'x-forwarded-prefix': '/couch', 'x-forwarded-host': 'maps.example.org' } })).json().tiles, [`http://maps.example.org/couch${new URL(app).pathname}/osm/{z}/{x}/{y}.png`])
     assert.equal((await get('/nope.json')).status, 404)
   })
 

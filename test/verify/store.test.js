@@ -73,6 +73,7 @@ onEachStore('verify of a layer', backend => {
     'a past version that is': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { current: true }, tile(2))], [`wrong-current osm:3:1:0@${T1}`]],
     'a time that is none': [[document('osm:3:1:0', { time: '2022-06-01' })], ['bad-time osm:3:1:0']],
     'an expiry that is none': [[document('osm:3:1:0', { expires: 'tomorrow' })], ['bad-time osm:3:1:0']],
+    'a version of a time that is yet to come': [[document('osm:3:1:0', { time: '2999-01-01T00:00:00Z' })], ['future-time osm:3:1:0']],
     'a version that was stored in the future': [[document('osm:3:1:0', { stored: '2999-01-01T00:00:00Z' })], ['odd-time osm:3:1:0']],
     'a past version of another time than its id': [[document('osm:3:1:0'), document(`osm:3:1:0@${T1}`, { time: '2020-01-01T00:00:00Z' }, tile(2))], [`time-disagrees osm:3:1:0@${T1}`]],
     'gone, with bytes': [[document('osm:3:1:0', { gone: true })], ['gone-with-bytes osm:3:1:0']],
@@ -143,12 +144,12 @@ onEachStore('verify of a layer', backend => {
     const good = await store.couch.get(`edition:osm@${T1}`)
     const edition = (time, fields) => ({ ...good, _id: `edition:osm@${time}`, _rev: undefined, time, ...fields })
     await write(
-      edition('2030-01-01T00:00:00Z', { tiles: 9 }), edition('2030-01-02T00:00:00Z', { created: -1 }), edition('2030-01-03T00:00:00Z', { layer: 'b' }),
-      edition('2030-01-04', {}), edition('2030-01-05T00:00:00Z', { finished: undefined }), edition('2030-01-06T00:00:00Z', { failed: 2, tiles: 6, created: 0, unchanged: 4 }), edition('2030-01-07T00:00:00Z', {})
+      edition('2020-01-01T00:00:00Z', { tiles: 9 }), edition('2020-01-02T00:00:00Z', { created: -1 }), edition('2020-01-03T00:00:00Z', { layer: 'b' }),
+      edition('2020-01-04', {}), edition('2020-01-05T00:00:00Z', { finished: undefined }), edition('2020-01-06T00:00:00Z', { failed: 2, tiles: 6, created: 0, unchanged: 4 }), edition('2020-01-07T00:00:00Z', {})
     )
     assert.deepEqual((await check()).said, [
-      ...['01T00:00:00Z', '02T00:00:00Z', '03T00:00:00Z', '04'].map(day => `bad-edition edition:osm@2030-01-${day}`),
-      'failed-edition edition:osm@2030-01-06T00:00:00Z', 'short-edition edition:osm@2030-01-07T00:00:00Z', 'unfinished-edition edition:osm@2030-01-05T00:00:00Z'
+      ...['01T00:00:00Z', '02T00:00:00Z', '03T00:00:00Z', '04'].map(day => `bad-edition edition:osm@2020-01-${day}`),
+      'failed-edition edition:osm@2020-01-06T00:00:00Z', 'short-edition edition:osm@2020-01-07T00:00:00Z', 'unfinished-edition edition:osm@2020-01-05T00:00:00Z'
     ])
   })
 

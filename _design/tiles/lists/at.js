@@ -1,8 +1,10 @@
 // Redirects to the version as of a time: the one row of by_tile, newest first, limit 1.
 (function (head, req) {
   var row = getRow()
-  // only ever upwards to this database: a link to anywhere else would be a trap
+  // whole where the rewrite knows it: QGIS does not work out relative ones. Else only ever upwards to this database: a link to anywhere else would be a trap
   var db = /^(\.\.\/)+(db\/)?$/.test(req.query.db || '') ? req.query.db : '../../../../../'
+  var base = (req.headers && req.headers['X-Tilecouch-Base']) || ''
+  if (/^https?:\/\/[\w.~%@:$()+/[\]-]+\/$/.test(base)) db = base + 'db/'
   if (!row || row.value.gone) {
     start({ code: 404, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' } })
     send(JSON.stringify({ error: 'TILE_NOT_FOUND', reason: row ? 'the tile was gone from ' + row.key[4] + ' on' : 'no version of this tile at or before that time' }) + '\n')

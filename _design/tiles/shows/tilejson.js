@@ -1,5 +1,6 @@
-// TileJSON 3.0 of a layer document. The tile address is relative to this document's, so that it holds behind any proxy
-// path; the same words as tileJson() in core/layers.js, which a test compares.
+// TileJSON 3.0 of a layer document. The tile address is a whole one where the rewrite knows where clients see it, since most
+// clients do not work out relative ones; else relative to this document's, so that it holds behind any proxy path. The same
+// words as tileJson() in core/layers.js, which a test compares.
 (function (doc, req) {
   var headers = { 'Content-Type': 'application/json', 'Cache-Control': 'max-age=0, must-revalidate' }
   if (!doc || doc.type !== 'layer') {
@@ -13,7 +14,8 @@
   var inner = { _id: 1, _rev: 1, _revisions: 1, type: 1, layer: 1, upstream: 1, retention: 1, pruned: 1, ttl: 1, format: 1 }
   for (var field in doc) if (!inner[field]) json[field] = doc[field]
   json.scheme = 'xyz'
-  json.tiles = [doc.layer + (time ? '@' + time : '') + '/{z}/{x}/{y}.' + format]
+  var base = (req.headers && req.headers['X-Tilecouch-Base']) || ''
+  json.tiles = [(/^https?:\/\/[\w.~%@:$()+/[\]-]+\/$/.test(base) ? base : '') + doc.layer + (time ? '@' + time : '') + '/{z}/{x}/{y}.' + format]
   json.format = format
   if (time) json.time = time
   return { headers: headers, body: JSON.stringify(json) + '\n' }

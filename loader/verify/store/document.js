@@ -1,8 +1,6 @@
 // One tile document by itself: what the validation of the store demands, seen from outside, for stores that were filled
 // before it was deployed, by other programs or by replication.
-import { TILE_ATTACHMENT, isExactTime, parseTileId, toSeconds } from '../../../core/index.js'
-
-const AHEAD = 86400 // seconds that the clock of a writer may be before ours
+import { TILE_ATTACHMENT, isAhead, isExactTime, parseTileId } from '../../../core/index.js'
 
 /**
  * @param {any} doc
@@ -26,7 +24,7 @@ export function checkDocument (doc) {
   add(doc.current !== !isPast, 'wrong-current', `current ${JSON.stringify(doc.current)}`)
   add(!isExactTime(doc.time), 'bad-time', `time ${JSON.stringify(doc.time)}`)
   for (const field of ['stored', 'expires', 'contested']) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', `${field} ${JSON.stringify(doc[field])}`)
-  add(isExactTime(doc.stored) && toSeconds(doc.stored) - Date.now() / 1000 > AHEAD, 'odd-time', `stored ${doc.stored}`)
+  add(isExactTime(doc.stored) && isAhead(doc.stored), 'odd-time', `stored ${doc.stored}`)
   add(isPast && isExactTime(doc.time) && doc.time !== address.time, 'time-disagrees', `time ${doc.time}`)
 
   const attachments = doc._attachments ?? {}

@@ -1,5 +1,5 @@
 // A layer of a store: its documents in one walk over the primary index, their bytes behind it, the time index beside it.
-import { TilecouchError, checkLayer, endOf, pastRange, selector, tileBounds } from '../../../core/index.js'
+import { TilecouchError, checkLayer, endOf, isAhead, pastRange, selector, tileBounds } from '../../../core/index.js'
 import { Extent, union } from '../../../core/store/extent.js'
 import { BY_ZOOM } from '../../store/stats.js'
 import { examineAll } from '../tiles.js'
@@ -135,6 +135,7 @@ class LayerWalk {
       if (this.versionsAt.has(time) && (current || time !== head?.time)) this.versionsAt.set(time, (this.versionsAt.get(time) ?? 0) + 1)
     }
     if (checkTimeline(tile).length) this.#report.addAll(tile.id, (await this.#confirm(tile)).filter(([code]) => !this.#isPruned || code !== 'repeated-version'))
+    if (head && isAhead(head.time) && !this.versionsAt.has(head.time)) this.#report.add('future-time', tile.id, head.time)
     if (head && head.digest !== null) {
       if (!this.#isInside(tile.z, tile.x, tile.y)) this.#report.add('outside-zooms', tile.id)
       this.reach.extent.add(tile.z, tile.x, tile.y)

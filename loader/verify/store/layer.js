@@ -1,5 +1,5 @@
 // The document of a layer, and its editions.
-import { TilecouchError, editionId, isExactTime, layerDocument, layerId } from '../../../core/index.js'
+import { RESERVED, TilecouchError, editionId, isAhead, isExactTime, layerDocument, layerId } from '../../../core/index.js'
 
 const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes']
 
@@ -10,6 +10,7 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
  * @returns {Promise<Record<string, any> | undefined>} the document, as far as it is valid
  */
 export async function checkLayerDocument (couch, layer, report) {
+  if (RESERVED.has(layer)) report.add('reserved-name', layerId(layer))
   const doc = await couch.find({ path: encodeURIComponent(layerId(layer)), qs: { conflicts: true } })
   if (!doc) return undefined
   const { _id, _rev, _conflicts, _attachments, type, layer: name, ...fields } = doc
@@ -48,6 +49,7 @@ export async function checkEditions (couch, layer, report) {
   return docs.filter(doc => {
     if (doc._conflicts?.length) report.add('conflict', doc._id, `${doc._rev} and ${doc._conflicts}`)
     const why = wrongWith(doc, layer)
+    if (!why && isAhead(doc.time)) report.add('future-time', doc._id)
     if (why) report.add('bad-edition', doc._id, why)
     else if (!doc.finished) report.add('unfinished-edition', doc._id, doc.source && `from ${doc.source}`)
     else if (doc.failed) report.add('failed-edition', doc._id, `${doc.failed} of ${doc.tiles} tiles`)

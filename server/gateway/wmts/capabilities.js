@@ -10,17 +10,18 @@ const CONCURRENCY = 8 // layers whose times are asked for at once
 const MAX_ATTRIBUTION = 1000 // characters
 const CRS = 'urn:ogc:def:crs:EPSG::3857'
 
-/** @typedef {{layer: Record<string, any>, times: string[]}} Listed times are exact and ascending */
+/** @typedef {{layer: Record<string, any>, times: string[], reach?: Map<number, import('../../../core/grid.js').TileRange>}} Listed times are exact and ascending; reach: where the store has tiles of each zoom */
 
 /**
  * Everything the document says, as the store has it now.
- * @param {{list: () => Promise<Record<string, any>[]>, times: (name: string) => Promise<string[]>}} layers
+ * @param {Pick<import('../layers.js').LayerBook, 'list' | 'times' | 'reach'>} layers
  * @returns {Promise<Listed[]>}
  */
 export async function listLayers (layers) {
+  const reach = await layers.reach()
   const listed = await pMap(await layers.list(), async layer => {
     try {
-      return { layer, times: await layers.times(layer.layer) }
+      return { layer, times: await layers.times(layer.layer), reach: reach.get(layer.layer) }
     } catch (error) {
       if (error.code === 'LAYER_NOT_FOUND') return // removed since it was listed
       throw error
@@ -65,7 +66,8 @@ const operation = (name, rest, base, query) => xml`
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
-function layerElement ({ layer, times }, base, query) {
+/** @param {Listed} listed @param {string} base @param {string} query */
+function layerElement ({ layer, times, reach }, base, query) {
   const { type, ext } = formatOf(layer)
   const [west, south, east, north] = boundsOf(layer)
   const newest = times.slice(-MAX_TIMES)
@@ -87,7 +89,7 @@ function layerElement ({ layer, times }, base, query) {
 <Value>${time}</Value>`)}
 </Dimension>`}
 <TileMatrixSetLink>
-<TileMatrixSet>${matrixSetOf(layer).id}</TileMatrixSet>${limits(allLimitsOf(layer))}
+<TileMatrixSet>${matrixSetOf(layer).id}</TileMatrixSet>${limits(allLimitsOf(layer, reach))}
 </TileMatrixSetLink>
 <ResourceURL format="${type}" resourceType="tile" template="${template}"/>
 </Layer>`

@@ -1,5 +1,6 @@
 // The WMTS of a gateway. It reads the question; the tile itself is answered as any other tile is.
 import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { isKnown } from '../etags.js'
 import { REVALIDATE } from '../json.js'
 import { capabilities, listLayers } from './capabilities.js'
@@ -44,7 +45,7 @@ export async function wmts (ctx, asked, req, res) {
 /** The capabilities with links below a base: of what everybody sees they are kept, for anybody else they are made. */
 async function documentFor (layers, base, visitor) {
   if (!visitor) return documentOf(layers, base, await listLayers(layers))
-  const listed = await listLayers({ list: async () => (await layers.list()).filter(({ layer }) => visitor.may(layer)), times: name => layers.times(name) })
+  const listed = await listLayers({ list: async () => (await layers.list()).filter(({ layer }) => visitor.may(layer)), times: name => layers.times(name), reach: () => layers.reach() })
   return visitor.isSomebody ? made(listed, base, visitor.link) : documentOf(layers, base, listed)
 }
 
@@ -53,7 +54,7 @@ function made (listed, base, link) {
   return { bytes, etag: `"${hash('md5', bytes, 'base64')}"` }
 }
 
-/** Made anew when a layer or its times are others than before. */
+/** Made anew when a layer, its times or where it has tiles are others than before. */
 function documentOf (layers, base, listed) {
   let known = kept.get(layers)
   if (!known || !same(known.listed, listed)) kept.set(layers, known = { listed, documents: new Map() })
@@ -68,7 +69,7 @@ function documentOf (layers, base, listed) {
 }
 
 const same = (before, now) => before.length === now.length &&
-  before.every(({ layer, times }, index) => layer === now[index].layer && times === now[index].times)
+  before.every(({ layer, times, reach }, index) => layer === now[index].layer && times === now[index].times && isDeepStrictEqual(reach, now[index].reach))
 
 function sendCapabilities ({ bytes, etag }, req, res) {
   const headers = { ETag: etag, 'Cache-Control': REVALIDATE, 'X-Content-Type-Options': 'nosniff' }

@@ -59,13 +59,23 @@ export function limitsOf (layer, z) {
 }
 
 /**
- * Limits of every zoom of a layer, or none where they would only repeat the set.
+ * Limits of every zoom of a layer, or none where they would only repeat the set. A zoom that covers a part of the bounds
+ * alone says so, unless an upstream may fill the rest.
  * @param {Record<string, any>} layer
+ * @param {Map<number, import('../../../core/grid.js').TileRange>} [reach] zoom -> where the store has tiles
  */
-export function allLimitsOf (layer) {
+export function allLimitsOf (layer, reach) {
   const { min, max } = zoomsOf(layer)
   const limits = []
-  for (let z = min; z <= max; z++) limits.push({ z, ...limitsOf(layer, z) })
+  for (let z = min; z <= max; z++) limits.push({ z, ...within(limitsOf(layer, z), layer.upstream ? undefined : reach?.get(z)) })
   const whole = min === 0 && limits.every(({ z, minRow, maxRow, minCol, maxCol }) => minRow === 0 && minCol === 0 && maxRow === 2 ** z - 1 && maxCol === 2 ** z - 1)
   return whole ? [] : limits
+}
+
+/** @param {ReturnType<typeof limitsOf>} limits @param {import('../../../core/grid.js').TileRange} [box] */
+function within (limits, box) {
+  if (!box) return limits
+  const { minRow, maxRow, minCol, maxCol } = limits
+  const both = { minRow: Math.max(minRow, box.y0), maxRow: Math.min(maxRow, box.y1), minCol: Math.max(minCol, box.x0), maxCol: Math.min(maxCol, box.x1) }
+  return both.minRow <= both.maxRow && both.minCol <= both.maxCol ? both : limits
 }

@@ -13,15 +13,16 @@ export const layers = {
 export const times = { osm: ['2023-06-01T00:00:00Z', '2024-03-01T00:00:00Z'], alps: ['2020-01-01T00:00:00Z'], roads: [], pacific: [] }
 
 /**
- * @param {{layers?: Record<string, any>, times?: Record<string, string[]>, publicUrl?: string, answerTile?: (asked: any) => any}} [options]
+ * @param {{layers?: Record<string, any>, times?: Record<string, string[]>, reach?: import('../../../server/gateway/layers.js').Reach, publicUrl?: string, answerTile?: (asked: any) => any}} [options]
  */
-export async function startService ({ layers: documents = layers, times: editions = times, publicUrl, answerTile = asked => asked } = {}) {
+export async function startService ({ layers: documents = layers, times: editions = times, reach = new Map(), publicUrl, answerTile = asked => asked } = {}) {
   const book = {
     async get (name) {
       return documents[name] ?? absent(name)
     },
     list: async () => Object.values(documents),
-    times: async name => editions[name] ?? absent(name)
+    times: async name => editions[name] ?? absent(name),
+    reach: async () => reach
   }
   /** @type {any[]} what went wrong beyond the WMTS */
   const thrown = []

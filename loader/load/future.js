@@ -1,0 +1,34 @@
+// Tiles that are dated in the future, by a mistake mostly: every later load of an earlier time goes into their past, and the
+// map no longer changes. Said when such a load is made, and by every load that meets it.
+import { TilecouchError, isAhead } from '../../core/index.js'
+import { BY_TIME } from '../store/reader.js'
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {string} time that is loaded
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<TilecouchError[]>} none, or what is wrong
+ */
+export async function futureWarnings (store, layer, time, signal) {
+  const newest = await newestOf(store.couch, layer, (await store.editions(layer)).at(-1)?.time, signal)
+  if (newest && newest > time && isAhead(newest)) return [new TilecouchError('FUTURE_TIME', { layer, time, newest })]
+  return isAhead(time) ? [new TilecouchError('FUTURE_TIME', { layer, time })] : []
+}
+
+/**
+ * The newest time of a layer: of its last edition, or of what was written without one, as far as the index knows it by now.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {string} [edition]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<string | undefined>}
+ */
+export async function newestOf (couch, layer, edition, signal) {
+  const [row] = await couch.view(BY_TIME, { startkey: [layer, {}], endkey: [layer], descending: true, limit: 1, reduce: false, update: false }, signal).catch(error => {
+    if (error.code === 'INDEX_MISSING') return [] // not published yet
+    throw error
+  })
+  const written = row?.key[1]
+  return !edition || written > edition ? written : edition
+}
