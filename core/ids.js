@@ -68,6 +68,25 @@ export const blockId = (layer, place, name) => `block:${layer}:${place}:${name}`
 /** What was taken out by a removal. */
 export const removedId = (layer, run) => `removed:${layer}:${run}`
 
+const OF_LAYER = /^(?:(layer):([^:@]+)|(edition):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
+
+/**
+ * What a document of a layer is that is no tile; nothing when it is none. A block has the place of the tile that covers it.
+ * @param {string} id
+ * @returns {{kind: 'layer' | 'edition' | 'manifest' | 'block' | 'removed', layer: string, time?: string, z?: number, x?: number, y?: number} | undefined}
+ */
+export function parseDocumentId (id) {
+  const parts = OF_LAYER.exec(id)
+  if (!parts) return undefined
+  const kind = /** @type {any} */ (parts[1] ?? parts[3] ?? parts[6] ?? parts[11] ?? parts[16])
+  const layer = parts[2] ?? parts[4] ?? parts[7] ?? parts[12] ?? parts[17]
+  const time = parts[5] ?? parts[8]
+  if (!isLayer(layer) || (time !== undefined && !isExactTime(time))) return undefined
+  if (kind !== 'block') return { kind, layer, ...(time && { time }) }
+  const [z, x, y] = [+parts[13], +parts[14], +parts[15]]
+  return z > MAX_ZOOM ? undefined : { kind, layer, z, x, y }
+}
+
 /** `osm` or `osm@2024-03-01`: how a layer at a time is written everywhere. */
 export const formatReference = (layer, time) => time ? `${layer}@${time}` : layer
 

@@ -1,9 +1,8 @@
 // What of a store is mirrored, told by the ids of documents alone: no document need be read to know whether it belongs.
-import { isLayer, STORE_ID, checkLayer, parseTileId } from '../ids.js'
-import { isExactTime, parsePeriod } from '../times.js'
+import { STORE_ID, checkLayer, parseDocumentId, parseTileId } from '../ids.js'
+import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
 
-const OF_LAYER = /^(?:layer:([^@]+)|edition:([^@]+)@(.+))$/s
 const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // what may be a tile, so that others are not taken apart for nothing
 
 /**
@@ -78,8 +77,18 @@ export class Selection {
   }
 
   #isOfLayer (id) {
-    const [, layer, editionOf = layer, time] = OF_LAYER.exec(id) ?? []
-    return isLayer(editionOf) && (time === undefined || isExactTime(time)) && this.#hasLayer(editionOf)
+    const document = parseDocumentId(id)
+    if (!document || !this.#hasLayer(document.layer)) return false
+    const { kind, z, x, y } = document
+    if (kind === 'layer' || kind === 'edition') return true
+    // without a past nothing follows from what editions said; of a part, its blocks are needed
+    return !this.current && (kind !== 'block' || this.#touchesBlock(z, x, y))
+  }
+
+  /** A block of a zoom is what one tile covers six zooms above. */
+  #touchesBlock (z, x, y) {
+    if (this.zooms && (z < this.zooms.min || z > this.zooms.max)) return false
+    return !this.area || this.area.has(Math.max(0, z - 6), x, y)
   }
 
   #hasLayer (layer) {

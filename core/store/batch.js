@@ -289,7 +289,7 @@ export class Batch {
     const { id, time, digest } = tile
     const content = contentOf(digest)
     const others = [...versions.map(version => ({ time: version.time, content: version.content, run: version.run })), ...statements]
-      .filter(other => other.time === time && other.run !== this.run && !isRemoved(other.time, other.run))
+      .filter(other => other.time === time && !isRemoved(other.time, other.run))
     if (others.some(other => other.content !== content && !(other.content === GONE && !versions.some(version => version.time === time)))) {
       return new TilecouchError('VERSION_TAKEN', { id, time })
     }

@@ -26,6 +26,7 @@ const DOCS = 50 // blocks a request
  * @property {string[]} [parts] the first place of each part, when there are too many blocks for one document
  *
  * @typedef {object} Removal
+ * @property {string} id
  * @property {string} run
  * @property {string} [since] first time
  * @property {string} [until] last time
@@ -76,7 +77,7 @@ export class Said {
   async #read () {
     const { layer } = this
     const records = await this.#list([`manifest:${layer}@`, `removed:${layer}:`])
-    const known = new Map([...this.manifests, ...this.removals].map(one => [/** @type {any} */ (one).id, one]))
+    const known = new Map([...this.manifests, ...this.removals].map(one => /** @type {[string, any]} */ ([one.id, one])))
     const wanted = [...records].filter(([id, rev]) => this.records.get(id) !== rev && !isPart(id)).map(([id]) => id)
     for (let at = 0; at < wanted.length; at += DOCS) {
       for (const { id, doc } of await this.couch.docs(wanted.slice(at, at + DOCS), { signal: this.signal })) {
@@ -228,7 +229,7 @@ export class Said {
   /** Every place at which a manifest has blocks. @param {Manifest} manifest @returns {Promise<Record<string, string[]>>} */
   async blocksOf ({ blocks, parts, time, run }) {
     if (blocks) return blocks
-    const all = {}
+    const all = /** @type {Record<string, string[]>} */ ({})
     for (const index of (parts ?? []).keys()) {
       const id = manifestId(this.layer, time, run, index)
       const [{ doc }] = await this.couch.docs([id], { signal: this.signal })

@@ -27,6 +27,7 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  * @property {string} [id] of its document; none while it is not stored
  * @property {string} [rev]
  * @property {any} [doc]
+ * @property {() => any} [documentOf] its fields and bytes, while it is not stored
  *
  * @typedef {Version & {words: boolean, documentOf: () => any}} Mine a version on its way into the store. words: a manifest says
  * the same. documentOf: its fields and bytes
@@ -128,9 +129,9 @@ function gather (statements, versions, isRemoved) {
     const before = said.get(time)
     const isLater = !before || run > before.run || (run === before.run && words)
     // what belongs there stays rather than what had to move there, though it shows the same
-    const belongs = before?.content === content && (!before.contested || !contested || before.contested < contested) ? (before.contested && contested ? before.contested : undefined) : contested
+    const belongs = before?.content !== content ? contested : !before?.contested || !contested ? undefined : before.contested < contested ? before.contested : contested
     if (isLater) said.set(time, { content, run, words, contested: belongs })
-    else if (before.content === content) before.contested = belongs
+    else if (before?.content === content) before.contested = belongs
   }
   for (const { time, content, run } of statements) say(time, content, run, true)
   for (const version of versions) {
@@ -153,7 +154,7 @@ function walk (said, all, sources, isSaid, isRemoved) {
     const { content, run, words, contested } = said.get(time)
     // a single write that found the version unchanged is told by the one that is shown then, or becomes one
     const last = wanted.at(-1)
-    const isTold = words || all.some(version => version.time === last?.time && version.content === last.content && version.seen.some(([at, by]) => at === time && by === run))
+    const isTold = words || all.some(version => version.time === last?.time && version.content === last?.content && version.seen.some(([at, by]) => at === time && by === run))
     if (content === shown && isTold && !all.some(version => version.time === time && isSaid(version))) continue
     if (!known.has(content)) {
       unknown.push({ time, content, run })
@@ -191,7 +192,7 @@ function displaced (said, all, isRemoved) {
 /** The time that a version was loaded for. @param {Version | Wanted} version */
 const ownTime = ({ contested, time }) => contested ?? time
 
-/** Whether a stored version says all that is wanted. Which run said it matters where no manifest does. */
+/** Whether a stored version says all that is wanted. Which run said it matters where no manifest does. @param {Version} version @param {Wanted} want */
 const isSame = (version, { time, content, run, words, seen, contested }) => version.time === time && version.content === content && version.contested === contested && (words || version.run === run) &&
   seen.every(one => version.seen.some(other => `${other}` === `${one}`))
 

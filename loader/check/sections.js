@@ -1,6 +1,6 @@
 // What a database is made of, in the order of its ids: ranges of layers, which are looked at by themselves, and what lies
 // between them. A layer is skipped over in one request, however many tiles it has.
-import { STORE_ID, editionId, isLayer, layerRange } from '../../core/index.js'
+import { STORE_ID, isLayer, layerRange, parseDocumentId } from '../../core/index.js'
 
 export const sectionDefaults = {
   page: 500 // ids a request
@@ -46,12 +46,12 @@ function sort (ids) {
   /** @type {Between} */
   const found = { layers: [], editions: [], designs: [], foreign: [] }
   for (const id of ids) {
-    const [, kind, layer = ''] = /^(layer|edition):([^@]*)/.exec(id) ?? []
+    const { kind, layer = '' } = parseDocumentId(id) ?? {}
     if (id.startsWith('_design/')) found.designs.push(id)
     else if (id === STORE_ID) continue
-    else if (kind === 'layer' && isLayer(layer) && id === `layer:${layer}`) found.layers.push(layer)
-    else if (kind === 'edition' && isLayer(layer) && id.startsWith(editionId(layer, ''))) found.editions.push({ id, layer })
-    else found.foreign.push(id)
+    else if (kind === 'layer') found.layers.push(layer)
+    else if (kind === 'edition') found.editions.push({ id, layer })
+    else if (!kind) found.foreign.push(id)
   }
   return found
 }

@@ -32,7 +32,7 @@ export class TileMender {
   /** Ids of documents that say what their bytes say: written anew, or right when they were looked at. @type {Set<string>} */
   settled = new Set()
   #writes = 0
-  #tally = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, left: 0, refused: 0 }
+  #tally = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, settled: 0, unknown: 0, left: 0, refused: 0 }
 
   /**
    * @param {import('../store/index.js').Store} store

@@ -110,7 +110,7 @@ export class Copier {
     if (!wanted.length) return
     const { to, time, isNew, signal } = this.options
     const rows = await this.source.docs(wanted.map(({ seen }) => seen._id), { attachments: true, signal })
-    /** @type {Map<string, {mine: import('../../core/store/settle.js').Mine, isNewest: boolean}[]>} */
+    /** @type {Map<string, {mine: import('../../core/store/settle.js').Mine & {size: number}, isNewest: boolean}[]>} */
     const byTile = new Map()
     for (const [index, { doc }] of rows.entries()) {
       const { id, seen, isNewest } = wanted[index]

@@ -1,6 +1,6 @@
 // Which layers a question to /db is about, read from the question alone. What cannot be told is about everything: a question
 // that nobody thought of is then one for those who may see everything.
-import { STORE_ID, isLayer } from '../../../core/index.js'
+import { STORE_ID, isLayer, parseDocumentId } from '../../../core/index.js'
 
 /** Views whose keys begin with the layer, and whose values name no other document. */
 const VIEWS = new Set(['versions/by_tile', 'versions/by_time', 'sizes/by_zoom', 'sizes/by_area', 'sizes/rest_by_area', 'lifecycle/conflicts'])
@@ -50,9 +50,10 @@ const viewOf = ([, design, , name]) => `${design}/${name}`
 /** The layer whose tile, edition or document this is. @param {unknown} id */
 export function layerOf (id) {
   if (typeof id !== 'string') return undefined
-  const [, kind, name, rest] = /^(?:(layer|edition):)?([^:@]+)(.*)$/s.exec(id) ?? []
-  if (!isLayer(name)) return undefined
-  return (kind === 'layer' ? rest === '' : kind === 'edition' ? rest[0] === '@' : rest[0] === ':') ? name : undefined
+  const document = parseDocumentId(id)
+  if (document) return document.layer
+  const [name] = id.split(':', 1)
+  return name.length < id.length && isLayer(name) ? name : undefined
 }
 
 /** @param {unknown[]} ids @returns {Scope} */
@@ -76,8 +77,8 @@ const documents = {
   range (start, end) {
     if (typeof start !== 'string' || typeof end !== 'string') return null
     // everything between two texts that begin alike begins like them
-    const [one, other] = [start, end].map(text => /^(?:(edition):)?([^:;@]+)([:;@])/.exec(text))
-    const isOne = one && other && one[1] === other[1] && one[2] === other[2] && isLayer(one[2]) && (one[1] ? one[3] === '@' && other[3] === '@' : one[3] !== '@' && other[3] !== '@')
+    const [one, other] = [start, end].map(text => /^(?:(edition|manifest|block|removed):)?([^:;@]+)([:;@])/.exec(text))
+    const isOne = one && other && one[1] === other[1] && one[2] === other[2] && isLayer(one[2]) && (/^(edition|manifest)$/.test(one[1]) ? one[3] === '@' && other[3] === '@' : one[3] !== '@' && other[3] !== '@')
     if (isOne) return { layers: new Set([one[2]]) }
     // of all layers: each has few of these, and they are short
     return [start, end].every(text => /^layer[:;]/.test(text)) ? { layerOf: ({ id }) => layerOf(id) } : null
