@@ -41,7 +41,7 @@ function reachOf (a, b) {
   const reach = {
     minzoom: Math.min(a.minzoom ?? 30, b.minzoom ?? 30),
     maxzoom: Math.max(a.maxzoom ?? 0, b.maxzoom ?? 0),
-    bounds: union(a.bounds, b.bounds)
+    bounds: a.bounds && b.bounds ? union(a.bounds, b.bounds) : undefined // one that does not say it reaches everywhere
   }
   return Object.fromEntries(Object.entries(reach).filter(([field, value]) => value !== null && (field in a || field in b)))
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { copyLayer } from '../../loader/copy.js'
 import { removeLayer } from '../../loader/remove/index.js'
+import { layerOf } from '../../loader/copy/papers.js'
 import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
 import { digestOf } from '../../loader/store/tile.js'
@@ -90,6 +91,12 @@ onEachStore('copying a layer', backend => {
     assert.deepEqual([ttl, attribution], [5, 'mine'])
     await checkInvariants(url)
   }).timeout(20000)
+
+  it('into a layer that is there reaches as far as both: everywhere, where one does not say how far', async () => {
+    const box = [0, 0, 10, 10]
+    const boundsOf = (...bounds) => layerOf({ layer: 'a', ...(bounds[0] && { bounds: bounds[0] }) }, { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
+    assert.deepEqual([boundsOf(box, [5, 5, 20, 20]), boundsOf(box, undefined), boundsOf(undefined, box)], [[0, 0, 20, 20], undefined, undefined])
+  })
 
   it('is no way around the terms of the tiles', async () => {
     const upstream = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
