@@ -31,5 +31,5 @@ export const isDatabase = reason => /^(no_db_file|database does not exist)/i.tes
  * Whether asking again may help: nobody answered, or the server was in trouble.
  * @param {any} error
  */
-export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' ||
+export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' || error?.code === 'NO_ANSWER' ||
   (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))

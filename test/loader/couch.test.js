@@ -45,7 +45,7 @@ describe('requests to CouchDB', () => {
     server.answers = [(request, response) => {
       response.writeHead(200, { 'content-type': 'multipart/mixed; boundary=x', 'content-length': 1000 })
       response.write('--x\r\n', () => response.destroy())
-    }, [200, { results: [] }]]
+    }, [200, { results: [{ id: 'osm:0:0:0', docs: [{ error: { id: 'osm:0:0:0', rev: 'undefined', error: 'not_found', reason: 'missing' } }] }] }]]
     assert.deepEqual(await couch().docs(['osm:0:0:0'], { attachments: true }), [{ id: 'osm:0:0:0', deleted: false }])
     assert.equal(server.requests.length, 2)
   })

@@ -14,7 +14,7 @@ export const bytesDefaults = {
 }
 
 /** Failures that may lie in one document: the server stumbles over it, or breaks off in its middle. */
-const MAY_BE_ONE = new Set(['BAD_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
+const MAY_BE_ONE = new Set(['BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
 
 /**
  * @param {import('../../store/couch.js').Couch} couch
