@@ -52,7 +52,10 @@ export async function load (store, source, {
     if (complete && summary.failed < summary.tiles) await remove(store, source, { layer, time: when, selected: selectorOf(area, zooms), absent: await pass.absent, summary, options })
     await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
     const { types, failures, ...counts } = summary
-    const edition = await store.putEdition(layer, when, { ...counts, finished: now() })
+    // a load that found everything there says nothing new: the edition keeps what the one says that put it there
+    const isRepeated = before?.tiles !== undefined && !counts.created && !counts.advanced && !counts.backfilled
+    const { started = begun, finished = now() } = isRepeated ? before : {}
+    const edition = await store.putEdition(layer, when, { ...(!isRepeated && counts), started, finished })
     return { ...summary, ...(source.ignored && { ignored: source.ignored }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) pass.count(error.summary)
