@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { pMapIterable } from 'p-map'
 import { formats } from '../../../core/index.js'
 import { batchesOf } from '../../../core/batches.js'
+import { noAnswer } from '../../../core/bulk-answer.js'
 import { digestOf } from '../../store/tile.js'
 import { decodeDefaults } from '../decode.js'
 
@@ -68,6 +69,11 @@ async function fetchInto (found, couch, docs, signal) {
   } catch (error) {
     if (!MAY_BE_ONE.has(error.code)) throw error
     await couch.request({ path: '', signal }) // the server itself is well, or this says what it is
+    if (error.code === 'NO_ANSWER') {
+      const { ids, reason } = error.details
+      for (const id of ids) found.set(id, noAnswer(couch.url, [id], { reason }))
+      return fetchInto(found, couch, docs.filter(({ _id: id }) => !ids.includes(id)), signal)
+    }
     if (docs.length === 1) {
       found.set(docs[0]._id, error)
       return
