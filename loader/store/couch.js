@@ -237,7 +237,7 @@ export class Couch {
     try {
       return await askQueries(this, path, queries, { signal, limits: this.#delays })
     } catch (error) {
-      if (error.details?.status === 404 && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
+      if (error.details?.status === 404 && error.code !== 'DATABASE_NOT_FOUND' && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
       throw error
     }
   }

@@ -161,9 +161,14 @@ async function openPouch (path, revsLimit, onFailure) {
   return pouch
 }
 
+/** Nothing of a document that is not there. @param {Promise<any>} asked */
+const found = asked => asked.catch(error => {
+  if (error.status !== 404) throw error
+})
+
 /** Its Mango indexes, each opened. */
 async function * mangoOf (pouch) {
-  const { dependentDbs = {} } = await pouch.get('_local/_pouch_dependentDbs').catch(() => ({}))
+  const { dependentDbs = {} } = await found(pouch.get('_local/_pouch_dependentDbs')) ?? {}
   const { adapter, db } = pouch.__opts
   for (const name of Object.keys(dependentDbs)) yield new PouchDB(name, { adapter, db })
 }
@@ -171,14 +176,18 @@ async function * mangoOf (pouch) {
 /** As ViewIndexes.removeAhead. */
 async function removeMangoAhead (pouch, seq) {
   for await (const index of mangoOf(pouch)) {
-    const { seq: reached = 0 } = await index.get('_local/lastSeq').catch(() => ({}))
+    const { seq: reached = 0 } = await found(index.get('_local/lastSeq')) ?? {}
     await (reached > seq ? index.destroy() : index.close())
   }
 }
 
 /** Closes a PouchDB and its Mango indexes, which it forgets: they would stay open, and full or deleted for ever. */
 async function closePouch (pouch) {
-  for await (const index of mangoOf(pouch)) await index.close().catch(() => {})
+  try {
+    for await (const index of mangoOf(pouch)) await index.close().catch(() => {})
+  } catch {
+    // a store that fails is closed all the same
+  }
   await pouch.close().catch(() => {}) // closed already is closed
 }
 
