@@ -6,8 +6,11 @@ import { TilecouchError } from '../../core/index.js'
  * @param {Response} response @param {string} url of the database
  */
 export async function failureOf (response, url) {
-  const { reason = response.statusText } = await response.json().catch(() => ({})) ?? {}
+  const said = await response.json().catch(() => undefined) ?? {}
+  const { reason = response.statusText } = said
   const { status } = response
+  // a page of whatever stands between, as while nothing is behind it: nobody has said that something is not there
+  if (status === 404 && typeof said.error !== 'string' && typeof said.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url, status, reason })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url, status, reason })
   if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: url })

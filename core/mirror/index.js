@@ -1,7 +1,7 @@
 // Replication of tile stores, for Node and browsers.
 export { Carrier } from './carrier.js'
 export { CouchPeer } from './peer.js'
-export { Checkpoint, IDENTITY, PREFIX, identityOf, randomId } from './checkpoint.js'
+export { Checkpoint, IDENTITY, PREFIX, identityOf, isUnwritable, randomId } from './checkpoint.js'
 export { checkDigests } from './digests.js'
 export { Doubts } from './doubts.js'
 export { lookBackDefaults, lookBackOf, readLeaves } from './look-back.js'

@@ -2,7 +2,7 @@
 // that ever changed: the feed has a row for each document of the store, the index is read by the columns of the area. What
 // changes meanwhile comes by the feed, which is read on from where the store was before.
 import { STORE_ID, isLayer } from '../../core/index.js'
-import { randomId, readLeaves } from '../../core/mirror/index.js'
+import { isUnwritable, randomId, readLeaves } from '../../core/mirror/index.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { batchesOf } from '../../core/batches.js'
 import { versions } from '../store/columns.js'
@@ -99,7 +99,10 @@ async function beginAt ({ source, target, id, dryRun }, now) {
   }
   if (dryRun) return now.since
   const token = randomId()
-  const isTold = await source.updateLocal(note, () => ({ token })).then(() => true, () => false) // a gateway takes no notes
+  const isTold = await source.updateLocal(note, () => ({ token })).then(() => true, error => {
+    if (!isUnwritable(error)) throw error
+    return false
+  })
   await target.updateLocal(note, () => ({ ...now, ...(isTold && { token }) }))
   return now.since
 }

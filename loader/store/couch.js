@@ -148,6 +148,8 @@ export class Couch {
     if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return { error: make('UNAUTHORIZED'), retryable: false }
     if (status === 401 || status === 403) return { error: make('FORBIDDEN'), retryable: false }
     if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return { error: make('DATABASE_NOT_FOUND'), retryable: false }
+    // a page of whatever stands between, as while nothing is behind it
+    if (status === 404 && request.method !== 'HEAD' && typeof error.error !== 'string') return { error: make('BAD_ANSWER', { why: `404 ${reason}, and not in its words`, status: undefined }), retryable: false }
     return { error: make('COUCHDB_ERROR'), retryable: status === 429 || status >= 500 }
   }
 
@@ -156,7 +158,7 @@ export class Couch {
     try {
       return await this.request(request)
     } catch (error) {
-      if (error.details?.status === 404 && error.code !== 'DATABASE_NOT_FOUND') return undefined
+      if (isMissing(error)) return undefined
       throw error
     }
   }
@@ -237,7 +239,7 @@ export class Couch {
     try {
       return await askQueries(this, path, queries, { signal, limits: this.#delays })
     } catch (error) {
-      if (error.details?.status === 404 && error.code !== 'DATABASE_NOT_FOUND' && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
+      if (isMissing(error) && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
       throw error
     }
   }
@@ -260,3 +262,6 @@ export class Couch {
     return answer
   }
 }
+
+/** Whether CouchDB says that something is not there, in a database that is. */
+const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404
