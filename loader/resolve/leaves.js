@@ -9,7 +9,7 @@ import { pastRange } from '../../core/index.js'
  */
 export async function readLeaves (couch, ids, signal) {
   const found = new Map()
-  for (const [id, leaves] of await couch.leaves(ids, { signal })) {
+  for (const [id, leaves] of await couch.leavesOf(ids, { signal })) {
     if (leaves.length) found.set(id, { living: leaves.filter(doc => !doc._deleted), ended: leaves.filter(doc => doc._deleted) })
   }
   return found

@@ -196,7 +196,7 @@ export class Couch {
    * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>}
    */
   async docs (ids, options) {
-    const leaves = await this.leaves(ids, options)
+    const leaves = await this.leavesOf(ids, options)
     return ids.map(id => {
       const winner = winnerOf(leaves.get(id))
       return winner && !winner._deleted ? { id, doc: winner, deleted: false } : { id, deleted: Boolean(winner) }
@@ -209,7 +209,7 @@ export class Couch {
    * @param {{attachments?: boolean, signal?: AbortSignal}} [options]
    * @returns {Promise<Map<string, any[]>>} an empty list: there never was one
    */
-  leaves (ids, { attachments, signal } = {}) {
+  leavesOf (ids, { attachments, signal } = {}) {
     return leavesOf(this, ids, {
       signal,
       limits: this.#delays,
