@@ -2,7 +2,7 @@
 // Images are base64 from end to end, as the device hands them out and CouchDB takes them.
 import { TilecouchError } from '../../core/index.js'
 import { askAll } from '../../core/bulk-answer.js'
-import { askQueries } from '../../core/queries.js'
+import { askQueries } from '../../core/mirror/queries.js'
 import { rewrite } from '../../core/rewrite.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Reader } from './reader.js'

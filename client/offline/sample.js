@@ -1,5 +1,5 @@
 // What documents weigh on the wire, from some of them without their images, and one with it.
-import { askQueries } from '../../core/queries.js'
+import { askQueries } from '../../core/mirror/queries.js'
 import { codec } from '../mirror/codec.js'
 import { Origin } from '../mirror/origin.js'
 

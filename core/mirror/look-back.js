@@ -2,7 +2,7 @@
 // is itself that old. Of many tiles in two requests, from the primary index alone: it is there wherever a store is, and never behind.
 import { leavesOf } from '../bulk-answer.js'
 import { headId, isTileId, parseTileId } from '../ids.js'
-import { askQueries } from '../queries.js'
+import { askQueries } from './queries.js'
 
 export const lookBackDefaults = {
   ranges: 200, // of ids in a request; one costs CouchDB as much as some forty rows

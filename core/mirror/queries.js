@@ -1,28 +1,28 @@
 // Many ranges of a view, or of ids, in few requests.
-import { askAll } from './bulk-answer.js'
-import { TilecouchError } from './errors.js'
+import { askAll } from '../bulk-answer.js'
+import { TilecouchError } from '../errors.js'
 
 /**
  * A range that has an error, or lacks a row of a document that was named, is asked for again.
  * @param {{url?: string, request: (request: any) => Promise<any>}} couch
  * @param {string} path of the view, or `_all_docs`
  * @param {any[]} queries
- * @param {{most?: number, signal?: AbortSignal, limits?: import('./bulk-answer.js').Asking['limits']}} [options] most: queries a request
+ * @param {{most?: number, limits?: import('../bulk-answer.js').Asking['limits'], signal?: AbortSignal, [option: string]: any}} [options] most: queries a request; the others are the couch's
  * @returns {Promise<any[][]>} the rows of each
  */
-export async function askQueries (couch, path, queries, { most = Infinity, signal, limits } = {}) {
+export async function askQueries (couch, path, queries, { most = Infinity, limits, ...options } = {}) {
   const answers = []
   for (let at = 0; at < queries.length; at += most) {
     const some = queries.slice(at, at + most)
     const byId = new Map(some.map((query, index) => [nameOf(query, at + index), query]))
-    const found = await askAll(couch.url ?? path, [...byId.keys()], ids => ask(couch, path, ids.map(id => ({ id, query: byId.get(id) })), signal), { signal, limits })
+    const found = await askAll(couch.url ?? path, [...byId.keys()], ids => ask(couch, path, ids.map(id => ({ id, query: byId.get(id) })), options), { signal: options.signal, limits })
     for (const id of byId.keys()) answers.push(/** @type {any} */ (found.get(id))[0].rows)
   }
   return answers
 }
 
-async function ask (couch, path, asked, signal) {
-  const { results } = await couch.request({ method: 'POST', path: `${path}/queries`, body: { queries: asked.map(({ query }) => query) }, signal })
+async function ask (couch, path, asked, options) {
+  const { results } = await couch.request({ method: 'POST', path: `${path}/queries`, body: { queries: asked.map(({ query }) => query) }, ...options })
   if (!Array.isArray(results)) throw new TilecouchError('BAD_ANSWER', { url: `${path}/queries`, why: 'no list of results' })
   return results.flatMap((result, index) => {
     const { id, query } = asked[index] ?? {}
