@@ -1,6 +1,6 @@
 // A power cut, or a folder that is put back to an older state: what was said to be stored is there, and indexes say what documents do.
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,6 +71,18 @@ describe('the embedded store after a power cut', function () {
       assert.deepEqual(await found(), numbers([0, 50], [200, 220], [300, 360]))
     })
   }
+
+  it('opens its documents although an index is damaged', async () => {
+    await client('PUT', '/db/_design/d', BY_N)
+    await write(0, 5)
+    await indexed()
+    await stop()
+    const views = join(dir, 'data', 'databases', 'db', 'views')
+    for (const name of readdirSync(views)) writeFileSync(join(views, name, 'CURRENT'), 'nonsense')
+    await start()
+    assert.equal((await client('GET', '/db/d001')).status, 200)
+    assert.equal((await client('GET', '/db/_design/d/_view/by_n')).status, 500)
+  })
 
   it('keeps an index that is not ahead', async () => {
     await client('PUT', '/db/_design/d', BY_N)

@@ -47,11 +47,7 @@ export class ViewIndexes {
   async removeAhead (seq) {
     for (const signature of await this.#present()) {
       const path = join(this.dir, signature)
-      const level = new Level(path)
-      await level.open()
-      const meta = await level.get(META)
-      await level.close()
-      if (meta && JSON.parse(meta).seq > seq) await rm(path, { recursive: true, force: true })
+      if (await reachedBy(path) > seq) await rm(path, { recursive: true, force: true })
     }
   }
 
@@ -83,5 +79,18 @@ export class ViewIndexes {
 
   async close () {
     await Promise.all([...this.open.keys()].map(signature => this.#drop(signature)))
+  }
+}
+
+/** The newest document that an index knows of. One that is damaged says so to whoever asks it; the documents are well. */
+async function reachedBy (path) {
+  const level = new Level(path)
+  try {
+    await level.open()
+    return JSON.parse(await level.get(META) ?? '{}').seq ?? 0
+  } catch {
+    return 0
+  } finally {
+    await level.close()
   }
 }
