@@ -148,8 +148,8 @@ export class Couch {
     if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return { error: make('UNAUTHORIZED'), retryable: false }
     if (status === 401 || status === 403) return { error: make('FORBIDDEN'), retryable: false }
     if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return { error: make('DATABASE_NOT_FOUND'), retryable: false }
-    // a page of whatever stands between, as while nothing is behind it
-    if (status === 404 && request.method !== 'HEAD' && typeof error.error !== 'string') return { error: make('BAD_ANSWER', { why: `404 ${reason}, and not in its words`, status: undefined }), retryable: false }
+    // of a database: a page of whatever stands between, as while nothing is behind it
+    if (status === 404 && !request.server && request.method !== 'HEAD' && typeof error.error !== 'string') return { error: make('BAD_ANSWER', { why: `404 ${reason}, and not in its words`, status: undefined }), retryable: false }
     return { error: make('COUCHDB_ERROR'), retryable: status === 429 || status >= 500 }
   }
 
