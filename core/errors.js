@@ -115,7 +115,11 @@ export const catalogue = {
   INTERNAL: { status: 500, text: d => `${d.why ?? 'unexpected error'}` }
 }
 
-const some = ids => Array.isArray(ids) && ids.length > 3 ? `${ids.slice(0, 3).join(', ')} and ${ids.length - 3} more` : String(ids)
+/** The first of some names. */
+function some (names) {
+  const all = [names].flat()
+  return `${all.slice(0, 3).join(', ')}${all.length > 3 ? ` and ${all.length - 3} more` : ''}`
+}
 
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`
 

@@ -1,5 +1,5 @@
 // Takes revisions across: asks which the target lacks, reads those in batches, writes them. Every step may be repeated.
-import { UNSAID } from '../bulk-answer.js'
+import { UNSAID, noAnswer } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
 import { isTileId } from '../ids.js'
 import { isUnsaid } from './doubts.js'
@@ -168,8 +168,7 @@ export class Carrier {
       const trouble = failed.find(({ error }) => error !== 'not_found') ?? (left.some(isUnsaid(failed)) ? UNSAID : undefined)
       if (!left.length || (!trouble && attempt > 1)) break
       if (attempt >= tries) {
-        const error = new TilecouchError('COUCHDB_ERROR', { url: this.source.name, status: 500, reason: `${left[0].id}: ${trouble?.reason ?? trouble?.error ?? 'missing'}` })
-        if (!this.doubts || !docs.size) throw error
+        if (!this.doubts || !docs.size) throw noAnswer(this.source.name, left.map(({ id }) => id), { reason: trouble?.reason ?? trouble?.error ?? 'missing' })
         left = left.filter(one => !this.doubts?.failOne(one, failed))
         break
       }

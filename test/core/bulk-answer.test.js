@@ -29,7 +29,7 @@ describe('what a bulk answer says', () => {
     const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }])
     await assert.rejects(askAll('here', ['a', 'b', 'c'], ask, { limits: { ...limits, tries: 3 } }), error => {
       assert.deepEqual([error.code, error.details.ids, error.details.reason], ['NO_ANSWER', ['b', 'c'], TROUBLE.reason])
-      assert.match(error.message, /^here gave no answer for b,c: a shard is away$/)
+      assert.match(error.message, /^here gave no answer for b, c: a shard is away$/)
       return true
     })
     assert.equal(asked.length, 3)
