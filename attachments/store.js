@@ -164,7 +164,10 @@ export class Store {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ queries: [{ keys: [id], include_docs: true }, { startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true }] })
     })
-    return timeline(results.flatMap(({ rows }) => rows.map(({ doc }) => doc)).filter(doc => doc?.type === 'tile')).slice(-limit)
+    const rows = results.flatMap(({ rows: own, error = 'no answer', reason }) => own ?? [{ error, reason }])
+    const bad = rows.find(({ error }) => error && error !== 'not_found')
+    if (bad) throw new StoreError(bad.reason ?? bad.error, 500)
+    return timeline(rows.map(({ doc }) => doc).filter(doc => doc?.type === 'tile')).slice(-limit)
   }
 
   /**

@@ -95,6 +95,7 @@ export const catalogue = {
   UNREACHABLE: { status: 503, text: d => `cannot reach ${d.url}: ${d.why}`, advice: 'Is the server running, and is the address right?' },
   DISK_FULL: { status: 507, text: d => `no space left where ${d.where} keeps its data`, advice: 'Free some space and run the command again: it resumes.' },
   COUCHDB_ERROR: { status: 502, text: d => `${d.url} answered ${d.status}: ${d.reason}` },
+  NO_ANSWER: { status: 502, text: d => `${d.url} gave no answer for ${some(d.ids)}: ${d.reason}`, advice: 'Part of the server may be away: run it again when the server is well. `tilecouch check` names documents that are damaged.' },
   BAD_ANSWER: { status: 502, text: d => `${d.url} sent an answer that is not what CouchDB sends: ${d.why}` },
   PLACE_LOST: { status: 409, text: d => `${d.url} does not remember how far its mirror got`, advice: 'It was made anew or put back to an older state. Run it again: it goes on from where both sides agree.' },
   ANSWER_TOO_LARGE: { status: 502, text: d => `${d.host} sent more than ${d.most} bytes at once` },
@@ -120,6 +121,12 @@ export const catalogue = {
 
   ABORTED: { status: 499, text: () => 'stopped on request', advice: 'Run it again to resume.' },
   INTERNAL: { status: 500, text: d => `${d.why ?? 'unexpected error'}` }
+}
+
+/** The first of some names. */
+function some (names) {
+  const all = [names].flat()
+  return `${all.slice(0, 3).join(', ')}${all.length > 3 ? ` and ${all.length - 3} more` : ''}`
 }
 
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`

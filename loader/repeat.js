@@ -13,7 +13,7 @@ export const repeatDefaults = {
 const LONGEST_PAUSE = 2 ** 31 - 1 // milliseconds a timer can wait
 
 /** What passes: the store is waited for. */
-const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'DISK_FULL'])
+const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'DISK_FULL'])
 
 /**
  * @template T

@@ -1,6 +1,8 @@
 // A store as what is made on the device is written to it: what a batch (core/store/batch.js) asks of a database, over fetch.
 // Images are base64 from end to end, as the device hands them out and CouchDB takes them.
 import { TilecouchError } from '../../core/index.js'
+import { askAll } from '../../core/bulk-answer.js'
+import { askQueries } from '../../core/mirror/queries.js'
 import { rewrite } from '../../core/rewrite.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Reader } from './reader.js'
@@ -31,15 +33,13 @@ export class EditsCouch {
   async docs (ids, { attachments = false, signal } = {}) {
     const lent = attachments ? await this.#lent(ids) : new Map()
     const asked = ids.filter(id => !lent.has(id))
-    const { rows } = asked.length
-      ? await this.request({ method: 'POST', path: '_all_docs', qs: { include_docs: true, ...(attachments && { attachments }) }, body: { keys: asked }, signal })
-      : { rows: [] }
-    const found = new Map(rows.map(row => [row.id ?? row.key, row]))
+    const found = await askAll(this.url, asked, async keys => {
+      const { rows } = await this.request({ method: 'POST', path: '_all_docs', qs: { include_docs: true, ...(attachments && { attachments }) }, body: { keys }, signal })
+      return rows.map(row => ({ ...row, id: row.id ?? row.key, ...(!row.error && !row.doc && !row.value?.deleted && { error: 'no document' }) }))
+    }, { signal })
     return ids.map(id => {
-      const row = found.get(id)
+      const row = found.get(id)?.[0]
       const doc = lent.get(id) ?? row?.doc
-      // a shard that was away for a moment: nothing may be taken for missing because of that
-      if (!doc && row?.error !== 'not_found' && !row?.value?.deleted) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: row?.reason ?? row?.error ?? 'documents are missing' })
       if (doc) this.#seen.set(id, doc)
       return { id, doc: doc ?? undefined, deleted: Boolean(row?.value?.deleted) }
     })
@@ -69,9 +69,7 @@ export class EditsCouch {
 
   /** @param {string} path @param {object[]} queries @param {AbortSignal} [signal] */
   async queries (path, queries, signal) {
-    if (!queries.length) return []
-    const { results } = await this.request({ method: 'POST', path: `${path}/queries`, body: { queries }, signal })
-    return results.map(({ rows }) => rows)
+    return askQueries(this, path, queries, { signal })
   }
 
   /** New revisions. @param {any[]} docs @param {AbortSignal} [signal] */

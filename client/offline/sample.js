@@ -1,4 +1,5 @@
 // What documents weigh on the wire, from some of them without their images, and one with it.
+import { askQueries } from '../../core/mirror/queries.js'
 import { codec } from '../mirror/codec.js'
 import { Origin } from '../mirror/origin.js'
 
@@ -56,7 +57,7 @@ export class Sample {
     const rows = await Promise.all(kinds.map(([, { rows: listed, spots }]) => spots?.() ?? listed))
     const unknown = rows.flat().filter(({ rev }) => rev === undefined)
     if (!unknown.length) return rows
-    const { rows: found } = await this.#ask({ method: 'POST', path: '_all_docs', body: { keys: unknown.map(({ id }) => id) } })
+    const [found] = await askQueries({ request: request => this.#ask(request) }, '_all_docs', [{ keys: unknown.map(({ id }) => id) }], { signal: this.signal })
     const revs = new Map(found.filter(({ id, value }) => id && value && !value.deleted).map(({ id, value: { rev } }) => [id, rev]))
     return rows.map(some => some.map(row => ({ rev: revs.get(row.id), ...row })).filter(({ rev }) => rev))
   }

@@ -1,6 +1,6 @@
 // Makes the device hold of some documents what the store does: takes what is new, learns what was deleted, and looks whether what
 // is read here afterwards is what is read there.
-import { generation, isParentOf, leavesOf } from '../../core/mirror/index.js'
+import { generation, isParentOf, readLeaves } from '../../core/mirror/index.js'
 
 const MOST_ROUNDS = 10 // deletions of one document, which may have as many conflicting revisions here
 
@@ -66,7 +66,7 @@ export class Settling {
 
   /** @param {string[]} ids @returns {Promise<string[]>} those to be looked at afterwards */
   async #bury (ids) {
-    const leaves = await leavesOf(this.couch, ids, this.signal)
+    const leaves = await readLeaves(this.couch, ids, this.signal)
     const asked = ids.flatMap(id => (leaves.get(id) ?? []).map(({ _rev: rev }) => ({ id, rev })))
     await this.carrier.bring(asked, this.signal)
     for (const id of ids) {

@@ -101,7 +101,7 @@ export class CouchSource {
   async tile (version, signal, { fresh = false } = {}) {
     // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
     return this.#fetch(this.tileUrl(version), { signal, cache: fresh ? 'reload' : 'force-cache' }, async response => {
-      if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
+      if (await isMissing(response)) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
       if (!response.ok) throw await this.#failure(response)
       return this.#body(response, 'blob')
     })
@@ -116,7 +116,7 @@ export class CouchSource {
   async head (layer, z, x, y, signal, { fresh = false } = {}) {
     const id = tileId(layer, z, x, y)
     return this.#fetch(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, ...(fresh && { cache: 'reload' }) }, async response => {
-      if (response.status === 404) throw new TilecouchError('TILE_NOT_FOUND', { id })
+      if (await isMissing(response)) throw new TilecouchError('TILE_NOT_FOUND', { id })
       if (!response.ok) throw await this.#failure(response)
       const [, md5] = /^"([\w+/]{22}==)"$/.exec(response.headers.get('etag') ?? '') ?? []
       return { blob: await this.#body(response, 'blob'), ...(md5 && { digest: `md5-${md5}` }) }
@@ -154,7 +154,7 @@ export class CouchSource {
   /** @param {string} path @param {any} init @param {{missing?: () => Error, isRight?: (body: any) => boolean}} expectations */
   async #json (path, init, { missing, isRight = body => body !== null && typeof body === 'object' }) {
     const body = await this.#fetch(`${this.db}/${path}`, init, async response => {
-      if (!response.ok) throw (response.status === 404 && missing && await isMissing(response)) ? missing() : await this.#failure(response)
+      if (!response.ok) throw (missing && await isMissing(response)) ? missing() : await this.#failure(response)
       return this.#body(response, 'json')
     })
     const error = body?.results?.find?.(result => result?.error)
@@ -202,8 +202,9 @@ export class CouchSource {
   }
 }
 
-// a missing database answers 404 as well, and it is another matter
+// a missing database answers 404 as well, and so does whatever stands between while nothing is behind it
 async function isMissing (response) {
-  const { reason = '' } = await response.clone().json().catch(() => ({})) ?? {}
-  return !isDatabase(reason)
+  if (response.status !== 404) return false
+  const { error, reason = '' } = await response.clone().json().catch(() => null) ?? {}
+  return error !== undefined && !isDatabase(reason)
 }

@@ -6,8 +6,11 @@ import { TilecouchError } from '../../core/index.js'
  * @param {Response} response @param {string} url of the database
  */
 export async function failureOf (response, url) {
-  const { reason = response.statusText } = await response.json().catch(() => ({})) ?? {}
+  const said = await response.json().catch(() => undefined) ?? {}
+  const { reason = response.statusText } = said
   const { status } = response
+  // a page of whatever stands between, as while nothing is behind it: nobody has said that something is not there
+  if (status === 404 && typeof said.error !== 'string' && typeof said.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url, status, reason })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url, status, reason })
   if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: url })
@@ -31,5 +34,5 @@ export const isDatabase = reason => /^(no_db_file|database does not exist)/i.tes
  * Whether asking again may help: nobody answered, or the server was in trouble.
  * @param {any} error
  */
-export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' ||
+export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' || error?.code === 'NO_ANSWER' ||
   (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))

@@ -1,8 +1,9 @@
 // Takes revisions across: asks which the target lacks, reads those in batches, writes them. Every step may be repeated.
+import { UNSAID, noAnswer } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
 import { isTileId } from '../ids.js'
-import { UNSAID, isUnsaid } from './doubts.js'
-import { pause } from './pause.js'
+import { isUnsaid } from './doubts.js'
+import { pause } from '../pause.js'
 import { hasStubs, isParentOf, missingIn, parentOf } from './revisions.js'
 import { REFUSALS } from '../store/refusals.js'
 import { Slots } from './slots.js'
@@ -164,11 +165,10 @@ export class Carrier {
       left = missingIn(left, answer.docs)
       // a shard that was away for a moment: nothing may be passed over for that. What is not found is looked for once more
       const failed = answer.failed ?? []
-      const trouble = failed.find(({ error }) => error !== 'not_found') ?? (this.doubts && left.some(isUnsaid(failed)) ? UNSAID : undefined)
+      const trouble = failed.find(({ error }) => error !== 'not_found') ?? (left.some(isUnsaid(failed)) ? UNSAID : undefined)
       if (!left.length || (!trouble && attempt > 1)) break
       if (attempt >= tries) {
-        const error = new TilecouchError('COUCHDB_ERROR', { url: this.source.name, status: 500, reason: `${left[0].id}: ${trouble?.reason ?? trouble?.error ?? 'missing'}` })
-        if (!this.doubts || !docs.size) throw error
+        if (!this.doubts || !docs.size) throw noAnswer(this.source.name, left.map(({ id }) => id), { reason: trouble?.reason ?? trouble?.error ?? 'missing' })
         left = left.filter(one => !this.doubts?.failOne(one, failed))
         break
       }

@@ -16,7 +16,7 @@ const position = seq => /^\d+(-|$)/.test(String(seq)) ? Number.parseInt(String(s
 export const randomId = () => Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')
 
 /** Whether one may read there and not write: then only the other side remembers. */
-const isUnwritable = error => UNWRITABLE.has(error.code) || [403, 404, 405].includes(error.details?.status)
+export const isUnwritable = error => UNWRITABLE.has(error.code) || [403, 404, 405].includes(error.details?.status)
 
 /**
  * What a database is, wherever it is and whatever it is called. One that is made anew is another one.

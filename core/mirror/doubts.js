@@ -1,14 +1,13 @@
 // Whether a document is to blame for a failure, or a side that is away. One document that a server cannot read must not keep the
 // others from coming, and a server that is away must not make five thousand documents look bad.
 
-const DOUBTFUL = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR']) // what one document alone may bring about
+import { UNSAID } from '../bulk-answer.js'
+
+const DOUBTFUL = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR']) // what one document alone may bring about
 
 export const doubtsDefaults = {
   inRow: 200 // documents that fail one after the other before all of them are taken for bad together
 }
-
-/** Of a document that was asked for an answer may say that it is not found, and not nothing. */
-export const UNSAID = { error: 'no_answer', reason: 'the answer says nothing of it' }
 
 /** @param {import('./peer.js').Refused[]} named @returns {(asked: {id: string}) => boolean} */
 export const isUnsaid = named => ({ id }) => !named.some(one => one.id === id)

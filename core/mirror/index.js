@@ -1,10 +1,10 @@
 // Replication of tile stores, for Node and browsers.
 export { Carrier } from './carrier.js'
 export { CouchPeer } from './peer.js'
-export { Checkpoint, IDENTITY, PREFIX, identityOf, randomId } from './checkpoint.js'
+export { Checkpoint, IDENTITY, PREFIX, identityOf, isUnwritable, randomId } from './checkpoint.js'
 export { checkDigests } from './digests.js'
 export { Doubts } from './doubts.js'
-export { leavesOf, lookBackDefaults, lookBackOf } from './look-back.js'
+export { lookBackDefaults, lookBackOf, readLeaves } from './look-back.js'
 export { askQueries } from './queries.js'
 export { Replication, replicationDefaults } from './replication.js'
 export { generation, isParentOf, parentOf } from './revisions.js'

@@ -1,7 +1,7 @@
 // One side of a replication that speaks CouchDB's protocol over HTTP: a CouchDB, an embedded store, the /db of a gateway.
 // How bytes are sent is the caller's: Node and browsers do it differently.
+import { askAll, bulkGetRows } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
-import { parseBulkGet } from '../multipart.js'
 import { patience } from '../patience.js'
 import { rewrite } from '../rewrite.js'
 
@@ -93,17 +93,23 @@ export class CouchPeer {
       parse: body => {
         bytes = body.length
         if (!body.length && docs.length) throw this.#bad('cut off') // what is not there would be named
-        const answer = parseAnswer(body)
-        this.codec.check?.(answer.docs)
-        return answer
+        const rows = body.length ? bulkGetRows(body) : []
+        const read = rows.flatMap(({ doc }) => doc ?? [])
+        this.codec.check?.(read)
+        return { docs: read, failed: rows.filter(({ error }) => error) }
       },
       signal
     })
     return { ...found, bytes }
   }
 
-  revsDiff (revs, signal) {
-    return this.#ask({ method: 'POST', path: '_revs_diff', body: revs, signal })
+  /** Of a document that lacks nothing an answer says nothing; what it says of another names revisions. @type {Peer['revsDiff']} */
+  async revsDiff (revs, signal) {
+    const rows = await askAll(this.name, Object.keys(revs), async ids => {
+      const diff = await this.#ask({ method: 'POST', path: '_revs_diff', body: Object.fromEntries(ids.map(id => [id, revs[id]])), signal })
+      return ids.map(id => ({ id, own: diff[id], ...(diff[id] && !Array.isArray(diff[id].missing) && { error: diff[id].error ?? 'no list of revisions', reason: diff[id].reason }) }))
+    }, { signal })
+    return Object.fromEntries([...rows].flatMap(([id, [{ own }]]) => own ? [[id, own]] : []))
   }
 
   /** @type {Peer['write']} */
@@ -156,19 +162,4 @@ export class CouchPeer {
   #bad (why) {
     return new TilecouchError('BAD_ANSWER', { url: this.name, why })
   }
-}
-
-/** Documents of an answer as multipart, or as JSON with base64, which the embedded store sends. */
-function parseAnswer (body) {
-  const failed = []
-  if (body[0] !== 0x7b) return { docs: body.length ? parseBulkGet(body, error => failed.push(error)) : [], failed }
-  let results
-  try {
-    ({ results } = JSON.parse(new TextDecoder().decode(body)))
-  } catch {
-    throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })
-  }
-  const docs = []
-  for (const { ok, error } of results.flatMap(result => result.docs)) ok ? docs.push(ok) : failed.push(error)
-  return { docs, failed }
 }

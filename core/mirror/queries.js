@@ -1,22 +1,47 @@
 // Many ranges of a view, or of ids, in few requests.
+import { askAll } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
 
 /**
- * @param {{request: (request: any) => Promise<any>}} couch
+ * A range that has an error, or lacks a row of a document that was named, is asked for again.
+ * @param {{url?: string, request: (request: any) => Promise<any>}} couch
  * @param {string} path of the view, or `_all_docs`
  * @param {any[]} queries
- * @param {{most: number, signal?: AbortSignal}} options most: queries a request
+ * @param {{most?: number, limits?: import('../bulk-answer.js').Asking['limits'], signal?: AbortSignal, [option: string]: any}} [options] most: queries a request; the others are the couch's
  * @returns {Promise<any[][]>} the rows of each
  */
-export async function askQueries (couch, path, queries, { most, signal }) {
+export async function askQueries (couch, path, queries, { most = Infinity, limits, ...options } = {}) {
   const answers = []
   for (let at = 0; at < queries.length; at += most) {
     const some = queries.slice(at, at + most)
-    const { results } = await couch.request({ method: 'POST', path: `${path}/queries`, body: { queries: some }, signal })
-    const broken = results?.find?.(result => result?.error)
-    if (broken) throw new TilecouchError('COUCHDB_ERROR', { url: path, status: 500, reason: broken.reason ?? broken.error })
-    if (results?.length !== some.length || !results.every(({ rows }) => Array.isArray(rows))) throw new TilecouchError('BAD_ANSWER', { url: `${path}/queries`, why: 'rows are missing' })
-    answers.push(...results.map(({ rows }) => rows))
+    const byId = new Map(some.map((query, index) => [nameOf(query, at + index), query]))
+    const found = await askAll(couch.url ?? path, [...byId.keys()], ids => ask(couch, path, ids.map(id => ({ id, query: byId.get(id) })), options), { signal: options.signal, limits })
+    for (const id of byId.keys()) answers.push(/** @type {any} */ (found.get(id))[0].rows)
   }
   return answers
 }
+
+async function ask (couch, path, asked, options) {
+  const { results } = await couch.request({ method: 'POST', path: `${path}/queries`, body: { queries: asked.map(({ query }) => query) }, ...options })
+  if (!Array.isArray(results)) throw new TilecouchError('BAD_ANSWER', { url: `${path}/queries`, why: 'no list of results' })
+  return results.flatMap((result, index) => {
+    const { id, query } = asked[index] ?? {}
+    return id === undefined ? [] : { id, rows: result?.rows, ...troubleOf(path, query, result) }
+  })
+}
+
+/** What is wrong with the answer to one query, as an error of its row. */
+function troubleOf (path, { keys }, result) {
+  if (result?.error) return { error: result.error, reason: result.reason }
+  if (!Array.isArray(result?.rows)) return { error: 'no rows' }
+  const bad = result.rows.find(({ error }) => error && error !== 'not_found')
+  if (bad) return { error: bad.error, reason: `${bad.key}: ${bad.reason ?? bad.error}` }
+  // of a single key that is not there CouchDB says nothing at all: it reads a range then, which fails as a whole
+  if (!path.endsWith('_all_docs') || !(keys?.length > 1)) return undefined
+  const said = new Set(result.rows.map(({ key }) => key))
+  const unsaid = keys.find(key => !said.has(key))
+  return unsaid === undefined ? undefined : { error: 'no row', reason: `${unsaid}: no row` }
+}
+
+/** For errors, which name what has no answer. */
+const nameOf = ({ keys, startkey, key = startkey }, at) => `query ${at} (${JSON.stringify(keys ?? key)?.slice(0, 80)})`

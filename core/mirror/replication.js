@@ -4,7 +4,7 @@ import { TilecouchError } from '../errors.js'
 import { Carrier } from './carrier.js'
 import { Checkpoint } from './checkpoint.js'
 import { Notes } from './notes.js'
-import { pause } from './pause.js'
+import { pause } from '../pause.js'
 import { Selection } from './selection.js'
 import { Standing } from './standing.js'
 import { Window } from './window.js'
@@ -31,7 +31,7 @@ export const replicationDefaults = {
 }
 
 /** What passes: a live replication waits for it. */
-const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DISK_FULL', 'CONTENDED', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND'])
+const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DISK_FULL', 'CONTENDED', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND'])
 
 const MOST_LOST = 3 // times in a row that a replication that is not live finds its place lost
 

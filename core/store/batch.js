@@ -7,6 +7,7 @@
 //   2. only heads whose copy stands are overwritten, at the revision that was copied
 //   3. whatever met a conflict is read again and decided again
 // Everything else (an older time, a tile that lost its head, what another edition said of a later time) is settled: settle.js.
+import { askAll, bulkGetRows } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
 import { compareIds, pastRange } from '../ids.js'
 import { newRun } from '../runs.js'
@@ -312,8 +313,13 @@ export class Batch {
 
 /** Leaves at the very revisions asked for, with their bytes in base64. @param {Couch} couch @param {{id: string, rev: string}[]} asked @param {AbortSignal} [signal] */
 async function fetchLeaves (couch, asked, signal) {
-  const { results } = await couch.request({ method: 'POST', path: '_bulk_get', qs: { attachments: true }, body: { docs: asked }, signal })
-  return results.flatMap(({ docs }) => docs.flatMap(({ ok }) => ok ? [ok] : []))
+  const revs = new Map(asked.map(({ id, rev }) => [`${id} ${rev}`, { id, rev }]))
+  const rows = await askAll(couch.url, [...revs.keys()], async left => {
+    const body = { docs: left.map(key => revs.get(key)) }
+    const found = bulkGetRows(await couch.request({ method: 'POST', path: '_bulk_get', qs: { attachments: true }, body, signal }))
+    return found.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
+  }, { signal })
+  return [...rows.values()].flatMap(own => own.flatMap(({ doc }) => doc ?? []))
 }
 
 /** Whether a copy tells of all single writes that found the version unchanged. */

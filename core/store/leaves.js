@@ -1,10 +1,8 @@
-// Every living leaf of tiles, head and past, without bytes. What is not in an answer was not answered: it is never taken for
-// missing.
-import { TilecouchError } from '../errors.js'
+// Every living leaf of tiles, head and past, without bytes.
+import { leavesOf } from '../bulk-answer.js'
 import { compareIds, headId, isTileId, pastRange } from '../ids.js'
 
 const RANGES = 200 // ranges of ids a request
-const ATTEMPTS = 5 // times a document is asked for of which an answer says nothing
 
 /**
  * @typedef {{url: string, request: (request: any) => Promise<any>, queries: (path: string, queries: object[], signal?: AbortSignal) => Promise<any[][]>}} Couch
@@ -48,20 +46,9 @@ export async function readPastIds (couch, ids, signal) {
 
 /** @param {Couch} couch @param {string[]} ids @param {AbortSignal} [signal] @returns {Promise<Map<string, any[]>>} the winner first */
 async function readLivingLeaves (couch, ids, signal) {
-  const found = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
-  if (!ids.length) return found
-  let asked = ids
-  for (let attempt = 1; asked.length; attempt++) {
-    const { results } = await couch.request({ method: 'POST', path: '_bulk_get', body: { docs: asked.map(id => ({ id })) }, signal })
-    const answers = new Map(asked.map(id => [id, /** @type {any[]} */ ([])]))
-    for (const { id, docs } of results) answers.get(id)?.push(...docs)
-    // a shard that was away for a moment: asked again, and then named
-    asked = [...answers].filter(([, docs]) => !docs.length || docs.some(({ error }) => error && error.error !== 'not_found')).map(([id]) => id)
-    if (asked.length && attempt === ATTEMPTS) throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: `no answer for ${asked[0]}` })
-    for (const [id, docs] of answers) if (!asked.includes(id)) found.set(id, docs.flatMap(({ ok }) => ok && !ok._deleted ? [ok] : []))
-  }
-  for (const leaves of found.values()) if (leaves.length > 1) leaves.sort(winnerFirst)
-  return found
+  if (!ids.length) return new Map()
+  const leaves = await leavesOf(couch, ids, { signal })
+  return new Map([...leaves].map(([id, all]) => [id, all.filter(({ _deleted }) => !_deleted).sort(winnerFirst)]))
 }
 
 const winnerFirst = (a, b) => parseInt(b._rev) - parseInt(a._rev) || compareIds(b._rev, a._rev)

@@ -1,5 +1,5 @@
 // Whether a database holds what its backup says, and nothing else: every document, every revision, the digest of every image.
-import { leavesOf } from '../store/leaves.js'
+import { askAll, bulkGetRows } from '../../core/bulk-answer.js'
 import { digestsOf } from './ledger.js'
 
 export const compareDefaults = {
@@ -33,8 +33,7 @@ export async function compare (peer, ledger, { signal, onProgress } = {}) {
 }
 
 async function comparePage (peer, ledger, rows, differ, signal) {
-  const asked = []
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, {id: string, rev: string, digests: string}>} */
   const wanted = new Map()
   for (const { id, revs } of rows) {
     const leaves = ledger.leaves(id)
@@ -42,19 +41,18 @@ async function comparePage (peer, ledger, rows, differ, signal) {
     ledger.see(id)
     for (const { rev, digests } of leaves) {
       if (!revs.includes(rev)) differ(`${id} lacks its revision ${rev}`)
-      else if (digests) {
-        asked.push({ id, rev })
-        wanted.set(`${id} ${rev}`, digests)
-      }
+      else if (digests) wanted.set(`${id} ${rev}`, { id, rev, digests })
     }
     for (const rev of revs) if (leaves.length && !leaves.some(leaf => leaf.rev === rev)) differ(`${id} has a revision of its own, ${rev}`)
   }
-  if (!asked.length) return
-  const answer = await peer.couch.request({ method: 'POST', path: '_bulk_get', body: { docs: asked }, signal })
-  for (const doc of leavesOf(answer)) {
-    const key = `${doc._id} ${doc._rev}`
-    if (wanted.get(key) !== digestsOf(doc)) differ(`${doc._id} has other bytes`)
-    wanted.delete(key)
+  const found = await askAll(peer.name, [...wanted.keys()], async keys => {
+    const docs = keys.map(key => /** @type {any} */ (wanted.get(key))).map(({ id, rev }) => ({ id, rev }))
+    const answer = await peer.couch.request({ method: 'POST', path: '_bulk_get', body: { docs }, signal })
+    return bulkGetRows(answer).map(({ id, rev, doc, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
+  }, { signal })
+  for (const [key, { id, digests }] of wanted) {
+    const doc = found.get(key)?.find(row => row.doc)?.doc
+    if (!doc) differ(`${key} cannot be read`)
+    else if (digestsOf(doc) !== digests) differ(`${id} has other bytes`)
   }
-  for (const key of wanted.keys()) differ(`${key} cannot be read`)
 }

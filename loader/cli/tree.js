@@ -1,10 +1,10 @@
 // tilecouch export LAYER FOLDER --tree
-import { readFile, readdir, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { explain } from '../export/target.js'
 import { exportTree, nginxConfig } from '../tree/index.js'
-import { HIDDEN } from '../tree/paths.js'
+import { HIDDEN, names as namesIn } from '../tree/paths.js'
 import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
@@ -80,7 +80,7 @@ async function writeConfig (store, file, { layer, folder, gateway, force }) {
 }
 
 async function treesIn (folder) {
-  const entries = await readdir(path.join(folder, HIDDEN)).catch(() => [])
+  const entries = await namesIn(path.join(folder, HIDDEN))
   return entries.filter(name => name.endsWith('.json')).map(name => name.slice(0, -'.json'.length))
 }
 

@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os'
 import path from 'node:path'
 import { LOOPBACK } from '../mirror/scheduler.js'
 import { bytes, plural } from '../cli/output.js'
+import { names as namesIn } from '../tree/paths.js'
 import { indexes } from './views.js'
 
 const MOST_FILES = 100_000 // of an embedded store
@@ -63,11 +64,11 @@ async function orphans (visit, folder) {
   const known = new Set((await indexes(visit)).map(({ index }) => `${index.signature}.view`))
   const found = { files: 0, bytes: 0 }
   const hidden = path.join(folder, '.shards')
-  for (const range of await readdir(hidden).catch(() => [])) {
+  for (const range of await namesIn(hidden)) {
     for (const name of await readdir(path.join(hidden, range))) {
       if (!name.startsWith(`${visit.couch.db}.`) || !name.endsWith('_design')) continue
       const views = path.join(hidden, range, name, 'mrview')
-      for (const file of await readdir(views).catch(() => [])) {
+      for (const file of await namesIn(views)) {
         if (!/^[0-9a-f]{32}\.view$/.test(file) || known.has(file)) continue
         found.files++
         found.bytes += await stat(path.join(views, file)).then(({ size }) => size, () => 0)

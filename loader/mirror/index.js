@@ -128,7 +128,7 @@ export class Mirror {
 }
 
 /** A server that is not up, or has trouble: an address that is wrong in any other way stays so. */
-export const isPassing = ({ code, details }) => code === 'UNREACHABLE' || (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))
+export const isPassing = ({ code, details }) => code === 'UNREACHABLE' || code === 'NO_ANSWER' || (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))
 
 /** @param {string} from @param {string | null} to @param {MirrorOptions} [options] */
 export const mirror = (from, to, options) => new Mirror(from, to, options).run()

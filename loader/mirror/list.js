@@ -1,7 +1,7 @@
 // The mirrors that a store is the source or the target of: ours, by what they write down on either side, and those of CouchDB's
 // replicator, by what its server says.
 import { TilecouchError } from '../../core/index.js'
-import { PREFIX } from '../../core/mirror/index.js'
+import { PREFIX, askQueries } from '../../core/mirror/index.js'
 import { patience } from '../../core/patience.js'
 import { encodeId } from '../store/address.js'
 import { Couch } from '../store/couch.js'
@@ -190,7 +190,8 @@ async function replications (couch, limits, signal) {
   const transient = jobs.filter(({ doc_id: id }) => !known.has(id)).map(job => ({ ...job, doc_id: job.doc_id ?? job.id, state: stateOfJob(job) }))
   const rows = [...docs, ...transient].map(row => ({ row, role: roleOf(couch, row) })).filter(({ role }) => role)
   if (!rows.length) return []
-  const { rows: found } = await couch.request({ method: 'POST', path: `${DATABASE}/_all_docs`, server: true, qs: { include_docs: true }, body: { keys: rows.map(({ row }) => row.doc_id) }, signal })
+  const server = { url: couch.serverUrl, request: request => couch.request({ ...request, server: true }) }
+  const [found] = await askQueries(server, `${DATABASE}/_all_docs`, [{ keys: rows.map(({ row }) => row.doc_id), include_docs: true }], { signal })
   return Promise.all(rows.map(({ row, role }, index) => describedJob(couch, { row, role, doc: found[index]?.doc }, limits, signal)))
 }
 

@@ -195,7 +195,7 @@ export async function watchReplicator (worker, id, { source, selector, live = fa
   }
 }
 
-const isPassing = ({ code, details }) => ['UNREACHABLE', 'BAD_ANSWER'].includes(code) || (code === 'COUCHDB_ERROR' && details.status >= 500)
+const isPassing = ({ code, details }) => ['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER'].includes(code) || (code === 'COUCHDB_ERROR' && details.status >= 500)
 
 /** CouchDB seldom says how much is left, and nothing at all of changes that its selector leaves out: the source knows. */
 async function look (source, selector, status, reached, most, signal) {

@@ -2,7 +2,7 @@
 // that ever changed: the feed has a row for each document of the store, the index is read by the columns of the area. What
 // changes meanwhile comes by the feed, which is read on from where the store was before.
 import { STORE_ID, isLayer } from '../../core/index.js'
-import { leavesOf, randomId } from '../../core/mirror/index.js'
+import { isUnwritable, randomId, readLeaves } from '../../core/mirror/index.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { batchesOf } from '../../core/batches.js'
 import { versions } from '../store/columns.js'
@@ -79,7 +79,7 @@ export const shortcutOf = (couch, selection, limits) => async (/** @type {Beginn
 /** @param {string[]} ids @param {Beginning['take']} take @param {AbortSignal} signal */
 async function takeAll (couch, selection, ids, take, signal) {
   const belongs = new Map(ids.map(id => [id, selection.has(id)]))
-  const leaves = await leavesOf(couch, ids.filter(id => belongs.get(id) === true), signal)
+  const leaves = await readLeaves(couch, ids.filter(id => belongs.get(id) === true), signal)
   const rows = ids.filter(id => belongs.get(id)).map(id => ({ id, revs: (leaves.get(id) ?? []).map(({ _rev: rev }) => rev), deleted: false }))
   await take(rows.filter(({ id, revs }) => revs.length || belongs.get(id) === 'ask'), signal)
 }
@@ -99,7 +99,10 @@ async function beginAt ({ source, target, id, dryRun }, now) {
   }
   if (dryRun) return now.since
   const token = randomId()
-  const isTold = await source.updateLocal(note, () => ({ token })).then(() => true, () => false) // a gateway takes no notes
+  const isTold = await source.updateLocal(note, () => ({ token })).then(() => true, error => {
+    if (!isUnwritable(error)) throw error
+    return false
+  })
   await target.updateLocal(note, () => ({ ...now, ...(isTold && { token }) }))
   return now.since
 }

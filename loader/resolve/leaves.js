@@ -1,6 +1,5 @@
 // Every leaf of documents, those that were ended as well.
 import { pastRange } from '../../core/index.js'
-import { leavesOf } from '../store/leaves.js'
 
 /**
  * @param {import('../store/couch.js').Couch} couch
@@ -10,11 +9,8 @@ import { leavesOf } from '../store/leaves.js'
  */
 export async function readLeaves (couch, ids, signal) {
   const found = new Map()
-  if (!ids.length) return found
-  const answer = await couch.request({ method: 'POST', path: '_bulk_get', body: { docs: ids.map(id => ({ id })) }, signal })
-  for (const doc of leavesOf(answer)) {
-    const leaves = found.get(doc._id) ?? found.set(doc._id, { living: [], ended: [] }).get(doc._id)
-    leaves[doc._deleted ? 'ended' : 'living'].push(doc)
+  for (const [id, leaves] of await couch.leavesOf(ids, { signal })) {
+    if (leaves.length) found.set(id, { living: leaves.filter(doc => !doc._deleted), ended: leaves.filter(doc => doc._deleted) })
   }
   return found
 }

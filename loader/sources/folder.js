@@ -46,7 +46,10 @@ export async function open (folder, { selected, zooms, scheme }) {
 
   const metadata = await readMetadata(folder)
   const list = path.join(folder, GONE_LIST)
-  const gone = await reading(list, async () => await isThere(list) ? readGone(createReadStream(list), { file: list, tms }) : undefined)
+  const gone = await ifThere(list, async () => {
+    await stat(list)
+    return readGone(createReadStream(list), { file: list, tms })
+  })
   if (!gone && await isDiff(folder)) throw new TilecouchError('ARCHIVE_INVALID', { file: folder, why: 'the diff in it was stopped before it was whole: run the export again' })
   return {
     name: path.basename(path.resolve(folder)),
@@ -58,15 +61,10 @@ export async function open (folder, { selected, zooms, scheme }) {
   }
 }
 
-const isThere = file => stat(file).then(() => true, () => false)
-
 /** Whether an export says that it is one: its list of what is gone comes last. */
 async function isDiff (folder) {
-  try {
-    return JSON.parse(await readFile(path.join(folder, MARK), 'utf8')).diff !== undefined
-  } catch {
-    return false
-  }
+  const mark = await ifThere(path.join(folder, MARK), async file => JSON.parse(await readFile(file, 'utf8')))
+  return mark?.diff !== undefined
 }
 
 /** Folders whose names are numbers, in order. */
@@ -92,9 +90,22 @@ async function reading (name, read) {
 
 /** mbutil and tippecanoe leave a metadata.json beside the tiles. */
 async function readMetadata (folder) {
+  const text = await ifThere(path.join(folder, 'metadata.json'), file => readFile(file, 'utf8'))
   try {
-    return Object(JSON.parse(await readFile(path.join(folder, 'metadata.json'), 'utf8')))
+    return Object(JSON.parse(text ?? '{}'))
   } catch {
     return {} // it is a courtesy: a folder without one, or with another program's, is as good
   }
+}
+
+/** Nothing where there is no such file. One that cannot be read is there: it may say that the folder is a diff. */
+async function ifThere (file, read) {
+  return reading(file, async () => {
+    try {
+      return await read(file)
+    } catch (error) {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    }
+  })
 }

@@ -85,7 +85,9 @@ const tablesOf = db => db.prepare(`SELECT ${safe('name')} FROM sqlite_schema WHE
 function readMetadata (db) {
   try {
     return Object.fromEntries(db.prepare(`SELECT ${safe('name')}, ${safe('value')} FROM metadata`).raw().all().map(row => row.map(textOf)))
-  } catch {
-    return {} // some writers leave the table out
+  } catch (error) {
+    // some writers leave the table out; one that is there and cannot be read may say that the file is a diff
+    if (/^no such (table|column)/.test(error.message)) return {}
+    throw error
   }
 }

@@ -3,12 +3,14 @@
 import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, scrub } from '../../core/index.js'
+import { leavesOf } from '../../core/bulk-answer.js'
 import { heed } from '../../core/heed.js'
 import { patience } from '../../core/patience.js'
+import { askQueries } from '../../core/mirror/queries.js'
 import { rewrite } from '../../core/rewrite.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
 import { askBytes, toBody } from './bytes.js'
-import { parseLeaves, parseWhole, winnerOf } from './leaves.js'
+import { parseRows, parseWhole, winnerOf } from './leaves.js'
 import { linked } from './linked.js'
 
 export const retryDefaults = {
@@ -146,6 +148,8 @@ export class Couch {
     if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return { error: make('UNAUTHORIZED'), retryable: false }
     if (status === 401 || status === 403) return { error: make('FORBIDDEN'), retryable: false }
     if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return { error: make('DATABASE_NOT_FOUND'), retryable: false }
+    // of a database: a page of whatever stands between, as while nothing is behind it
+    if (status === 404 && !request.server && request.method !== 'HEAD' && typeof error.error !== 'string') return { error: make('BAD_ANSWER', { why: `404 ${reason}, and not in its words`, status: undefined }), retryable: false }
     return { error: make('COUCHDB_ERROR'), retryable: status === 429 || status >= 500 }
   }
 
@@ -154,7 +158,7 @@ export class Couch {
     try {
       return await this.request(request)
     } catch (error) {
-      if (error.details?.status === 404 && error.code !== 'DATABASE_NOT_FOUND') return undefined
+      if (isMissing(error)) return undefined
       throw error
     }
   }
@@ -186,33 +190,41 @@ export class Couch {
   }
 
   /**
-   * Documents named by id, in their order: the winner of each, or the fact that there is none. By _bulk_get, which is
-   * four times as fast as _all_docs with keys.
+   * Documents named by id, in their order: the winner of each, or the fact that there is none.
    * @param {string[]} ids
    * @param {{attachments?: boolean, signal?: AbortSignal}} [options] attachments: with their bytes, as buffers
    * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>}
    */
-  async docs (ids, { attachments, signal } = {}) {
-    if (!ids.length) return []
-    const leaves = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
-    for (const leaf of await this.#bulkGet(ids, { attachments, signal })) leaves.get(leaf._id)?.push(leaf)
+  async docs (ids, options) {
+    const leaves = await this.leavesOf(ids, options)
     return ids.map(id => {
       const winner = winnerOf(leaves.get(id))
       return winner && !winner._deleted ? { id, doc: winner, deleted: false } : { id, deleted: Boolean(winner) }
     })
   }
 
-  #bulkGet (ids, { attachments, signal }) {
-    return this.request({
-      method: 'POST',
-      path: '_bulk_get',
-      qs: attachments ? { attachments: true } : {},
-      accept: attachments ? 'multipart/mixed' : 'application/json', // any mention of JSON, and CouchDB sends that, with base64
-      raw: true,
-      parse: parseLeaves,
-      body: { docs: ids.map(id => ({ id })) },
-      signal
+  /**
+   * Every leaf of documents, those that were ended as well.
+   * @param {string[]} ids
+   * @param {{attachments?: boolean, signal?: AbortSignal}} [options]
+   * @returns {Promise<Map<string, any[]>>} an empty list: there never was one
+   */
+  leavesOf (ids, { attachments, signal } = {}) {
+    return leavesOf(this, ids, {
+      signal,
+      limits: this.#delays,
+      request: {
+        qs: attachments ? { attachments: true } : {},
+        accept: attachments ? 'multipart/mixed' : 'application/json', // any mention of JSON, and CouchDB sends that, with base64
+        raw: true,
+        parse: parseRows
+      }
     })
+  }
+
+  get #delays () {
+    const { firstDelay, longestDelay } = this.options
+    return { firstDelay, longestDelay }
   }
 
   /**
@@ -225,10 +237,9 @@ export class Couch {
   async queries (path, queries, signal) {
     if (!queries.length) return []
     try {
-      const { results } = await this.request({ method: 'POST', path: `${path}/queries`, body: { queries }, signal })
-      return results.map(result => result.rows)
+      return await askQueries(this, path, queries, { signal, limits: this.#delays })
     } catch (error) {
-      if (error.details?.status === 404 && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
+      if (isMissing(error) && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
       throw error
     }
   }
@@ -251,3 +262,6 @@ export class Couch {
     return answer
   }
 }
+
+/** Whether CouchDB says that something is not there, in a database that is. */
+const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404

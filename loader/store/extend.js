@@ -2,8 +2,11 @@
 // `expires` and `origin` change. Whoever wrote the head meanwhile knows better, so that a conflict is nobody's loss.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, isExactTime, parseTileId } from '../../core/index.js'
+import { askAll } from '../../core/bulk-answer.js'
+import { REFUSALS } from '../../core/store/refusals.js'
 
 const CHUNK = 500 // heads a request
+const FINAL = new Set([...REFUSALS, 'conflict']) // what would be answered again
 
 /**
  * @typedef {object} Extension
@@ -44,11 +47,12 @@ async function extendSome (couch, extensions, { extended, changed }, signal) {
     if (isDeepStrictEqual(doc, stored)) extended.set(id, stored._rev)
     else docs.push(doc)
   })
-  if (!docs.length) return
   // attachments stay where they are: the documents hold stubs
-  for (const { id, rev, error, reason } of await couch.bulk(JSON.stringify({ docs }), signal)) {
-    if (rev && !error) extended.set(id, rev)
-    else if (error === 'conflict') changed.push(id)
+  const byId = new Map(docs.map(doc => [doc._id, doc]))
+  const answers = await askAll(couch.url, [...byId.keys()], ids => couch.bulk(JSON.stringify({ docs: ids.map(id => byId.get(id)) }), signal), { signal, final: FINAL })
+  for (const [id, [{ rev, error, reason }]] of answers) {
+    if (!error) extended.set(id, /** @type {string} */ (rev))
+    else if (error === 'conflict') changed.push(id) // also of an earlier try that got through without an answer
     else throw new TilecouchError('REFUSED', { id, reason: reason || error })
   }
 }

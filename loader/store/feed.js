@@ -79,6 +79,7 @@ async function refusal (couch, { statusCode: status, body }) {
   const reason = answer?.reason ?? `status ${status}`
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url: couch.url })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url: couch.url, reason })
+  if (status === 404 && typeof answer?.error !== 'string') return new TilecouchError('BAD_ANSWER', { url: couch.url, why: '404, and not in its words' })
   if (status === 404) return new TilecouchError('DATABASE_NOT_FOUND', { db: couch.db })
   return new TilecouchError('COUCHDB_ERROR', { url: couch.url, status, reason })
 }

@@ -1,17 +1,12 @@
 // What _bulk_get answers: every leaf of every document asked for, as JSON or as multipart. One of them is the winner.
 import { TilecouchError } from '../../core/index.js'
-import { parseBulkGet as parseMultipart } from '../../core/multipart.js'
+import { bulkGetRows } from '../../core/bulk-answer.js'
 
-/**
- * The documents of an answer in bytes. The embedded store answers JSON whatever is asked for, CouchDB when it is.
- * @param {Buffer} bytes
- * @param {(error: {id: string, error: string, reason: string}) => void} [onError] told of each document that could not be read, most often because there is none
- */
-export function parseLeaves (bytes, onError) {
-  if (bytes[0] !== 0x7b) return parseMultipart(bytes, onError)
-  const answer = parseWhole(bytes)
-  if (onError) for (const { docs } of answer.results) for (const { error } of docs) if (error) onError(error)
-  return leavesOf(answer).map(withBuffers)
+/** The rows of an answer in bytes, attachments as buffers. The embedded store answers JSON whatever is asked for, CouchDB when it is. @param {Buffer} bytes */
+export function parseRows (bytes) {
+  const rows = bulkGetRows(bytes)
+  for (const { doc } of rows) if (doc) withBuffers(doc)
+  return rows
 }
 
 /** An answer in JSON; one that is not whole is no answer. @param {Buffer} bytes */
@@ -23,14 +18,10 @@ export function parseWhole (bytes) {
   }
 }
 
-/** The documents of an answer in JSON. */
-export const leavesOf = answer => answer.results.flatMap(({ docs }) => docs.filter(({ ok }) => ok).map(({ ok }) => ok))
-
 function withBuffers (doc) {
   for (const attachment of Object.values(doc._attachments ?? {})) {
     if (typeof attachment.data === 'string') attachment.data = Buffer.from(attachment.data, 'base64')
   }
-  return doc
 }
 
 /** The leaf that CouchDB shows: not deleted, the longest history, then the greater revision. */

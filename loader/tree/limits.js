@@ -12,4 +12,4 @@ export const keeperDefaults = {
 }
 
 /** What passes: the store is waited for. A layer that is not there may come back, and its trees may be the last copy. */
-export const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'LAYER_NOT_FOUND'])
+export const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'LAYER_NOT_FOUND'])

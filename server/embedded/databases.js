@@ -64,10 +64,20 @@ export class Database extends EventEmitter {
 
   async #open () {
     await mkdir(this.dir, { recursive: true })
-    const load = (name, otherwise) => readFile(join(this.dir, name), 'utf8').then(JSON.parse, () => otherwise)
+    const load = async (name, otherwise) => {
+      try {
+        return JSON.parse(await readFile(join(this.dir, name), 'utf8'))
+      } catch (error) {
+        if (error.code === 'ENOENT') return otherwise
+        throw error
+      }
+    }
     this.security = await load('security.json', adminsOnly())
     this.revsLimit = await load('revs_limit.json', 1000)
     this.pouch = await openPouch(join(this.dir, 'docs'), this.revsLimit, () => { this.failed = true })
+    const { update_seq: seq } = await this.pouch.info()
+    await this.views.removeAhead(seq)
+    await removeMangoAhead(this.pouch, seq)
     this.failed = false
   }
 
@@ -127,7 +137,7 @@ export class Database extends EventEmitter {
 
   async #save (name, value) {
     const file = join(this.dir, name)
-    await writeFile(`${file}.new`, JSON.stringify(value))
+    await writeFile(`${file}.new`, JSON.stringify(value), { flush: true })
     await rename(`${file}.new`, file)
   }
 
@@ -144,18 +154,40 @@ const freeSpace = async dir => {
 }
 
 async function openPouch (path, revsLimit, onFailure) {
-  const pouch = new PouchDB(path, { adapter: 'leveldb', db: guardedLevel(onFailure), revs_limit: revsLimit })
+  const pouch = new PouchDB(path, { adapter: 'leveldb', db: guardedLevel(onFailure, { sync: true }), revs_limit: revsLimit })
   pouch.setMaxListeners(0) // one for each read of changes under way, and there are as many as feeds
   pouch.on('error', () => {}) // PouchDB also emits what it already rejects with
   await pouch.info()
   return pouch
 }
 
+/** Nothing of a document that is not there. @param {Promise<any>} asked */
+const found = asked => asked.catch(error => {
+  if (error.status !== 404) throw error
+})
+
+/** Its Mango indexes, each opened. */
+async function * mangoOf (pouch) {
+  const { dependentDbs = {} } = await found(pouch.get('_local/_pouch_dependentDbs')) ?? {}
+  const { adapter, db } = pouch.__opts
+  for (const name of Object.keys(dependentDbs)) yield new PouchDB(name, { adapter, db })
+}
+
+/** As ViewIndexes.removeAhead. */
+async function removeMangoAhead (pouch, seq) {
+  for await (const index of mangoOf(pouch)) {
+    const { seq: reached = 0 } = await found(index.get('_local/lastSeq')) ?? {}
+    await (reached > seq ? index.destroy() : index.close())
+  }
+}
+
 /** Closes a PouchDB and its Mango indexes, which it forgets: they would stay open, and full or deleted for ever. */
 async function closePouch (pouch) {
-  const { dependentDbs = {} } = await pouch.get('_local/_pouch_dependentDbs').catch(() => ({}))
-  const { adapter, db } = pouch.__opts
-  for (const name of Object.keys(dependentDbs)) await new PouchDB(name, { adapter, db }).close().catch(() => {})
+  try {
+    for await (const index of mangoOf(pouch)) await index.close().catch(() => {})
+  } catch {
+    // a store that fails is closed all the same
+  }
   await pouch.close().catch(() => {}) // closed already is closed
 }
 

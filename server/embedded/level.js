@@ -1,7 +1,9 @@
 // LevelDB as this server needs it: promises for the view indexes, and one rule PouchDB does not know. After a
 // failed write (a full disk) LevelDB's log ends in half a record, and records appended after it can be lost when
 // the log is next read. So each store writes one batch at a time and refuses further writes after the first that
-// failed, until it has been closed and opened again. Reading goes on meanwhile.
+// failed, until it has been closed and opened again. Reading goes on meanwhile. Documents are on the disk, and not only on
+// their way to it, before anybody reads them or is told that they are stored: a power cut takes none of them. Indexes can be
+// built again, and are written without waiting for the disk: then they are behind the documents, and never ahead of them.
 import { createRequire } from 'node:module'
 import { quietOldPackages } from './quiet.js'
 
@@ -15,8 +17,9 @@ export const isDiskFull = error => /ENOSPC|No space left on device/i.test(`${/**
 /**
  * A LevelDB that stops writing after a failed write. PouchDB takes it as its `db` option.
  * @param {(error: Error) => void} onFailure told once, of the write that failed
+ * @param {{sync?: boolean}} [options] sync: a write ends when it is on the disk
  */
-export function guardedLevel (onFailure) {
+export function guardedLevel (onFailure, { sync = false } = {}) {
   function guarded (location) {
     const db = leveldown(location)
     const write = db._batch.bind(db)
@@ -29,7 +32,7 @@ export function guardedLevel (onFailure) {
           callback(failure)
           return resolve()
         }
-        write(operations, options, error => {
+        write(operations, { ...options, sync }, error => {
           if (error) {
             failure = error
             onFailure(error)

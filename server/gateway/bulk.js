@@ -1,7 +1,8 @@
 // Tiles out of the store: misses that come together share one request. Documents with their bytes come by _bulk_get, small ones
 // in JSON and large ones as multipart; timelines by ranges of the primary index, which is never behind.
 import { TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
-import { parseLeaves, parseWhole, winnerOf } from '../../loader/store/leaves.js'
+import { askEach, askLeaves, leavesIn, noAnswer } from '../../core/bulk-answer.js'
+import { parseRows, parseWhole, winnerOf } from '../../loader/store/leaves.js'
 import { patience } from '../../core/patience.js'
 import { AsNobody } from './as-nobody.js'
 import { AGAIN, Gather, LATER } from './gather.js'
@@ -20,30 +21,26 @@ export const bulkDefaults = {
  * @typedef {{signal?: AbortSignal, retries?: number, nobody?: boolean}} How nobody: without the name and password
  */
 
+/** Somebody waits for a tile: what has no answer is not asked for long. */
+const LIMITS = { tries: 3, firstDelay: 20 }
+
 /**
  * Documents with the bytes of their attachments; null where there is none.
  * @param {Couch} couch @param {string[]} ids @param {How & {inline?: boolean}} [how] inline: in JSON
  * @returns {Promise<Map<string, any>>}
  */
 export async function readDocuments (couch, ids, { signal, retries, nobody, inline } = {}) {
-  return couch.request({
-    method: 'POST',
-    path: '_bulk_get',
+  const { rows, failed } = await askEach(ids, askLeaves(couch, {
     qs: { attachments: true },
     accept: inline ? 'application/json' : 'multipart/mixed', // CouchDB takes any mention of JSON for a wish
     raw: true,
     nobody,
-    body: { docs: ids.map(id => ({ id })) },
     signal,
     retries,
-    parse (bytes) {
-      const leaves = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
-      const failures = new Map()
-      const found = parseLeaves(bytes, failure => { if (failure.error !== 'not_found') failures.set(failure.id, failure) })
-      for (const leaf of found) leaves.get(leaf._id)?.push(leaf)
-      return new Map(ids.map(id => [id, failures.has(id) ? asError(couch, failures.get(id)) : livingOf(leaves.get(id))]))
-    }
-  })
+    parse: parseRows
+  }), { signal, limits: LIMITS })
+  const leaves = leavesIn(rows)
+  return new Map(ids.map(id => [id, failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : livingOf(leaves.get(id))]))
 }
 
 /**
@@ -52,20 +49,26 @@ export async function readDocuments (couch, ids, { signal, retries, nobody, inli
  * @returns {Promise<Map<string, Moment[] | Error>>}
  */
 export async function readTimelines (couch, ids, { signal, retries, nobody } = {}) {
-  const queries = [{ keys: ids, include_docs: true }, ...ids.map(pastRange)]
-  const { results } = await couch.request({
-    method: 'POST', path: '_all_docs/queries', body: { queries }, raw: true, parse: parseWhole, nobody, accept: 'application/json', signal, retries
-  })
-  const [heads, ...pasts] = results.map(({ rows }) => rows)
-  if (!heads || pasts.length !== ids.length) throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: 'results are missing' })
-  // by key and not by place: of a single key that is not there CouchDB says nothing at all
-  const byKey = new Map(heads.map(row => [row.key, row]))
-  return new Map(ids.map((id, index) => [id, timelineOf(couch, id, byKey.get(id), pasts[index])]))
+  const { rows, failed } = await askEach(ids, async left => {
+    const queries = [{ keys: left, include_docs: true }, ...left.map(pastRange)]
+    const { results } = await couch.request({
+      method: 'POST', path: '_all_docs/queries', body: { queries }, raw: true, parse: parseWhole, nobody, accept: 'application/json', signal, retries
+    })
+    const [heads, ...pasts] = results
+    // by key and not by place: of a single key that is not there CouchDB says nothing at all, and fails as a whole
+    const byKey = new Map(heads?.rows?.map(row => [row.key, row]))
+    return left.flatMap((id, at) => {
+      const head = byKey.get(id) ?? (left.length === 1 && heads?.rows && !heads.error ? { error: 'not_found' } : undefined)
+      if (!head || !pasts[at]) return []
+      if (head.error && head.error !== 'not_found') return { ...head, id }
+      const { rows: past, error = past ? undefined : 'no rows', reason } = pasts[at]
+      return { id, error, reason, head: head.doc, past }
+    })
+  }, { signal, limits: LIMITS })
+  return new Map(ids.map(id => [id, failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : timelineOf(id, /** @type {any} */ (rows.get(id))[0])]))
 }
 
-function timelineOf (couch, id, head, past) {
-  if (!past) return asError(couch, { error: 'no answer' })
-  if (head?.error && head.error !== 'not_found') return asError(couch, head)
+function timelineOf (id, { head, past }) {
   /** @type {Moment[]} */
   const moments = []
   for (const row of past) {
@@ -73,7 +76,7 @@ function timelineOf (couch, id, head, past) {
     const time = row.id.slice(id.length + 1)
     if (isExactTime(time)) moments.push({ id: row.id, time, current: false })
   }
-  if (isExactTime(head?.doc?.time)) moments.push({ id, time: head.doc.time, current: true })
+  if (isExactTime(head?.time)) moments.push({ id, time: head.time, current: true })
   return timeline(moments)
 }
 
@@ -81,8 +84,6 @@ const livingOf = leaves => {
   const winner = winnerOf(leaves)
   return winner && !winner._deleted ? winner : null
 }
-
-const asError = (couch, { error, reason = error, status = 500 }) => new TilecouchError('COUCHDB_ERROR', { url: couch.url, status, reason })
 
 export class BulkReader {
   #docs

@@ -12,6 +12,7 @@ const INSIDE = {
   FORBIDDEN: { status: 502, reason: 'the store does not let the gateway read' },
   DATABASE_NOT_FOUND: { status: 502, reason: 'the store is not there' },
   COUCHDB_ERROR: { status: 502, reason: 'the store is in trouble' },
+  NO_ANSWER: { status: 502, reason: 'the store is in trouble' },
   BAD_ANSWER: { status: 502, reason: 'the store is in trouble' },
   DISK_FULL: { status: 502, reason: 'the store is full' },
   INDEX_MISSING: { status: 503, reason: 'the store has no index for this' },

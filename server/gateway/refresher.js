@@ -133,7 +133,13 @@ export class Refresher {
     if (outcome === 'overtaken') {
       this.counts.overtaken++
       const isAsked = tile.z === asked.z && tile.x === asked.x && tile.y === asked.y
-      return isAsked ? this.reader.document(id).catch(() => entry) : undefined // others are read when somebody wants them
+      if (!isAsked) return undefined // others are read when somebody wants them
+      return this.reader.document(id).catch(error => {
+        // what cannot be read is there all the same: what was shown before, or what was just fetched
+        const shown = entry ?? (tile.bytes && new Entry({ ...tile, rev: null, origin: answer.origin }))
+        if (!shown) throw error
+        return shown
+      })
     }
     this.counts.stored++
     const known = entry?.id === id ? entry : this.cache.entry(id)

@@ -41,7 +41,7 @@ onEachStore('damaged bytes', backend => {
     store.couch.request = async request => {
       const answer = await Couch.prototype.request.call(store.couch, request)
       if (request.path === '_bulk_get' && Array.isArray(answer)) {
-        for (const doc of answer) if (damaged.has(doc._rev)) doc._attachments.tile.data = flipped(doc._attachments.tile.data, doc._attachments.tile.data.indexOf('IDAT') + 9)
+        for (const { doc } of answer) if (damaged.has(doc?._rev) && doc._attachments.tile.data) doc._attachments.tile.data = flipped(doc._attachments.tile.data, doc._attachments.tile.data.indexOf('IDAT') + 9)
       }
       return answer
     }

@@ -72,7 +72,8 @@ export class FakePeer {
     const other = await this.#enter('fetch', asked, options)
     if (other) return other
     const docs = asked.map(({ id, rev }) => this.docs.get(id)?.get(rev)).filter(Boolean)
-    return { docs: structuredClone(docs), bytes: docs.length * 100, failed: [] }
+    const failed = asked.filter(({ id, rev }) => !this.docs.get(id)?.has(rev)).map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' }))
+    return { docs: structuredClone(docs), bytes: docs.length * 100, failed }
   }
 
   async revsDiff (revs) {

@@ -169,7 +169,13 @@ describe('core/mirror: trouble', () => {
   it('and when it never can, the run fails: 200 with errors in it is no answer', async () => {
     const source = filled(6)
     source.hook = (call, asked) => call === 'fetch' ? { docs: [], bytes: 10, failed: [{ id: asked[0].id, error: 'internal_fabric_error', reason: 'timeout' }] } : undefined
-    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'COUCHDB_ERROR', message: /timeout/ })
+    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /timeout/ })
+  })
+
+  it('and neither is one that says nothing of a document', async () => {
+    const source = filled(6)
+    source.hook = (call, asked) => call === 'fetch' && asked.some(({ id }) => id === 'doc3') ? { docs: [], bytes: 10, failed: asked.filter(({ id }) => id !== 'doc3').map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) } : undefined
+    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /doc3.*says nothing/ })
   })
 
   it('what the source does not have any more is looked for twice, and counted', async () => {

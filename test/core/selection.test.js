@@ -51,7 +51,7 @@ function serve (docs) {
     async request ({ path, body }) {
       asked.push(path)
       if (path === '_all_docs/queries') return { results: body.queries.map(range) }
-      return { results: body.docs.map(({ id }) => ({ id, docs: [stored.has(id) ? { ok: stored.get(id) } : { error: { id } }] })) }
+      return { results: body.docs.map(({ id }) => ({ id, docs: [stored.has(id) ? { ok: stored.get(id) } : { error: { id, error: 'not_found' } }] })) }
     }
   }
 }

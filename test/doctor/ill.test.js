@@ -99,7 +99,7 @@ describe('the doctor at a server that is ill', () => {
     for (const [how, expected] of Object.entries({ crashing: 'bad', failed: 'bad', error: 'bad' })) {
       const report = await says({
         '/_scheduler/jobs': { jobs: [] }, '/_scheduler/docs': { docs: [job(how)] },
-        '/_replicator/_all_docs': { rows: [{ id: 'r1', doc: { _id: 'r1', continuous: true } }] }
+        '/_replicator/_all_docs/queries': { results: [{ rows: [{ id: 'r1', key: 'r1', doc: { _id: 'r1', continuous: true } }] }] }
       })
       const one = finding(report, 'mirrors', 'to http://there:5984/m')
       assert.equal(one?.state, expected, JSON.stringify(report.findings.filter(({ area }) => area === 'mirrors')))

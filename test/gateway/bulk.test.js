@@ -127,7 +127,7 @@ onEachStore('reading many tiles at once', backend => {
     front.rule(() => ({ status: 200, body: JSON.stringify({ results: [error(idOf(1), 'internal_error'), error(idOf(2), 'not_found')] }) }))
     const reader = await open()
     const [bad, missing] = await Promise.allSettled([reader.document(idOf(1)), reader.document(idOf(2))])
-    assert.deepEqual([bad.reason?.code, missing.value], ['COUCHDB_ERROR', null])
+    assert.deepEqual([bad.reason?.code, missing.value], ['NO_ANSWER', null])
   })
 
   it('does not ask a store that fails for everything again and again in smaller pieces', async () => {

@@ -143,6 +143,21 @@ onEachStore('tiles in trouble', backend => {
     assert.equal((await far(6, 6)).entry.rev, head.rev)
   })
 
+  it('that somebody else stored while they were fetched are not missing because the store cannot be read just then', async () => {
+    const held = gate()
+    upstream.behave({ wait: held.opened })
+    const waiting = far(7, 6)
+    await until(() => upstream.asked.length === 1)
+    await store.write([{ layer: 'far', z: 4, x: 7, y: 6, time: '2100-01-01T00:00:00Z', bytes: png(67) }])
+    const well = service.front.rule(({ path }) => path.startsWith('_bulk_get?') ? { status: 500, body: '{"error":"badarg","reason":"a shard is away"}' } : undefined)
+    held.open()
+    const { entry } = await waiting
+    assert.ok(entry.bytes.equals(await upstream.tile(4, 7, 6)))
+    well()
+    await heard(service, store)
+    assert.ok((await far(7, 6)).entry.bytes.equals(png(67)))
+  })
+
   it('of two gateways that fetch the same one are one version, and both show it', async () => {
     const other = await openService(url)
     upstream.behave({ lastModified: T2 })

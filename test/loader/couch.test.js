@@ -45,7 +45,7 @@ describe('requests to CouchDB', () => {
     server.answers = [(request, response) => {
       response.writeHead(200, { 'content-type': 'multipart/mixed; boundary=x', 'content-length': 1000 })
       response.write('--x\r\n', () => response.destroy())
-    }, [200, { results: [] }]]
+    }, [200, { results: [{ id: 'osm:0:0:0', docs: [{ error: { id: 'osm:0:0:0', rev: 'undefined', error: 'not_found', reason: 'missing' } }] }] }]]
     assert.deepEqual(await couch().docs(['osm:0:0:0'], { attachments: true }), [{ id: 'osm:0:0:0', deleted: false }])
     assert.equal(server.requests.length, 2)
   })
@@ -86,6 +86,17 @@ describe('requests to CouchDB', () => {
     await assert.rejects(couch().get('x'), { code: 'DATABASE_NOT_FOUND' })
     server.answers = [[404, { error: 'not_found', reason: 'missing' }]]
     await assert.rejects(couch().view('_design/versions/_view/by_tile', {}), { code: 'INDEX_MISSING' })
+    server.answers = [[404, { error: 'not_found', reason: 'Database does not exist.' }]]
+    await assert.rejects(couch().view('_design/versions/_view/by_tile', {}), { code: 'DATABASE_NOT_FOUND' })
+  })
+
+  it('do not take a page that somebody else answers for a document that is not there', async () => {
+    for (const [type, page] of [['text/html', '<h1>404 Not Found</h1>'], ['text/plain', 'default backend - 404'], ['application/json', '[]'], ['text/plain', '']]) {
+      server.answers = [(request, response) => response.writeHead(404, { 'content-type': type }).end(page)]
+      await assert.rejects(couch().get('x'), { code: 'BAD_ANSWER' }, page)
+      await assert.rejects(couch().view('_design/versions/_view/by_tile', {}), { code: 'BAD_ANSWER' }, page)
+      await assert.rejects(couch().docs(['x']), { code: 'BAD_ANSWER' }, page)
+    }
   })
 
   it('can be stopped before, while they are under way, and between two tries', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { symlinkSync } from 'node:fs'
+import { rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
 import { openSource } from '../../loader/sources/index.js'
@@ -51,6 +51,18 @@ describe('a folder of tiles', () => {
 
   it('hides no tile that lies there twice: the load says which of them it refuses', async () => {
     assert.deepEqual(await tilesOf(await open({ '1/0/0.png': 'a', '1/0/0.jpg': 'b' })), ['1/0/0', '1/0/0'])
+  })
+
+  it('does not take for missing what says what it is, and cannot be read', async () => {
+    for (const name of ['metadata.json', 'gone.txt', '.tilecouch.json']) {
+      const dir = folder.write(files(['1/0/0']))
+      const file = path.join(dir, name)
+      symlinkSync(name, file) // which leads to itself
+      await assert.rejects(openSource(dir), { code: 'SOURCE_UNREADABLE' }, name)
+      rmSync(file)
+      assert.deepEqual(await tilesOf(await openSource(dir)), ['1/0/0'])
+    }
+    await assert.rejects(open({ ...files(['1/0/0']), '.tilecouch.json': '{"diff": {' }), { code: 'SOURCE_UNREADABLE' })
   })
 
   it('gives only the zooms and the box that were asked for', async () => {

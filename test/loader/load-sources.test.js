@@ -56,6 +56,22 @@ onEachStore('a load', backend => {
     assert.deepEqual(await heads(), ['4:0:1', '4:1:0', '4:1:1'])
   })
 
+  it('that is run again leaves its edition as the run made it that put it there, also when a run was killed in between', async () => {
+    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
+    const first = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }), { layer: 'osm', time: T2, title: 'Second' })
+    assert.deepEqual(numbers(first.edition), { tiles: 9, created: 0, advanced: 2, unchanged: 7, missing: 0, failed: 0, gone: 1 })
+    const again = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }), { layer: 'osm', time: T2 })
+    assert.deepEqual(numbers(again), { tiles: 9, created: 0, advanced: 0, unchanged: 9, missing: 0, failed: 0, gone: 0 })
+    assert.deepEqual([again.edition, await store.edition('osm', T2)], [first.edition, first.edition])
+    await assert.rejects(load(store, sourceOf({ '4:0:0': png(50), '4:1:0': 'end' }), { layer: 'osm', time: T2 }))
+    assert.equal((await store.edition('osm', T2)).finished, undefined)
+    const { edition: { started, finished, ...kept } } = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }), { layer: 'osm', time: T2 })
+    const { started: _, finished: __, ...made } = first.edition
+    assert.deepEqual([kept, Boolean(started && finished)], [made, true])
+    const more = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone', '4:5:5': png(60) }), { layer: 'osm', time: T2 })
+    assert.deepEqual([more.edition.tiles, more.edition.created, more.edition.unchanged], [10, 1, 9])
+  })
+
   it('that is complete takes away what is missing, and nothing that could not be read', async () => {
     await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
     const { '4:0:0': first, ...rest } = grid(3)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
 import { compareIds, flipY, tileId } from '../../core/index.js'
@@ -97,6 +97,17 @@ describe('an MBTiles file', () => {
       assert.deepEqual(fields, { name: 'City' })
     })
     await using(make({ name: 'bare.mbtiles' }), {}, source => assert.deepEqual(source.fields, {}))
+  })
+
+  it('is not taken for one without metadata when those are damaged: they may say that it is a diff', async () => {
+    const file = make({ metadata: { name: 'City', 'agg_tiles_hash_after_apply': 'x' } })
+    const db = new Database(file)
+    const [[page]] = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'metadata'").raw().all()
+    const [[size]] = db.prepare('PRAGMA page_size').raw().all()
+    db.close()
+    const bytes = readFileSync(file)
+    writeFileSync(file, bytes.fill(0xff, (page - 1) * size, page * size))
+    await assert.rejects(openSource(file), { code: 'SOURCE_UNREADABLE' })
   })
 
   it('may be called anything', async () => {

@@ -135,6 +135,18 @@ onEachStore('The shortcut of a new mirror', backend => {
     assert.deepEqual(await unlikeTheFeed(wanted), [`${head._id} should not be there`])
   }).timeout(60000)
 
+  it('does not take a source that is away for a moment for one that takes no notes', async () => {
+    await load(4)
+    let notes = 0
+    const replication = await replicationOf(from, to, { bbox: box(6, 1, 2) }, {
+      shortcut: ANY,
+      onRequest ({ method, path }) {
+        if (method === 'PUT' && /begin/.test(path) && !notes++) throw Object.assign(new Error('away'), { code: 'AWAY' })
+      }
+    })
+    await assert.rejects(replication.run(), { code: 'AWAY' })
+  }).timeout(60000)
+
   it('is not taken where anything is already, or where it would not be worth it', async () => {
     await load(8)
     const since = async (wanted, shortcut, url = to) => {

@@ -129,7 +129,7 @@ onField('a download', ['plain', 'small'], stage => {
     })
     await until(async () => {
       const { result, code, message } = await field(page, 'call', 'Small', 'download')
-      assert.ok(result || ['UNREACHABLE', 'BAD_ANSWER', 'COUCHDB_ERROR'].includes(code), message)
+      assert.ok(result || ['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR'].includes(code), message)
       return result?.state === 'complete'
     }, { timeout: isLong ? 600000 : 60000 })
     assert.ok(spoilt.length > 4, `${spoilt.length} answers were spoilt`)

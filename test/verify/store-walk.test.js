@@ -161,11 +161,12 @@ onEachStore('verify walks a layer', backend => {
 
   it('and finds bytes that changed on the disk, which the digest shows', async () => {
     await column(1, [T1], 20)
-    through(async (_, ask) => (await ask()).map(doc => {
+    through(async (_, ask) => (await ask()).map(row => {
+      const { doc } = row
       const { data } = doc._attachments.tile
       if (doc.y === 3) doc._attachments.tile.data = flipped(data, data.indexOf('IDAT') + 9)
       if (doc.y === 4) doc._attachments.tile.data = data.subarray(0, -1)
-      return doc
+      return row
     }))
     assert.deepEqual((await check()).said, ['truncated-tile osm:8:1:4', 'wrong-digest osm:8:1:3', 'wrong-digest osm:8:1:4', 'wrong-length osm:8:1:4'])
   })
@@ -179,6 +180,19 @@ onEachStore('verify walks a layer', backend => {
     })
     const { said, summary } = await check()
     assert.deepEqual([said, summary.checked.contents], [['unreadable-tile osm:8:1:13'], 20])
+  })
+
+  it('and finds those for which its server has no answer, and reads the others', async () => {
+    await column(1, [T1], 20)
+    store.couch.options.firstDelay = 1
+    let requests = 0
+    through(async (request, ask) => {
+      requests++
+      return (await ask()).map(row => ['osm:8:1:13', 'osm:8:1:7'].includes(row.id) ? { id: row.id, error: 'timeout', reason: 'a shard is away' } : row)
+    })
+    const { said, summary } = await check()
+    assert.deepEqual([said, summary.checked.contents], [['unreadable-tile osm:8:1:13', 'unreadable-tile osm:8:1:7'], 20])
+    assert.ok(requests < 10, `${requests} requests`)
   })
 
   it('and passes over what is deleted as it is read', async () => {

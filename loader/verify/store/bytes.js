@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { pMapIterable } from 'p-map'
 import { formats } from '../../../core/index.js'
 import { batchesOf } from '../../../core/batches.js'
+import { noAnswer } from '../../../core/bulk-answer.js'
 import { digestOf } from '../../store/tile.js'
 import { decodeDefaults } from '../decode.js'
 
@@ -14,7 +15,7 @@ export const bytesDefaults = {
 }
 
 /** Failures that may lie in one document: the server stumbles over it, or breaks off in its middle. */
-const MAY_BE_ONE = new Set(['BAD_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
+const MAY_BE_ONE = new Set(['BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
 
 /**
  * @param {import('../../store/couch.js').Couch} couch
@@ -68,6 +69,11 @@ async function fetchInto (found, couch, docs, signal) {
   } catch (error) {
     if (!MAY_BE_ONE.has(error.code)) throw error
     await couch.request({ path: '', signal }) // the server itself is well, or this says what it is
+    if (error.code === 'NO_ANSWER') {
+      const { ids, reason } = error.details
+      for (const id of ids) found.set(id, noAnswer(couch.url, [id], { reason }))
+      return fetchInto(found, couch, docs.filter(({ _id: id }) => !ids.includes(id)), signal)
+    }
     if (docs.length === 1) {
       found.set(docs[0]._id, error)
       return

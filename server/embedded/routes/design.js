@@ -1,7 +1,7 @@
 // _show, _list and _update. The answer of a design function is sent whole, with one length: express-pouchdb sends
 // Content-Length together with chunked encoding, which clients that keep connections take for two answers.
 import { HttpError, notFound } from '../errors.js'
-import { getDocument, findDocument } from '../documents.js'
+import { findDocument } from '../documents.js'
 import { functionOf } from '../design/cache.js'
 import { requestObject } from '../design/request.js'
 import { viewOptions } from '../views/options.js'
@@ -68,7 +68,7 @@ export async function updateRoute (ex, ddocName) {
   const runtime = await ex.db.designs.get(ddocName)
   const source = functionOf(runtime.ddoc, 'updates', name)
   const id = idParts.length ? idParts.join('/') : null
-  const old = id === null ? null : await getDocument(ex.db, id).catch(() => null)
+  const old = id === null ? null : await findDocument(ex.db, id)
   const { doc, response } = runtime.call('update', { source, doc: old, req: await requestObject(ex, id) })
   if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, 'text/html; charset=utf-8')
   const written = await writeDocument(ex.db, { ...doc, _id: doc._id ?? id ?? newId() }, { userCtx: ex.userCtx })

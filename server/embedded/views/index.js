@@ -10,7 +10,7 @@ const BATCH = 200 // documents a step: one call into the sandbox, one write
 
 const rowPrefix = view => Buffer.from([0x72, view])
 const documentKey = id => `d${id}`
-const META = 'm'
+export const META = 'm'
 
 function rowKey (view, key, id, n) {
   const tail = Buffer.alloc(5)

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ViewIndex } from './index.js'
+import { Level } from '../level.js'
+import { META, ViewIndex } from './index.js'
 
 /** What decides the contents of an index. */
 export function signatureOf (ddoc) {
@@ -38,6 +39,28 @@ export class ViewIndexes {
     return opening
   }
 
+  /**
+   * Removes the indexes that know of more than there is, as when the documents were put back to an older state: what is written
+   * next would never enter them. Before anything is written, since soon the numbers would tell nothing any more.
+   * @param {number} seq of the newest document
+   */
+  async removeAhead (seq) {
+    for (const signature of await this.#present()) {
+      const path = join(this.dir, signature)
+      if (await reachedBy(path) > seq) await rm(path, { recursive: true, force: true })
+    }
+  }
+
+  /** Their signatures; none before the first was built. */
+  async #present () {
+    try {
+      return await readdir(this.dir)
+    } catch (error) {
+      if (error.code === 'ENOENT') return []
+      throw error
+    }
+  }
+
   async #drop (signature) {
     const index = this.open.get(signature)
     this.open.delete(signature)
@@ -47,8 +70,7 @@ export class ViewIndexes {
   /** Removes the indexes no design document has any more. */
   async cleanup () {
     const wanted = new Set([...(await this.database.designs.all()).values()].map(({ ddoc }) => signatureOf(ddoc)))
-    const present = await readdir(this.dir).catch(() => [])
-    for (const signature of present) {
+    for (const signature of await this.#present()) {
       if (wanted.has(signature)) continue
       await this.#drop(signature)
       await rm(join(this.dir, signature), { recursive: true, force: true })
@@ -57,5 +79,18 @@ export class ViewIndexes {
 
   async close () {
     await Promise.all([...this.open.keys()].map(signature => this.#drop(signature)))
+  }
+}
+
+/** The newest document that an index knows of. One that is damaged says so to whoever asks it; the documents are well. */
+async function reachedBy (path) {
+  const level = new Level(path)
+  try {
+    await level.open()
+    return JSON.parse(await level.get(META) ?? '{}').seq ?? 0
+  } catch {
+    return 0
+  } finally {
+    await level.close()
   }
 }

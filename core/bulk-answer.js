@@ -1,0 +1,119 @@
+// What one answer says of the many things it was asked for. "Not found" is an answer. Any other error is none, and neither is
+// silence: a part of the server may be away for a moment. What has no answer is asked for again, and is never taken for missing.
+import { TilecouchError } from './errors.js'
+import { parseBulkGet } from './multipart.js'
+import { pause } from './pause.js'
+
+export const bulkAnswerDefaults = {
+  tries: 6, // times something is asked for
+  firstDelay: 100, // milliseconds before it is asked for again, doubled each time
+  longestDelay: 2000 // milliseconds between two tries at most
+}
+
+/** What is said of something that an answer does not name. */
+export const UNSAID = { error: 'no_answer', reason: 'the answer says nothing of it' }
+
+const NOT_FOUND = new Set(['not_found'])
+
+/**
+ * @typedef {{id: string, error?: string, reason?: string, [field: string]: any}} Row
+ * @typedef {object} Asking
+ * @property {AbortSignal} [signal]
+ * @property {Set<string>} [final] errors that are an answer
+ * @property {Partial<typeof bulkAnswerDefaults>} [limits]
+ */
+
+/**
+ * Asks until there is an answer for each, or the tries are over.
+ * @template {Row} R
+ * @param {string[]} ids
+ * @param {(left: string[]) => Promise<Iterable<R>>} ask answers rows, in any order; of one thing there may be several
+ * @param {Asking} [options]
+ * @returns {Promise<{rows: Map<string, R[]>, failed: Map<string, {error: string, reason: string}>}>} each id is in one of them
+ */
+export async function askEach (ids, ask, { signal, final = NOT_FOUND, limits } = {}) {
+  const { tries, firstDelay, longestDelay } = { ...bulkAnswerDefaults, ...limits }
+  const rows = new Map()
+  let left = [...new Set(ids)]
+  for (let attempt = 1; left.length; attempt++) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    const said = new Map(left.map(id => [id, /** @type {R[]} */ ([])]))
+    for (const row of await ask(left)) said.get(row.id)?.push(row)
+    const failed = new Map()
+    for (const [id, own] of said) {
+      const trouble = own.length ? own.find(({ error }) => error && !final.has(error)) : UNSAID
+      if (trouble) failed.set(id, { error: trouble.error, reason: trouble.reason ?? trouble.error })
+      else rows.set(id, own)
+    }
+    if (!failed.size || attempt >= tries) return { rows, failed }
+    left = [...failed.keys()]
+    await pause(Math.min(firstDelay * 2 ** (attempt - 1), longestDelay), signal)
+  }
+  return { rows, failed: new Map() }
+}
+
+/**
+ * As askEach; what is left without an answer fails all of it, by name.
+ * @template {Row} R
+ * @param {string} url of whom is asked
+ * @param {string[]} ids
+ * @param {(left: string[]) => Promise<Iterable<R>>} ask answers rows
+ * @param {Asking} [options]
+ * @returns {Promise<Map<string, R[]>>}
+ */
+export async function askAll (url, ids, ask, options) {
+  const { rows, failed } = await askEach(ids, ask, options)
+  if (failed.size) throw noAnswer(url, [...failed.keys()], [...failed.values()][0])
+  return rows
+}
+
+/** @param {string} url @param {string[]} ids @param {{reason?: string}} [trouble] */
+export const noAnswer = (url, ids, { reason } = {}) => new TilecouchError('NO_ANSWER', { url, ids, reason })
+
+/**
+ * The rows of an answer to _bulk_get, in JSON or multipart: one for each revision of a document, and one for each error.
+ * @param {Uint8Array | {results: any[]}} answer bytes, or JSON that was parsed
+ * @returns {{id: string, rev?: string, doc?: any, error?: string, reason?: string}[]}
+ */
+export function bulkGetRows (answer) {
+  if (answer instanceof Uint8Array) {
+    if (answer[0] === OPENING_BRACE) return bulkGetRows(parseJson(answer))
+    const errors = /** @type {any[]} */ ([])
+    const docs = parseBulkGet(answer, error => errors.push(error))
+    return [...docs.map(doc => ({ id: doc._id, doc })), ...errors]
+  }
+  if (!Array.isArray(answer.results)) throw badAnswer('no list of results')
+  return answer.results.flatMap(({ id, docs = [] }) => docs.map(({ ok, error }) => ok ? { id: ok._id, doc: ok } : { ...error, id, error: error?.error ?? UNSAID.error }))
+}
+
+/**
+ * Every leaf of documents, the deleted ones as well. By _bulk_get, which is twice to four times as fast as _all_docs with keys.
+ * @param {{url?: string, request: (request: any) => Promise<any>}} couch
+ * @param {string[]} ids
+ * @param {Asking & {request?: Record<string, any>}} [options] request: more of it; when it parses, into rows
+ * @returns {Promise<Map<string, any[]>>} none of a document that there never was
+ */
+export async function leavesOf (couch, ids, { request = {}, ...options } = {}) {
+  return leavesIn(await askAll(couch.url ?? 'the store', ids, askLeaves(couch, { ...request, signal: options.signal }), options))
+}
+
+/** What asks for the leaves of documents. @returns {(ids: string[]) => Promise<any[]>} */
+export const askLeaves = (couch, request) => async ids => {
+  const answer = await couch.request({ method: 'POST', path: '_bulk_get', ...request, body: { docs: ids.map(id => ({ id })) } })
+  return request.parse ? answer : bulkGetRows(answer)
+}
+
+/** @param {Map<string, any[]>} rows by id */
+export const leavesIn = rows => new Map([...rows].map(([id, own]) => [id, own.flatMap(({ doc }) => doc ?? [])]))
+
+const OPENING_BRACE = 0x7b
+
+function parseJson (bytes) {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    throw badAnswer('cut off')
+  }
+}
+
+const badAnswer = why => new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why })

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { askAll, askEach, bulkGetRows, leavesOf } from '../../core/bulk-answer.js'
+import { askQueries } from '../../core/mirror/queries.js'
+
+const limits = { firstDelay: 1, longestDelay: 2 }
+const TROUBLE = { error: 'internal_server_error', reason: 'a shard is away' }
+
+/** Answers one after the other, and notes what was asked for. */
+function answering (...answers) {
+  const asked = []
+  return {
+    asked,
+    ask: async ids => {
+      asked.push(ids)
+      return answers.length > 1 ? answers.shift() : answers[0]
+    }
+  }
+}
+
+describe('what a bulk answer says', () => {
+  it('is asked for again where it has an error or says nothing, and only there', async () => {
+    const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }, { id: 'd', error: 'not_found' }, { id: 'x', doc: 9 }], [{ id: 'c', doc: 3 }, { id: 'b', ...TROUBLE }], [{ id: 'b', doc: 2 }])
+    const rows = await askAll('here', ['a', 'b', 'c', 'd'], ask, { limits })
+    assert.deepEqual(Object.fromEntries(rows), { a: [{ id: 'a', doc: 1 }], b: [{ id: 'b', doc: 2 }], c: [{ id: 'c', doc: 3 }], d: [{ id: 'd', error: 'not_found' }] })
+    assert.deepEqual(asked, [['a', 'b', 'c', 'd'], ['b', 'c'], ['b']])
+  })
+
+  it('is an error that lists what has no answer, when that does not pass', async () => {
+    const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }])
+    await assert.rejects(askAll('here', ['a', 'b', 'c'], ask, { limits: { ...limits, tries: 3 } }), error => {
+      assert.deepEqual([error.code, error.details.ids, error.details.reason], ['NO_ANSWER', ['b', 'c'], TROUBLE.reason])
+      assert.match(error.message, /^here gave no answer for b, c: a shard is away$/)
+      return true
+    })
+    assert.equal(asked.length, 3)
+  })
+
+  it('costs the others nothing where each is wanted by somebody else', async () => {
+    const { rows, failed } = await askEach(['a', 'b'], async () => [{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }], { limits: { ...limits, tries: 2 } })
+    assert.deepEqual([[...rows.keys()], Object.fromEntries(failed)], [['a'], { b: TROUBLE }])
+  })
+
+  it('counts for nothing where one of its rows has an error: another leaf may be the newest', async () => {
+    const { ask } = answering([{ id: 'a', doc: 1 }, { id: 'a', ...TROUBLE }], [{ id: 'a', doc: 1 }, { id: 'a', doc: 2 }])
+    assert.deepEqual([...(await askAll('here', ['a'], ask, { limits })).values()].flat().map(({ doc }) => doc), [1, 2])
+  })
+
+  it('is not waited for when it is not wanted any more', async () => {
+    const stop = new AbortController()
+    const asking = askAll('here', ['a'], async () => { stop.abort(); return [] }, { signal: stop.signal, limits: { firstDelay: 60000, longestDelay: 60000 } })
+    await assert.rejects(asking, { code: 'ABORTED' })
+  })
+
+  it('of _bulk_get is a row for each leaf and each error, also of an id with an empty list', async () => {
+    const answer = { results: [{ id: 'a', docs: [{ ok: { _id: 'a', _rev: '1-x' } }, { ok: { _id: 'a', _rev: '1-y' } }] }, { id: 'b', docs: [{ error: { id: 'b', rev: 'undefined', error: 'not_found', reason: 'missing' } }] }, { id: 'c', docs: [] }] }
+    for (const form of [answer, Buffer.from(JSON.stringify(answer))]) assert.deepEqual(bulkGetRows(form).map(({ id, doc, error }) => [id, doc?._rev ?? error]), [['a', '1-x'], ['a', '1-y'], ['b', 'not_found']])
+    const multipart = ['--x', 'content-type: application/json', '', '{"_id":"a","_rev":"1-x"}', '--x', 'content-type: application/json; error="true"', '', '{"id":"b","rev":"undefined","error":"timeout","reason":"r"}', '--x--'].join('\r\n')
+    assert.deepEqual(bulkGetRows(Buffer.from(multipart)), [{ id: 'a', doc: { _id: 'a', _rev: '1-x' } }, { id: 'b', rev: 'undefined', error: 'timeout', reason: 'r' }])
+    assert.throws(() => bulkGetRows(Buffer.from('{"results":[')), { code: 'BAD_ANSWER' })
+    assert.throws(() => bulkGetRows({ error: 'x' }), { code: 'BAD_ANSWER' })
+    const leaves = await leavesOf({ request: async ({ body }) => ({ results: body.docs.length > 1 ? answer.results : [{ id: 'c', docs: [{ ok: { _id: 'c', _rev: '1-z' } }] }] }) }, ['a', 'b', 'c'], { limits })
+    assert.deepEqual([...leaves].map(([id, own]) => [id, own.length]), [['a', 2], ['b', 0], ['c', 1]])
+  })
+})
+
+describe('what an answer to many queries says', () => {
+  const run = async (queries, ...answers) => {
+    const { asked, ask } = answering(...answers.map(results => ({ results })))
+    const rows = await askQueries({ url: 'here', request: ({ body }) => ask(body.queries) }, '_all_docs', queries, { limits: { ...limits, tries: 3 } })
+    return { rows, asked }
+  }
+  const range = { startkey: 'a', endkey: 'b' }
+  const keys = { keys: ['k', 'l'] }
+  const row = key => ({ id: key, key, value: { rev: '1-a' } })
+
+  it('is asked for again where a range has an error, or no rows, or lacks a document that was named', async () => {
+    const { rows, asked } = await run([range, keys, { keys: ['one'] }, range],
+      [TROUBLE, { rows: [row('k')] }, { rows: [] }],
+      [{ rows: [row('a')] }, { rows: [row('k'), { key: 'l', ...TROUBLE }] }, {}],
+      [{ rows: [row('k'), { key: 'l', error: 'not_found' }] }, { rows: [] }])
+    assert.deepEqual(rows.map(own => own.map(({ key, error }) => error ?? key)), [['a'], ['k', 'not_found'], [], []])
+    assert.deepEqual(asked, [[range, keys, { keys: ['one'] }, range], [range, keys, range], [keys, range]])
+  })
+
+  it('is an error that says which one, when that does not pass', async () => {
+    await assert.rejects(run([range, keys], [{ rows: [] }, { rows: [row('l')] }]), { code: 'NO_ANSWER', message: /query 1 \(\["k","l"\]\): k: no row/ })
+    await assert.rejects(run([range], []), { code: 'NO_ANSWER' })
+    await assert.rejects(askQueries({ request: async () => ({ error: 'x' }) }, '_all_docs', [range]), { code: 'BAD_ANSWER' })
+  })
+
+  it('of a view may lack keys: nothing was emitted for them', async () => {
+    const rows = await askQueries({ request: async () => ({ results: [{ rows: [] }] }) }, '_design/versions/_view/by_tile', [keys], { limits })
+    assert.deepEqual(rows, [[]])
+  })
+})

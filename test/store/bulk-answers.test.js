@@ -1,0 +1,192 @@
+// A store whose answers have errors for some documents, or leave them out: nothing is taken for missing because of that.
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { backup } from '../../loader/backup/index.js'
+import { restore } from '../../loader/backup/restore.js'
+import { check } from '../../loader/check.js'
+import { copyLayer } from '../../loader/copy.js'
+import { diff } from '../../loader/diff.js'
+import { exportLayer } from '../../loader/export/index.js'
+import { load } from '../../loader/load.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { publish } from '../../loader/publish.js'
+import { openSource } from '../../loader/sources/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { Announced } from '../../server/gateway/announced.js'
+import { BulkReader } from '../../server/gateway/bulk.js'
+import { differences } from '../mirror/compare.js'
+import { onEachStore, request } from '../support/backends.js'
+import { startFaulty, wrongOnce } from '../support/faulty-store.js'
+import { useFolder } from '../support/folder.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png, square } from '../support/tiles.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const SIDE = 4
+const fast = { firstDelay: 2, longestDelay: 4 }
+
+onEachStore('bulk answers with errors and without rows', backend => {
+  const folder = useFolder()
+  let url, store, faulty, through
+  const made = []
+
+  beforeEach(async () => {
+    url = await backend.database()
+    store = await Store.create(url)
+    await store.defineLayer('osm', { format: 'png' })
+    await publish(store)
+    for (const [year, seed] of /** @type {const} */ ([[2020, (x, y) => x * SIDE + y], [2021, (x, y) => x < 2 ? 100 + x * SIDE + y : undefined], [2022, (x, y) => x === 0 ? 200 + y : x === 3 ? null : undefined]])) {
+      await store.write(square({ layer: 'osm', time: T(year), side: SIDE, seed }))
+      await store.putEdition('osm', T(year), { title: `${year}` })
+    }
+    faulty = await startFaulty(url)
+    through = new Store(new Couch(faulty.url, fast))
+  })
+  afterEach(async () => {
+    await faulty.close()
+    await store.destroy()
+    for (const one of made.splice(0)) await request(one, { method: 'DELETE' })
+  })
+
+  const another = async () => {
+    made.push(await backend.database())
+    return made.at(-1)
+  }
+  const begin = () => { faulty.fault = wrongOnce() }
+  const wasSpoilt = () => assert.ok(faulty.faults > 0, 'something was wrong')
+  const contentsOf = async (of, layer) => {
+    const { rows } = await of.couch.request({ path: '_all_docs', qs: { startkey: `${layer}:`, endkey: `${layer};`, include_docs: true } })
+    return rows.map(({ id, doc }) => [id.slice(layer.length), doc.time, doc._attachments?.tile.digest ?? null])
+  }
+
+  /** A folder of tiles: their numbers by place. */
+  async function sourceOf (tiles) {
+    const dir = path.join(folder.dir, `source${Math.round(performance.now() * 1000)}`)
+    for (const [place, seed] of Object.entries(tiles)) {
+      const file = path.join(dir, `${place}.png`)
+      mkdirSync(path.dirname(file), { recursive: true })
+      writeFileSync(file, png(seed))
+    }
+    return openSource(dir)
+  }
+  const places = side => Array.from({ length: side * side }, (_, at) => `5/${Math.floor(at / side)}/${at % side}`)
+
+  it('lose nothing in a load: heads that are overwritten stand in the past', async () => {
+    begin()
+    const { advanced, unchanged, failed } = await load(through, await sourceOf(Object.fromEntries(places(SIDE).map((place, at) => [place, at % 2 ? 300 + at : 200 + at % SIDE]))), { layer: 'osm', time: T(2023) })
+    wasSpoilt()
+    assert.deepEqual([advanced + unchanged, failed], [16, 0])
+    const times = (await checkInvariants(url)).get('osm:5:1:1').map(({ time }) => time).sort()
+    assert.deepEqual(times, [T(2020), T(2021), T(2023)])
+  })
+
+  it('lose nothing in a load of an older time, and end what a complete source lacks, and no more', async () => {
+    begin()
+    const done = await load(through, await sourceOf({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }), { layer: 'osm', time: T(2024), complete: true })
+    wasSpoilt()
+    assert.equal(done.failed, 0)
+    const shown = (await contentsOf(store, 'osm')).filter(([id]) => !id.includes('@'))
+    assert.deepEqual(shown.filter(([, , digest]) => digest).map(([id]) => id).sort(), [':5:0:0', ':5:1:1', ':5:2:2'])
+    await checkInvariants(url)
+  })
+
+  it('leave nothing out of a copy, from either side', async () => {
+    begin()
+    const target = await Store.create(await another())
+    await publish(target)
+    await copyLayer(target, 'osm', 'two', { source: through, limits: { tiles: 5, batch: 3 } })
+    wasSpoilt()
+    assert.deepEqual(await contentsOf(target, 'two'), await contentsOf(store, 'osm'))
+    faulty.fault = undefined
+    await target.write(square({ layer: 'two', time: T(2023), side: SIDE, seed: (x, y) => 400 + x + y }))
+    begin()
+    await copyLayer(through, 'two', 'osm', { source: target })
+    assert.deepEqual(await contentsOf(target, 'two'), await contentsOf(store, 'osm'))
+    await checkInvariants(url)
+  }).timeout(60000)
+
+  it('leave nothing out of a mirror, whole or of a part', async () => {
+    for (const wanted of [{}, { layers: ['osm'], since: '2021-06-01' }]) {
+      const [direct, target] = [await another(), await another()]
+      await mirror(url, direct, wanted)
+      begin()
+      await mirror(faulty.url, target, wanted)
+      wasSpoilt()
+      assert.deepEqual(await differences(direct, target, { revpos: backend.name === 'CouchDB' }), [])
+    }
+  }).timeout(60000)
+
+  it('leave nothing out of an export, a diff and a backup', async () => {
+    const tree = async (of, name) => {
+      const { tiles } = await exportLayer(of, 'osm', path.join(folder.dir, name), { time: '2021' })
+      return tiles
+    }
+    const told = async of => {
+      const lines = []
+      const { tiles } = await diff(of, 'osm@2020', 'osm@2022', { onTile: ({ kind, ...at }) => { lines.push(JSON.stringify([kind, at.id ?? at.z, at.x, at.y])) } })
+      return [lines, tiles]
+    }
+    const expected = [await tree(store, 'direct'), await told(store)]
+    begin()
+    assert.deepEqual([await tree(through, 'through'), await told(through)], expected)
+    wasSpoilt()
+    begin()
+    const file = path.join(folder.dir, 'a.tcb')
+    await backup(through, file)
+    const to = await another()
+    await restore([file], to)
+    assert.deepEqual(await differences(url, to, { revpos: backend.name === 'CouchDB' }), [])
+  }).timeout(60000)
+
+  it('are no fault of the store that a check would find', async () => {
+    const findings = async of => {
+      const found = []
+      await check(of, { onFinding: ({ code, where }) => found.push(`${code} ${where}`) })
+      return found.sort()
+    }
+    const expected = await findings(store)
+    begin()
+    assert.deepEqual(await findings(through), expected)
+    wasSpoilt()
+  }).timeout(30000)
+
+  it('leave nothing out of what the gateway reads', async () => {
+    const reader = new BulkReader(through, { announced: new Announced(), onDocument: (id, doc) => doc, onTimeline: (id, moments) => moments })
+    const all = () => Promise.all(places(SIDE).flatMap(place => {
+      const id = `osm:${place.replaceAll('/', ':')}`
+      return [reader.document(id), reader.timeline(id)]
+    }))
+    const expected = await all()
+    begin()
+    assert.deepEqual(await all(), expected)
+    wasSpoilt()
+    faulty.fault = ({ id }) => /osm:5:1:1\b/.test(id) ? 'missing' : undefined
+    const [bad, good, badLine] = await Promise.allSettled([reader.document('osm:5:1:1'), reader.document('osm:5:0:1'), reader.timeline('osm:5:1:1'), reader.timeline('osm:5:0:1')])
+    assert.deepEqual([bad.reason?.code, badLine.reason?.code, good.value?._id], ['NO_ANSWER', 'NO_ANSWER', 'osm:5:0:1'])
+  })
+
+  it('extend every head that was to be extended', async () => {
+    faulty.fault = wrongOnce({ written: 'missing' })
+    const ids = places(SIDE).map(place => `osm:${place.replaceAll('/', ':')}`)
+    const { extended, changed } = await through.extend(ids.map(id => ({ id, expires: T(2030) })))
+    wasSpoilt()
+    assert.equal(extended.size + changed.length, 16)
+    for (const { doc } of await store.couch.docs(ids)) assert.equal(doc.expires, T(2030))
+  })
+
+  it('that do not become whole fail by name, and destroy nothing', async () => {
+    faulty.fault = ({ path: asked, id }) => asked === '_bulk_get' && id === 'osm:5:1:1' ? 'error' : undefined
+    const before = await contentsOf(store, 'osm')
+    const named = error => {
+      assert.deepEqual([error.code, error.details.ids], ['NO_ANSWER', ['osm:5:1:1']])
+      return true
+    }
+    await assert.rejects(load(through, await sourceOf({ '5/1/1': 500 }), { layer: 'osm', time: T(2023) }), named)
+    assert.deepEqual(await contentsOf(store, 'osm'), before)
+    const target = await Store.create(await another())
+    await assert.rejects(copyLayer(target, 'osm', 'two', { source: through }), named)
+    await assert.rejects(through.couch.docs(['osm:5:1:1', 'osm:9:9:9']), named)
+  })
+})
