@@ -9,7 +9,6 @@ import { isSameVersion, shownBy, tileDocument } from '../../core/store/documents
 import { isRefusal } from '../../core/store/refusals.js'
 import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../resolve/content.js'
-import { bulkBody } from '../store/bulk-body.js'
 import { extendHeads } from '../store/extend.js'
 import { Tile } from '../store/tile.js'
 
@@ -47,7 +46,7 @@ export class Copier {
     this.tally = tally
     this.batch = new Batch(target, {
       stored: '', signal, decide: exactly ? decideExactly : decide,
-      send: (docs, until) => target.bulk(bulkBody(docs), until),
+      send: (docs, until) => target.send(docs, until),
       report: (tile, outcome) => this.#report(tile, outcome)
     })
   }
@@ -129,7 +128,7 @@ export class Copier {
   /** The past as it is: nothing to decide, the newer head stands. */
   async #writePast (tiles) {
     const docs = tiles.map(tile => tileDocument(tile, { current: false, stored: '' }))
-    const results = await this.target.bulk(bulkBody(docs), this.options.signal)
+    const results = await this.target.send(docs, this.options.signal)
     const byId = new Map(results.map(result => [result.id, result]))
     for (const [index, tile] of tiles.entries()) {
       const { ok, error, reason } = byId.get(docs[index]._id) ?? { error: 'no answer' }

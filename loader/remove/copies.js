@@ -13,7 +13,6 @@
 import { imageAnew, isSameVersion } from '../../core/store/documents.js'
 import { parentOf } from '../../core/mirror/index.js'
 import { encodeId } from '../store/address.js'
-import { bulkBody } from '../store/bulk-body.js'
 import { fieldsOf } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { removeDefaults } from './defaults.js'
@@ -126,7 +125,7 @@ async function putBack (couch, pairs) {
     const kept = await readRevision(couch, copy._id, copy._rev) ?? await readRevision(couch, id, head._rev)
     if (!kept || !isSameVersion(kept, copy)) continue
     const doc = { _id: copy._id, ...fieldsOf(kept), current: false, ...imageAnew(kept) }
-    await couch.bulk(bulkBody([doc])) // that something stands there is as good: a load has put it there anew
+    await couch.send([doc]) // that something stands there is as good: a load has put it there anew
   }
 }
 

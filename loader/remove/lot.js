@@ -7,7 +7,6 @@
 //
 // A head whose past did not go as it should stays for the next run: no tile is left with a past and no head.
 import { isRefusal } from '../../core/store/refusals.js'
-import { bulkBody } from '../store/bulk-body.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { endSome } from './copies.js'
 import { asHead, endLeaves, listedOf, readTiles } from './documents.js'
@@ -119,7 +118,7 @@ export class Lot {
 
   /** @param {{item: Item, heir: any, head?: any}[]} falls */
   async #overwrite (falls) {
-    const answers = new Map((await this.couch.bulk(bulkBody(falls.map(({ heir, head }) => asHead(heir, head?._rev))))).map(answer => [answer.id, answer]))
+    const answers = new Map((await this.couch.send(falls.map(({ heir, head }) => asHead(heir, head?._rev)))).map(answer => [answer.id, answer]))
     const unsure = falls.filter(({ item: { id } }) => answers.get(id)?.error)
     // an earlier try of the same request may have got through although its answer did not
     const now = await readLeaves(this.couch, unsure.map(({ item: { id } }) => id))

@@ -4,7 +4,6 @@
 //   - it copied the head that went to the past, to overwrite it: the copy goes, too
 //   - it wrote an older version to the past of a head that is now older still, or gone: that version becomes the head
 import { isSameVersion, pastOf } from '../../core/store/documents.js'
-import { bulkBody } from '../store/bulk-body.js'
 import { endSome } from './copies.js'
 import { asHead, endLeaves, readTiles } from './documents.js'
 
@@ -52,7 +51,7 @@ async function raise (couch, tiles, journal, signal) {
   const docs = await read(tiles.flatMap(({ head, newest }) => head ? [newest._id, head._id] : [newest._id]), true)
   const ready = tiles.filter(({ head, newest }) => docs.get(newest._id) && (!head || docs.get(head._id)?._rev === head._rev))
   const copies = ready.flatMap(({ head }) => head ? [pastOf(docs.get(head._id))] : [])
-  if (copies.length) await couch.bulk(bulkBody(copies))
+  if (copies.length) await couch.send(copies)
   const standing = await read(copies.map(({ _id }) => _id), false)
   const safe = ready.filter(tile => {
     const copy = tile.head && standing.get(`${tile.id}@${tile.head.time}`)
@@ -61,7 +60,7 @@ async function raise (couch, tiles, journal, signal) {
   if (!safe.length) return new Map()
   await journal.note(new Map(safe.map(({ id, newest }) => [id, { time: newest.time, copy: newest._rev }])))
   // whoever is quicker here has decided by what is there now
-  await couch.bulk(bulkBody(safe.map(({ head, newest }) => asHead(docs.get(newest._id), head?._rev))))
+  await couch.send(safe.map(({ head, newest }) => asHead(docs.get(newest._id), head?._rev)))
   const { gone } = await endSome(couch, safe.map(({ id }) => id), journal)
   return gone
 }

@@ -3,7 +3,6 @@
 import { pMapIterable } from 'p-map'
 import { TilecouchError, now } from '../../core/index.js'
 import { Batch } from '../../core/store/batch.js'
-import { bulkBody } from './bulk-body.js'
 import { prepareTile } from './tile.js'
 import { Tuner } from './tuner.js'
 
@@ -70,7 +69,7 @@ export async function writeVersions (couch, versions, {
 
   const inFlight = new Set()
   const stop = new AbortController() // stops the other batches when one has failed for good
-  const batches = new Batch(couch, { stored, report, send: (docs, until) => couch.bulk(bulkBody(docs), until), signal: stop.signal })
+  const batches = new Batch(couch, { stored, report, send: (docs, until) => couch.send(docs, until), signal: stop.signal })
   let fatal
   let broken // the source
   let bytesInFlight = 0

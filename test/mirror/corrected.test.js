@@ -18,8 +18,8 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
     ...(backend.name === 'CouchDB' && { 'the replicator of CouchDB': async (from, to) => theirs(await backend.url(), from, to) })
   }
   const load = async (store, time, seed) => {
-    const { failed } = await store.write(square({ layer: 'osm', time, side: 3, seed: (x, y) => seed + 3 * x + y }))
-    assert.equal(failed, 0)
+    const { failures } = await store.write(square({ layer: 'osm', time, side: 3, seed: (x, y) => seed + 3 * x + y }))
+    assert.deepEqual(failures, [])
     await store.putEdition('osm', time, { title: time })
   }
 
