@@ -17,7 +17,7 @@ const MOST = 16 // histories that one document is given: each is read with it fo
  */
 export async function beginAnew (couch, ids, signal) {
   // a store in which nothing was ever deleted is filled without another look at each document
-  if (!ids.length || (ids.length > FEW && !(await couch.request({ signal })).doc_del_count)) return
+  if (!ids.length || (ids.length > FEW && !(await couch.request({ path: '', signal })).doc_del_count)) return
   const beginnings = []
   for (const [id, leaves] of await leavesOf(couch, ids, signal)) {
     if (!leaves.length || leaves.length >= MOST || !leaves.every(({ _deleted: isDeleted }) => isDeleted)) continue
