@@ -135,7 +135,8 @@ export function isFresh (headers, etag, lastModified) {
   const tags = headers['if-none-match']
   if (tags !== undefined) return tags === etag || isKnown(tags, etag)
   const since = headers['if-modified-since']
-  return since !== undefined && (since === lastModified || Date.parse(lastModified) <= dateOf(since))
+  // not of an earlier one: where the newest version was removed, the one before it is shown again
+  return since !== undefined && (since === lastModified || Date.parse(lastModified) === dateOf(since))
 }
 
 /** An HTTP date; anything else is as if it were not there. */
