@@ -6,7 +6,9 @@ import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 import { PouchDB } from '../client/support/pouches.js'
+import { until } from '../../bench/wait.js'
 import { differences, theirs } from './compare.js'
+import { follow } from './stage.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 
@@ -70,4 +72,26 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
       })
     })
   }
+
+  it('comes to a mirror that follows meanwhile, whatever of it is looked at in between', async () => {
+    const [from, to] = [await backend.database(), await backend.database()]
+    const store = await Store.create(from)
+    await store.defineLayer('osm', { format: 'png' })
+    await load(store, T1, 0)
+    await load(store, T2, 100)
+    await publish(store)
+    await mirror(from, to)
+    const live = follow(from, to)
+    try {
+      await until(() => live.is('following'), { what: 'following' })
+      for (const seed of [200, 300, 400]) {
+        await removeEdition(store, 'osm', T1)
+        await load(store, T1, seed)
+      }
+      await until(async () => live.is('following') && !(await differences(from, to, { revpos: backend.name === 'CouchDB' })).length, { timeout: 20000, what: 'the correction' })
+      assert.deepEqual([live.status().lacking, live.status().refused], [0, 0])
+    } finally {
+      await live.stop()
+    }
+  })
 })
