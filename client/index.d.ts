@@ -542,6 +542,10 @@ export interface MirrorStatus {
   absent: number
   /** revisions that the target did not take */
   refused: number
+  /** revisions that the target has refused, in this run or before, and lacks */
+  lacking: number
+  /** the first of them */
+  refusals: { id: string, rev?: string, error: string, reason: string }[]
 }
 
 /** A store, all of it or a part, taken into a PouchDB, or from there to a store. */

@@ -49,6 +49,12 @@
     }
   }
 
+  // a replicator brings leaves: a version that was removed and loaded again follows the one that is here by its grandparent, and not by its parent
+  function wasEndedBetween () {
+    var revisions = newDoc._revisions
+    return !!revisions && revisions.start - parseInt(oldDoc._rev, 10) > 1
+  }
+
   function checkTile () {
     if (!isLayer(newDoc.layer)) forbid('bad layer name, or a reserved one: ' + newDoc.layer)
     if (!isInteger(newDoc.z) || newDoc.z > 30) forbid('z must be a whole number from 0 to 30')
@@ -60,7 +66,7 @@
     if (typeof newDoc.current !== 'boolean') forbid('current must be true (the newest version) or false (a past one)')
     var id = [newDoc.layer, newDoc.z, newDoc.x, newDoc.y].join(':') + (newDoc.current ? '' : '@' + newDoc.time)
     if (newDoc._id !== id) forbid('the id must be ' + id)
-    if (!newDoc.current && oldDoc && !oldDoc._deleted) forbid('a past version never changes')
+    if (!newDoc.current && oldDoc && !oldDoc._deleted && !wasEndedBetween()) forbid('a past version never changes')
     if ((newDoc.gone === true) === !!(newDoc._attachments && newDoc._attachments.tile)) forbid('a version has the attachment tile, or gone: true and none')
   }
 

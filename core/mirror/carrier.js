@@ -14,6 +14,20 @@ const SILENT_ROUNDS = 2 // of batches, each half as large, before a line that is
 const SPOILT = new Set([400, 412, 413]) // statuses of a request that one document makes fail
 const WEIGHT = 0.2 // of the newest batch in what a document is expected to measure, when it measures less
 
+/**
+ * @typedef {object} Tally
+ * @property {number} changes looked at
+ * @property {number} selected documents among them that belong to the mirror
+ * @property {number} checked revisions that the target was asked about
+ * @property {number} missing revisions that it did not have
+ * @property {number} docs written
+ * @property {number} deleted among them: tombstones
+ * @property {number} bytes received from the source for them
+ * @property {number} tiles versions of tiles among them
+ * @property {number} absent revisions that the source does not have any more
+ * @property {number} refused times that the target did not take a revision
+ */
+
 export class Carrier {
   #slots
   #size = 0 // bytes a document is expected to measure
@@ -24,7 +38,7 @@ export class Carrier {
    * @param {object} parts
    * @param {import('./peer.js').Giver} parts.source
    * @param {import('./peer.js').Peer} parts.target
-   * @param {import('./replication.js').Tally} parts.tally
+   * @param {Tally} parts.tally
    * @param {boolean} parts.dryRun
    * @param {typeof import('./replication.js').replicationDefaults} parts.limits
    * @param {(refused: import('./peer.js').Refused) => void} [parts.onRefused]
@@ -109,7 +123,8 @@ export class Carrier {
     const read = await this.#read(batch, signal)
     if (!read) return this.#halve(batch, half => this.#move(half, signal))
     const { docs, absent } = read
-    const refused = await this.#write(docs, signal)
+    // a PouchDB does not say which revision
+    const refused = (await this.#write(docs, signal)).map(one => ({ ...one, rev: one.rev ?? docs.find(({ _id: id }) => id === one.id)?._rev }))
     this.#measure(docs.length, read.bytes, performance.now() - began)
     for (const one of refused) this.#refuse(one)
     const not = new Set(refused.map(({ id, rev }) => `${id} ${rev}`))

@@ -65,6 +65,8 @@ export class Checkpoint {
     /** @type {string | number} */
     this.since = 0
     this.history = /** @type {any[]} */ ([])
+    /** What the target did not take before. @type {any} */
+    this.refused = undefined
   }
 
   get id () {
@@ -77,6 +79,7 @@ export class Checkpoint {
     const here = await source.peer.getLocal(this.#id)
     if (writes) this.#remembers = await this.#probe(here)
     this.history = historyOf(there)
+    this.refused = there?.refused
     this.since = this.#remembers ? common(there, here) : await this.#alone(there)
     this.begun = this.since
   }

@@ -16,12 +16,13 @@ export class Notes {
 
   /**
    * @param {import('./checkpoint.js').Checkpoint} checkpoint
-   * @param {{limits: typeof import('./replication.js').replicationDefaults, tally: import('./replication.js').Tally, isSilent: boolean}} options isSilent: nothing is written
+   * @param {{limits: typeof import('./replication.js').replicationDefaults, tally: import('./carrier.js').Tally, refusals: import('./refusals.js').Refusals, isSilent: boolean}} options isSilent: nothing is written
    */
-  constructor (checkpoint, { limits, tally, isSilent }) {
+  constructor (checkpoint, { limits, tally, refusals, isSilent }) {
     this.checkpoint = checkpoint
     this.limits = limits
     this.tally = tally
+    this.refusals = refusals
     this.isSilent = isSilent
     this.#before = { ...tally } // what other sessions of this run have done
     this.#saved = checkpoint.since
@@ -38,15 +39,19 @@ export class Notes {
   async #look () {
     const since = Date.now() - this.#told
     if (this.#saving || since < this.limits.checkpoint) return
-    if (this.#window?.since !== this.#saved) await this.save()
+    if (this.#window?.since !== this.#saved || this.refusals.isChanged) await this.save()
     else if (since >= this.limits.sign) await this.#write(() => this.checkpoint.note(this.#state()))
   }
 
   /** How far it got. @param {AbortSignal} [signal] */
   async save (signal) {
     const seq = this.#window?.since
-    if (this.isSilent || seq === undefined || seq === this.#saved) return
-    await this.#write(() => this.checkpoint.save(seq, this.#counts(), this.#state(), signal))
+    if (this.isSilent || seq === undefined || (seq === this.#saved && !this.refusals.isChanged)) return
+    this.refusals.isChanged = false
+    await this.#write(() => this.checkpoint.save(seq, this.#counts(), this.#state(), signal)).catch(error => {
+      this.refusals.isChanged = true
+      throw error
+    })
     this.#saved = seq
   }
 
@@ -60,7 +65,7 @@ export class Notes {
 
   #state ({ state, error, reason, upToDate } = this.#status()) {
     const time = milliseconds => new Date(milliseconds).toISOString().replace(/\.\d+/, '')
-    return { state, error, reason, noted: time(Date.now()), up_to_date: upToDate && time(upToDate), bytes: this.tally.bytes }
+    return { state, error, reason, noted: time(Date.now()), up_to_date: upToDate && time(upToDate), bytes: this.tally.bytes, lacking: this.refusals.size, refused: this.refusals.list }
   }
 
   async #write (task) {

@@ -5,6 +5,7 @@ import { Carrier } from './carrier.js'
 import { Checkpoint } from './checkpoint.js'
 import { Notes } from './notes.js'
 import { pause } from '../pause.js'
+import { Refusals } from './refusals.js'
 import { Selection } from './selection.js'
 import { Standing } from './standing.js'
 import { Window } from './window.js'
@@ -26,6 +27,7 @@ export const replicationDefaults = {
   sign: 60000, // milliseconds between two notes that it still runs
   parting: 5000, // milliseconds for the last note
   poll: 10000, // milliseconds a live replication waits for a change before it asks again
+  again: 60000, // milliseconds before a live replication tries again what the target has refused
   firstDelay: 250, // milliseconds before a live replication tries again, doubled each time
   longestDelay: 5000
 }
@@ -35,26 +37,13 @@ const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERRO
 
 const MOST_LOST = 3 // times in a row that a replication that is not live finds its place lost
 
-/**
- * @typedef {object} Tally
- * @property {number} changes looked at
- * @property {number} selected documents among them that belong to the mirror
- * @property {number} checked revisions that the target was asked about
- * @property {number} missing revisions that it did not have
- * @property {number} docs written
- * @property {number} deleted among them: tombstones
- * @property {number} bytes received from the source for them
- * @property {number} tiles versions of tiles among them
- * @property {number} absent revisions that the source does not have any more
- * @property {number} refused revisions that the target did not take
- */
-
 export class Replication {
   #stop = new AbortController()
   #since = /** @type {string | number | undefined} */ (undefined)
   #notes = /** @type {Notes | undefined} */ (undefined)
   #pending = /** @type {number | undefined} */ (undefined)
   #standing
+  #refusals = new Refusals()
 
   /**
    * @param {object} parts
@@ -85,18 +74,31 @@ export class Replication {
     this.about = about
     this.signal = signal
     this.onProgress = onProgress
+    this.onRefused = onRefused
     this.onUpToDate = onUpToDate
-    /** @type {Tally} */
+    /** @type {import('./carrier.js').Tally} */
     this.tally = { changes: 0, selected: 0, checked: 0, missing: 0, docs: 0, deleted: 0, bytes: 0, tiles: 0, absent: 0, refused: 0 }
     this.#standing = new Standing(this.limits.poll, () => onState?.(this.status()))
-    this.carrier = new Carrier({ source, target, tally: this.tally, dryRun, limits: this.limits, onRefused, onProgress: () => onProgress?.(this.status()) })
+    this.carrier = new Carrier({ source, target, tally: this.tally, dryRun, limits: this.limits, onRefused: refused => this.#refuse(refused), onProgress: docs => this.#arrive(docs) })
   }
 
   /**
    * How it goes. lag: seconds since the target was last known to lack nothing; nothing while that was never so. pending: changes that are not looked at.
+   * lacking: revisions that the target has refused, in this run or before, and does not have; refusals: the first of them.
    */
   status () {
-    return { ...this.#standing.status(), pending: this.#pending, since: this.#since, checkpoint: this.#notes?.checkpoint.id, ...this.tally }
+    const { size: lacking, list: refusals } = this.#refusals
+    return { ...this.#standing.status(), pending: this.#pending, since: this.#since, checkpoint: this.#notes?.checkpoint.id, ...this.tally, lacking, refusals }
+  }
+
+  #refuse (refused) {
+    this.#refusals.add(refused)
+    this.onRefused?.(refused)
+  }
+
+  #arrive (docs) {
+    this.#refusals.settle(docs)
+    this.onProgress?.(this.status())
   }
 
   /** Resolves when everything is there; a live one ends by ABORTED, when the signal says so. */
@@ -109,8 +111,8 @@ export class Replication {
       for (let tries = 0; ; tries++) {
         const { changes } = this.tally
         try {
-          await this.#open()
-          await this.#session()
+          do await this.#open()
+          while (await this.#session())
           return this.status()
         } catch (error) {
           if (signal?.aborted) {
@@ -130,7 +132,8 @@ export class Replication {
   async #open () {
     const { source, target, dryRun, about, selection, limits, tally } = this
     const checkpoint = await Checkpoint.open(source, target, { key: selection.key, writes: !dryRun, about })
-    this.#notes = new Notes(checkpoint, { limits, tally, isSilent: dryRun })
+    this.#refusals.open(checkpoint.refused)
+    this.#notes = new Notes(checkpoint, { limits, tally, refusals: this.#refusals, isSilent: dryRun })
     this.#since = checkpoint.since || await this.#begin(checkpoint.id)
   }
 
@@ -140,7 +143,8 @@ export class Replication {
       this.tally.changes += rows.length
       return this.#take(rows, signal)
     }
-    return await this.begin?.({ source, target, id, dryRun, take, signal: this.#stop.signal }) ?? 0
+    const place = await this.begin?.({ source, target, id, dryRun, take, signal: this.#stop.signal })
+    return this.#refusals.isFull ? 0 : place ?? 0
   }
 
   /** Waits for what passes, and throws what does not. */
@@ -154,9 +158,10 @@ export class Replication {
     await pause(Math.min(firstDelay * 2 ** tries, longestDelay), this.#stop.signal)
   }
 
-  /** From where it is until everything is there, or anything goes wrong. */
+  /** From where it is until everything is there, or anything goes wrong. Answers whether it is to be begun anew, for what was refused. */
   async #session () {
     const { limits, live } = this
+    const began = Date.now()
     const notes = /** @type {Notes} */ (this.#notes)
     const broken = new AbortController() // one thing went wrong: the others are not worth going on with
     const end = () => {
@@ -180,19 +185,23 @@ export class Replication {
       return page
     }
     try {
+      if (!this.dryRun) await this.#refusals.tryAgain(rows => this.carrier.carry(rows, broken.signal))
       for (let page = read(this.#since, 0); ;) {
         const { rows, last, pending } = await page
         const isEnd = !rows.length || !pending
         this.#pending = pending
         this.tally.changes += rows.length
         this.#standing.hear(rows.length > 0)
-        const work = this.#take(rows, broken.signal).then(window.begin(last), fail).finally(() => working.delete(work))
+        const done = window.begin(last)
+        // a checkpoint passes what it remembers
+        const work = this.#take(rows, broken.signal).then(() => { if (!this.#refusals.isFull) done() }).catch(fail).finally(() => working.delete(work))
         working.add(work)
         if (isEnd) {
           await Promise.all(working)
           if (failure) throw failure
           await this.#reached(window)
           if (!live) break
+          if (this.#refusals.size && Date.now() - began >= limits.again) return true
         }
         page = read(last, isEnd ? limits.poll : 0)
         while (working.size >= limits.pages && !failure) await Promise.race(working)
@@ -201,6 +210,7 @@ export class Replication {
       // what is not noted is not remembered: that counts as well
       await notes.save()
       await notes.tell(this.status(), 'completed')
+      return false
     } catch (error) {
       throw failure ?? error
     } finally {

@@ -14,7 +14,6 @@ import { canonical, fieldsOf, headOf, leafOf, tombstone, written } from '../reso
 import { readLeaves, readTiles } from '../resolve/leaves.js'
 import { resolveDefaults } from '../resolve/index.js'
 import { Tiles } from '../resolve/tiles.js'
-import { bulkBody } from '../store/bulk-body.js'
 import { MENDABLE, mendDocument, wrongIn } from './document.js'
 import { twice, wrongWith } from './state.js'
 
@@ -144,7 +143,7 @@ export class TileMender {
   async #overwrite (heads) {
     if (!heads.length) return
     const docs = heads.map(({ old, doc }) => ({ ...doc, ...imageAnew(doc), _rev: old._rev }))
-    for (const { id, ok, error, reason } of await this.couch.bulk(bulkBody(docs), this.signal)) this.#told(id, ok && !error, error, reason)
+    for (const { id, ok, error, reason } of await this.couch.send(docs, this.signal)) this.#told(id, ok && !error, error, reason)
   }
 
   #told (id, done, error, reason) {
@@ -206,7 +205,7 @@ export class TileMender {
         return { _id, ...fieldsOf(head), ...imageAnew(doc) }
       })
       if (!heads.length) continue
-      for (const { id, ok, error, reason } of await this.couch.bulk(bulkBody(heads), this.signal)) this.#told(id, ok && !error, error, reason)
+      for (const { id, ok, error, reason } of await this.couch.send(heads, this.signal)) this.#told(id, ok && !error, error, reason)
     }
   }
 }

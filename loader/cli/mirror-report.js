@@ -17,20 +17,19 @@ export class MirrorProgress extends ProgressLine {
   }
 
   /** @param {Status} status */
-  show ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, ready }) {
+  show ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, lacking, ready }) {
     if (this.quiet || ready) return
     const seconds = (performance.now() - this.#started) / 1000
     // changes are read ahead of what is written
     const done = Math.max(0, changes - (missing - docs - absent - refused))
     this.draw(done, pending === undefined ? undefined : changes + pending, () => [
-      plural(tiles, 'tile'), `${count(Math.round(tiles / seconds))}/s`, bytes(size), ...(missing ? [] : ['nothing missing']), ...(refused ? [`${count(refused)} refused`] : [])
+      plural(tiles, 'tile'), `${count(Math.round(tiles / seconds))}/s`, bytes(size), ...(missing ? [] : ['nothing missing']), ...(lacking ? [`${count(lacking)} refused`] : [])
     ])
   }
 }
 
 export class MirrorReport {
   #started = performance.now()
-  #refused = /** @type {import('../../core/mirror/peer.js').Refused[]} */ ([])
   #before = ''
   #wasThere = false
 
@@ -44,11 +43,6 @@ export class MirrorReport {
     this.live = live
     this.dryRun = dryRun
     this.progress = progress
-  }
-
-  /** @param {import('../../core/mirror/peer.js').Refused} refused */
-  refuse (refused) {
-    if (this.#refused.length < SHOWN) this.#refused.push(refused)
   }
 
   /** How a live one goes. @param {Status} status */
@@ -77,17 +71,17 @@ export class MirrorReport {
     const { output, progress, live, dryRun, from, to } = this
     progress.end()
     if (live && output.json) return this.#event(how || 'stopped', status)
-    output.result({ from, to, dryRun, ...this.#value(status), seconds: secondsSince(this.#started), failures: this.#refused }, this.#described(status, how))
+    output.result({ from, to, dryRun, ...this.#value(status), seconds: secondsSince(this.#started) }, this.#described(status, how))
     if (how && !dryRun) output.note(status.upToDate === undefined ? 'Run it again, and it goes on where it was.' : 'Everything was there. Run it again, and it goes on with what changes meanwhile.')
   }
 
   #event (event, status) {
     const { from, to } = this
-    this.output.stdout.write(JSON.stringify({ event, from, to, time: new Date().toISOString(), ...this.#value(status), seconds: secondsSince(this.#started), failures: this.#refused }) + '\n')
+    this.output.stdout.write(JSON.stringify({ event, from, to, time: new Date().toISOString(), ...this.#value(status), seconds: secondsSince(this.#started) }) + '\n')
   }
 
-  #value ({ upToDate, ...status }) {
-    return { ...status, ...(upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }) }
+  #value ({ upToDate, refusals, ...status }) {
+    return { ...status, failures: refusals.slice(0, SHOWN), ...(upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }) }
   }
 
   #described (status, how) {
@@ -96,7 +90,7 @@ export class MirrorReport {
     const title = `${this.title}${how && ` (${how})`}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`
     const rate = this.#wasThere ? '' : `, ${count(Math.round(tiles / seconds))}/s` // one that follows mostly waits
     const unknown = status.unknown.map(layer => `  There is no layer ${layer} at the source`)
-    if (this.dryRun) return [title, ...unknown, ...this.#forecast(status), 'Nothing was changed.']
+    if (this.dryRun) return [title, ...unknown, ...this.#forecast(status), ...this.#refusals(status), 'Nothing was changed.']
     return [
       title,
       ...unknown,
@@ -113,12 +107,13 @@ export class MirrorReport {
     return [missing ? `  Would carry ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing']
   }
 
-  #refusals ({ refused }) {
-    if (!refused) return []
+  #refusals ({ lacking, refusals }) {
+    if (!lacking) return []
+    const shown = refusals.slice(0, SHOWN)
     return [
-      `  ${plural(refused, 'revision')} refused:`,
-      ...this.#refused.map(({ id, error, reason }) => `    ${id}  ${reason ?? error}`),
-      ...(refused > this.#refused.length ? [`    … and ${count(refused - this.#refused.length)} more`] : [])
+      `  ${plural(lacking, 'revision')} refused:`,
+      ...shown.map(({ id, error, reason }) => `    ${id}  ${reason ?? error}`),
+      ...(lacking > shown.length ? [`    … and ${count(lacking - shown.length)} more`] : [])
     ]
   }
 }

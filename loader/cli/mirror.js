@@ -39,7 +39,8 @@ Examples:
 Run it again, and it goes on where it was. Names and passwords: in the URLs; else TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD
 for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is there, and everybody may read it only if
 everybody may read FROM. Two stores that are both written to are mirrored both ways, and \`tilecouch resolve\` settles their conflicts.
-Exit codes: 0 everything is there, 1 something was refused or failed, 130 stopped before everything was there.`)
+What TO refuses is tried again with every run, and every minute of a live one.
+Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped before everything was there.`)
     .action(run(mirrorCommand))
 }
 
@@ -70,7 +71,6 @@ async function mirrorCommand (context, options, from, to) {
       signal,
       onProgress: status => progress.show(status),
       onState: status => report.state(status),
-      onRefused: refused => report.refuse(refused),
       onThere: () => report.there(mirror.status())
     })
     const report = new MirrorReport(context.output, { from: shown(from, mirror.source), to: shown(to, mirror.target), data: options.data, live, dryRun, progress })
@@ -79,10 +79,10 @@ async function mirrorCommand (context, options, from, to) {
     } catch (error) {
       const stopped = error.code === 'ABORTED'
       if (mirror.status().checkpoint !== undefined) report.end(mirror.status(), stopped ? 'stopped' : 'given up')
-      // a live one ends when it is told to: that is no failure, once everything was there
+      // a live one ends when it is told to: that is no failure, once everything was there that the target takes
       if (!stopped || !live || mirror.status().upToDate === undefined) throw error
     }
-    return mirror.status().refused ? 1 : 0
+    return mirror.status().lacking ? 1 : 0
   })
 }
 

@@ -57,9 +57,15 @@ function describe ({ url, mirrors, unseen }) {
     `${url}: ${plural(mirrors.length, 'mirror')}`,
     ...(mirrors.length ? table(HEAD, rows) : []),
     ...mirrors.filter(({ error }) => error).map(({ id, error }) => `${plainly(id)}: ${plainly(error)}`),
+    ...mirrors.filter(({ refused }) => refused).map(({ id, by, refused, refusal }) => `${plainly(id)}: ${plural(refused, 'revision')} refused${refusal ? `, such as ${plainly(refusal)}` : ''}. ${TRIED[by]}`),
     ...mirrors.filter(({ state }) => ADVICE[state]).map(({ id, state, seen }) => `${plainly(id)}: ${ADVICE[state](plainly(id), plainly(seen ?? 'long ago'))}`),
     ...unseen.map(({ by, why }) => `Those of ${by === 'couchdb' ? 'CouchDB\'s replicator' : 'tilecouch'} are not listed: ${why}.`)
   ]
+}
+
+const TRIED = {
+  tilecouch: 'Tried again with its next run, every minute of a live one.',
+  couchdb: 'CouchDB does not try them again: run `tilecouch mirror` once between the same two.'
 }
 
 const ADVICE = {

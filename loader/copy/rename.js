@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, checkLayer, editionId, layerId, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
+import { peerOf } from '../mirror/peer.js'
 import { endLeaves, readTiles } from '../remove/documents.js'
 import { Remover } from '../remove/remover.js'
 import { fieldsOf } from '../resolve/content.js'
@@ -24,10 +25,12 @@ export async function renameLayer (store, from, to, { dryRun = false, purge, sig
   if (checkLayer(from) === checkLayer(to)) throw new TilecouchError('BAD_OPTION', { option: 'TO', value: to, why: 'it is called that' })
   const [here, there] = await Promise.all([from, to].map(layer => couch.get(layerId(layer))))
   const isOurs = there?.renaming === from
+  const total = { from, to, tiles: 0, versions: 0, bytes: 0, unchanged: 0, extended: 0, editions: 0, failed: 0, failures: [], left: 0, done: false }
+  const note = peerOf(couch)
+  if (!here && there && !isOurs && (await note.getLocal(noteOf(from)))?.to === to) return { ...total, done: true }
   if (!here && !isOurs) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
   if (there ? !isOurs : !await isEmptyLayer(couch, to)) throw new TilecouchError('LAYER_EXISTS', { layer: to })
 
-  const total = { from, to, tiles: 0, versions: 0, bytes: 0, unchanged: 0, extended: 0, editions: 0, failed: 0, failures: [], left: 0, done: false }
   if (here) {
     for (let round = 0; round < ROUNDS; round++) {
       const copied = await copyAll(store, from, to, {
@@ -43,6 +46,7 @@ export async function renameLayer (store, from, to, { dryRun = false, purge, sig
   }
   total.done = !await couch.get(layerId(from)) && await isEmptyLayer(couch, from)
   if (total.done) {
+    await note.updateLocal(noteOf(from), () => ({ to })) // first: once the layer does not say it any more, this does
     await couch.update(layerId(to), stored => {
       const { renaming, ...fields } = stored ?? {}
       return renaming === from ? fields : undefined
@@ -50,6 +54,9 @@ export async function renameLayer (store, from, to, { dryRun = false, purge, sig
   }
   return total
 }
+
+/** A local document that says what became of a layer, for who renames it once more. */
+const noteOf = from => `tilecouch-renamed-${from}`
 
 /** Ends every tile that stands under the new name as it does under the old one. @returns {Promise<number>} tiles that stay */
 async function endTiles (store, from, to, { purge, signal, onProgress }) {

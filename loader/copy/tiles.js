@@ -10,7 +10,6 @@ import { Said } from '../../core/store/said.js'
 import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../resolve/content.js'
-import { bulkBody } from '../store/bulk-body.js'
 import { extendHeads } from '../store/extend.js'
 import { doorOf } from '../store/settle.js'
 
@@ -134,7 +133,7 @@ export class Copier {
   /** Into a layer that was empty: nothing to compare with. Answers the tiles of which something was there all the same. */
   async #writeNew (byTile) {
     const docs = [...byTile].flatMap(([id, versions]) => versions.map(({ mine, isNewest }) => ({ ...mine.documentOf(), _id: isNewest ? id : `${id}@${mine.time}`, current: isNewest })))
-    const byId = new Map((await this.target.bulk(bulkBody(docs), this.options.signal)).map(answer => [answer.id, answer]))
+    const byId = new Map((await this.target.send(docs, this.options.signal)).map(answer => [answer.id, answer]))
     const left = []
     for (const [id, versions] of byTile) {
       const answers = versions.map(({ mine, isNewest }) => byId.get(isNewest ? id : `${id}@${mine.time}`) ?? { error: 'no answer' })

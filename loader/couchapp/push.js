@@ -8,6 +8,7 @@ import { patience } from '../../core/patience.js'
 
 /** What the id of a design document ends with while its index is built. */
 export const STAGING = '-staging'
+const ATTEMPTS = 5 // at an index whose staging document others remove
 const COMMIT = 30_000 // milliseconds an index has to be committed; CouchDB does it every 5 seconds
 const PATIENCE = 60_000 // milliseconds one request waits for an index before the progress is looked at
 
@@ -65,9 +66,17 @@ const outline = (attachments = {}) => Object.fromEntries(Object.entries(attachme
 
 async function buildIndex (couch, doc, signal, onProgress) {
   const { views, language, options } = doc
-  // views alone: a staged validation function would already be in force
-  await couch.update(doc._id + STAGING, () => ({ language, views, ...(options && { options }) }))
-  await warm(couch, doc._id + STAGING, firstView(doc), { signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done }) })
+  for (let attempt = 1; ; attempt++) {
+    // views alone: a staged validation function would already be in force
+    await couch.update(doc._id + STAGING, () => ({ language, views, ...(options && { options }) }))
+    try {
+      return await warm(couch, doc._id + STAGING, firstView(doc), { signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done }) })
+    } catch (error) {
+      // who pushed at the same time has ended, and removed it; where that was the same, the index is built
+      if (error.details?.status !== 404 || attempt >= ATTEMPTS) throw error
+      if (difference(await couch.get(doc._id), doc)?.length === 0) return
+    }
+  }
 }
 
 const firstView = doc => Object.keys(doc.views)[0]
@@ -118,6 +127,5 @@ async function indexingProgress (couch, id) {
 }
 
 async function removeStaging (couch, doc) {
-  const staged = await couch.get(doc._id + STAGING)
-  if (staged) await couch.request({ method: 'DELETE', path: encodeId(doc._id + STAGING), qs: { rev: staged._rev } })
+  await couch.update(doc._id + STAGING, stored => stored && { _deleted: true })
 }

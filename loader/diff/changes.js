@@ -1,7 +1,7 @@
 // Whether the two versions of a tile differ. Another version may hold the same bytes, as when something changed and changed
 // back: where sizes are equal the digests decide, which are looked up in batches, a few of them in flight.
 import { pMapIterable } from 'p-map'
-import { versionId } from '../../core/index.js'
+import { digestsOf } from '../store/digests.js'
 
 export const compareDefaults = {
   batch: 500, // tiles whose digests are asked for together
@@ -54,21 +54,3 @@ async function compare (store, pairs, signal) {
 }
 
 const judge = (before, after) => before === undefined || after === undefined ? 'missing' : before === after ? 'same' : 'changed'
-
-/** @returns {Promise<Map<import('./sides.js').Entry, string | undefined>>} */
-async function digestsOf (store, entries, signal) {
-  const digests = new Map(entries.map(entry => [entry, entry.digest]))
-  await lookUp(entries.filter(({ digest }) => digest === undefined), ({ id }) => id)
-  // a head that has moved on since it was listed: its copy stands in the past
-  await lookUp(entries.filter(entry => digests.get(entry) === undefined && entry.current), ({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
-  return digests
-
-  async function lookUp (wanted, idOf) {
-    if (!wanted.length) return
-    const found = await store.peek(wanted.map(idOf), { signal })
-    for (const entry of wanted) {
-      const version = found.get(idOf(entry))
-      if (version && version.time === entry.time) digests.set(entry, version.digest)
-    }
-  }
-}

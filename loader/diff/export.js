@@ -1,5 +1,6 @@
 // Only what changed, as files: tiles that are new or other than before with their later bytes, and the names of those that are
 // gone. Loaded into a store that is as the earlier side was, it makes it as the later one is.
+import { digestsOf } from '../store/digests.js'
 import { TilecouchError } from '../../core/index.js'
 import { checkTerms } from '../export/index.js'
 import { formatOf, openTarget } from '../export/target.js'
@@ -84,9 +85,14 @@ export class ChangesTarget {
       if (!to) {
         await this.#opened.gone({ z, x, y })
         this.#counted.gone++
-      } else if (await this.#opened.has(to)) this.#counted.kept++
+      } else if (await this.#has(to)) this.#counted.kept++
       else yield to
     }
+  }
+
+  async #has (to) {
+    if (!this.#opened.resumed) return false
+    return this.#opened.has({ ...to, digest: (await digestsOf(this.#store, [to])).get(to) })
   }
 
   /** @param {() => AsyncIterable<import('./changes.js').Change>} again walks once more, for what a run before left */

@@ -35,7 +35,7 @@ const plainly = text => scrub(String(text)).replace(/\p{Cc}/gu, '?')
 const name = ({ role, from, to, id }) => role === 'source' ? `to ${plainly(to)}` : role === 'target' ? `from ${plainly(from)}` : plainly(id)
 
 /** @param {import('./visit.js').Visit} visit @param {import('../mirror/list.js').Listed} mirror @returns {import('./visit.js').Found} */
-function judge ({ limits, clock }, { id, state, live, lag, pending, success, error }) {
+function judge ({ limits, clock }, { id, state, live, lag, pending, success, error, refused, refusal }) {
   const ill = ILL[state]
   const age = success === undefined ? undefined : Math.max(0, (clock() - Date.parse(success)) / 1000)
   const late = lag ?? age
@@ -43,14 +43,16 @@ function judge ({ limits, clock }, { id, state, live, lag, pending, success, err
     `${plainly(state)}${live ? ', live' : ''}`,
     ...(pending ? [`${plural(pending, 'change')} behind`] : []),
     late === undefined ? 'never complete' : late < 60 ? 'up to date' : `complete ${duration(late)} ago`,
-    ...(error ? [plainly(error)] : [])
+    ...(error ? [plainly(error)] : []),
+    ...(refused ? [`${plural(refused, 'revision')} refused${refusal ? `, such as ${plainly(refusal)}` : ''}`] : [])
   ]
-  const figures = { ...(lag !== undefined && { lag }), ...(pending !== undefined && { pending }) }
+  const figures = { ...(lag !== undefined && { lag }), ...(pending !== undefined && { pending }), ...(refused && { refused }) }
   const found = said.join('; ')
   const isLate = live && late !== undefined && late > limits.lag
   if (isLate && late > limits.lost) return { state: 'bad', found, why: 'What it serves is more than a day old.', advice: ill?.advice(plainly(id)) ?? 'Look at its log, and at the line between the two stores.', figures }
   if (ill) return { state: ill.state, found, why: ill.why, advice: ill.advice(plainly(id)), figures }
   if (isLate || error) return { state: 'warning', found, why: isLate ? 'What it serves is more than an hour old.' : 'Something kept it from going on.', advice: 'Look at its log, and at the line between the two stores.', figures }
+  if (refused) return { state: 'warning', found, why: 'The target lacks what it refused.', advice: 'The reason says what is in the way: an old validation, most often (tilecouch push). Then run the mirror again.', figures }
   if (live && pending && pending > limits.behind) return { state: 'warning', found, why: `It has ${count(pending)} changes to carry.`, advice: 'It catches up by itself, unless more comes than it carries: see docs/mirrors.md.', figures }
   return { state: 'ok', found, figures }
 }

@@ -4,7 +4,6 @@ import { TilecouchError, addSeconds, pastRange } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { Batch } from '../../core/store/batch.js'
 import { Remover } from '../remove/remover.js'
-import { bulkBody } from '../store/bulk-body.js'
 import { describe } from '../store/reader.js'
 import { Tile } from '../store/tile.js'
 
@@ -30,7 +29,7 @@ export class Removal {
     this.onProgress = onProgress
     this.#remover = new Remover(store, { purge, dryRun, signal })
     this.#batch = new Batch(store.couch, {
-      stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome), send: (docs, until) => store.couch.bulk(bulkBody(docs), until)
+      stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome), send: (docs, until) => store.couch.send(docs, until)
     })
   }
 

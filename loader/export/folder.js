@@ -1,8 +1,10 @@
 // A folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears whole, and its time is that of its
-// version: place, time and size say which version it is, so that a folder can be gone on with and brought up to date.
+// version: place, time and content say which version it is, so that a folder can be gone on with and brought up to date. A file that
+// another image of the same time replaces carries the next second: web servers tell by that whether what somebody keeps is still right.
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, extensionOf, flipY, toSeconds } from '../../core/index.js'
+import { digestOf } from '../store/tile.js'
 import { metadataJson } from './metadata.js'
 
 export const folderDefaults = {
@@ -14,6 +16,7 @@ const MARK = '.tilecouch.json' // says that an export made the folder, and of wh
 const WORK = '.tilecouch.part' // a folder for what is not whole yet
 const METADATA = 'metadata.json'
 const GONE = 'gone.txt' // of a difference: tiles that are no more
+const MOVED = 60000 // milliseconds that a file may be later than its version
 const EARLIEST = -(2 ** 31) * 1000 // the first time that file systems know, in 1901; earlier ones become it
 const TILE_FILE = /^(0|[1-9]\d{0,9})\.(png|jpg|webp|avif|pbf)$/
 
@@ -21,6 +24,9 @@ export const lockOf = folder => path.join(folder, '.tilecouch.part-lock')
 
 /** Milliseconds since 1970. */
 const fileTime = time => Math.max(toSeconds(time) * 1000, EARLIEST)
+
+/** Whether a file may be a version, by its time. */
+const fits = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= fileTime(time) + MOVED
 
 /**
  * @param {string} folder
@@ -77,11 +83,10 @@ class FolderTarget {
   }
 
   /** @param {import('./target.js').Known} tile */
-  async has ({ z, x, y, time, size }) {
+  async has ({ z, x, y, time, size, digest }) {
     for (const file of await this.#filesOf(z, x, y)) {
       const found = await stat(file)
-      // of several versions with the earliest time nobody can tell which a file is
-      if (found.size === size && found.mtimeMs === fileTime(time) && found.mtimeMs > EARLIEST) return true
+      if (found.size === size && fits(found, time) && digestOf(await readFile(file)) === digest) return true
     }
     return false
   }
@@ -118,14 +123,16 @@ class FolderTarget {
   async #write ({ z, x, y, time, type, bytes }) {
     const part = path.join(this.#folder, WORK, `${this.#written++}`)
     await writeFile(part, bytes)
-    const when = new Date(fileTime(time))
-    await utimes(part, when, when)
     const directory = path.join(this.#folder, `${z}`, `${x}`)
+    const target = path.join(directory, `${this.#row(z, y)}.${extensionOf(type)}`)
+    const before = this.resumed ? await stat(target).catch(() => undefined) : undefined
+    const when = new Date(before && fits(before, time) ? before.mtimeMs + 1000 : fileTime(time))
+    await utimes(part, when, when)
     if (this.#made !== directory) {
       await mkdir(directory, { recursive: true })
       this.#made = directory
     }
-    await rename(part, path.join(directory, `${this.#row(z, y)}.${extensionOf(type)}`))
+    await rename(part, target)
   }
 
   /** @param {{z: number, x: number, y: number}} tile */
@@ -147,7 +154,7 @@ class FolderTarget {
     }
     const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
     const found = await Promise.all(files.map(async file => ({ file, stats: await stat(file) })))
-    const versionOf = ({ stats }) => versions.find(({ time, size, gone }) => !gone && stats.size === size && stats.mtimeMs === fileTime(time))
+    const versionOf = ({ stats }) => versions.findLast(({ time, size, gone }) => !gone && stats.size === size && fits(stats, time))
     if (shown !== undefined && !found.some(one => versionOf(one)?.time === shown)) return 0
     const old = found.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
     for (const { file } of old) await rm(file)

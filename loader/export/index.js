@@ -1,6 +1,7 @@
 // A layer as it is, or as it was, as files that need no store. An export may be stopped or killed at any moment and run
 // again: nothing stands under its name before it is whole.
 import { TilecouchError, asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
+import { withDigests } from '../store/digests.js'
 import { LATEST } from '../store/list.js'
 import { openTarget } from './target.js'
 
@@ -92,7 +93,9 @@ async function copy (store, layer, opened, { concurrency, counted, show, ...want
   // what a run before left is told by times, which the index of the present alone does not know
   const time = wanted.time ?? (opened.resumed ? LATEST : undefined)
   async function * lacking () {
-    for await (const tile of store.list(layer, { ...wanted, time })) {
+    const listed = store.list(layer, { ...wanted, time })
+    if (!opened.resumed) return yield * listed
+    for await (const tile of withDigests(store, listed, wanted.signal)) {
       if (await opened.has(tile)) {
         counted.kept++
         show()

@@ -1,5 +1,6 @@
 // MBTiles 1.3: one SQLite file. Equal images stand in it once: `tiles` is a view over `map` and `images`, as most programs
 // write it and all read it. With `cache` it is a tile cache as martin has it instead, each tile with when it was fetched and expires.
+import { digestOf } from '../store/tile.js'
 import { createHash } from 'node:crypto'
 import { open as openFile, rename, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
@@ -61,15 +62,17 @@ class MbtilesTarget {
     if (resumed) {
       this.#insert.had = db.prepare('SELECT time, place FROM had WHERE z = ? AND x = ? AND y = ?')
       this.#insert.met = db.prepare('DELETE FROM had WHERE z = ? AND x = ? AND y = ?')
+      this.#insert.bytes = db.prepare(schema.bytes)
       this.#insert.remove = db.prepare(schema.remove)
     }
     db.exec('BEGIN')
   }
 
   /** @param {import('./target.js').Known} tile */
-  has ({ z, x, y, time }) {
+  has ({ z, x, y, time, digest }) {
     const row = flipY(z, y)
-    const isSame = this.#insert.had.get(z, x, row)?.time === toSeconds(time)
+    const had = this.#insert.had.get(z, x, row)
+    const isSame = had?.time === toSeconds(time) && digestOf(this.#insert.bytes.get(had.place).tile_data) === digest
     if (isSame) this.#insert.met.run(z, x, row)
     return isSame
   }

@@ -22,7 +22,7 @@ import { lock } from './lock.js'
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  *
- * @typedef {{z: number, x: number, y: number, time: string, size: number}} Known a tile without its bytes
+ * @typedef {{z: number, x: number, y: number, time: string, size: number, digest?: string}} Known a tile without its bytes; digest: nothing where it is nowhere any more
  *
  * @typedef {object} TargetOptions
  * @property {string} layer

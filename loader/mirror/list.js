@@ -32,6 +32,8 @@ const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
  * @property {number} [docs] written in the last session
  * @property {number} [rate] of them a second
  * @property {string} [error] the last one, while it lasts
+ * @property {number} [refused] revisions that the target has refused and lacks; of CouchDB's, documents that it did not write in this session, and does not try again
+ * @property {string} [refusal] the first of them, with the reason
  */
 
 /**
@@ -135,8 +137,15 @@ async function described (couch, doc, limits, signal) {
     success,
     seen: signOf(known) || undefined,
     ...(last && work(last)),
-    error: known.error && `${known.reason} [${known.error}]`
+    error: known.error && `${known.reason} [${known.error}]`,
+    ...refusedOf(known)
   }
+}
+
+/** @param {Record<string, any>} doc */
+function refusedOf ({ lacking, refused: [first] = [] }) {
+  if (!lacking) return {}
+  return { refused: lacking, ...(first && { refusal: `${first.id}: ${first.reason ?? first.error}` }) }
 }
 
 /** @param {Record<string, any>} doc @returns {string} */
@@ -213,7 +222,7 @@ const isLocal = (couch, url) => !LOOPBACK.test(new URL(couch.url).hostname) || n
 
 /** @returns {Promise<Listed>} */
 async function describedJob (couch, { row, role, doc }, limits, signal) {
-  const { state, written, since, error, started, updated } = statusOf(row)
+  const { state, written, refused, since, error, started, updated } = statusOf(row)
   const from = String(row.source).replace(/\/$/, '')
   const source = role === 'source' ? couch : reach(couch, from)
   const left = since !== undefined && source && await within(limits.patience, inTime => changesAfter(source, { since, selector: doc?.selector, signal: inTime }), signal)
@@ -235,6 +244,7 @@ async function describedJob (couch, { row, role, doc }, limits, signal) {
     pending: left ? left.pending : undefined,
     success,
     ...work(session),
-    error
+    error,
+    ...(refused && { refused })
   }
 }

@@ -66,6 +66,7 @@ export async function makeReady (source, target, { isForAll, signal }) {
   await warmWhatIsThere(target, docs, signal)
   if (!filling) return ready
   const opens = (isForAll || await isPublic(source)) && await openDoor(new Store(target))
-  await target.request({ method: 'DELETE', path: `_local/${FILLING}`, qs: { rev: filling._rev }, signal })
+  // another mirror that filled it at the same time may have been quicker
+  await target.find({ method: 'DELETE', path: `_local/${FILLING}`, qs: { rev: filling._rev }, signal })
   return { ...ready, door: opens ? 'opened' : 'closed' }
 }

@@ -3,6 +3,7 @@
 // when it compacts an index that was behind, and goes on to count documents that are gone.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
+import { readLeaves } from '../../core/mirror/index.js'
 import { warmAll } from '../store/indexes.js'
 import { PURGE_MOST, removeDefaults } from './defaults.js'
 
@@ -50,7 +51,8 @@ export class Purger {
 
   async #purge () {
     const lot = this.#waiting.splice(0, PURGE_MOST)
-    const { purged } = await this.#ask(Object.fromEntries(lot.map(({ id, rev }) => [id, [rev]])))
+    const leaves = await readLeaves(this.couch, lot.map(({ id }) => id))
+    const { purged } = await this.#ask(Object.fromEntries(lot.map(({ id, rev }) => [id, revsOf(leaves.get(id), rev)])))
     this.onPurged(Object.values(purged).filter(revs => revs?.length).length)
   }
 
@@ -58,3 +60,6 @@ export class Purger {
     return this.couch.request({ method: 'POST', path: '_purge', body })
   }
 }
+
+/** A document that was written anew after a deletion has the ends of its earlier histories, too. @param {any[] | undefined} leaves @param {string} rev */
+const revsOf = (leaves, rev) => leaves?.length && leaves.every(({ _deleted: isDeleted }) => isDeleted) ? leaves.map(({ _rev: own }) => own) : [rev]

@@ -9,7 +9,9 @@ import { patience } from '../../core/patience.js'
 import { askQueries } from '../../core/mirror/queries.js'
 import { rewrite } from '../../core/rewrite.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
+import { bulkBody } from './bulk-body.js'
 import { askBytes, toBody } from './bytes.js'
+import { beginAnew } from './deletions.js'
 import { parseRows, parseWhole, winnerOf } from './leaves.js'
 import { linked } from './linked.js'
 
@@ -260,6 +262,12 @@ export class Couch {
     const answer = await this.request({ method: 'POST', path: '_bulk_docs', body, raw: true, accept: 'application/json', parse: parseWhole, signal })
     if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
     return answer
+  }
+
+  /** New revisions. @param {any[]} docs attachments with bytes in `data`; what has no `_rev` is new @param {AbortSignal} [signal] */
+  async send (docs, signal) {
+    await beginAnew(this, docs.filter(({ _rev: rev }) => !rev).map(({ _id: id }) => id), signal)
+    return this.bulk(bulkBody(docs), signal)
   }
 }
 

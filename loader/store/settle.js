@@ -7,7 +7,6 @@ import { settleTiles } from '../../core/store/settle.js'
 import { peerOf } from '../mirror/peer.js'
 import { compareRevs, tombstone, written } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
-import { bulkBody } from './bulk-body.js'
 import { digestOf } from './tile.js'
 
 export const settleDefaults = {
@@ -20,7 +19,7 @@ export const settleDefaults = {
  * @param {(docs: any[], signal?: AbortSignal) => Promise<any[]>} [send] of new revisions
  * @returns {import('../../core/store/settle.js').Door}
  */
-export function doorOf (couch, send = (docs, signal) => couch.bulk(bulkBody(docs), signal)) {
+export function doorOf (couch, send = (docs, signal) => couch.send(docs, signal)) {
   const peer = peerOf(couch)
   return {
     couch,

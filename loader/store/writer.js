@@ -4,7 +4,6 @@ import { pMapIterable } from 'p-map'
 import { TilecouchError, now } from '../../core/index.js'
 import { newRun } from '../../core/runs.js'
 import { Batch } from '../../core/store/batch.js'
-import { bulkBody } from './bulk-body.js'
 import { doorOf } from './settle.js'
 import { prepareTile } from './tile.js'
 import { Tuner } from './tuner.js'
@@ -82,7 +81,7 @@ export async function writeVersions (couch, versions, {
   const inFlight = new Set()
   const stop = new AbortController() // stops the other batches when one has failed for good
   const sendDocs = async (docs, until) => {
-    const answers = await couch.bulk(bulkBody(docs), until)
+    const answers = await couch.send(docs, until)
     for (const { rev, error } of answers) if (rev && !error) summary.documents++
     return answers
   }

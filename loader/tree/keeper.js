@@ -20,6 +20,8 @@ export class Keeper {
   #whole = false
   #store = '' // which one the files are of
   #boot = ''
+  #isOurs = false // the files are of this store
+  #keeping = Promise.resolve()
   #reset = false
   /** @type {Map<string, number>} */
   #missing = new Map()
@@ -46,6 +48,8 @@ export class Keeper {
   constructor ({ store, paths, trees, settler, changes, selection, listing, signal, onProgress, onState, limits }) {
     this.limits = { ...keeperDefaults, ...limits }
     this.store = store
+    settler.keepTimes = () => settler.times.isChanged ? this.#keep() : this.#keeping
+    trees.onEnd = time => settler.end(time)
     this.paths = paths
     this.trees = trees
     this.settler = settler
@@ -109,11 +113,10 @@ export class Keeper {
     const { store, paths } = this
     await store.layer(paths.layer)
     this.#reset = false
-    const kept = await readKept(paths.state)
-    const there = placeOf(await store.info())
-    const identity = await store.identity()
+    const [kept, there, identity] = [await readKept(paths.state), placeOf(await store.info()), await store.identity()]
     this.#boot = await bootOf()
-    this.settler.trust = kept ? kept.store === identity : !adopted
+    this.#isOurs = kept ? kept.store === identity : !adopted
+    this.settler.times.open(kept?.spent)
     this.#store = identity
     this.#whole = Boolean(kept?.whole && kept.store === identity && kept.selection === this.selection && kept.boot === this.#boot && isGood(kept.place, there))
     // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
@@ -161,9 +164,10 @@ export class Keeper {
     await this.trees.heed(new Set(times))
     const { list } = this.trees
     // while everything is compared, nothing can be told from what is there
-    const sure = await pMap(heads, head => !this.#scan && this.settler.isPastRight(head, changes.get(head.id), list.slice(1)), { concurrency: this.limits.looks })
+    const stored = await this.store.peek(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
+    const sure = await pMap(heads, head => !this.#scan && this.settler.isPastRight(head, changes.get(head.id), list.slice(1), stored), { concurrency: this.limits.looks })
     const doubtful = heads.filter((head, at) => !sure[at])
-    const again = await this.settler.settle(heads.filter((head, at) => sure[at]), list, { check: list.slice(0, 1) })
+    const again = await this.settler.settle(heads.filter((head, at) => sure[at]), list, { check: list.slice(0, 1), heads: true })
     if (doubtful.length) again.push(...await this.settler.settle(await readPast(this.store.couch, doubtful, this.signal), list))
     for (const id of ids) if (!again.includes(id)) this.#missing.delete(id)
     for (const id of again) this.#again(id)
@@ -184,6 +188,7 @@ export class Keeper {
       this.#whole = false
       await this.#keep()
     }
+    this.settler.trust = !everything
     this.#covered = new Set(this.trees.unfinished.map(({ time }) => time))
     this.#scan = new Scan(this.store, this.paths.layer, this.settler, {
       trees: () => this.trees.list, check: tree => everything || !tree.whole, ...this.listing, signal: this.signal
@@ -212,7 +217,7 @@ export class Keeper {
     this.#scan = undefined
     await this.trees.finish()
     this.#whole = true
-    this.settler.trust = true
+    this.settler.trust = this.#isOurs = true
     await this.#keep()
   }
 
@@ -233,10 +238,12 @@ export class Keeper {
     return this.changes.any
   }
 
-  async #keep () {
+  #keep () {
+    const { times } = this.settler
     this.#keptAt = Date.now()
-    const store = this.settler.trust ? this.#store : ''
-    await keep(this.paths.state, { place: this.#place, whole: this.#whole, selection: this.selection, store, boot: this.#boot }, this.paths.tmp)
+    times.isChanged = false
+    const state = { place: this.#place, whole: this.#whole, selection: this.selection, store: this.#isOurs ? this.#store : '', spent: times.list, boot: this.#boot }
+    return (this.#keeping = this.#keeping.then(() => keep(this.paths.state, state, this.paths.tmp)))
   }
 
   /** @param {boolean} [wakes] ends when something is heard */

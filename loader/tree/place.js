@@ -9,6 +9,7 @@ import os from 'node:os'
  * @property {boolean} whole every tree is what the store was at that place
  * @property {string} selection what of the layer is in the trees
  * @property {string} store which one it is of; empty: nobody can tell
+ * @property {number[]} [spent] times that no new file may carry, see times.js
  * @property {string} boot the start of the system that this was written in
  */
 

@@ -1,7 +1,7 @@
 // Compares whole trees with the whole layer, some tiles at a time, so that changes of the store can be seen to in between.
 // Both come column by column in the order of ids, and what the store does not have is removed from the trees.
 import path from 'node:path'
-import { tileId } from '../../core/index.js'
+import { selectorOf, tileId } from '../../core/index.js'
 import { names, parseTileFile } from './paths.js'
 
 export const CHUNK = 1000 // tiles a step
@@ -36,6 +36,7 @@ export class Scan {
     this.settler = settler
     this.trees = trees
     this.check = check
+    this.selected = selectorOf(listing.area, listing.zooms)
     this.#tiles = store.listTiles(layer, listing)
   }
 
@@ -118,7 +119,8 @@ export class Scan {
   async #sweep (tree, z, x, found, rows) {
     for (const [y, files] of found) {
       if (rows.has(y) || this.touched.has(tileId(this.layer, z, x, y))) continue
-      for (const file of files) await this.settler.remove(file, tree)
+      // what is not asked for any more may well be in the store
+      for (const file of files) await (this.selected(z, x, y) ? this.settler.sweep(file, tree) : this.settler.remove(file, tree))
     }
   }
 

@@ -7,6 +7,7 @@ import { asOf, inspectTile } from '../../core/index.js'
 import { digestOf } from '../store/tile.js'
 import { EXTENSIONS } from './paths.js'
 import { look } from './files.js'
+import { FileTimes } from './times.js'
 
 const AT_ONCE = 16 // tiles whose files are looked at, or written
 const FIRST_SURE = '1980-01-01T00:00:00Z' // earlier times become later ones on some file systems
@@ -58,7 +59,10 @@ export class Settler {
     this.store = store
     this.files = files
     this.signal = signal
-    /** Whether time and size say which version a file is; not when it may be that of another store. */
+    this.times = new FileTimes()
+    /** Keeps what has become of the times, before a file carries another. */
+    this.keepTimes = async () => {}
+    /** Whether time and size say which version a file is, where its digest is not known: when nothing is in doubt but what changes are told of. */
     this.trust = true
   }
 
@@ -68,11 +72,12 @@ export class Settler {
    * @param {object} [options]
    * @param {Tree[]} [options.check] those that may be wrong
    * @param {Names} [options.names]
+   * @param {boolean} [options.heads] the tiles come without their past
    * @returns {Promise<string[]>} ids of tiles that changed meanwhile and have to be read again
    */
-  async settle (tiles, trees, { check = trees, names = candidates } = {}) {
-    if (!this.trust) await this.#learnDigests(tiles)
-    const jobs = (await pMap(tiles, tile => this.#compare(tile, trees, check, names), { concurrency: AT_ONCE })).flat()
+  async settle (tiles, trees, { check = trees, names = candidates, heads = false } = {}) {
+    if (!this.trust) await this.#learnDigests(tiles, check, names)
+    const jobs = (await pMap(tiles, tile => this.#compare(tile, trees, check, names, heads), { concurrency: AT_ONCE })).flat()
     this.tally.tiles += tiles.length
     const again = await this.#fetch(jobs.filter(job => job.lacking.length && !job.holder))
     await pMap(jobs.filter(job => job.holder), job => this.#place(job, /** @type {string} */ (job.holder), job.lacking), { concurrency: AT_ONCE })
@@ -80,33 +85,38 @@ export class Settler {
   }
 
   /**
-   * Whether what happened to a tile leaves the past as it is in the trees, which the times of the files tell without asking
-   * the store: a version that came has no part in a tree that shows a later one, or that very one.
+   * Whether what happened to a tile leaves the past as it is in the trees, which the times of the files tell:
+   * a version that came has no part in a tree that shows a later one, or that very one.
    * @param {Tile} tile with its head
    * @param {import('./changes.js').Change} change
    * @param {Tree[]} past
+   * @param {Map<string, {digest?: string}>} stored versions that came, by their ids
    */
-  async isPastRight (tile, { times, deleted }, past) {
+  async isPastRight (tile, { times, deleted }, past, stored) {
     const [head] = tile.versions
     if (deleted || !head || !this.trust) return false
     const came = [...times, head.time]
+    const digestAt = time => time === head.time ? head.digest : stored.get(`${tile.id}@${time}`)?.digest
+    const isThat = async ({ file, stat }, time) => this.times.fits(stat.mtimeMs, time) && digestOf(await readFile(file)) === digestAt(time)
     for (const tree of past) {
       const within = came.filter(time => time <= /** @type {string} */ (tree.time))
       if (!within.length) continue
       const found = await this.#find(tree, tile, candidates)
-      if (found.length !== 1 || !within.every(time => time > FIRST_SURE && found[0].stat.mtimeMs >= Date.parse(time))) return false
+      if (found.length !== 1) return false
+      for (const time of within) if (time <= FIRST_SURE || !(this.times.isLater(found[0].stat.mtimeMs, time) || await isThat(found[0], time))) return false
     }
     return true
   }
 
   /** What is to be done for a tile: a job for each version that is shown anywhere. What shows nothing is removed at once. */
-  async #compare (tile, trees, check, names) {
+  async #compare (tile, trees, check, names, heads) {
     /** @type {Map<string, Job>} */
     const jobs = new Map()
     for (const tree of check) {
       const version = shownIn(tile, tree)
       const found = await this.#find(tree, tile, names)
       if (!version) {
+        for (const one of found) await this.#retire(one, tile, heads)
         for (const { file } of found) await this.remove(file, tree)
         continue
       }
@@ -118,12 +128,39 @@ export class Settler {
           right = true
           job.holder ??= one.file
           this.tally.kept++
-        } else job.extra.push([tree, one.file])
+        } else {
+          await this.#retire(one, tile, heads)
+          job.extra.push([tree, one.file])
+        }
       }
       if (!right) job.lacking.push(tree)
     }
     for (const job of jobs.values()) if (job.lacking.length) job.holder ??= await this.#search(job, trees.filter(tree => !check.includes(tree)), names)
     return [...jobs.values()].filter(job => job.lacking.length || job.extra.length)
+  }
+
+  /** A file goes. Where its image is no more, its time is spent. @param {Found} found @param {Tile} tile @param {boolean} heads */
+  async #retire ({ file, stat }, { versions }, heads) {
+    const own = versions.find(({ time }) => this.times.fits(stat.mtimeMs, time))
+    if (own ? own.digest === undefined || own.digest === digestOf(await readFile(file)) : heads) return
+    await this.#spend(stat)
+  }
+
+  async #spend ({ mtimeMs }) {
+    this.times.spend(mtimeMs)
+    await this.keepTimes()
+  }
+
+  /** An edition is no more. @param {string} time */
+  async end (time) {
+    await this.#spend({ mtimeMs: Date.parse(this.times.next(time)) })
+  }
+
+  /** What nothing in the store is known of. @param {string} file @param {Tree} tree */
+  async sweep (file, tree) {
+    const stat = await look(file)
+    if (stat) await this.#spend(stat)
+    await this.remove(file, tree)
   }
 
   async #find (tree, tile, names) {
@@ -149,12 +186,14 @@ export class Settler {
    * @param {Found} found @param {Version} version
    */
   async #is ({ file, stat }, { time, size, digest }) {
-    if (!stat.isFile() || stat.size !== size || stat.mtimeMs !== Date.parse(time)) return false
-    return this.trust || (digest !== undefined && digestOf(await readFile(file)) === digest)
+    if (!stat.isFile() || stat.size !== size || !this.times.fits(stat.mtimeMs, time)) return false
+    return digest === undefined ? this.trust : digestOf(await readFile(file)) === digest
   }
 
-  async #learnDigests (tiles) {
-    const versions = tiles.flatMap(({ versions: all }) => all.filter(({ digest, gone }) => !digest && !gone))
+  /** Of tiles that have files. */
+  async #learnDigests (tiles, trees, names) {
+    const listed = await pMap(tiles, async tile => (await Promise.all(trees.map(tree => names(tree, tile)))).some(({ length }) => length), { concurrency: AT_ONCE })
+    const versions = tiles.filter((_, at) => listed[at]).flatMap(({ versions: all }) => all.filter(({ digest, gone }) => !digest && !gone))
     const found = await this.store.peek(versions.map(({ id }) => id), { signal: this.signal })
     for (const version of versions) {
       const stored = found.get(version.id)
@@ -177,7 +216,7 @@ export class Settler {
       }
       const [first, ...others] = job.lacking
       const target = fileOf(first, job.tile, ext)
-      await this.files.move(await this.files.write(bytes, job.version.time), target)
+      await this.files.move(await this.files.write(bytes, this.times.next(job.version.time)), target)
       this.tally.written++
       this.tally.bytes += bytes.length
       await this.#place(job, target, others, first)

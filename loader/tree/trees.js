@@ -29,6 +29,8 @@ export class Trees {
     this.files = files
     this.past = editions
     this.onTree = onTree
+    /** Told before the tree of an edition that is no more goes. @type {(time: string) => Promise<void>} */
+    this.onEnd = async () => {}
   }
 
   /** The trees that are not where they are looked for. */
@@ -48,6 +50,7 @@ export class Trees {
     await this.#link(periods)
     for (const time of standing) {
       if (times.includes(time)) continue
+      await this.onEnd(time)
       await this.#discard(paths.tree(time))
       this.onTree?.(formatReference(paths.layer, time), false)
     }

@@ -218,6 +218,7 @@ export class Keeper {
       pending: this.#mirror?.status().pending ?? null,
       upToDate: upToDate === undefined ? null : new Date(upToDate).toISOString(),
       ...(error && { error }),
+      refused: this.#mirror?.status().lacking ?? 0,
       behind: this.maxLag !== null && (lag === null || lag > this.maxLag),
       counts: this.#counts(),
       errors: this.#errors

@@ -8,6 +8,7 @@
  * @property {number | null} lag seconds since the edge was known to lack nothing; null while it never was
  * @property {number | null} pending changes that are not looked at; null while nobody knows
  * @property {string | null} upToDate when the edge was last known to lack nothing
+ * @property {number} refused revisions that the store of the edge has refused, and lacks
  * @property {string} [error] code of what keeps it away
  * @property {boolean} behind further than --max-lag allows
  * @property {{documents: number, tiles: number, bytes: number, refused: number}} counts
@@ -29,9 +30,10 @@ export const mirrorMetricTable = {
   lag: { name: 'tilecouch_mirror_lag_seconds', type: 'gauge', labels: [], help: 'since it was known to lack nothing; not there while it never was' },
   pending: { name: 'tilecouch_mirror_pending_changes', type: 'gauge', labels: [], help: 'changes of the origin that it has yet to look at' },
   success: { name: 'tilecouch_mirror_last_success_timestamp_seconds', type: 'gauge', labels: [], help: 'when it was last known to lack nothing; not there while it never was' },
+  lacking: { name: 'tilecouch_mirror_lacking_revisions', type: 'gauge', labels: [], help: 'revisions that the store of the edge has refused, and lacks; tried again every minute' },
   documents: { name: 'tilecouch_mirror_documents_total', type: 'counter', labels: [], help: 'documents written to the store of the edge' },
   bytes: { name: 'tilecouch_mirror_bytes_total', type: 'counter', labels: [], help: 'bytes received from the origin for them' },
-  refused: { name: 'tilecouch_mirror_refused_total', type: 'counter', labels: [], help: 'documents that the store of the edge did not take' },
+  refused: { name: 'tilecouch_mirror_refused_total', type: 'counter', labels: [], help: 'times that the store of the edge did not take a document' },
   errors: { name: 'tilecouch_mirror_errors_total', type: 'counter', labels: ['code'], help: 'times that something kept it from going on, by the code of the error' }
 }
 
@@ -43,6 +45,7 @@ const readers = {
   lag: ({ lag }) => one(lag),
   pending: ({ pending }) => one(pending),
   success: ({ upToDate }) => one(upToDate && Date.parse(upToDate) / 1000),
+  lacking: ({ refused }) => one(refused),
   documents: ({ counts }) => one(counts.documents),
   bytes: ({ counts }) => one(counts.bytes),
   refused: ({ counts }) => one(counts.refused),

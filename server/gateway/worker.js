@@ -7,7 +7,7 @@ const PATIENCE = 6000 // ms that the numbers of the others may take
 const SHORT_PATIENCE = 2000 // ms that a word of the parent alone may take
 
 /** @type {import('./mirror-metrics.js').MirrorReport} */
-const NOT_TOLD = { from: '', state: 'unknown', lag: null, pending: null, upToDate: null, behind: false, counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 }, errors: {} }
+const NOT_TOLD = { from: '', state: 'unknown', lag: null, pending: null, upToDate: null, refused: 0, behind: false, counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 }, errors: {} }
 
 /** @param {(options: Record<string, any>, own: {log: any, metrics: any, mirror?: import('./mirror-metrics.js').Mirroring}) => Promise<{url: string, port: number, opsUrl: string | null, close: () => Promise<void>}>} startGateway */
 export function serveAsWorker (startGateway) {

@@ -139,6 +139,14 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
+  it('of which the document of a layer was lost is right after one repair, also where coarse zooms show other places', async () => {
+    await store.write([{ layer: 'sea', z: 1, x: 1, y: 1, time: T1, bytes: await tile(1) }, { layer: 'sea', z: 6, x: 2, y: 2, time: T1, bytes: await tile(2) }])
+    const { report } = await look(store, { repair: true })
+    assert.equal(report.repair?.repaired['no-layer'], 1)
+    assert.deepEqual((await look(store)).said, [])
+    await store.couch.bulk(JSON.stringify({ docs: await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true }))) }))
+  })
+
   it('that was never published is not bothered with design documents', async () => {
     const filling = await Store.create(await backend.database(), { public: false })
     try {

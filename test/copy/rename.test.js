@@ -50,6 +50,15 @@ onEachStore('renaming a layer', backend => {
     await checkInvariants(url)
   }).timeout(30000)
 
+  it('that had finished is finished when it is run again', async () => {
+    await fill(store, 'early')
+    await renameLayer(store, 'early', 'late')
+    const { done, versions } = await renameLayer(store, 'early', 'late')
+    assert.deepEqual([done, versions], [true, 0])
+    await assert.rejects(renameLayer(store, 'never', 'late'), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(renameLayer(store, 'early', 'other'), { code: 'LAYER_NOT_FOUND' })
+  })
+
   it('back and forth comes to the same, over what was deleted before', async () => {
     const before = await tilesOf(store, 'new')
     await renameLayer(store, 'new', 'osm')

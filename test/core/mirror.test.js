@@ -136,7 +136,7 @@ describe('core/mirror: trouble', () => {
     const told = []
     target.hook = (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => id === 'doc1').map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
     const status = await copy(source, target, { onRefused: refused => told.push(refused.id) }).run()
-    assert.deepEqual([status.docs, status.refused, told], [5, 1, ['doc1']])
+    assert.deepEqual([status.docs, status.refused, status.lacking, told], [5, 1, 1, ['doc1']])
     assert.equal(target.checkpoint.history[0].doc_write_failures, 1)
   })
 

@@ -104,6 +104,39 @@ describe('pushing design documents', function () {
     assert.deepEqual(await ids(), ['_design/app'])
   })
 
+  it('two at once of the same both end well, whichever is quicker', async () => {
+    await fill(300)
+    for (const body of ['emit(doc.index)', 'emit(doc.index + 1)', 'emit(doc.index + 2)']) {
+      const pushed = await Promise.all([0, 20, 40].map(async delay => {
+        await sleep(delay) // so that they meet at different steps
+        return push(couch(), [design(body)])
+      }))
+      assert.ok(pushed.flat().some(({ action }) => action !== 'unchanged'))
+      assert.equal((await request(`${database.url}/_design/app`)).views.all.map, view(body))
+      assert.deepEqual(await ids(), ['_design/app'])
+    }
+  })
+
+  it('goes on when somebody else who pushed the same removes what it builds on', async () => {
+    await fill(10)
+    await push(couch(), [design('emit(1)')])
+    for (const step of ['warm', 'remove']) {
+      const [slow, body] = [couch(), `emit('${step}')`]
+      const ask = slow.request.bind(slow)
+      let isFirst = true
+      slow.request = async asked => {
+        const meets = step === 'warm' ? /app-staging\/_view/.test(asked.path ?? '') : asked.method === 'DELETE' && /app-staging/.test(asked.path)
+        if (meets && isFirst) {
+          isFirst = false
+          await push(couch(), [design(body)])
+        }
+        return ask(asked)
+      }
+      await push(slow, [design(body)])
+      assert.deepEqual(await ids(), ['_design/app'])
+    }
+  })
+
   it('can be stopped while an index is built, and the old one stays in use', async () => {
     await fill(3000)
     await push(couch(), [design('emit(doc._id)')])

@@ -98,6 +98,15 @@ describe('validate_doc_update', () => {
     assert.equal(verdict(head, { old: head }), undefined, 'a head may')
   })
 
+  it('takes from a replicator a past version that was removed and loaded again, though it never saw the deletion', () => {
+    const stored = { ...past, _rev: '1-a', _revisions: { start: 1, ids: ['a'] } }
+    const brought = ids => ({ ...past, _rev: `${ids.length}-${ids[0]}`, _revisions: { start: ids.length, ids } })
+    for (const ids of [['c', 'b', 'a'], ['e', 'd', 'c', 'b', 'a']]) assert.equal(verdict(brought(ids), { old: stored }), undefined)
+    forbids(brought(['b', 'a']), /a past version never changes/, { old: stored })
+    forbids({ ...stored, stored: T }, /a past version never changes/, { old: stored })
+    forbids({ ...brought(['c', 'b', 'a']), z: 31 }, /z must be/, { old: stored })
+  })
+
   it('lets a head hold longer: another expiry and origin, the same bytes as a stub', () => {
     const stub = { tile: { content_type: 'image/png', stub: true, length: 5, digest: 'md5-x', revpos: 1 } }
     const stored = { ...head, _rev: '1-a', expires: T, _attachments: stub }

@@ -61,6 +61,22 @@ onEachStore('tilecouch edge', backend => {
     assert.equal((await edge.get('sea/5/0/0.png')).status, 404)
   })
 
+  it('says in /health and /metrics what its store refuses, as long as it does', async () => {
+    const bad = await backend.database()
+    await json(bad, { method: 'PUT' })
+    const put = (id, doc) => json(`${bad}/${id}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(doc) })
+    await put('tilecouch', { type: 'store', schema: 1 })
+    await put('page', { type: 'page' })
+    const edge = await edges.start(bad, { ...await storage(), public: true })
+    await edge.until()
+    assert.equal((await edge.json('health')).mirror.refused, 1)
+    const lacking = async () => parseMetrics(await edge.metrics()).get('tilecouch_mirror_lacking_revisions').samples[0].value
+    assert.equal(await lacking(), 1)
+    const { _rev: rev } = await json(`${bad}/page`)
+    await put('page', { _rev: rev, _deleted: true })
+    await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
+  })
+
   it('says in /health and /metrics how it goes, the same with several workers, and a gateway that is no edge says nothing of it', async () => {
     const names = Object.values(mirrorMetricTable).map(({ name }) => name)
     for (const workers of [1, 2]) {

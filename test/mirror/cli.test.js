@@ -34,10 +34,12 @@ onEachStore('tilecouch mirror', backend => {
     await request(target, { method: 'DELETE' })
   })
 
-  async function run (...argv) {
+  const run = (...argv) => command('mirror', ...argv)
+
+  async function command (...argv) {
     const streams = { stdout: memory(), stderr: memory() }
     const program = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-    const code = await program.run(['mirror', ...argv])
+    const code = await program.run(argv)
     return { code, out: streams.stdout.text, err: streams.stderr.text }
   }
 
@@ -123,7 +125,18 @@ onEachStore('tilecouch mirror', backend => {
     await json(`${bad}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
     const { code, out } = await run(bad, target)
     assert.equal(code, 1)
-    assert.match(out, /\n {2}30 revisions refused:\n( {4}page\d+ {2}not a document of a tile store: .*\n){20} {4}… and 10 more\n/)
+    const named = /\n {2}30 revisions refused:\n( {4}page\d+ {2}not a document of a tile store: .*\n){20} {4}… and 10 more\n/
+    assert.match(out, named)
+    // and so it does as long as anything is refused
+    const again = await run(bad, target)
+    assert.equal(again.code, 1)
+    assert.match(again.out, named)
+    assert.match((await command('mirrors', '--db', target)).out, /: 30 revisions refused, such as page\d+: not a document of a tile store: .*\. Tried again with its next run/)
+    const { rows } = await json(`${bad}/_all_docs?startkey="page"&endkey="page~"`)
+    const ends = rows.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true }))
+    await json(`${bad}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: ends }) })
+    assert.equal((await run(bad, target)).code, 0)
+    assert.doesNotMatch((await command('mirrors', '--db', target)).out, /refused/)
     await request(bad, { method: 'DELETE' })
   })
 

@@ -79,6 +79,13 @@ onEachPair('a mirror', (from, to) => {
     assert.equal((await json(`${target}/_design/tiles`)).mine, true)
   })
 
+  it('may be begun twice at once: both end well', async () => {
+    const both = await Promise.all([mirror(url, target), mirror(url, target)])
+    assert.ok(both.every(({ upToDate, lacking }) => upToDate && !lacking))
+    assert.deepEqual(await differences(url, target, { design: true }), [])
+    assert.equal(await json(`${target}/_local/tilecouch-filling`).then(({ error }) => error), 'not_found')
+  })
+
   it('fills an empty database that nobody has opened as it fills a new one', async () => {
     await request(target, { method: 'PUT' })
     await put(`${target}/_security`, PRIVATE_SECURITY)

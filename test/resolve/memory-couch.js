@@ -37,6 +37,7 @@ export class MemoryCouch extends Couch {
   /** @returns {Promise<any>} */
   async request ({ method = 'GET', path, qs = {}, body, parse }) {
     const question = typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(body.toString()) : structuredClone(body)
+    if (path === '') return { doc_del_count: 1 }
     if (path === '_bulk_docs') {
       await this.#others()
       return this.#write(question)

@@ -21,9 +21,9 @@ onEachStore('trees that follow', backend => {
   const to = () => path.join(folder.dir, 'tiles')
   const file = (name, time) => path.join(treeOf(to(), time), name)
   const shows = (name, seed, time) => until(() => isThere(file(name, time)) && readFileSync(file(name, time)).equals(png(seed)), { what: `${name} of ${time ?? 'now'} to be ${seed}`, every: 5 })
-  const settles = async () => {
+  const settles = async options => {
     let error
-    const right = () => checkTrees(url, to()).then(() => true, met => { error = met })
+    const right = () => checkTrees(url, to(), options).then(() => true, met => { error = met })
     await until(right, { every: 50, timeout: 20000 }).catch(() => { throw error })
   }
 
@@ -197,7 +197,7 @@ onEachStore('trees that follow', backend => {
     await store.defineLayer('osm', { format: 'png' })
     await edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x === y ? undefined : 500 + x * 6 + y }))
     await shows('5/1/2.png', 508)
-    await settles()
+    await settles({ moved: true })
     assert.ok(!isThere(file('5/1/1.png')))
   })
 

@@ -36,9 +36,10 @@ export async function contentOf (url, options) {
 export class World {
   model = new Model()
 
-  /** @param {string[]} urls of databases that are not there yet */
-  constructor (urls) {
+  /** @param {string[]} urls of databases that are not there yet @param {{revpos: boolean}} options as of differences */
+  constructor (urls, { revpos }) {
     this.urls = urls
+    this.revpos = revpos
   }
 
   async open () {
@@ -144,7 +145,7 @@ export class World {
   async compareMirror () {
     await this.mirror()
     assert.deepEqual(await contentOf(this.urls[1]), this.model.content)
-    assert.deepEqual(await differences(this.urls[0], this.urls[1]), [])
+    assert.deepEqual(await differences(this.urls[0], this.urls[1], { revpos: this.revpos }), [])
   }
 }
 

@@ -161,7 +161,8 @@ class LayerWalk {
   }
 }
 
-function boundsOf ({ z, x, y }) {
+/** What a layer has to show for a tile to be in it. @param {{z: number, x: number, y: number}} tile @returns {number[]} */
+export function boundsOf ({ z, x, y }) {
   const [west, south, east, north] = tileBounds(z, x, y)
   return [west, Math.max(south, -90), east, Math.min(north, 90)]
 }

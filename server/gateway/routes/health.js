@@ -24,7 +24,7 @@ export async function health ({ store, mirror, signal }, asked, req, res) {
 }
 
 /** @param {import('../mirror-metrics.js').MirrorReport} report */
-const brief = ({ from, state, lag, pending, upToDate, error }) => ({ from, state, lag, pending, upToDate, ...(error && { error }) })
+const brief = ({ from, state, lag, pending, upToDate, refused, error }) => ({ from, state, lag, pending, upToDate, refused, ...(error && { error }) })
 
 function look (store) {
   const last = known.get(store)

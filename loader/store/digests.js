@@ -1,0 +1,45 @@
+// The digests of versions that are listed: an index knows times and sizes, and a version is its time and its bytes.
+import { versionId } from '../../core/index.js'
+import { batchesOf } from '../../core/batches.js'
+
+const BATCH = 500 // versions asked for together
+
+/** @typedef {import('./list.js').Listed & {digest?: string}} Entry */
+
+/**
+ * @param {import('./index.js').Store} store
+ * @param {any[]} entries listed; what knows its digest is not asked for
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Map<any, string | undefined>>} nothing for what is nowhere any more
+ */
+export async function digestsOf (store, entries, signal) {
+  const digests = new Map(entries.map(entry => [entry, entry.digest]))
+  await lookUp(entries.filter(({ digest }) => digest === undefined), ({ id }) => id)
+  // a head that has moved on since it was listed: its copy stands in the past
+  await lookUp(entries.filter(entry => digests.get(entry) === undefined && entry.current), ({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
+  return digests
+
+  async function lookUp (wanted, idOf) {
+    if (!wanted.length) return
+    const found = await store.peek(wanted.map(idOf), { signal })
+    for (const entry of wanted) {
+      const version = found.get(idOf(entry))
+      if (version && version.time === entry.time) digests.set(entry, version.digest)
+    }
+  }
+}
+
+/**
+ * Listed versions, each with its digest where it has one.
+ * @template T
+ * @param {import('./index.js').Store} store
+ * @param {AsyncIterable<T>} listed
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<T & {digest?: string}>}
+ */
+export async function * withDigests (store, listed, signal) {
+  for await (const batch of batchesOf(listed, { most: BATCH, bytes: Infinity })) {
+    const digests = await digestsOf(store, batch, signal)
+    for (const one of batch) yield { ...one, digest: digests.get(one) }
+  }
+}
