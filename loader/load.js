@@ -15,6 +15,7 @@ import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
 import { placeNow } from './load/others.js'
 import { Pass } from './load/pass.js'
+import { editionDocuments } from './store/layers.js'
 
 /**
  * @typedef {object} LoadOptions
@@ -56,7 +57,7 @@ export async function load (store, source, {
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
   const layers = new SaidOfLayers(store.couch, writing.signal)
   const said = layers.of(layer)
-  const [editions] = await Promise.all([store.editions(layer), said.open()])
+  const [editions] = await Promise.all([editionDocuments(store.couch, layer), said.open()])
   const before = editions.find(edition => edition.time === when)
   const run = newRun([said.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
   // a run that was killed has perhaps said everything, and not looked at what others did meanwhile

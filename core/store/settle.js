@@ -5,7 +5,7 @@
 // `planTile` is pure and says what to write next. `settleTiles` reads, plans, writes and reads again, until nothing is left to
 // do. It may be killed anywhere: whoever settles the tile next goes on.
 import { TilecouchError } from '../errors.js'
-import { compareIds, headId, parseTileId } from '../ids.js'
+import { TILE_ATTACHMENT, compareIds, headId, parseTileId } from '../ids.js'
 import { beganAt, runAt } from '../runs.js'
 import { addSeconds, isExactTime } from '../times.js'
 import { GONE, contentOf } from './blocks.js'
@@ -219,6 +219,7 @@ function firstOf (a, b) {
  * @typedef {object} Settled what became of a tile
  * @property {Statement[]} unknown statements whose bytes are nowhere
  * @property {TilecouchError} [error]
+ * @property {string} [odd] id of a document of it that is no valid tile: then nothing of it is touched
  * @property {Version[]} before what stood there, oldest first; the head last
  * @property {(Write & {done: 'put' | 'ended'})[]} done
  */
@@ -245,6 +246,11 @@ export async function settleTiles (door, ids, { knownOf, mineOf = () => [], refu
     const busy = new Set()
     for (const { id, heads, pasts } of tiles) {
       const own = /** @type {Settled} */ (result.get(id))
+      own.odd = [...heads, ...pasts].find(doc => !isTile(doc))?._id
+      if (own.odd) {
+        own.error = new TilecouchError('REFUSED', { id, reason: `${own.odd} is no valid tile` })
+        continue
+      }
       const [living, old] = [heads.map(versionIn), pasts.map(versionIn)]
       if (!round) {
         own.before = [...old, ...living]
@@ -271,6 +277,10 @@ export async function settleTiles (door, ids, { knownOf, mineOf = () => [], refu
   }
   return result
 }
+
+/** Whether a document says what it is: other programs write here, too. */
+const isTile = doc => doc.type === 'tile' && isExactTime(doc.time) && !(doc._id.includes('@') && !doc._id.endsWith(`@${doc.time}`)) &&
+  Boolean(doc._attachments?.[TILE_ATTACHMENT]) !== (doc.gone === true)
 
 /** What would be written, step by step. @param {string} id @param {Version[]} heads @param {Version[]} pasts @param {Known} known */
 function rehearse (id, heads, pasts, known) {

@@ -6,14 +6,14 @@
 //     one makes the very same revision again, and goes on
 //   - what is out of order is put in order by what resolves conflicts
 import { hash } from 'node:crypto'
-import { isTileId } from '../../core/index.js'
+import { isTileId, parseTileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { imageAnew } from '../../core/store/documents.js'
 import { peerOf } from '../mirror/peer.js'
 import { canonical, fieldsOf, headOf, leafOf, tombstone, written } from '../resolve/content.js'
 import { readLeaves, readTiles } from '../resolve/leaves.js'
 import { resolveDefaults } from '../resolve/index.js'
-import { Tiles } from '../resolve/tiles.js'
+import { settleAll, sharedDoorOf } from '../store/settle.js'
 import { MENDABLE, mendDocument, wrongIn } from './document.js'
 import { twice, wrongWith } from './state.js'
 
@@ -31,7 +31,6 @@ export class TileMender {
   /** Ids of documents that say what their bytes say: written anew, or right when they were looked at. @type {Set<string>} */
   settled = new Set()
   #writes = 0
-  #tally = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, settled: 0, unknown: 0, left: 0, refused: 0 }
 
   /**
    * @param {import('../store/index.js').Store} store
@@ -47,7 +46,7 @@ export class TileMender {
     this.from = from
     this.onLeft = onLeft
     this.peer = peerOf(store.couch)
-    this.order = new Tiles(store.couch, this.peer, { tally: this.#tally, limits: resolveDefaults, signal, onLeft, onRefused: onLeft })
+    this.door = sharedDoorOf(store.couch)
   }
 
   /**
@@ -60,7 +59,7 @@ export class TileMender {
     for (let round = 0; round < ROUNDS; round++) {
       const before = this.#done
       await this.#documents(await this.#read(ids), damaged)
-      await this.order.resolve(ids)
+      await this.#settle(ids)
       await this.#versions(await this.#read(ids))
       if (this.#done === before) break
     }
@@ -68,8 +67,23 @@ export class TileMender {
   }
 
   get #done () {
-    const { ended, past, promoted } = this.#tally
-    return this.#writes + ended + past + promoted
+    return this.#writes
+  }
+
+  /** What is out of order is put in order by what settles tiles. @param {string[]} ids of heads */
+  async #settle (ids) {
+    for (const layer of new Set(ids.map(id => parseTileId(id).layer))) {
+      await settleAll(this.couch, layer, ids.filter(id => parseTileId(id).layer === layer), {
+        door: this.door,
+        signal: this.signal,
+        onSettled: settled => {
+          for (const [id, { done, error, odd }] of settled) {
+            this.#writes += done.length
+            if (error && !odd) this.onLeft(id, error.message)
+          }
+        }
+      })
+    }
   }
 
   #read (ids) {

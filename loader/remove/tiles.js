@@ -35,7 +35,7 @@ const PAGE = 2000 // rows of an edition a request
 export async function removeTiles (store, layer, { area, zooms, only, since, until, ...options }) {
   checkLayer(layer)
   const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
-  const isDoomed = ({ time }) => time >= first && time <= last
+  const isDoomed = (/** @type {any} */ { time }) => time >= first && time <= last
   const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
   const remover = await begin(store, layer, options)
   const { signal, end } = linked(options.signal)

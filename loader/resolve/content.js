@@ -42,24 +42,6 @@ export function leafOf (doc) {
 /** The order of revisions by which CouchDB chooses among living leaves. */
 export const compareRevs = (a, b) => generation(a) - generation(b) || compareIds(a, b)
 
-/**
- * Which of two leaves comes first where one can: the later time; what belongs there before what had to move there; what was
- * learnt later; then anything that is the same everywhere. Positive when it is a.
- * @param {Leaf} a @param {Leaf} b
- */
-export const compareLeaves = (a, b) =>
-  compareIds(a.time, b.time) ||
-  Number(a.own === a.time) - Number(b.own === b.time) ||
-  compareIds(a.doc.stored ?? '', b.doc.stored ?? '') ||
-  compareIds(a.doc.run ?? '', b.doc.run ?? '') ||
-  compareIds(a.key, b.key) ||
-  compareIds(a.doc.expires ?? '', b.doc.expires ?? '') ||
-  compareIds(a.content, b.content) ||
-  compareRevs(a.rev, b.rev)
-
-/** @template {Leaf} T @param {T[]} leaves @returns {T} */
-export const best = leaves => leaves.reduce((a, b) => compareLeaves(a, b) >= 0 ? a : b)
-
 /** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent @param {string} text */
 function revisionsUnder (parent, text) {
   const [start, above] = parent ? [generation(parent) + 1, [parent.slice(parent.indexOf('-') + 1)]] : [1, []]
@@ -81,16 +63,6 @@ export function written (doc, parent) {
 
 /** The end of a leaf. @param {string} id @param {string} rev */
 export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, revisionsUnder(rev, 'deleted'))
-
-/**
- * A version where it is to stand in the past. One that moved there says which time it was loaded for.
- * @param {any} doc with bytes @param {string} time
- */
-export function pastAt (doc, time) {
-  const own = doc.contested ?? doc.time
-  const { contested, ...fields } = fieldsOf(doc)
-  return { ...fields, _id: `${headId(doc._id)}@${time}`, _attachments: doc._attachments, current: false, time, ...(own !== time && { contested: own }) }
-}
 
 /** A past version as the head. @param {any} doc with bytes */
 export const headOf = doc => ({ ...doc, _id: headId(doc._id), current: true })

@@ -8,7 +8,6 @@ import { isGood } from '../../core/place.js'
 import { conflicts } from './find.js'
 import { Papers } from './papers.js'
 import { Settler } from './settler.js'
-import { Tiles } from './tiles.js'
 
 export { countConflicts } from './find.js'
 
@@ -80,12 +79,12 @@ class Pass {
       onRefused: (id, reason) => this.#tell('refused', id, reason)
     }
     const peer = peerOf(this.couch)
-    this.tiles = new Tiles(this.couch, peer, parts)
     this.papers = new Papers(this.couch, peer, parts)
     this.settler = new Settler(store, {
       dryRun,
       signal,
       onSettled: (_, done) => this.#count(done),
+      onLeft: (id, reason) => this.#tell('left', id, reason),
       onRefused: (id, reason) => this.#tell('refused', id, reason),
       onUnknown: (id, { layer, time }) => this.#tell('unknown', id, `the image that ${formatReference(layer, time)} has is nowhere: load that edition again`)
     })

@@ -12,6 +12,7 @@ const PAGE = 2000 // ids a request
  * @property {boolean} [dryRun]
  * @property {AbortSignal} [signal]
  * @property {(id: string, done: import('../../core/store/settle.js').Settled['done']) => void} onSettled a tile that was written
+ * @property {(id: string, reason: string) => void} onLeft
  * @property {(id: string, reason: string) => void} onRefused
  * @property {(id: string, statement: {layer: string, time: string}) => void} onUnknown
  */
@@ -80,10 +81,11 @@ export class Settler {
 
   /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled */
   #tell (settled) {
-    const { onSettled, onRefused, onUnknown } = this.parts
-    for (const [id, { done, error, unknown }] of settled) {
+    const { onSettled, onLeft, onRefused, onUnknown } = this.parts
+    for (const [id, { done, error, odd, unknown }] of settled) {
       if (this.rehearsed.has(id)) continue
-      if (error) onRefused(id, error.message)
+      if (odd) onLeft(odd, 'it is no valid tile')
+      else if (error) onRefused(id, error.message)
       else if (done.length) onSettled(id, done)
       for (const { time } of unknown) onUnknown(id, { layer: parseTileId(id).layer, time })
     }

@@ -39,21 +39,27 @@ export async function getLayer (couch, layer) {
   return describe(doc)
 }
 
+// what only the next load of this very store cares for: see loader/load/others.js
+const describeEdition = ({ baseline, from, ...doc }) => describe(doc)
+
 /**
  * The editions of a layer, oldest first.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  */
-export async function editions (couch, layer) {
+export const editions = async (couch, layer) => (await editionDocuments(couch, layer)).map(describeEdition)
+
+/** The same as they are stored. @param {import('./couch.js').Couch} couch @param {string} layer @returns {Promise<any[]>} */
+export async function editionDocuments (couch, layer) {
   const start = editionId(checkLayer(layer), '')
   const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: start, endkey: `${start}~`, include_docs: true } })
-  return rows.map(row => describe(row.doc))
+  return rows.map(({ doc }) => doc)
 }
 
 /** @param {import('./couch.js').Couch} couch */
 export async function getEdition (couch, layer, time) {
   const doc = await couch.get(editionId(layer, time))
-  return doc && describe(doc)
+  return doc && describeEdition(doc)
 }
 
 /**
@@ -68,5 +74,5 @@ export async function putEdition (couch, layer, time, fields) {
   const doc = await couch.update(editionId(layer, time), stored => (
     { ...stored, type: 'edition', layer, time, ...(typeof fields === 'function' ? fields(stored ?? {}) : fields) }
   ))
-  return describe(doc)
+  return describeEdition(doc)
 }

