@@ -144,6 +144,24 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(later.held, await assertSame(db, url, area))
     })
 
+    it('has the other image of a time that was taken out and filled again, also when it is as long', async () => {
+      const db = pouch()
+      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 3 ? 500 + x * SIDE + y : undefined }))
+      await transfer(db).run()
+      for (const limits of [{}, { feed: 0, feedShare: 0 }]) {
+        for (const id of [`osm:5:1:1@${T(2023)}`, 'osm:5:2:2', 'osm:5:7:7']) {
+          const { _rev, ...doc } = await json(`${url}/${encodeURIComponent(id)}?attachments=true`)
+          const { data } = doc._attachments.tile
+          const other = Buffer.from(data, 'base64')
+          other[other.length - 20] ^= 1
+          await store.couch.put({ _id: id, _rev, _deleted: true })
+          await store.couch.put({ ...doc, _attachments: { tile: { content_type: 'image/png', data: other.toString('base64') } } })
+        }
+        const { held } = await transfer(db, { limits }).run()
+        assert.deepEqual(held, await assertSame(db, url, area))
+      }
+    })
+
     it('ends at once when its database is closed', async () => {
       const db = pouch()
       const running = transfer(db, { onProgress: ({ tiles }) => { if (tiles === 30) db.close() } }).run()
