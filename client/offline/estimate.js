@@ -61,7 +61,7 @@ async function onceImaged (listing, gone) {
 async function list (listing, sample) {
   const zooms = (await listing.zooms()).map(({ z }) => z)
   let [tiles, versions, bytes] = [0, 0, 0]
-  for await (const parts of listing.read(listing.within(await listing.columns(zooms)))) {
+  for await (const { parts } of listing.read(listing.within(await listing.columns(zooms)))) {
     for (const part of parts) {
       const imaged = new Set()
       for (const row of chosenIn(part.rows, listing.selection, new Map())) {
