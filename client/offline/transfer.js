@@ -30,7 +30,7 @@ export const transferDefaults = {
 
 /**
  * @typedef {import('./note.js').Counts} Counts
- * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net; docs, deleted: written in this run
+ * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
  */
 
@@ -86,7 +86,7 @@ export class Transfer {
   /** @returns {Progress} */
   progress () {
     const { bytes: received, docs, deleted } = this.#tally
-    return { ...this.#counter.counts, received, docs, deleted }
+    return { ...this.#counter.counts, received: received + this.listing.bytes, docs, deleted }
   }
 
   /**
