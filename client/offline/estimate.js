@@ -34,7 +34,7 @@ async function sum (listing, sample) {
   sample.take('head', now)
   // also what is not taken is listed
   const before = beside.past.count + beside['past gone'].count
-  sample.listed = { rows: now.count + beside.gone.count + before, past: before }
+  sample.listed = { rows: now.count + beside.gone.count + before, past: before, columns: now.ranges.length }
   const rest = current ? { ...beside, past: NOTHING, 'past gone': NOTHING } : beside
   for (const [kind, found] of Object.entries(rest)) sample.take(kind, found)
   const all = [now, ...Object.values(rest)]
@@ -68,6 +68,7 @@ async function list (listing, sample) {
   for await (const { parts } of listing.read(listing.within(await listing.columns(zooms)))) {
     for (const part of parts) {
       const imaged = new Set()
+      sample.listed.columns++
       sample.listed.rows += part.rows.length
       sample.listed.past += part.rows.filter(row => !isHead(row)).length
       for (const row of chosenIn(part.rows, listing.selection, new Map())) {

@@ -150,7 +150,7 @@ onEachStore('taking an area along', backend => {
       await transfer(db).run()
       for (const limits of [{}, { feed: 0, feedShare: 0 }]) {
         for (const id of [`osm:5:1:1@${T(2023)}`, 'osm:5:2:2', 'osm:5:7:7']) {
-          const { _rev, ...doc } = await json(`${url}/${encodeURIComponent(id)}?attachments=true`)
+          const { _rev, ...doc } = await json(`${url}/${encodeURIComponent(id)}?attachments=true`, { headers: { accept: 'application/json' } })
           const { data } = doc._attachments.tile
           const other = Buffer.from(data, 'base64')
           other[other.length - 20] ^= 1
