@@ -11,6 +11,7 @@ const FIRST = 20 // documents of the first batch, before anything is known of th
 const FINAL = new Set([...REFUSALS, 'bad_request', 'illegal_docid']) // what will be refused again
 const SILENT_ROUNDS = 2 // of batches, each half as large, before a line that is slow is taken for one that is dead
 const SPOILT = new Set([400, 412, 413]) // statuses of a request that one document makes fail
+const GROWTH = 1.05 // of what a line that broke is asked for, with every batch that gets across
 const LEAST = 0.001 // part of batchBytes
 const LITTLE = 16384 // bytes: less takes no less time
 const SAYING = 4 // part of batchTime after which a batch says how much fits: before, it is the way there and back that counts
@@ -22,6 +23,7 @@ export class Carrier {
   #silences = 0 // batches without an answer since the last that got across
   #pace = 1 // part of batchBytes that the line gets across in time
   #first = FIRST
+  #bound = Infinity // bytes of a batch: half of what was on its way when the line broke, and then slowly more
 
   /**
    * @param {object} parts
@@ -77,7 +79,7 @@ export class Carrier {
     const { batch, smallBytes, batchMost, batchBytes } = this.limits
     if (!this.#size) return Math.min(this.#first, batch)
     const fit = bytes => Math.round(bytes * this.#pace / this.#size)
-    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), fit(batchBytes), batchMost)) || 1
+    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), fit(batchBytes), Math.floor(this.#bound / this.#size), batchMost)) || 1
   }
 
   /** @returns {Promise<import('./peer.js').Asked[]>} */
@@ -133,6 +135,7 @@ export class Carrier {
     // larger ones are believed at once: a batch of them is what fills the memory
     this.#size = Math.max(size, this.#size + WEIGHT * (size - this.#size))
     const { batchTime, batchBytes } = this.limits
+    this.#bound *= GROWTH
     const fit = Math.max(bytes, LITTLE) * batchTime / took / batchBytes
     // a small batch that took no time says nothing of how much is too much
     if (fit > this.#pace) this.#pace = Math.min(1, fit, this.#pace * 2)
@@ -147,7 +150,7 @@ export class Carrier {
   #lost (count) {
     const half = Math.max(1, count >> 1)
     this.#first = Math.min(this.#first, half)
-    if (this.#size) this.#pace = Math.max(LEAST, Math.min(this.#pace, half * this.#size / this.limits.batchBytes))
+    if (this.#size) this.#bound = Math.min(this.#bound, half * this.#size)
   }
 
   /** In order: each half may be divided again. */
