@@ -9,9 +9,9 @@ export const REST_BY_AREA = '_design/sizes/_view/rest_by_area'
 
 export const listingDefaults = {
   page: 2000, // rows a request, as far as they can be foretold
-  firstPage: 500, // rows of the first one, before anything is known of the line
+  firstPage: 250, // rows of the first one, before anything is known of the line
   leastPage: 50, // rows a request on a line that breaks time and again
-  pageTime: 2000, // milliseconds a request is meant to take: on a slow line the next ones are smaller
+  pageTime: 1000, // milliseconds a request is meant to take: on a slow line the next ones are smaller
   ranges: 100, // ranges of rows a request
   spans: 500, // sums a request
   columns: 10000 // columns a range of them answers at once

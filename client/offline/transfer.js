@@ -21,7 +21,7 @@ export const transferDefaults = {
   concurrency: 3, // batches on their way: a browser opens six connections to a server of old, and the map needs some
   pages: 2, // parts of the listing under way
   tries: 3, // for a document that a side has trouble with
-  batchTime: 3000, // milliseconds a batch is meant to take: less is lost when the line breaks
+  batchTime: 1500, // milliseconds a batch is meant to take, several at once: less is lost when the line breaks
   retries: 1, // of a request for documents, before it is found out which one is to blame
   noting: 2000, // milliseconds between two notes of how far it got
   feed: 1000, // changes that are read rather than the area listed anew
