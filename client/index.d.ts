@@ -33,6 +33,8 @@ export interface Version {
   /** revision of the document that holds it */
   rev: string
   bytes: number
+  /** of the image, as documents name it: `md5-…`; none from a store whose index is older */
+  digest?: string
   /** from this time on there is no tile */
   gone: boolean
   /** the newest one */

@@ -24,7 +24,7 @@ export const tileStoreDefaults = {
  */
 
 /** Names the content of a version. @param {Version} version */
-export const versionKey = ({ z, x, y, time, rev, content = rev }) => `${z}/${x}/${y}@${time} ${content}`
+export const versionKey = ({ z, x, y, time, rev, content = rev, digest = content }) => `${z}/${x}/${y}@${time} ${digest}`
 
 export class TileStore {
   #source

@@ -239,11 +239,14 @@ export class VersionIndex {
   }
 }
 
-// a head that went to the past is another document with the same image, which need not be fetched again
+// a head that went to the past is another document with the same image, which need not be fetched again: its digest says so, or
+// of a store whose index names none, its length
 function keepContent (version, before) {
   const same = before.find(({ time }) => time === version.time)
-  const isSame = same && same.bytes === version.bytes && (same.rev === version.rev || (same.current && !version.current))
+  if (!same || version.digest) return
+  const isSame = same.bytes === version.bytes && (same.rev === version.rev || (same.current && !version.current))
   if (isSame) version.content = same.content ?? same.rev
+  if (same.rev === version.rev && same.digest) version.digest = same.digest
 }
 
 const isSame = (a, b) => a.y === b.y && a.time === b.time && a.rev === b.rev

@@ -26,6 +26,8 @@ export const httpDefaults = {
  * @property {string} [accept] media types, when not JSON
  * @property {number} [patience] milliseconds without a byte until it is given up, and then not repeated: what is asked for may be too much
  * @property {number} [retries]
+ * @property {boolean} [isDivisible] less can be asked for: when the answer breaks off in the middle, it is not asked for again as it is
+ * @property {(bytes: number) => void} [onBytes] told the length of an answer that came whole
  * @property {AbortSignal} [signal]
  */
 
@@ -62,6 +64,7 @@ export class HttpCouch {
       } catch (error) {
         if (signal?.aborted) throw new TilecouchError('ABORTED')
         if (!isPassing(error) || error.details.silent || attempt >= (request.retries ?? retries)) throw error
+        if (request.isDivisible && error.details.isBroken) throw error
         await wait(backoff(attempt, { first: firstDelay, longest: longestDelay }), signal).catch(() => {})
       }
     }
@@ -78,7 +81,7 @@ export class HttpCouch {
   }
 
   /** @param {HttpRequest} request */
-  async #once ({ method = 'GET', path = '', qs = {}, body, raw, most, parse, accept = 'application/json', patience: given, signal }) {
+  async #once ({ method = 'GET', path = '', qs = {}, body, raw, most, parse, accept = 'application/json', patience: given, onBytes, signal }) {
     const { silence, fetchOptions } = this.options
     const target = new URL(path && `${this.url}/${path}` || this.url)
     target.search = new URLSearchParams(qs).toString()
@@ -90,15 +93,21 @@ export class HttpCouch {
       body: body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
     }
     const heard = patience(given ?? silence, signal)
+    let received = 0
+    const onPiece = length => {
+      received += length
+      heard.renew()
+    }
     try {
       const response = await heed(fetch(target, { ...init, signal: heard.signal }), heard.signal)
       if (!response.ok) throw await failureOf(response, this.url)
-      const bytes = await heed(readAll(response, most, heard.renew), heard.signal)
+      const bytes = await heed(readAll(response, most, onPiece), heard.signal)
+      onBytes?.(received)
       return raw ? parse ? parse(bytes) : bytes : this.#json(bytes)
     } catch (error) {
-      if (error instanceof TilecouchError) throw error
-      if (heard.isOver) throw new TilecouchError('UNREACHABLE', { url: this.url, why: `nothing heard for ${(given ?? silence) / 1000} s`, silent: given !== undefined })
-      throw unanswered(error, { url: this.url, timeout: silence, signal })
+      if (error instanceof TilecouchError) throw error.code === 'BAD_ANSWER' ? broken(error, received) : error
+      if (heard.isOver) throw broken(new TilecouchError('UNREACHABLE', { url: this.url, why: `nothing heard for ${(given ?? silence) / 1000} s`, silent: given !== undefined }), received)
+      throw broken(unanswered(error, { url: this.url, timeout: silence, signal }), received)
     } finally {
       heard.end()
     }
@@ -114,6 +123,9 @@ export class HttpCouch {
     throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'not JSON, or cut off' })
   }
 }
+
+/** An error that says whether some of the answer came. */
+const broken = (error, received) => received && error.details ? Object.assign(error, { details: { ...error.details, isBroken: true } }) : error
 
 /** @param {string} url */
 function parseUrl (url) {
@@ -131,15 +143,15 @@ function parseUrl (url) {
   }
 }
 
-/** @param {Response} response @param {number | undefined} most @param {() => void} onBytes */
-async function readAll (response, most, onBytes) {
+/** @param {Response} response @param {number | undefined} most @param {(length: number) => void} onPiece */
+async function readAll (response, most, onPiece) {
   const reader = response.body?.getReader()
   const chunks = /** @type {Uint8Array[]} */ ([])
   let length = 0
   for (;;) {
     const { value } = await reader?.read() ?? {}
     if (!value) break
-    onBytes()
+    onPiece(value.length)
     length += value.length
     if (most && length > most) {
       reader?.cancel().catch(() => {})

@@ -30,7 +30,8 @@ export class AreaTransfer {
       store.changed()
     }
     return store.locks.hold(`area:${area.id}`, async () => {
-      await store.areas.read() // another tab may have changed it, or taken it away
+      // another tab may have changed it, or taken it away
+      await store.areas.read().catch(async error => { throw await this.#fail(error) })
       if (area.isGone || area.state === 'removing' || run.signal.aborted) throw new TilecouchError('ABORTED')
       if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NOTHING // another tab has just done it
       run.isWaiting = false
@@ -57,6 +58,7 @@ export class AreaTransfer {
   async #transfer () {
     const { store, area, run } = this
     const { signal } = run
+    if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen() // it may have been opened again before there was room
     await store.layerDocument(area.layer, { permission: area.document.permission, signal })
     if (!area.isComplete) await this.#measure(signal)
     await area.change(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
@@ -134,8 +136,7 @@ export class AreaTransfer {
       state: ['complete', 'removing'].includes(doc.state) || (doc.state === 'new' && !run.figures && !run.cause) ? doc.state : stopped,
       ...(!isStopped && { error: told.code, reason: told.message })
     })
-    // a device that is full may take no note of it
-    await area.change(doc => ({ ...doc, ...fieldsOf(doc) })).catch(() => area.pretend(fieldsOf(area.document)))
+    await area.note(fieldsOf).catch(() => {})
     if (run.figures) store.touch(area.layer, area)
     return told
   }
@@ -150,9 +151,8 @@ export class AreaTransfer {
 
   async #full () {
     const { store, area } = this
-    await store.ballast.drop()
+    await store.ballast.drop().catch(() => {})
     await area.reopen()
-    await store.registry.reopen()
     const { free, quota } = await store.storage()
     return new TilecouchError('QUOTA_EXCEEDED', { area: area.name, free, quota })
   }

@@ -98,7 +98,7 @@ export class Area {
     this.#store.tell({ kind: 'pause', id: this.id })
     await this.stop('pause')
     await atMost(PARTING, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { shared: true, signal }))
-    await this.change(doc => doc.state === 'incomplete' ? { ...doc, state: 'paused' } : undefined)
+    await this.note(({ state }) => state === 'incomplete' ? { state: 'paused' } : {})
   }
 
   /** Whether it is kept as the store has it, from now on. @param {boolean} [isLive] */
@@ -213,6 +213,22 @@ export class Area {
     })
     this.#changing = changed.catch(() => {})
     return changed
+  }
+
+  /**
+   * How it stands: in the registry, or in this tab alone when the device is full.
+   * @param {(doc: import('./registry.js').AreaDocument) => Record<string, any>} fieldsOf
+   */
+  async note (fieldsOf) {
+    try {
+      await this.change(doc => {
+        const fields = fieldsOf(doc)
+        return Object.keys(fields).length ? { ...doc, ...fields } : undefined
+      })
+    } catch (error) {
+      if (error.code !== 'DISK_FULL') throw error
+      this.pretend(fieldsOf(this.#doc))
+    }
   }
 
   /** For this tab alone: the registry cannot be written to. @param {Record<string, any>} fields */

@@ -89,7 +89,7 @@ export class Areas {
   /** @param {Area} area */
   async remove (area) {
     const store = this.#store
-    await area.change(doc => ({ ...doc, state: 'removing', live: false }))
+    await area.note(() => ({ state: 'removing', live: false })) // on a full device it is what makes room
     store.tell({ kind: 'remove', id: area.id })
     await area.stop('stop')
     await this.#destroy(area.id)
@@ -103,7 +103,7 @@ export class Areas {
   async #destroy (id) {
     const store = this.#store
     const destroy = async () => {
-      if (!await store.registry.get(id)) return // another tab was quicker
+      if (!await store.registry.get(id).catch(unlessFull)) return // another tab was quicker
       await atMost(PARTING, () => store.obliterate(id))
       await store.registry.remove(id)
     }
@@ -165,6 +165,12 @@ export class Areas {
       area.pretend({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) }) // of this one; the others are well
     }
   }
+}
+
+/** What a full device cannot tell is taken for granted: that the document is there. @param {any} error */
+function unlessFull (error) {
+  if (error.code !== 'DISK_FULL') throw error
+  return true
 }
 
 const newId = () => [...crypto.getRandomValues(new Uint8Array(4))].map(byte => byte.toString(16).padStart(2, '0')).join('')

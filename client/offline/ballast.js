@@ -28,9 +28,12 @@ export class Ballast {
 
   /** Throws it away. */
   async drop () {
-    if (this.databases) await answer(this.databases.deleteDatabase(this.#name))
+    if (this.databases) await deleteDatabase(this.#name, this.databases)
   }
 }
+
+/** @param {string} name @param {IDBFactory} [databases] */
+export const deleteDatabase = (name, databases = globalThis.indexedDB) => answer(databases.deleteDatabase(name))
 
 /** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
 const answer = request => new Promise((resolve, reject) => {

@@ -6,6 +6,7 @@ import { BLOCK } from '../history/version-index.js'
 import { BrowseDatabase, answer, keysOf } from './browse-database.js'
 import { PutQueue } from './browse-queue.js'
 import { Emitter } from './emitter.js'
+import { isImageOf } from '../source/image.js'
 import { blobOf } from './blob.js'
 
 export const browseDefaults = {
@@ -60,9 +61,9 @@ export class BrowseCache extends Emitter {
   async get (version) {
     const key = keyOf(version)
     const exact = await this.#content(key)
-    if (exact) return blobOfContent(exact)
+    if (exact) return imageOf(exact, version)
     const same = (await this.#place(...keyOf(version).slice(0, 5))).find(({ entry }) => hasImageOf(entry.version, version))
-    return same && blobOfContent(await this.#content(same.key))
+    return same && imageOf(await this.#content(same.key), version)
   }
 
   /**
@@ -228,8 +229,18 @@ const blockOf = y => Math.floor(y / BLOCK)
 
 const blobOfContent = ({ data, type }) => blobOf(data, type)
 
-/** As the index answers it: what a layer notes of it besides is not kept. */
-const plain = ({ layer, z, x, y, time, rev, bytes, gone, current, expires }) => ({ layer, z, x, y, time, rev, bytes, gone, current, expires })
+/** Not one that an earlier library kept without comparing it. */
+async function imageOf (content, version) {
+  const blob = content && blobOfContent(content)
+  return blob && await isImageOf(blob, version) ? blob : undefined
+}
 
-/** A head that went to the past is another document with the same image. */
-const hasImageOf = (kept, { rev, bytes, current }) => kept.rev === rev || (kept.bytes === bytes && kept.current && !current)
+/** As the index answers it: what a layer notes of it besides is not kept. @param {Version} version */
+const plain = ({ layer, z, x, y, time, rev, bytes, gone, current, expires, digest }) => (
+  { layer, z, x, y, time, rev, bytes, gone, current, expires, ...(digest && { digest }) }
+)
+
+/** A head that went to the past is another document with the same image. @param {Version} kept @param {Version} version */
+const hasImageOf = (kept, { rev, bytes, current, digest }) => kept.digest && digest
+  ? kept.digest === digest
+  : kept.rev === rev || (kept.bytes === bytes && kept.current && !current)

@@ -83,10 +83,10 @@ export class Device {
    * @returns {Promise<Blob | undefined>}
    */
   async tile (version) {
-    const { layer, z, x, y, time, rev, current, bytes } = version
+    const { layer, z, x, y, time, rev, current } = version
     const databases = await this.#holding(layer, z, x, y)
     const [head, past] = [tileId(layer, z, x, y), versionId(layer, z, x, y, time)]
-    const isSame = found => found && found.version.time === time && (bytes === undefined || found.version.bytes === bytes)
+    const isSame = found => found && found.version.time === time && hasImageOf(found.version, version)
     const looks = [
       reader => reader.image(current ? head : past, rev),
       reader => reader.image(past),
@@ -190,7 +190,8 @@ function newest (found) {
 
 /**
  * The versions that several databases have of a column, each time of a tile once: as it was made here, else as the past
- * tells it, unless it is the newest. A head that is the newest in an area may have gone to the past since.
+ * tells it, unless it is the newest. A head that is the newest in an area may have gone to the past since. Where their images
+ * differ, the time was taken out and filled again, and the area that was refreshed last is right.
  * @param {{versions: HeldVersion[], isMade: boolean}[]} parts in the order in which they are believed
  */
 function together (parts) {
@@ -201,11 +202,14 @@ function together (parts) {
     for (const version of versions) {
       const key = `${version.y} ${version.time}`
       const other = chosen.get(key)
-      if (!other || (!other.isMade && other.version.current && !version.current)) chosen.set(key, { version, isMade })
+      if (!other || (!other.isMade && other.version.current && !version.current && hasImageOf(version, other.version))) chosen.set(key, { version, isMade })
     }
   }
   return [...chosen.values()].map(({ version }) => version).sort(byRowAndTime)
 }
+
+/** Whether two versions of one time have the same image, as far as they say. @param {HeldVersion} one @param {HeldVersion} other */
+const hasImageOf = ({ digest, bytes }, other) => digest && other.digest ? digest === other.digest : other.bytes === undefined || bytes === other.bytes
 
 const byRowAndTime = (a, b) => a.y - b.y || (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)
 

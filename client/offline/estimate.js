@@ -13,7 +13,7 @@ const BY_ZOOM = '_design/sizes/_view/by_zoom'
  * @param {import('../../core/mirror/index.js').Selection} selection of one layer
  * @param {{signal?: AbortSignal, limits?: Partial<typeof import('./listing.js').listingDefaults>}} [options]
  * @returns {Promise<Estimate>} tiles: places with an image now, or ever; versions: documents of tiles; bytes: of images; transfer: of bodies,
- *   documents and images as _bulk_get answers them. Places whose head somebody has deleted, and not its past, are not among the tiles
+ *   the listing, documents and images as _bulk_get answers them. Places whose head somebody has deleted, and not its past, are not among the tiles
  */
 export async function estimate (couch, selection, { signal, limits } = {}) {
   const listing = new Listing(couch, selection, { signal, limits })
@@ -29,9 +29,13 @@ async function sum (listing, sample) {
   const zooms = (await listing.zooms(BY_ZOOM, 3)).map(({ z, kind, value }) => ({ z, kind, ySpan: [value[3].min, value[3].max] }))
   const of = kind => zooms.filter(zoom => zoom.kind === kind)
   const now = await new Sums(listing).read(of('current'))
-  const rest = await restOf(listing, current, of).catch(error => { if (error.code !== 'INDEX_MISSING') throw error })
-  if (!rest) return list(listing, sample) // a store whose design documents are older
+  const beside = await restOf(listing, of).catch(error => { if (error.code !== 'INDEX_MISSING') throw error })
+  if (!beside) return list(listing, sample) // a store whose design documents are older
   sample.take('head', now)
+  // also what is not taken is listed
+  const before = beside.past.count + beside['past gone'].count
+  sample.listed = { rows: now.count + beside.gone.count + before, past: before, columns: now.ranges.length }
+  const rest = current ? { ...beside, past: NOTHING, 'past gone': NOTHING } : beside
   for (const [kind, found] of Object.entries(rest)) sample.take(kind, found)
   const all = [now, ...Object.values(rest)]
   return {
@@ -41,10 +45,10 @@ async function sum (listing, sample) {
   }
 }
 
-/** What there is beside the images of now, by kinds. @param {Listing} listing @param {boolean} current @param {(kind: string) => any[]} of */
-async function restOf (listing, current, of) {
+/** What there is beside the images of now, by kinds. @param {Listing} listing @param {(kind: string) => any[]} of */
+async function restOf (listing, of) {
   const read = async (kind, among) => new Sums(listing, kind).read(of(among))
-  const [gone, past, pastGone] = await Promise.all([read('gone', 'gone'), current ? NOTHING : read('past', 'past'), current ? NOTHING : read('past gone', 'gone')])
+  const [gone, past, pastGone] = await Promise.all([read('gone', 'gone'), read('past', 'past'), read('past gone', 'gone')])
   return { past, gone, 'past gone': pastGone }
 }
 
@@ -61,9 +65,12 @@ async function onceImaged (listing, gone) {
 async function list (listing, sample) {
   const zooms = (await listing.zooms()).map(({ z }) => z)
   let [tiles, versions, bytes] = [0, 0, 0]
-  for await (const parts of listing.read(listing.within(await listing.columns(zooms)))) {
+  for await (const { parts } of listing.read(listing.within(await listing.columns(zooms)))) {
     for (const part of parts) {
       const imaged = new Set()
+      sample.listed.columns++
+      sample.listed.rows += part.rows.length
+      sample.listed.past += part.rows.filter(row => !isHead(row)).length
       for (const row of chosenIn(part.rows, listing.selection, new Map())) {
         versions++
         bytes += row.bytes

@@ -1,6 +1,5 @@
 // What a store holds of an area now, from its time index: ranges of columns, many in one request, each row with the revision and
 // the size of an image. The documents themselves are not read.
-import { batchesOf } from '../../core/batches.js'
 import { MAX_ZOOM, STORE_ID, TilecouchError, editionId, isTileId, layerId, parseTileId, tileRanges } from '../../core/index.js'
 import { askQueries } from '../../core/mirror/index.js'
 
@@ -10,6 +9,9 @@ export const REST_BY_AREA = '_design/sizes/_view/rest_by_area'
 
 export const listingDefaults = {
   page: 2000, // rows a request, as far as they can be foretold
+  firstPage: 250, // rows of the first one, before anything is known of the line
+  leastPage: 50, // rows a request on a line that breaks time and again
+  pageTime: 1000, // milliseconds a request is meant to take: on a slow line the next ones are smaller
   ranges: 100, // ranges of rows a request
   spans: 500, // sums a request
   columns: 10000 // columns a range of them answers at once
@@ -19,9 +21,12 @@ export const listingDefaults = {
  * @typedef {{z: number, x: number, y0: number, y1: number, count?: number}} Range rows of one column; count: of the view at most, where that is known
  * @typedef {{id: string, rev: string, time: string, y: number, bytes: number, gone: boolean}} Row of a version
  * @typedef {{z: number, x: number, y0: number, y1: number, rows: Row[]}} Part every version of the tiles of a range
+ * @typedef {[z: number, x: number, y: number]} Spot the first tile that was not read yet, in the order of the ranges
  */
 
 export class Listing {
+  #page // rows that are asked for at once
+
   /**
    * @param {import('../mirror/http.js').HttpCouch} couch
    * @param {import('../../core/mirror/index.js').Selection} selection of one layer
@@ -35,24 +40,30 @@ export class Listing {
     /** @type {string} */
     this.layer = [.../** @type {Set<string>} */ (selection.layers)][0]
     this.requests = 0
+    this.bytes = 0 // of answers
+    this.#page = Math.min(this.limits.firstPage, this.limits.page)
   }
 
   /** The rows of each query. @param {string} view @param {any[]} queries @returns {Promise<any[][]>} */
-  async ask (view, queries, most = this.limits.spans) {
+  async ask (view, queries, most = this.limits.spans, options = {}) {
     try {
       this.requests += Math.ceil(queries.length / most)
-      return await askQueries(this.couch, view, queries, { most, signal: this.signal })
+      return await this.#query(view, queries, { most, ...options })
     } catch (error) {
       if (error.details?.status === 404) throw new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') })
       throw error
     }
   }
 
+  #query (view, queries, options) {
+    return askQueries(this.couch, view, queries, { signal: this.signal, onBytes: bytes => { this.bytes += bytes }, ...options })
+  }
+
   /** The documents that belong and are no tiles: the layer, its editions, the marker of the store. @returns {Promise<{id: string, rev: string}[]>} */
   async named () {
     this.requests++
     const { keys, ...editions } = namedOf(this.layer)
-    const answers = await askQueries(this.couch, '_all_docs', [{ keys }, editions], { most: 2, signal: this.signal })
+    const answers = await this.#query('_all_docs', [{ keys }, editions], { most: 2 })
     return answers.flat().filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id)).map(({ id, value }) => ({ id, rev: value.rev }))
   }
 
@@ -101,7 +112,7 @@ export class Listing {
 
   /** What of these columns belongs to the area. @param {Map<number, Map<number, number>>} columns with their rows in the view @returns {Generator<Range>} */
   * within (columns) {
-    for (const [z, counts] of columns) {
+    for (const [z, counts] of [...columns].sort(([a], [b]) => a - b)) {
       for (const x of [...counts.keys()].sort((a, b) => a - b)) {
         for (const [y0, y1] of this.runsOf(z, x)) yield { z, x, y0, y1, count: counts.get(x) }
       }
@@ -110,31 +121,52 @@ export class Listing {
 
   /**
    * The versions in these ranges, in parts that hold their tiles whole; the next request is on its way while one is looked at.
-   * @param {Iterable<Range>} ranges
-   * @returns {AsyncGenerator<Part[]>}
+   * @param {Iterable<Range>} ranges ascending
+   * @returns {AsyncGenerator<{parts: Part[], next: Spot | undefined}>} next: where the following parts begin; nothing after the last
    */
   async * read (ranges) {
-    const { page, ranges: most } = this.limits
-    const requests = batchesOf(ranges, { most, bytes: page, sizeOf: ({ count = 1 }) => count }) // rows, and not bytes: of about a page
-    const following = async () => (await requests.next()).value
-    const begin = some => {
-      const answer = some && this.#parts(some)
-      answer?.catch(() => {}) // it is awaited after the one before it, if anybody still wants it
-      return answer
+    const left = new Queue(ranges)
+    const begin = () => {
+      const some = left.take(this.limits.ranges, this.#page)
+      if (!some.length) return undefined
+      const answer = this.#parts(some)
+      answer.catch(() => {}) // it is awaited after the one before it, if anybody still wants it
+      return { some, answer }
     }
-    for (let next = begin(await following()); next;) {
-      const { parts, rest } = await next
-      next = begin(rest.length ? rest : await following())
-      if (parts.length) yield parts
+    for (let request = begin(); request;) {
+      let answer
+      try {
+        answer = await request.answer
+      } catch (error) {
+        // a line that breaks before so much is across: the same again, in less at once
+        if (!error.details?.isBroken || this.#page <= this.limits.leastPage) throw error
+        this.#page = Math.max(this.limits.leastPage, this.#page >> 2)
+        left.putBack(request.some)
+        request = begin()
+        continue
+      }
+      left.putBack(answer.rest)
+      const { next } = left
+      request = begin()
+      if (answer.parts.length) yield { parts: answer.parts, next: next && [next.z, next.x, next.y0] }
     }
+  }
+
+  /** The next request is of as many rows as come in time. @param {number} rows @param {number} took milliseconds */
+  #measure (rows, took) {
+    const { page, leastPage, pageTime } = this.limits
+    const fit = Math.max(rows, leastPage) * pageTime / Math.max(took, 1)
+    this.#page = Math.round(Math.min(page, Math.max(leastPage, Math.min(fit, 2 * this.#page))))
   }
 
   /** A range with more than a page is answered up to the last tile that is there whole. @param {(Range & {limit?: number})[]} ranges */
   async #parts (ranges) {
-    const limits = ranges.map(({ limit = this.limits.page }) => limit)
+    const limits = ranges.map(({ limit = this.#page }) => limit)
+    const began = performance.now()
     const answers = await this.ask(BY_TILE, ranges.map(({ z, x, y0, y1 }, at) => (
       { reduce: false, startkey: [this.layer, z, x, y0], endkey: [this.layer, z, x, y1, {}], limit: limits[at] }
-    )), this.limits.ranges)
+    )), this.limits.ranges, { isDivisible: this.#page > this.limits.leastPage })
+    this.#measure(answers.reduce((sum, rows) => sum + rows.length, 0), performance.now() - began)
     const parts = /** @type {Part[]} */ ([])
     const rest = /** @type {(Range & {limit?: number})[]} */ ([])
     for (const [at, rows] of answers.entries()) {
@@ -143,7 +175,7 @@ export class Listing {
       const versions = rows.filter(row => row.key[3] < end).flatMap(row => this.#version(row, z, x))
       if (end > y0) parts.push({ z, x, y0, y1: end - 1, rows: versions })
       // one tile with more versions than a page is read at once
-      if (end <= y1) rest.push({ z, x, y0: end, y1, limit: end > y0 ? undefined : limits[at] * 4 })
+      if (end <= y1) rest.push({ z, x, y0: end, y1, count: Infinity, limit: end > y0 ? undefined : limits[at] * 4 })
     }
     return { parts, rest }
   }
@@ -154,6 +186,44 @@ export class Listing {
     const tile = parseTileId(id)
     if (tile.layer !== this.layer || tile.z !== z || tile.x !== x || tile.y !== y) return []
     return [{ id, rev, time, y, bytes, gone }]
+  }
+}
+
+/** Ranges that are still to be read, in order. */
+class Queue {
+  #ranges
+  #back = /** @type {Range[]} */ ([])
+
+  /** @param {Iterable<Range>} ranges */
+  constructor (ranges) {
+    this.#ranges = ranges[Symbol.iterator]()
+  }
+
+  /** The first, which stays. @returns {Range | undefined} */
+  get next () {
+    if (!this.#back.length) {
+      const { value } = this.#ranges.next()
+      if (value) this.#back.push(value)
+    }
+    return this.#back[0]
+  }
+
+  /** Some that are read before all others. @param {Range[]} ranges */
+  putBack (ranges) {
+    this.#back.unshift(...ranges)
+  }
+
+  /** As many as hold about so many rows. @param {number} most ranges @param {number} rows */
+  take (most, rows) {
+    const some = []
+    let filled = 0
+    for (let { next } = this; next && some.length < most; { next } = this) {
+      filled += next.count ?? 1
+      if (some.length && filled > rows) break
+      some.push(next)
+      this.#back.shift()
+    }
+    return some
   }
 }
 

@@ -16,6 +16,7 @@ const NOTE = 'tilecouch-area' // _local/tilecouch-area
  * @property {string} [selection] what was taken
  * @property {import('../../core/mirror/peer.js').Refused[]} failed
  * @property {Counts} held
+ * @property {import('../../core/place.js').Place & {selection: string, next: import('./listing.js').Spot}} [listing] one that was broken off: what is before `next` is here as the store had it at `since`, or is among `failed`
  * @property {string[]} touched tiles that are being changed, z/x/y: they are not counted in `held`
  * @property {boolean} [buried] documents were deleted here that the store does not know any more
  * @property {string} [updated] when it lacked nothing

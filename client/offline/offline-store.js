@@ -11,7 +11,7 @@ import { estimate } from './estimate.js'
 import { Follower } from './follower.js'
 import { Locks } from './locks.js'
 import { checkOffline } from './permission.js'
-import { openPouch } from './pouch.js'
+import { destroyPouch, openPouch } from './pouch.js'
 import { roomOf, sizeOf } from './quota.js'
 import { Reach } from './reach.js'
 import { Registry } from './registry.js'
@@ -180,7 +180,7 @@ export class OfflineStore extends Emitter {
   async obliterate (suffix) {
     const open = [...this.#databases].filter(([, other]) => other === suffix).map(([db]) => db)
     const [db = this.open(suffix)] = open
-    await db.destroy()
+    await destroyPouch(db)
     for (const one of [db, ...open]) this.#databases.delete(one)
   }
 

@@ -1,5 +1,7 @@
 // PouchDBs that this library makes for itself.
 import { TilecouchError } from '../../core/index.js'
+import { PouchPeer } from '../mirror/pouch-peer.js'
+import { deleteDatabase } from './ballast.js'
 
 export const pouchDefaults = {
   revsLimit: 10 // revisions of a document that are remembered: what comes knows all of its own
@@ -15,6 +17,16 @@ export function openPouch (PouchDB, name, { adapter, revsLimit = pouchDefaults.r
     return asText(new PouchDB(name, { ...(adapter && { adapter }), auto_compaction: true, revs_limit: revsLimit }))
   } catch (error) {
     throw new TilecouchError('NO_POUCHDB', { why: error.message }) // it has no such adapter
+  }
+}
+
+/** Takes a database off the device, also one that could not even be opened, since the device is full. @param {any} db a PouchDB */
+export async function destroyPouch (db) {
+  try {
+    await db.destroy()
+  } catch (error) {
+    if (db.adapter !== 'idb' || new PouchPeer(db).explain(error).code !== 'DISK_FULL') throw error
+    await deleteDatabase(`_pouch_${db.name}`)
   }
 }
 

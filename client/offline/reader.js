@@ -6,7 +6,7 @@ import { blobOf } from './blob.js'
 const PATIENCE = 15000 // milliseconds until the device counts as one that does not answer
 const PAGE = 1000 // documents read at once, where all of them are
 
-/** @typedef {import('../source/couch-source.js').Version & {digest?: string}} HeldVersion */
+/** @typedef {import('../source/couch-source.js').Version} HeldVersion */
 
 export class Reader {
   /** @type {WeakMap<object, Reader>} */

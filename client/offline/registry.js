@@ -29,18 +29,12 @@ const PREFIX = 'area:'
 export class Registry {
   #store
   #peer
+  #reopening = /** @type {Promise<void> | undefined} */ (undefined)
 
   /** @param {import('./offline-store.js').OfflineStore} store */
   constructor (store) {
     this.#store = store
     this.db = store.open('')
-    this.#peer = new PouchPeer(this.db)
-  }
-
-  /** A PouchDB does not recover from a device that was full. */
-  async reopen () {
-    await this.#store.shut(this.db)
-    this.db = this.#store.open('')
     this.#peer = new PouchPeer(this.db)
   }
 
@@ -100,11 +94,31 @@ export class Registry {
   }
 
   async #ask (question) {
+    const { db } = this
+    try {
+      return await question()
+    } catch (error) {
+      const told = this.#peer.explain(error)
+      if (told.code !== 'DISK_FULL') throw told
+    }
+    await this.#reopen(db)
     try {
       return await question()
     } catch (error) {
       throw this.#peer.explain(error)
     }
+  }
+
+  /** A PouchDB that met a full device fails for good, also when there is room again: another one takes its place. */
+  #reopen (db) {
+    if (this.db !== db) return this.#reopening // somebody else has just met the same
+    this.#reopening ??= (async () => {
+      await this.#store.ballast.drop().catch(() => {})
+      await this.#store.shut(db)
+      this.db = this.#store.open('')
+      this.#peer = new PouchPeer(this.db)
+    })().finally(() => { this.#reopening = undefined })
+    return this.#reopening
   }
 }
 

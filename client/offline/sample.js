@@ -1,15 +1,22 @@
 // What documents weigh on the wire, from some of them without their images, and one with it.
+import { isTileId } from '../../core/index.js'
 import { askQueries } from '../../core/mirror/queries.js'
 import { codec } from '../mirror/codec.js'
 import { Origin } from '../mirror/origin.js'
+import { isHead } from './listing.js'
 
 const MOST = 100 // documents of one kind that are looked at
 const NAMED = 20 // of the documents that are no tiles
+const PAST = 21 // bytes that the row of a past version is longer: its id has a time
+const ROW = 3 // bytes between two rows
+const COLUMN = 90 // bytes of an answer about a column, and around its rows
 
 /** @typedef {{id: string, rev?: string, bytes: number}} Sampled */
 
 export class Sample {
   requests = 0
+  /** Rows of the listing, how many of them are of the past, and the columns they lie in: a download reads them before anything else. */
+  listed = { rows: 0, past: 0, columns: 0 }
   #kinds = /** @type {Map<string, {count: number, bytes: number, rows: Sampled[], spots?: () => Promise<Sampled[]>}>} */ (new Map())
   #origin
 
@@ -35,19 +42,21 @@ export class Sample {
     if (at < MOST) known.rows[at] = row
   }
 
-  /** Bytes of bodies when all of them are fetched, and what a layer has beside its tiles. @returns {Promise<number>} */
+  /** Bytes of bodies when all of them are listed and fetched, and what a layer has beside its tiles. @returns {Promise<number>} */
   async weigh () {
+    const before = this.listing.bytes
     const named = await this.listing.named()
+    const namedBytes = this.listing.bytes - before
     const kinds = [...this.#kinds.entries()]
     const rows = await this.#looked(kinds)
     const others = sparse(named)
-    const { sizes, rest } = await this.#bare([...others, ...rows.flat()])
+    const { sizes, rest, row } = await this.#bare([...others, ...rows.flat()])
     const mean = some => some.reduce((sum, { id }) => sum + (sizes.get(id) ?? 0), 0) / (some.filter(({ id }) => sizes.has(id)).length || 1) + rest
     const { mime, isText } = await this.#heads(rows.flat().filter(({ bytes }) => bytes))
-    let total = named.length * mean(others)
+    let total = named.length * mean(others) + namedBytes + this.listed.rows * row + this.listed.past * PAST + this.listed.columns * COLUMN
     for (const [at, [, { count, bytes }]] of kinds.entries()) {
       total += count * mean(rows[at])
-      if (bytes) total += count * mime + (isText ? (bytes + count) * 4 / 3 : bytes)
+      if (bytes) total += count * (mime + (isText ? 0 : idOf(rows[at]))) + (isText ? (bytes + count) * 4 / 3 : bytes)
     }
     return Math.round(total)
   }
@@ -67,21 +76,23 @@ export class Sample {
     return this.listing.couch.request({ ...request, signal: this.signal })
   }
 
-  /** Documents without their images. sizes: of each by itself; rest: what an answer has more of each. @param {any[]} rows */
+  /** Documents without their images. sizes: of each by itself; rest: what an answer has more of each; row: of the listing, of a head. @param {any[]} rows */
   async #bare (rows) {
-    if (!rows.length) return { sizes: new Map(), rest: 0 }
+    if (!rows.length) return { sizes: new Map(), rest: 0, row: 0 }
     const { bytes, docs } = await this.#fetch(rows, true)
     const sizes = new Map(docs.map(doc => [doc._id, encoder.encode(JSON.stringify(doc)).length]))
-    return { sizes, rest: (bytes - [...sizes.values()].reduce((sum, size) => sum + size, 0)) / (docs.length || 1) }
+    const tiles = docs.filter(({ _id: id }) => isTileId(id))
+    const row = tiles.reduce((sum, doc) => sum + rowOf(doc).length + ROW - (isHead({ id: doc._id }) ? 0 : PAST), 0) / (tiles.length || 1)
+    return { sizes, row, rest: (bytes - [...sizes.values()].reduce((sum, size) => sum + size, 0)) / (docs.length || 1) }
   }
 
-  /** mime: what comes with an image beside its bytes; isText: they come as base64. The smallest one tells. @param {Sampled[]} imaged */
+  /** mime: what comes with an image beside its bytes and the id of its document; isText: they come as base64, without that. The smallest one tells. @param {Sampled[]} imaged */
   async #heads (imaged) {
     if (!imaged.length) return { mime: 0, isText: false }
     const one = imaged.reduce((least, row) => row.bytes < least.bytes ? row : least)
     const [{ bytes: without }, { bytes: all, docs: [whole] }] = await Promise.all([this.#fetch([one], true), this.#fetch([one], false)])
     const isText = typeof whole?._attachments?.tile?.data === 'string'
-    return { mime: all - without - (isText ? Math.ceil(one.bytes / 3) * 4 : one.bytes), isText }
+    return { mime: all - without - (isText ? Math.ceil(one.bytes / 3) * 4 : one.bytes + one.id.length), isText }
   }
 
   #fetch (rows, isBare) {
@@ -91,6 +102,14 @@ export class Sample {
 }
 
 const encoder = new TextEncoder()
+
+/** How long an id is on average. @param {Sampled[]} rows */
+const idOf = rows => rows.reduce((sum, { id }) => sum + id.length, 0) / (rows.length || 1)
+
+/** What the view versions/by_tile says of a document. */
+const rowOf = ({ _id: id, _rev: rev, layer, z, x, y, time, expires = null, _attachments: { tile } = /** @type {any} */ ({}) }) => JSON.stringify({
+  id, key: [layer, z, x, y, time], value: { rev, bytes: tile?.length ?? 0, expires, gone: !tile, digest: tile?.digest.slice(4) ?? null }
+})
 
 /** Some of many, from all over. */
 const sparse = rows => rows.filter((_, at) => at % Math.ceil(rows.length / NAMED) === 0)

@@ -1,6 +1,6 @@
 // Takes an area to the device, and later what has changed of it. What the area holds is listed by the index of the store; then its
 // changes are read from where the feed was before. Both say where to look, and there the same is done: so both end in the same.
-import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
+import { MAX_ZOOM, TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
 import { Carrier, Doubts, replicationDefaults } from '../../core/mirror/index.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { codec } from '../mirror/codec.js'
@@ -12,6 +12,7 @@ import { Counter } from './counter.js'
 import { Held, sizeOf } from './held.js'
 import { Listing, chosenIn } from './listing.js'
 import { NOTHING, readNote, saveNote } from './note.js'
+import { after, before, eachPage } from './pages.js'
 import { changedSince } from './places.js'
 import { Settling } from './settle.js'
 
@@ -20,6 +21,7 @@ export const transferDefaults = {
   concurrency: 3, // batches on their way: a browser opens six connections to a server of old, and the map needs some
   pages: 2, // parts of the listing under way
   tries: 3, // for a document that a side has trouble with
+  batchTime: 1500, // milliseconds a batch is meant to take, several at once: less is lost when the line breaks
   retries: 1, // of a request for documents, before it is found out which one is to blame
   noting: 2000, // milliseconds between two notes of how far it got
   feed: 1000, // changes that are read rather than the area listed anew
@@ -28,7 +30,7 @@ export const transferDefaults = {
 
 /**
  * @typedef {import('./note.js').Counts} Counts
- * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net; docs, deleted: written in this run
+ * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
  */
 
@@ -39,6 +41,7 @@ export class Transfer {
   #counter = new Counter()
   #isListing = false
   #noted = 0
+  #saving = Promise.resolve()
   #tally
   #settling
   #prober
@@ -64,7 +67,7 @@ export class Transfer {
     this.signal = signal
     this.onProgress = onProgress
     this.limits = { ...transferDefaults, ...limits }
-    this.origin = new Origin(couch, codec, { retries: this.limits.retries })
+    this.origin = new Origin(couch, codec, { retries: this.limits.retries, isDivisible: true })
     this.#prober = new Origin(couch, codec)
     this.target = new PouchPeer(db, { text: true })
     this.held = new Held(db, layer)
@@ -83,7 +86,7 @@ export class Transfer {
   /** @returns {Progress} */
   progress () {
     const { bytes: received, docs, deleted } = this.#tally
-    return { ...this.#counter.counts, received, docs, deleted }
+    return { ...this.#counter.counts, received: received + this.listing.bytes, docs, deleted }
   }
 
   /**
@@ -110,26 +113,28 @@ export class Transfer {
     this.#settling.isWary = Boolean(note.buried)
     const isNew = note.since === undefined && await this.held.isNew()
     const place = placeOf(await this.couch.request({ path: '', signal: this.#stop.signal }))
-    const changed = await this.#changed(place)
+    const changed = this.force && note.since !== undefined ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
+    const { failed } = note
+    if (note.since === undefined || !changed) await this.#list(isNew, place, changed && note.listing)
     if (changed) {
-      for (const { id } of note.failed) changed.places.add(id)
+      for (const { id } of failed) changed.places.add(id)
       await this.#refresh(changed.places)
-    } else {
-      await this.#list(isNew)
     }
     // what came while that was read
     const { places, last } = /** @type {{places: import('./places.js').Places, last: any}} */ (await this.#changes(changed?.last ?? place.since))
     await this.#refresh(places)
-    Object.assign(note, { ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()] })
+    Object.assign(note, { ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined })
     if (!note.failed.length) note.updated = new Date().toISOString().replace(/\.\d+/, '')
     await this.#save()
   }
 
-  /** Where something changed since this area lacked nothing; nothing when it is quicker, or safer, to list it anew. */
-  #changed (place) {
-    const { since, selection, held } = this.#note
-    if (this.force || selection !== this.selection.key || !isGood(this.#note, place)) return undefined
-    return this.#changes(/** @type {string} */ (since), this.limits.feed + this.limits.feedShare * held.versions)
+  /**
+   * Where something changed since this area lacked nothing, or since it was listed in part; nothing when it is quicker, or safer, to list it anew.
+   * @param {Partial<import('../../core/place.js').Place> & {selection?: string} | undefined} known @param {import('../../core/place.js').Place} place of the store now
+   */
+  async #changed (known, place) {
+    if (known?.since === undefined || known.selection !== this.selection.key || !isGood(known, place)) return undefined
+    return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#note.held.versions)
   }
 
   /** @param {string | number} since @param {number} [most] */
@@ -137,23 +142,38 @@ export class Transfer {
     return changedSince(this.origin, this.selection, since, { page: this.limits.page, most, signal: this.#stop.signal })
   }
 
-  /** Everything that the area holds. @param {boolean} isNew */
-  async #list (isNew) {
+  /**
+   * Everything that the area holds.
+   * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now @param {import('./note.js').AreaNote['listing']} [begun] it goes on there
+   */
+  async #list (isNew, place, begun) {
     const { listing, held } = this
-    if (this.#note.since !== undefined || this.#note.touched.length) {
-      // it is counted anew from here on
-      this.#note.since = undefined
-      this.#note.touched = []
-      await this.#save()
-    }
+    const from = begun?.next
+    // it is counted anew from here on
+    if (!isNew) await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#note.failed : [] })
     this.#counter = new Counter()
+    if (from) await this.#count(from)
     this.#isListing = true
-    await this.#takeNamed()
-    const zooms = (await listing.zooms()).map(({ z }) => z)
+    if (!from) await this.#takeNamed()
+    const { min, max } = this.selection.zooms ?? { min: 0, max: MAX_ZOOM }
+    const first = Math.max(min, from?.[0] ?? 0)
+    const zooms = (await listing.zooms()).map(({ z }) => z).filter(z => z >= first)
     const columns = await listing.columns(zooms)
-    if (!isNew) await held.addColumns(columns, this.selection.zooms)
-    await this.#settleAll(listing.within(columns), isNew)
+    if (!isNew) await held.addColumns(columns, { min: first, max })
+    const { since, identity, purged } = begun ?? place
+    const { failed } = this.#note
+    const settled = this.#settleAll(after(listing.within(columns), from), isNew, next => {
+      Object.assign(this.#note, { listing: { since, identity, purged, selection: this.selection.key, next }, failed: [...failed, ...this.#failed.values()] })
+    })
+    await settled.finally(() => this.#save().catch(() => {})) // what is wrong with the device is found by who writes next
     this.#isListing = false
+  }
+
+  /** What is here of the part of a listing that is behind us. @param {import('./listing.js').Spot} next */
+  async #count (next) {
+    const columns = new Map()
+    await this.held.addColumns(columns, { min: this.selection.zooms?.min ?? 0, max: next[0] })
+    await this.#counter.addHeld(this.held, before(this.listing.within(columns), next))
   }
 
   /** What the area holds in these places. @param {import('./places.js').Places} places */
@@ -164,13 +184,7 @@ export class Transfer {
     for (const tile of known) places.addTile(tile)
     if (!places.tiles.size) return
     const ranges = places.ranges()
-    for (const range of ranges) {
-      for (const { id, bytes, gone } of (await this.held.versions(range, true)).values()) {
-        const { z, x, y } = parseTileId(id)
-        if (!known.has(`${z}/${x}/${y}`)) this.#counter.add({ z, x, y, bytes, gone }, -1)
-      }
-    }
-    this.#counter.forget(places.tiles.values())
+    await this.#counter.addHeld(this.held, ranges, { sign: -1, except: known })
     // broken off from here on, the next one knows which are not counted
     Object.assign(note, { held: { ...this.#counter.counts }, touched: [...places.tiles.keys()] })
     await this.#save()
@@ -178,23 +192,12 @@ export class Transfer {
     note.touched = []
   }
 
-  /** @param {Iterable<import('./listing.js').Range>} ranges @param {boolean} isNew */
-  async #settleAll (ranges, isNew) {
-    const under = new Set()
-    let failure
-    try {
-      for await (const parts of this.listing.read(ranges)) {
-        const work = this.#settle(parts, isNew).catch(error => { failure ??= error }).finally(() => under.delete(work))
-        under.add(work)
-        while (under.size >= this.limits.pages && !failure) await Promise.race(under)
-        if (failure) break
-      }
-    } catch (error) {
-      failure ??= error
-    }
-    if (failure) this.#stop.abort()
-    await Promise.all(under)
-    if (failure) throw failure
+  /**
+   * @param {Iterable<import('./listing.js').Range>} ranges @param {boolean} isNew
+   * @param {(next: import('./listing.js').Spot) => void} [onSettled] told how far everything is settled
+   */
+  #settleAll (ranges, isNew, onSettled) {
+    return eachPage(this.listing.read(ranges), parts => this.#settle(parts, isNew), { most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled })
   }
 
   /** @param {import('./listing.js').Part[]} parts whole tiles @param {boolean} isNew */
@@ -239,15 +242,17 @@ export class Transfer {
   #tell () {
     this.onProgress?.(this.progress())
     if (!this.#isListing || Date.now() - this.#noted < this.limits.noting) return
-    this.#note.held = { ...this.#counter.counts }
-    this.#noted = Date.now()
-    saveNote(this.db, { ...this.#note }).catch(() => {}) // what is wrong is found by who writes next
+    this.#save().catch(() => {}) // what is wrong is found by who writes next
   }
 
-  async #save () {
-    this.#note.held = this.#note.touched.length ? this.#note.held : { ...this.#counter.counts }
+  /** In the order in which they are asked for. @param {Partial<import('./note.js').AreaNote>} [fields] */
+  async #save (fields) {
+    const note = Object.assign(this.#note, fields)
+    if (!note.touched.length) note.held = { ...this.#counter.counts }
     this.#noted = Date.now()
-    await saveNote(this.db, this.#note)
+    const [earlier, now] = [this.#saving, { ...note }]
+    this.#saving = earlier.catch(() => {}).then(() => saveNote(this.db, now))
+    await this.#saving
   }
 
   async #bury () {

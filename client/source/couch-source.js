@@ -4,6 +4,7 @@ import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, isTileId, layerId, 
 import { heed } from '../../core/heed.js'
 import { patience } from '../../core/patience.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
+import { isImageOf } from './image.js'
 
 export const sourceDefaults = {
   timeout: 30000, // milliseconds until a request counts as unanswered
@@ -23,6 +24,7 @@ const BY_TIME = '_design/versions/_view/by_time'
  * @property {string} rev
  * @property {string} [content] revision of another document that had the same image before
  * @property {number} bytes
+ * @property {string} [digest] of the image, as documents name it; none from a store whose index is older
  * @property {boolean} gone there is no tile from this time on
  * @property {boolean} current the head
  * @property {string | null} expires
@@ -60,9 +62,9 @@ export class CouchSource {
   async versions (layer, columns, signal) {
     const queries = columns.map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}] }))
     const { results } = await this.#query(BY_TILE, queries, signal)
-    return results.map(({ rows }) => rows.map(({ id, key, value: { rev, bytes, gone, expires } }) => (
-      { layer, z: key[1], x: key[2], y: key[3], time: key[4], rev, bytes, gone, expires, current: !id.includes('@') }
-    )))
+    return results.map(({ rows }) => rows.map(({ id, key, value: { rev, bytes, gone, expires, digest } }) => ({
+      layer, z: key[1], x: key[2], y: key[3], time: key[4], rev, bytes, gone, expires, current: !id.includes('@'), ...(digest && { digest: `md5-${digest}` })
+    })))
   }
 
   /**
@@ -94,16 +96,17 @@ export class CouchSource {
   }
 
   /**
+   * The image of a version, compared with its length and digest.
    * @param {Version} version @param {AbortSignal} [signal]
    * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache, which may hold an answer that was no good
-   * @returns {Promise<Blob>}
+   * @returns {Promise<Blob>} rejects with BAD_ANSWER when another image came, or a part of it
    */
   async tile (version, signal, { fresh = false } = {}) {
+    const missing = () => new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
     // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
-    return this.#fetch(this.tileUrl(version), { signal, cache: fresh ? 'reload' : 'force-cache' }, async response => {
-      if (await isMissing(response)) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
-      if (!response.ok) throw await this.#failure(response)
-      return this.#body(response, 'blob')
+    return this.#pastCache(fresh ? 'reload' : 'force-cache', async cache => {
+      const { blob } = await this.#image(this.tileUrl(version), { signal, cache }, missing)
+      return this.#checked(blob, version)
     })
   }
 
@@ -111,15 +114,17 @@ export class CouchSource {
    * The newest image of a place, whatever its version is.
    * @param {string} layer @param {number} z @param {number} x @param {number} y @param {AbortSignal} [signal]
    * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
-   * @returns {Promise<{blob: Blob, digest?: string}>} digest: as documents name it, where the page may see it
+   * @returns {Promise<{blob: Blob, digest: string}>} digest: as documents name it; rejects with BAD_ANSWER when the image is not of that digest
    */
   async head (layer, z, x, y, signal, { fresh = false } = {}) {
     const id = tileId(layer, z, x, y)
-    return this.#fetch(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, ...(fresh && { cache: 'reload' }) }, async response => {
-      if (await isMissing(response)) throw new TilecouchError('TILE_NOT_FOUND', { id })
-      if (!response.ok) throw await this.#failure(response)
-      const [, md5] = /^"([\w+/]{22}==)"$/.exec(response.headers.get('etag') ?? '') ?? []
-      return { blob: await this.#body(response, 'blob'), ...(md5 && { digest: `md5-${md5}` }) }
+    const missing = () => new TilecouchError('TILE_NOT_FOUND', { id })
+    return this.#pastCache(fresh ? 'reload' : 'default', async cache => {
+      const { blob, etag } = await this.#image(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, cache }, missing)
+      const [, md5] = /^(?:W\/)?"([\w+/]{22}==)"$/.exec(etag) ?? []
+      // a proxy may hide the ETag, and a captive portal sends none: then the document says what its image is
+      const digest = md5 ? `md5-${md5}` : await this.#digest(id, { signal, cache }, missing)
+      return { blob: await this.#checked(blob, { digest }), digest }
     })
   }
 
@@ -142,6 +147,40 @@ export class CouchSource {
       if (isTileId(id)) tiles.push({ ...parseTileId(id), rev: changes[0].rev, deleted: Boolean(deleted) })
     }
     return { since: String(last), tiles, layer: results.some(({ id }) => id === layerId(layer)) }
+  }
+
+  /** @param {string} url @param {any} init @param {() => Error} missing @returns {Promise<{blob: Blob, etag: string}>} */
+  #image (url, init, missing) {
+    return this.#fetch(url, init, async response => {
+      if (!response.ok) throw await isMissing(response) ? missing() : await this.#failure(response)
+      return { blob: await this.#body(response, 'blob'), etag: response.headers.get('etag') ?? '' }
+    })
+  }
+
+  /** @param {string} id @param {any} init @param {() => Error} missing @returns {Promise<string>} */
+  async #digest (id, init, missing) {
+    const { _attachments: { [TILE_ATTACHMENT]: image } } = await this.#json(id, init, { missing, isRight: doc => doc?._id === id && doc._attachments?.[TILE_ATTACHMENT]?.digest })
+    return image.digest
+  }
+
+  /** @param {Blob} blob @param {{bytes?: number, digest?: string}} expected */
+  async #checked (blob, expected) {
+    if (await isImageOf(blob, expected)) return blob
+    throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it is not the image that the store names' })
+  }
+
+  /**
+   * What the browser's cache holds may be the wrong image that somebody in between sent once: then the store is asked.
+   * @template T
+   * @param {RequestCache} cache @param {(cache: RequestCache) => Promise<T>} ask
+   */
+  async #pastCache (cache, ask) {
+    try {
+      return await ask(cache)
+    } catch (error) {
+      if (error.code !== 'BAD_ANSWER' || cache === 'reload') throw error
+      return ask('reload')
+    }
   }
 
   #query (view, queries, signal) {

@@ -12,6 +12,10 @@ const FIRST = 20 // documents of the first batch, before anything is known of th
 const FINAL = new Set([...REFUSALS, 'bad_request', 'illegal_docid']) // what will be refused again
 const SILENT_ROUNDS = 2 // of batches, each half as large, before a line that is slow is taken for one that is dead
 const SPOILT = new Set([400, 412, 413]) // statuses of a request that one document makes fail
+const GROWTH = 1.05 // of what a line that broke is asked for, with every batch that gets across
+const LEAST = 0.001 // part of batchBytes
+const LITTLE = 16384 // bytes: less takes no less time
+const SAYING = 4 // part of batchTime after which a batch says how much fits: before, it is the way there and back that counts
 const WEIGHT = 0.2 // of the newest batch in what a document is expected to measure, when it measures less
 
 /**
@@ -32,7 +36,9 @@ export class Carrier {
   #slots
   #size = 0 // bytes a document is expected to measure
   #silences = 0 // batches without an answer since the last that got across
-  #pace = 1 // part of batchBytes that a slow line gets across in time
+  #pace = 1 // part of batchBytes that the line gets across in time
+  #first = FIRST
+  #bound = Infinity // bytes of a batch: half of what was on its way when the line broke, and then slowly more
 
   /**
    * @param {object} parts
@@ -86,9 +92,9 @@ export class Carrier {
 
   #batchSize () {
     const { batch, smallBytes, batchMost, batchBytes } = this.limits
-    if (!this.#size) return Math.min(FIRST, batch)
+    if (!this.#size) return Math.min(this.#first, batch)
     const fit = bytes => Math.round(bytes * this.#pace / this.#size)
-    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), fit(batchBytes), batchMost)) || 1
+    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), fit(batchBytes), Math.floor(this.#bound / this.#size), batchMost)) || 1
   }
 
   /** @returns {Promise<import('./peer.js').Asked[]>} */
@@ -109,6 +115,7 @@ export class Carrier {
       await this.#across(batch, signal)
     } catch (error) {
       if (!this.doubts || signal.aborted) throw error
+      if (error.code === 'UNREACHABLE') this.#lost(batch.length)
       await this.doubts.judge(error)
       if (batch.length > 1) return this.#halve(batch, half => this.#move(half, signal))
       if (attempt >= this.limits.tries) return this.doubts.fail(batch[0], error)
@@ -143,12 +150,23 @@ export class Carrier {
     const size = bytes / count
     // larger ones are believed at once: a batch of them is what fills the memory
     this.#size = Math.max(size, this.#size + WEIGHT * (size - this.#size))
-    if (took > this.limits.batchTime) this.#slower(this.limits.batchTime / took)
-    else this.#pace = Math.min(1, this.#pace * 2)
+    const { batchTime, batchBytes } = this.limits
+    this.#bound *= GROWTH
+    const fit = Math.max(bytes, LITTLE) * batchTime / took / batchBytes
+    // a small batch that took no time says nothing of how much is too much
+    if (fit > this.#pace) this.#pace = Math.min(1, fit, this.#pace * 2)
+    else if (took > batchTime / SAYING) this.#pace = Math.max(LEAST, fit)
   }
 
   #slower (factor) {
-    this.#pace = Math.max(0.01, this.#pace * factor)
+    this.#pace = Math.max(LEAST, this.#pace * factor)
+  }
+
+  /** The line broke with so many documents on their way: the next are to get across before it does again. @param {number} count */
+  #lost (count) {
+    const half = Math.max(1, count >> 1)
+    this.#first = Math.min(this.#first, half)
+    if (this.#size) this.#bound = Math.min(this.#bound, half * this.#size)
   }
 
   /** In order: each half may be divided again. */

@@ -40,7 +40,7 @@ export class CouchPeer {
   /**
    * @param {{url: string, request: (request: any) => Promise<any>, find: (request: any) => Promise<any>}} couch
    * @param {Codec} codec
-   * @param {{retries?: number}} [reading] of documents: times such a request is repeated, where that is not left to the couch
+   * @param {{retries?: number, isDivisible?: boolean}} [reading] of documents: times such a request is repeated, where that is not left to the couch; isDivisible: not at all when it breaks off in the middle
    */
   constructor (couch, codec, reading = {}) {
     this.couch = couch

@@ -61,11 +61,20 @@ export function planPaper (leaves) {
   }
 }
 
+/**
+ * @typedef {object} Parts
+ * @property {{merged: number, ended: number}} tally
+ * @property {boolean} [dryRun]
+ * @property {AbortSignal} [signal]
+ * @property {(id: string, reason: string) => void} onLeft
+ * @property {(id: string, reason: string) => void} onRefused
+ */
+
 export class Papers {
   /**
    * @param {import('../store/couch.js').Couch} couch
    * @param {import('../../core/mirror/peer.js').Peer} peer
-   * @param {import('./tiles.js').Parts} parts
+   * @param {Parts} parts
    */
   constructor (couch, peer, { tally, dryRun, signal, onLeft, onRefused }) {
     this.couch = couch

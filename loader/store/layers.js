@@ -40,7 +40,7 @@ export async function getLayer (couch, layer) {
 }
 
 // what only the next load of this very store cares for: see loader/load/others.js
-const describeEdition = ({ baseline, from, ...doc }) => describe(doc)
+const describeEdition = (/** @type {any} */ { baseline, from, ...doc }) => describe(doc)
 
 /**
  * The editions of a layer, oldest first.

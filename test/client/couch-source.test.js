@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { isPassing } from '../../client/source/failure.js'
@@ -57,6 +58,9 @@ onEachStore('a source', backend => {
         const image = await source.tile(head)
         assert.deepEqual(await bytesOf(image), png(113))
         assert.equal(image.type, 'image/png')
+        const { blob, digest } = await source.head('osm', 3, 1, 1)
+        assert.deepEqual([await bytesOf(blob), digest], [png(113), head.digest])
+        assert.equal(head.digest, `md5-${createHash('md5').update(png(113)).digest('base64')}`)
         await assert.rejects(source.tile({ ...head, y: 7 }), { code: 'TILE_NOT_FOUND' })
         await assert.rejects(source.tile({ ...head, rev: '9-0123456789abcdef0123456789abcdef' }), { code: 'TILE_NOT_FOUND' })
       })
@@ -156,10 +160,10 @@ describe('a source beside a server that misbehaves', () => {
     ['a refusal', json(403, { error: 'forbidden', reason: 'no' }), all.map(() => 'FORBIDDEN'), false],
     ['a 404 of somebody else', (request, response) => response.writeHead(404).end('<h1>Not here</h1>'), all.map(() => 'BAD_ANSWER'), true],
     ['a 404 whose body is null', json(404, 'null'), all.map(() => 'BAD_ANSWER'), true],
-    ['a body that is no JSON', json(200, '<h1>'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'none', 'BAD_ANSWER'], true],
-    ['JSON that is no answer', json(200, '{}'), ['none', 'BAD_ANSWER', 'BAD_ANSWER', 'none', 'BAD_ANSWER'], true],
-    ['null for an answer', json(200, 'null'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'none', 'BAD_ANSWER'], true],
-    ['a query that failed among others', json(200, { results: [{ error: 'timeout', reason: 'the index is being built' }] }), ['COUCHDB_ERROR', 'COUCHDB_ERROR', 'COUCHDB_ERROR', 'none', 'COUCHDB_ERROR'], false],
+    ['a body that is no JSON', json(200, '<h1>'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
+    ['JSON that is no answer', json(200, '{}'), ['none', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
+    ['null for an answer', json(200, 'null'), ['BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER', 'BAD_ANSWER'], true],
+    ['a query that failed among others', json(200, { results: [{ error: 'timeout', reason: 'the index is being built' }] }), ['COUCHDB_ERROR', 'COUCHDB_ERROR', 'COUCHDB_ERROR', 'BAD_ANSWER', 'COUCHDB_ERROR'], false],
     ['a connection that breaks in the middle', (request, response) => {
       response.writeHead(200, { 'Content-Length': 100 })
       response.write('{"results":', () => response.destroy())
@@ -201,6 +205,7 @@ describe('a source beside a server that misbehaves', () => {
     const seen = []
     serve = (request, response) => {
       seen.push([request.method, request.url, request.headers['x-key'], request.headers['content-type']])
+      if (/tile$|tile\?/.test(request.url)) return response.end('x')
       json(200, { results: /_changes/.test(request.url) ? [] : Array(/by_time/.test(request.url) ? 2 : 1).fill({ rows: [] }), last_seq: 1 })(request, response)
     }
     const source = new CouchSource(` ${url}/db// `, { fetchOptions: { headers: { 'x-key': '7' } } })
@@ -212,6 +217,48 @@ describe('a source beside a server that misbehaves', () => {
     assert.ok(seen.every(([method, , , type]) => method === 'GET' || type === 'application/json'))
     assert.equal(source.template('a'), `${url}/db/a:{z}:{x}:{y}/tile`)
     assert.throws(() => source.template('A'), { code: 'BAD_LAYER' })
+  })
+
+  it('takes no other image for the one that the store names, and asks past the cache for it', async () => {
+    const right = png(1)
+    const digest = `md5-${createHash('md5').update(right).digest('base64')}`
+    const named = { ...tile, bytes: right.length, digest }
+    const other = Buffer.from(right)
+    other[other.length - 20] ^= 1 // as long, and not the same
+    const answers = { other, 'a part': right.subarray(0, 40), 'a page': Buffer.from('<h1>Log in</h1>') }
+    const source = new CouchSource(`${url}/db`)
+    for (const [what, wrong] of Object.entries(answers)) {
+      const caches = []
+      const sends = bytes => (request, response) => {
+        caches.push(request.headers['cache-control'])
+        response.writeHead(200, { 'Content-Type': 'image/png' }).end(bytes)
+      }
+      serve = sends(wrong)
+      await assert.rejects(source.tile(named), error => error.code === 'BAD_ANSWER' && isPassing(error), what)
+      assert.deepEqual(caches, [undefined, 'no-cache'], what)
+      serve = (request, response) => sends(request.headers['cache-control'] ? right : wrong)(request, response)
+      assert.deepEqual(await bytesOf(await source.tile(named)), right, what)
+    }
+    serve = (request, response) => response.end(other)
+    assert.ok(await source.tile({ ...named, digest: undefined }), 'of an older index the length alone is known')
+  })
+
+  it('takes no other image for the newest one: its ETag says what it is, or else its document', async () => {
+    const right = png(1)
+    const md5 = createHash('md5').update(right).digest('base64')
+    const head = () => new CouchSource(`${url}/db`).head('a', 0, 0, 0)
+    const image = (bytes, etag) => (request, response) => response.writeHead(200, { 'Content-Type': 'image/png', ...(etag && { etag }) }).end(bytes)
+    const doc = json(200, { _id: 'a:0:0:0', _attachments: { tile: { digest: `md5-${md5}` } } })
+    const either = one => (request, response) => (/tile$/.test(request.url) ? one : doc)(request, response)
+    for (const one of [image(right, `"${md5}"`), image(right, `W/"${md5}"`), either(image(right)), either(image(right, '"of a proxy"'))]) {
+      serve = one
+      const { blob, digest } = await head()
+      assert.deepEqual([await bytesOf(blob), digest], [right, `md5-${md5}`])
+    }
+    for (const one of [image(png(2), `"${md5}"`), image(right.subarray(0, 40), `"${md5}"`), either(image(png(2))), image(png(2))]) {
+      serve = one
+      await assert.rejects(head(), { code: 'BAD_ANSWER' })
+    }
   })
 
   it('takes no address with a password, and none that is none', () => {

@@ -1,14 +1,17 @@
 /* global window, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
+import { CouchSource } from '../../client/source/couch-source.js'
 import { gate, seconds } from './support/front.js'
-import { T, layers, stepAt } from './support/gallery.js'
+import { T, layers, picture as imageOf, stepAt } from './support/gallery.js'
+import { draw } from './support/maps.js'
 import { call, expected, onStage } from './support/stage.js'
 
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
 const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
 const events = async (page, type) => (await call(page, 'events.slice')).filter(event => event.type === type)
 const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, least]) => /** @type {any} */ (window).events.filter(event => event.type === name).length >= least, /** @type {any} */ ([type, count]))
+const WRONG = Buffer.from(await imageOf(9, 3, 1, 1))
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 
 onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'] }, stage => {
@@ -19,8 +22,9 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
     'is answered with 500': { answer: () => ({ status: 500, body: '{"error":"boom"}' }), code: 'COUCHDB_ERROR' },
     'is answered with 404': { answer: () => ({ status: 404, body: '{"error":"not_found","reason":"missing"}', headers: { 'Cache-Control': 'max-age=600' } }), code: 'TILE_NOT_FOUND' },
     'is cut off in the middle': { answer: () => ({ cut: 40 }), code: 'BAD_ANSWER' },
-    'is half an image': { answer: () => ({ status: 200, body: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }), code: 'TRUNCATED_IMAGE' },
-    'is another thing than an image': { answer: () => ({ status: 200, body: '<h1>hello</h1>', headers: { 'Content-Type': 'text/html' } }), code: 'TRUNCATED_IMAGE' }
+    'is half an image': { answer: () => ({ status: 200, body: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }), code: 'BAD_ANSWER' },
+    'is another thing than an image': { answer: () => ({ status: 200, body: '<h1>hello</h1>', headers: { 'Content-Type': 'text/html' } }), code: 'BAD_ANSWER' },
+    'is another image': { answer: () => ({ status: 200, body: WRONG, headers: { 'Content-Type': 'image/png', 'Cache-Control': 'max-age=600' } }), code: 'BAD_ANSWER' }
   }
   for (const [what, { answer, code }] of Object.entries(troubles)) {
     it(`says so when a tile ${what}, keeps the older image, tries again by itself, and recovers`, async () => {
@@ -39,6 +43,23 @@ onStage('a history layer beside a store that fails', { layers: ['steps', 'holes'
       assert.deepEqual([...await events(page, 'storeback'), ...await events(page, 'storeerror')], [])
     })
   }
+
+  it('does not take from the browser’s cache what a captive portal sent before, also after a reload', async () => {
+    const page = await stage.page()
+    const [[version]] = await new CouchSource(stage.front.url).versions('steps', [{ z: 3, x: 3, y0: 3, y1: 3 }])
+    const whole = spoil(troubles['is another image'].answer)
+    await page.evaluate(async url => { await fetch(url) }, new CouchSource(stage.front.url).tileUrl(version))
+    whole()
+    for (const [visit, asked] of /** @type {const} */ ([['first', 1], ['second', 0]])) {
+      stage.front.forget()
+      await page.reload()
+      await page.evaluate(db => { Object.assign(window, { db }) }, stage.front.url)
+      await draw(page, 'steps', { time: T(1) })
+      shows(await stage.rest(page), 1)
+      assert.deepEqual(await events(page, 'tileerror'), [])
+      assert.equal(stage.front.tiles().filter(tile => tile === '3/3/3').length, asked, `${visit} visit`)
+    }
+  })
 
   it('says so when a first tile fails, and shows it when it is tried again', async () => {
     stage.allow(...PROVOKED)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate, seconds } from './support/front.js'
-import { T, tilesOf } from './support/gallery.js'
+import { T, picture, tilesOf } from './support/gallery.js'
 import { call, onStage } from './support/stage.js'
 
 const ALL = tilesOf(3)
@@ -67,6 +67,23 @@ onStage('following a store', { layers: [], everywhere: true }, stage => {
     await until(async () => (await call(page, 'layer.changes'))?.length === 3, { what: 'the time between' })
     await stage.at(page, T(2))
     await drawn(page, [[3, 3, 3], [3, 3, 4]], '2', '1')
+  })
+
+  it('a time that is taken out and filled again with another image is shown anew, of heads and of the past', async () => {
+    const { page, layer } = await follow()
+    await stage.write(layer, { 3: [[3, 3, 3]] })
+    await drawn(page, [[3, 3, 3]], '3', '1')
+    await stage.at(page, T(1))
+    await drawn(page, [], '', '1')
+    for (const [at, id] of /** @type {[number, string][]} */ ([[1, `3:3:3@${T(1)}`], [1, '3:4:4'], [3, '3:3:3']])) {
+      const [z, x, y] = id.split(/[:@]/).map(Number)
+      const path = encodeURIComponent(`${layer}:${id}`)
+      const doc = await stage.store.couch.get(`${layer}:${id}`)
+      await stage.store.couch.request({ method: 'DELETE', path, qs: { rev: doc._rev } })
+      await stage.store.couch.put({ ...doc, _rev: undefined, _attachments: { tile: { content_type: 'image/png', data: Buffer.from(await picture(7, z, x, y)).toString('base64') } } })
+      await stage.at(page, T(at))
+      await page.waitForFunction(tile => /** @type {any} */ (window).see.picture()[tile] === '7', `${z}/${x}/${y}`)
+    }
   })
 
   it('a tile that is gone, and documents that are deleted, leave the map', async () => {

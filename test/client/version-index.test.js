@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { versionKey } from '../../client/history/tile-store.js'
 import { BLOCK, VersionIndex, isImage } from '../../client/history/version-index.js'
 
 const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
@@ -73,6 +74,21 @@ describe('the version index', () => {
     assert.equal(index.at(5, 3, 5, T(1))?.content, '1-head')
     load({ rev: '1-other', bytes: 11 })
     assert.equal(index.at(5, 3, 5, T(1))?.content, undefined)
+  })
+
+  it('names an image by its digest, so that a time that was taken out and filled again is another one', () => {
+    const index = new VersionIndex()
+    const load = more => {
+      index.add(column(3, 4, 7), [version(3, 5, 1, more)])
+      return versionKey(/** @type {any} */ (index.at(5, 3, 5, T(1))))
+    }
+    const head = load({ rev: '1-head', current: true, digest: 'md5-a' })
+    assert.equal(load({ rev: '1-past', digest: 'md5-a' }), head, 'it went to the past')
+    assert.notEqual(load({ rev: '3-past', digest: 'md5-b' }), head, 'and is as long')
+    load({ rev: '1-head', current: true, digest: 'md5-a' })
+    assert.notEqual(load({ rev: '1-past', digest: 'md5-b' }), head, 'when nobody looked in between')
+    load({ rev: '1-head', current: true, digest: 'md5-a' })
+    assert.equal(load({ rev: '1-head', current: true }), head, 'what the device told before, of a store whose index is older')
   })
 
   it('asks again for what expired, and meanwhile tells what it knew', () => {

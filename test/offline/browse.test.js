@@ -39,11 +39,24 @@ describe('what was looked at', function () {
   it('is the same image when the head of then went to the past', async () => {
     const found = await stage.page.evaluate(async () => {
       const cache = new BrowseCache('b')
-      await cache.put(version(1, { rev: '3-head' }), blob('0123456789'))
+      await cache.put(version(1, { rev: '3-head', bytes: 10 }), blob('0123456789'))
       const asked = [{ rev: '1-past', current: false }, { rev: '1-past', content: '3-head', current: false }, { rev: '4-head' }, { rev: '1-past', current: false, bytes: 11 }]
-      return Promise.all(asked.map(async more => text(await cache.get(version(1, more)))))
+      return Promise.all(asked.map(async more => text(await cache.get(version(1, { bytes: 10, ...more })))))
     })
     assert.deepEqual(found, ['0123456789', '0123456789', undefined, undefined], 'not another head, nor other bytes')
+  })
+
+  it('is the image of a digest, where that is known, and not another one of the same time and length', async () => {
+    const found = await stage.page.evaluate(async () => {
+      const cache = new BrowseCache('b')
+      const [right, other] = ['md5-eB5eJF1ptWaXm4bijSPyxw==', 'md5-AAAAAAAAAAAAAAAAAAAAAA==']
+      await cache.put(version(1, { rev: '3-head', digest: right }), blob('0123456789'))
+      await cache.put(version(2, { rev: '3-head' }), blob('9876543210')) // by an earlier library, which compared nothing
+      const past = { rev: '1-past', current: false }
+      const asked = [version(1, { ...past, digest: right }), version(1, { rev: '5-head', digest: right }), version(1, { ...past, digest: other }), version(1, { rev: '3-head', digest: other })]
+      return Promise.all([...asked, version(2, { rev: '3-head', digest: right })].map(async one => text(await cache.get(one))))
+    })
+    assert.deepEqual(found, ['0123456789', '0123456789', undefined, undefined, undefined])
   })
 
   it('has the newest image of a place', async () => {

@@ -11,8 +11,8 @@ const SOME = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
 const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS) // with answers that never end: each is waited for for half a minute
 const AROUND = 40 // bytes
 
-/** Batches small enough to have many. */
-const limits = { batch: 50, smallBytes: 0, batchMost: 50, batchBytes: 64 * 1024 }
+/** Batches small enough to have many, and not smaller where the machine is slow. */
+const limits = { batch: 50, smallBytes: 0, batchMost: 50, batchBytes: 64 * 1024, batchTime: 60000 }
 
 onField('a download', ['plain', 'small'], stage => {
   const isWhole = async (page, spec) => {
@@ -42,7 +42,7 @@ onField('a download', ['plain', 'small'], stage => {
     const device = await stage.device()
     const page = await device.open({ limits })
     await field(page, 'add', PLAIN)
-    const held = hold(14)
+    const held = hold(15)
     await field(page, 'begin', 'Plain', 'download')
     await until(held.isHolding, { timeout: 30000 })
     await until(async () => (await field(page, 'status', 'Plain')).versions >= 500, { timeout: 30000, what: 'what has come to be written' })

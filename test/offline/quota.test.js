@@ -92,6 +92,38 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
     assert.deepEqual(await field(page, 'unreadable', 'All'), [])
   })
 
+  it('can be paused, made and removed in the same tab after it was full, and go on when there is room', async () => {
+    device = await stage.device()
+    await device.ready
+    page = await device.context.newPage()
+    await page.goto(device.address)
+    session = await device.context.newCDPSession(page)
+    await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, quotaSize: 2300000 })
+    device.allow(/Database has a global failure|QuotaExceededError/)
+    await device.begin(page, LOTS)
+    await take(page, PART)
+    await field(page, 'add', ALL)
+    // again and again: what is kept free for notes is used up as well
+    for (let times = 0; times < 4; times++) {
+      assert.equal((await field(page, 'call', 'All', 'download', { force: true })).code, 'QUOTA_EXCEEDED', `${times} times`)
+    }
+    assert.deepEqual([(await field(page, 'call', 'All', 'pause')).code, (await field(page, 'status', 'All')).state], [undefined, 'paused'])
+    assert.equal((await field(page, 'add', { ...PART, name: 'Other' })).code, 'DISK_FULL', 'that it is full is no lie yet')
+    assert.equal((await field(page, 'call', 'Part', 'remove')).code, undefined, 'it is what makes room')
+    await give()
+    for (const [name, verb, ...more] of [['All', 'pause'], ['All', 'rename', 'World'], ['World', 'rename', 'All']]) {
+      const { code } = await field(page, 'call', name, verb, ...more)
+      assert.equal(code, undefined, verb)
+    }
+    const { code, message } = await field(page, 'add', { ...PART, name: 'Other' })
+    assert.equal(code, undefined, message)
+    const { result, ...error } = await field(page, 'call', 'All', 'download')
+    assert.deepEqual([result?.state, result?.tiles], ['complete', 1365], error.message)
+    assert.deepEqual(await field(page, 'unreadable', 'All'), [])
+    await device.reload(page, LOTS)
+    assert.deepEqual((await field(page, 'list')).map(({ name }) => name), ['All', 'Other'])
+  })
+
   it('take about as much as they are said to', async () => {
     await take(page, PART)
     const before = await storage()

@@ -1,7 +1,7 @@
 /* global window -- of the page, in functions that run there */
 // One area of thousands of tiles from its estimate to its removal, with the net really off in between.
 import assert from 'node:assert/strict'
-import { field, isBulk, onField, take } from './support/stage.js'
+import { field, isBulk, isTransfer, onField, take } from './support/stage.js'
 import { tour } from './support/tour.js'
 import { T, downTo } from './support/world.js'
 
@@ -43,7 +43,7 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
     assert.equal(foretold.versions, Object.keys(held).length)
     // these images are a hundredth of real ones: what is foretold of documents, from a sample, is nearly all
-    near(stage.received(isBulk).bytes, foretold.transfer, 2, 'bytes of bodies')
+    near(stage.received(isTransfer).bytes, foretold.transfer, 2, 'bytes of bodies')
     const tasks = await field(page, 'longTasks')
     console.log(`      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`)
   })

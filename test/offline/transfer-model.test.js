@@ -87,7 +87,8 @@ onEachStore('areas of stores to which anything happens', backend => {
       const [row] = await tiles(layer, [which], true)
       if (!row) return
       const { _id, _rev, _attachments, ...fields } = row.doc
-      const doc = { ...fields, _id, _rev: `${generation}-${hash.repeat(32)}`, _revisions: { start: generation, ids: [hash.repeat(32)] }, _attachments: { tile: { content_type: 'image/png', data: png(image).toString('base64') } } }
+      const id = `${hash.repeat(30)}${String(image).padStart(2, '0')}` // made from the content, as that of every revision
+      const doc = { ...fields, _id, _rev: `${generation}-${id}`, _revisions: { start: generation, ids: [id] }, _attachments: { tile: { content_type: 'image/png', data: png(image).toString('base64') } } }
       await post('_bulk_docs', { docs: [doc], new_edits: false })
     },
     edition: (layer, { year }) => store.couch.put({ _id: `edition:${layer}@${T(year)}`, type: 'edition', layer, time: T(year), title: `${Math.random()}` }).catch(() => {}),

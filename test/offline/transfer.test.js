@@ -144,6 +144,86 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(later.held, await assertSame(db, url, area))
     })
 
+    it('has the other image of a time that was taken out and filled again, also when it is as long', async () => {
+      const db = pouch()
+      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 3 ? 500 + x * SIDE + y : undefined }))
+      await transfer(db).run()
+      for (const limits of [{}, { feed: 0, feedShare: 0 }]) {
+        for (const id of [`osm:5:1:1@${T(2023)}`, 'osm:5:2:2', 'osm:5:7:7']) {
+          const { _rev, ...doc } = await json(`${url}/${encodeURIComponent(id)}?attachments=true`, { headers: { accept: 'application/json' } })
+          const { data } = doc._attachments.tile
+          const other = Buffer.from(data, 'base64')
+          other[other.length - 20] ^= 1
+          await store.couch.put({ _id: id, _rev, _deleted: true })
+          await store.couch.put({ ...doc, _attachments: { tile: { content_type: 'image/png', data: other.toString('base64') } } })
+        }
+        const { held } = await transfer(db, { limits }).run()
+        assert.deepEqual(held, await assertSame(db, url, area))
+      }
+    })
+
+    describe('over a line that breaks', () => {
+      const LARGE = 40
+      const tiles = (z, seed) => square({ layer: 'osm', z, side: LARGE, time: T(2023 + seed), seed: (x, y) => seed * 2000 + x * LARGE + y })
+      const listed = () => front.requests().filter(({ kind, body }) => kind === 'index' && body.queries[0].reduce === false)
+      const down = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
+      beforeEach(() => store.write(tiles(6, 0)))
+
+      it('asks for as much at once as comes across, of the listing and of the tiles', async () => {
+        const db = pouch()
+        const whole = new Transfer({ couch: couch(), db: pouch(), area })
+        await whole.run()
+        const bytes = down(front.requests())
+        front.forget()
+        front.rule(({ kind, path }) => (kind === 'index' || isBulk({ path })) && { cut: 40e3 })
+        const { held, failed } = await new Transfer({ couch: couch(), db, area, limits: { retryDelay: 1 } }).run()
+        assert.deepEqual([held, failed], [await assertSame(db, url, area), []])
+        const came = down(front.requests())
+        assert.ok(came < 2 * bytes, `${came} bytes came, ${bytes} are needed`)
+      })
+
+      it('goes on in the listing where it was, with what changed before and after that place', async () => {
+        const db = pouch()
+        const limits = { page: 100, batch: 20, smallBytes: 1, batchMost: 20, retryDelay: 1, noting: 0 }
+        const all = async of => { await transfer(of, { limits }).run(); return down(listed()) }
+        const bytes = await all(pouch())
+        for (const rounds of [1, 2]) {
+          front.forget()
+          let answered = 0
+          front.rule(entry => { if (isBulk(entry) && ++answered === 30) return front.stop() })
+          await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), limits }).run(), { code: 'UNREACHABLE' })
+          await front.restart()
+          front.reset()
+          const { listing, since } = await readNote(db)
+          assert.equal(since, undefined)
+          assert.ok(listing && listing.next[0] === 6 && listing.next[1] >= 8 * rounds, JSON.stringify(listing?.next))
+          await store.write(square({ layer: 'osm', z: 6, side: LARGE, time: T(2023 + rounds), seed: (x, y) => (y === 3 && x % 7 === 0) ? 9000 * rounds + x : y === 5 && x === 1 ? null : undefined }))
+          for (const id of [`osm:6:1:${6 + rounds}`, `osm:6:39:${6 + rounds}`]) await store.couch.put({ _id: id, _rev: (await json(`${url}/${id}`))._rev, _deleted: true })
+        }
+        const { held } = await transfer(db, { limits }).run()
+        assert.deepEqual(held, await assertSame(db, url, area))
+        assert.ok(down(listed()) < bytes * 2 / 3, `${down(listed())} bytes were listed, ${bytes} are all`)
+        assert.equal((await readNote(db)).listing, undefined)
+      })
+
+      it('passes over a tile that fails, and has it in the end, though the listing was broken off behind it', async () => {
+        const db = pouch()
+        const limits = { page: 100, batch: 20, smallBytes: 1, batchMost: 20, retryDelay: 1, noting: 0 }
+        let answered = 0
+        const bad = front.rule(entry => asksFor(entry, 'osm:6:0:7') && { status: 500, body: '{"error":"internal"}' })
+        const cut = front.rule(entry => { if (isBulk(entry) && ++answered === 60) return front.stop() })
+        await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), limits }).run(), { code: 'UNREACHABLE' })
+        await front.restart()
+        cut()
+        assert.deepEqual((await readNote(db)).failed.map(({ id }) => id), ['osm:6:0:7'])
+        const { isComplete, failed } = await transfer(db, { limits }).run()
+        assert.deepEqual([isComplete, failed.map(({ id }) => id)], [false, ['osm:6:0:7']])
+        bad()
+        const { held } = await transfer(db, { limits }).run()
+        assert.deepEqual(held, await assertSame(db, url, area))
+      })
+    })
+
     it('ends at once when its database is closed', async () => {
       const db = pouch()
       const running = transfer(db, { onProgress: ({ tiles }) => { if (tiles === 30) db.close() } }).run()

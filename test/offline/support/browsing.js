@@ -14,7 +14,7 @@ function install () {
   const T = year => `${year}-01-01T00:00:00Z`
   Object.assign(globalThis, {
     T,
-    version: (x, more = {}) => ({ layer: 'osm', z: 9, x, y: 7, time: T(2024), rev: '1-a', bytes: 10, gone: false, current: true, expires: null, ...more }),
+    version: (x, more = {}) => ({ layer: 'osm', z: 9, x, y: 7, time: T(2024), rev: '1-a', gone: false, current: true, expires: null, ...more }),
     blob: (text, type = 'image/png') => new Blob([text], { type }),
     text: async found => found && (found.blob ?? found).text(),
     /** Sets the clock: of what was used when. */

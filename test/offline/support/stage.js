@@ -211,6 +211,9 @@ export class Device {
 /** Whether a request is one for documents in bulk. @param {import('../../client/support/front.js').Entry} entry */
 export const isBulk = ({ path }) => path.startsWith('_bulk_get')
 
+/** What a download is said to transfer: the listing, documents and images. */
+export const isTransfer = entry => isBulk(entry) || /queries$/.test(entry.path)
+
 /** Asks `field` of a page, which in-page.js describes. */
 export const field = (page, name, ...args) => page.evaluate(([method, values]) => {
   const { [method]: member } = /** @type {any} */ (window).field

@@ -6,6 +6,7 @@
     rev: doc._rev,
     bytes: image ? image.length : 0,
     expires: doc.expires || null,
-    gone: !image
+    gone: !image,
+    digest: image && image.digest ? image.digest.slice(4) : null // md5 of the bytes in base64
   })
 })
