@@ -112,7 +112,9 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []
     if (missing.length) return [place(missing[0])]
     // 4. last, what nobody says any more goes, and leaves of which another says the same
     const stays = wanted.map(want => pasts.find(version => isSame(version, want)) ?? pasts.find(({ time, content, contested }) => time === want.time && content === want.content && contested === want.contested))
-    const ends = [...others, ...pasts].filter(version => !stays.includes(version))
+    // of two leaves that differ in the type of their image alone, `check --repair` is about to end the one that is wrong
+    const isMended = version => stays.some(other => other?.id === version.id && typeOf(other) !== typeOf(version) && other.content === version.content)
+    const ends = [...others, ...pasts].filter(version => !stays.includes(version) && !isMended(version))
     // the head goes last: a tile has its head, or nothing at all
     if (head && !top && !ends.length) ends.push(head)
     return ends.map(version => ({ id: /** @type {string} */ (version.id), rev: version.rev, end: version }))
@@ -197,15 +199,17 @@ const isSame = (version, { time, content, run, words, seen, contested }) => vers
   seen.every(one => version.seen.some(other => `${other}` === `${one}`))
 
 /** What a version is made of: itself where it stands or comes from, else anything with the same bytes. */
-const sourceOf = ({ time, content, run }, sources) => {
+const sourceOf = ({ time, content, run, contested }, sources) => {
   const same = sources.filter(version => version.content === content)
-  return same.find(version => version.time === time && version.run === run) ?? same.find(version => version.time === time) ?? same[0]
+  return same.find(version => version.time === time && version.run === run && version.contested === contested) ?? same.find(version => version.time === time && version.run === run) ?? same.find(version => version.time === time) ?? same[0]
 }
 
-/** Leaves of one document: one ends only for one before it. */
+const typeOf = ({ doc }) => doc?._attachments?.[TILE_ATTACHMENT]?.content_type
+
+/** Leaves of one document, those of greater runs first: whoever settles what, one ends only for one before it. */
 function firstOf (a, b) {
-  const rank = ({ time, content, run, seen, rev }) => JSON.stringify([time, content, run, seen, rev])
-  return b.seen.length - a.seen.length || compareIds(rank(a), rank(b))
+  const rank = ({ time, content, seen, rev }) => JSON.stringify([time, content, seen, rev])
+  return compareIds(b.run, a.run) || b.seen.length - a.seen.length || compareIds(rank(a), rank(b))
 }
 
 /**
@@ -219,7 +223,7 @@ function firstOf (a, b) {
  * @typedef {object} Settled what became of a tile
  * @property {Statement[]} unknown statements whose bytes are nowhere
  * @property {TilecouchError} [error]
- * @property {string} [odd] id of a document of it that is no valid tile: then nothing of it is touched
+ * @property {any} [odd] a document of it that is no valid tile: then nothing of it is touched
  * @property {Version[]} before what stood there, oldest first; the head last
  * @property {(Write & {done: 'put' | 'ended'})[]} done
  */
@@ -246,9 +250,9 @@ export async function settleTiles (door, ids, { knownOf, mineOf = () => [], refu
     const busy = new Set()
     for (const { id, heads, pasts } of tiles) {
       const own = /** @type {Settled} */ (result.get(id))
-      own.odd = [...heads, ...pasts].find(doc => !isTile(doc))?._id
+      own.odd = [...heads, ...pasts].find(doc => !isTile(doc))
       if (own.odd) {
-        own.error = new TilecouchError('REFUSED', { id, reason: `${own.odd} is no valid tile` })
+        own.error = new TilecouchError('REFUSED', { id, reason: `${own.odd._id} is no valid tile` })
         continue
       }
       const [living, old] = [heads.map(versionIn), pasts.map(versionIn)]
@@ -279,8 +283,11 @@ export async function settleTiles (door, ids, { knownOf, mineOf = () => [], refu
 }
 
 /** Whether a document says what it is: other programs write here, too. */
-const isTile = doc => doc.type === 'tile' && isExactTime(doc.time) && !(doc._id.includes('@') && !doc._id.endsWith(`@${doc.time}`)) &&
-  Boolean(doc._attachments?.[TILE_ATTACHMENT]) !== (doc.gone === true)
+function isTile (doc) {
+  const { layer, z, x, y, time } = parseTileId(doc._id)
+  const isRight = doc.layer === layer && doc.z === z && doc.x === x && doc.y === y && doc.current === (time === undefined) && (time === undefined || doc.time === time)
+  return isRight && doc.type === 'tile' && isExactTime(doc.time) && Boolean(doc._attachments?.[TILE_ATTACHMENT]) !== (doc.gone === true)
+}
 
 /** What would be written, step by step. @param {string} id @param {Version[]} heads @param {Version[]} pasts @param {Known} known */
 function rehearse (id, heads, pasts, known) {
@@ -341,7 +348,7 @@ async function writeAll (door, writes, result, signal) {
 function documentOf (id, { time, content, run, seen, contested }, source) {
   const isHead = !id.includes('@')
   const { layer, z, x, y } = parseTileId(id)
-  const { _id, _rev, _revisions, _conflicts, _attachments, seen: own, origin, gone, ...fields } = source ?? {}
+  const { _id, _rev, _revisions, _conflicts, _attachments, seen: own, contested: was, origin, gone, ...fields } = source ?? {}
   const isOwn = source?.time === time || Boolean(contested)
   // what somebody saw later is told by `origin.checked` where an upstream was asked
   const isHere = isOwn || (isHead && origin?.checked === time)

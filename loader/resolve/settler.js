@@ -4,6 +4,7 @@ import { Said } from '../../core/store/said.js'
 import { TileSet } from '../load/manifest.js'
 import { tilesSince } from '../load/others.js'
 import { settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
+import { checkDocument } from '../verify/store/document.js'
 
 const PAGE = 2000 // ids a request
 
@@ -84,7 +85,7 @@ export class Settler {
     const { onSettled, onLeft, onRefused, onUnknown } = this.parts
     for (const [id, { done, error, odd, unknown }] of settled) {
       if (this.rehearsed.has(id)) continue
-      if (odd) onLeft(odd, 'it is no valid tile')
+      if (odd) onLeft(odd._id, `it is no valid tile: ${checkDocument(odd).problems[0]?.filter(Boolean).join(', ')}`)
       else if (error) onRefused(id, error.message)
       else if (done.length) onSettled(id, done)
       for (const { time } of unknown) onUnknown(id, { layer: parseTileId(id).layer, time })
