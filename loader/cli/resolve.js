@@ -16,7 +16,8 @@ export function addResolveCommand (program, run) {
     .option('--live', 'go on until it is stopped, whenever something changes')
     .option('--dry-run', 'only say what there is to be done')
     .addHelpText('after', `
-Run it at one master or at all of them, before or after they have replicated: what comes of it is the same.
+Run it at one master or at all of them, before or after they have replicated: what comes of it is the same. Tiles become what
+the editions of all masters have said of them. An image that is nowhere is named with the edition to load again.
 
 Examples:
   tilecouch resolve --db http://localhost:5984/tiles

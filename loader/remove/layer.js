@@ -1,5 +1,6 @@
 // Removes a layer whole: from the primary index, so that everything of it goes, also what no view knows: tiles of other
-// programs, a past without its head. Past versions first, then heads, then editions, the layer's document last.
+// programs, a past without its head. Past versions first, then heads, editions, manifests, blocks and removals, the layer's
+// document last.
 import { TilecouchError, checkLayer, editionId, isTileId, layerId, layerRange } from '../../core/index.js'
 import { Remover } from './remover.js'
 import { endPapers } from './tiles.js'

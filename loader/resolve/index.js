@@ -1,5 +1,6 @@
 // Puts right what masters that were loaded apart have made of one another: of several living leaves of a document one stays,
-// and no version is lost. What comes of it depends on what is stored alone, so that it may run at every master, in any order.
+// and no version is lost. Then every tile is settled by what all editions, removals and versions say of it. What comes of it
+// depends on what is stored alone, so that it may run at every master, in any order.
 import { checkLayer, formatReference, headId, isTileId, parseTileId } from '../../core/index.js'
 import { peerOf } from '../mirror/peer.js'
 import { changesOf, repeat } from '../repeat.js'
