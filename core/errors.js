@@ -65,7 +65,7 @@ export const catalogue = {
 
   // the store
   VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'A stored version never changes. Load the correction with a later time.' },
-  CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again: it resumes.' },
+  CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again, with its time: it resumes.' },
   REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message is from the validate_doc_update of the store.' },
   LAYER_EXISTS: { status: 409, text: d => `there is a layer ${show(d.layer)} already`, advice: 'Take another name; or copy into it with `tilecouch copy`, which puts both together, and remove the old one.' },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'See `tilecouch layers` for what the store holds.' },

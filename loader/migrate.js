@@ -1,6 +1,6 @@
 // Brings a store that an earlier program wrote to the schema and the design documents of this one. Readers are served
 // throughout: documents are changed one by one, each to what both programs read, and indexes are built beside the old ones.
-import { STORE_ID } from '../core/index.js'
+import { STORE_ID, formatReference, parseDocumentId } from '../core/index.js'
 import { SCHEMA } from '../core/store/recognise.js'
 import { mark, schemaOf } from './check/mark.js'
 import { ownDesigns } from './couchapp/compose.js'
@@ -39,6 +39,7 @@ export const steps = [
  * @property {{name: string, does: string, done: boolean}[]} steps that were to be taken
  * @property {import('./couchapp/push.js').Pushed[]} designs
  * @property {string} [skipped] why the design documents were left alone
+ * @property {number} [unstated] editions without a manifest: an earlier program or a device made them
  */
 
 /**
@@ -61,9 +62,22 @@ export async function migrate (store, { dryRun = false, signal, onProgress, onPu
       summary.steps[at].done = true
     }
   }
+  const unstated = await countUnstated(couch, signal)
+  if (unstated) summary.unstated = unstated
   const docs = await ownDesigns()
   const there = await push(couch, docs, { dryRun: true })
   // one without any is still being filled: a load is twice as quick without them
   if (there.every(({ action }) => action === 'new')) return { ...summary, skipped: 'the store was never published' }
   return { ...summary, designs: dryRun ? there : await push(couch, docs, { signal, onProgress: onPush }) }
+}
+
+/** How many editions have no manifest. @param {import('./store/couch.js').Couch} couch @param {AbortSignal} [signal] */
+async function countUnstated (couch, signal) {
+  const ranges = ['edition:', 'manifest:'].map(startkey => ({ startkey, endkey: `${startkey}~` }))
+  const [editions, manifests] = (await couch.queries('_all_docs', ranges, signal)).map(rows => rows.flatMap(({ id }) => {
+    const document = parseDocumentId(id)
+    return document ? [formatReference(document.layer, document.time)] : []
+  }))
+  const stated = new Set(manifests)
+  return editions.filter(edition => !stated.has(edition)).length
 }

@@ -1,5 +1,6 @@
 // Thins out the past of a layer: what no moment needs that a retention policy keeps, goes. At every step the map is right as
-// of each kept moment, so that it may be killed anywhere and run again.
+// of each kept moment, so that it may be killed anywhere and run again. It states no removal: what goes no kept moment shows,
+// whether or not a manifest says it, so that nothing kept depends on it.
 import { TilecouchError, checkRetention, now as clock } from '../core/index.js'
 import { batchesOf } from '../core/batches.js'
 import { compact } from './compact.js'

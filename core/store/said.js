@@ -33,6 +33,7 @@ const DOCS = 50 // blocks a request
  * @property {{boxes: any[], polygon?: object}} [area]
  * @property {{min: number, max: number}} [zooms]
  * @property {string[]} [tiles] ids of heads
+ * @property {string[]} [runs] only what these have said
  * @property {string} [finished]
  */
 
@@ -142,7 +143,7 @@ export class Said {
   /** @param {string} id of a head @param {string} time @param {string} run */
   isRemoved (id, time, run) {
     const { z, x, y } = this.removals.length ? parseTileId(id) : { z: 0, x: 0, y: 0 }
-    return this.removals.some(removal => run < removal.run && time >= (removal.since ?? '') && time <= (removal.until ?? '~') && removal.touches(id, z, x, y))
+    return this.removals.some(removal => run < removal.run && (!removal.runs || removal.runs.includes(run)) && time >= (removal.since ?? '') && time <= (removal.until ?? '~') && removal.touches(id, z, x, y))
   }
 
   /**

@@ -37,6 +37,7 @@ export async function * sections (couch, signal) {
 
 /** The layer in whose range of ids a document lies. @param {string} id */
 function layerOf (id) {
+  if (parseDocumentId(id)) return undefined
   const name = id.slice(0, Math.max(0, id.indexOf(':')))
   return isLayer(name) ? name : undefined
 }

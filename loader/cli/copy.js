@@ -31,8 +31,8 @@ Examples:
   tilecouch copy osm alps --bbox 5.9,45.8,10.5,47.8 --zoom 0-12
   tilecouch copy osm --from http://localhost:5984/restored
 
-Into a layer that is there it is copied as a load would: what stands stays, what is newer becomes the newest, what is older goes to
-the past. Run it again, and it brings what has come meanwhile. The name and password at --from are in its URL, or in TILECOUCH_FROM_USER
+Into a layer that is there both are put together, as replication would: what is newer becomes the newest, what is older goes to the
+past, and of two images of one time that of the later run has it. Run it again, and it brings what has come meanwhile. The name and password at --from are in its URL, or in TILECOUCH_FROM_USER
 and TILECOUCH_FROM_PASSWORD.`)
     .action(run(copyCommand))
   program.command('rename')

@@ -1,7 +1,7 @@
 // tilecouch migrate
 import { migrate } from '../migrate.js'
 import { withPatientStore } from './connect.js'
-import { secondsSince } from './output.js'
+import { plural, secondsSince } from './output.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addMigrateCommand (program, run) {
@@ -33,7 +33,7 @@ async function migrateCommand (context, options) {
 }
 
 /** @param {string} url @param {import('../migrate.js').MigrateSummary} summary @param {boolean} dryRun */
-function words (url, { from, to, steps, designs, skipped }, dryRun) {
+function words (url, { from, to, steps, designs, skipped, unstated = 0 }, dryRun) {
   const behind = designs.filter(({ action }) => action !== 'unchanged')
   const would = dryRun ? 'to do: ' : ''
   return [
@@ -41,6 +41,7 @@ function words (url, { from, to, steps, designs, skipped }, dryRun) {
     ...steps.map(({ name, does }) => `  ${would}${name}: ${does}`),
     ...behind.map(({ id, action, fields }) => `  ${would}${id} (${action}${fields.length ? `: ${fields.join(', ')}` : ''})`),
     ...(skipped ? [`  No design documents: ${skipped}. \`tilecouch push\` publishes it.`] : []),
+    ...(unstated ? [`  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only their versions say what they found.`] : []),
     ...(steps.length + behind.length ? [] : ['  Nothing to do.'])
   ]
 }

@@ -16,7 +16,8 @@ export function addResolveCommand (program, run) {
     .option('--live', 'go on until it is stopped, whenever something changes')
     .option('--dry-run', 'only say what there is to be done')
     .addHelpText('after', `
-Run it at one master or at all of them, before or after they have replicated: what comes of it is the same.
+Run it at one master or at all of them, before or after they have replicated: what comes of it is the same. Tiles become what
+the editions of all masters have said of them. An image that is nowhere is named with the edition to load again.
 
 Examples:
   tilecouch resolve --db http://localhost:5984/tiles
@@ -24,6 +25,8 @@ Examples:
   tilecouch resolve --live`)
     .action(run(resolveCommand))
 }
+
+const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missing' }
 
 async function resolveCommand (context, options) {
   const { output, signal } = context
@@ -36,10 +39,10 @@ async function resolveCommand (context, options) {
     const summary = await resolve(store, { layers, live, dryRun, signal, ...(live && following(output)) })
     output.result({ ...summary, seconds: secondsSince(started) }, [
       ...words(summary, dryRun),
-      ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${what === 'left' ? 'left as it is' : 'refused'}: ${id}: ${reason}`),
-      ...(summary.named.length > SHOWN ? [`  and ${count(summary.left + summary.refused - SHOWN)} more`] : [])
+      ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),
+      ...(summary.named.length > SHOWN ? [`  and ${count(summary.left + summary.refused + summary.unknown - SHOWN)} more`] : [])
     ])
-    return summary.left + summary.refused ? 1 : 0
+    return summary.left + summary.refused + summary.unknown ? 1 : 0
   })
 }
 
@@ -57,11 +60,12 @@ function following (output) {
 }
 
 /** @param {import('../resolve/index.js').ResolveSummary} summary @param {boolean} dryRun */
-function words ({ conflicts, ended, past, contested, promoted, merged }, dryRun) {
-  if (!conflicts) return ['No conflicts.']
+function words ({ conflicts, ended, past, contested, promoted, merged, settled }, dryRun) {
+  if (!conflicts && !settled) return ['No conflicts.']
   const would = dryRun ? 'would be ' : ''
   return [
-    `${plural(conflicts, 'document')} with conflicts: ${plural(ended, 'losing revision')} ${would}ended`,
+    ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: ${plural(ended, 'losing revision')} ${would}ended`] : ['No conflicts.']),
+    ...(settled ? [`  ${plural(settled, 'tile')} ${would}put in order by what editions said`] : []),
     ...(past ? [`  ${plural(past, 'version')} ${would}copied to the past`] : []),
     ...(contested ? [`  ${plural(contested, 'version')} ${would}moved to an earlier second, since another image has the same time`] : []),
     ...(promoted ? [`  ${plural(promoted, 'past version')} ${would}made the newest`] : []),

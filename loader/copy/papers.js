@@ -1,6 +1,6 @@
 // The documents of a layer and of its editions, for a copy. What the terms of the tiles forbid stays forbidden.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, blockId, checkNewLayer, editionId, forbiddingHost, layerId, manifestId } from '../../core/index.js'
+import { TilecouchError, blockId, checkNewLayer, editionId, forbiddingHost, layerId, manifestId, now, removedId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { Said } from '../../core/store/said.js'
 import { union } from '../../core/store/extent.js'
@@ -98,6 +98,7 @@ export async function copyManifests (source, target, { from, to, time }) {
   const said = new Said(source.couch, from)
   const there = new Said(target.couch, to)
   await Promise.all([said.open(), there.open()])
+  await copyRemovals(said, target.couch, to)
   for (const manifest of said.manifests) {
     if ((time !== undefined && manifest.time > time) || there.runs.has(manifest.run)) continue
     const blocks = Object.entries(await said.blocksOf(manifest)).flatMap(([place, names]) => names.map(name => ({ place, name })))
@@ -114,5 +115,16 @@ export async function copyManifests (source, target, { from, to, time }) {
       const [{ doc }] = await source.couch.docs([manifestId(from, own, run, part)])
       if (doc) await target.couch.update(manifestId(to, own, run, part), stored => stored ? undefined : { ...fieldsOf(doc), layer: to })
     }
+  }
+}
+
+/** What was taken out of what editions said: of those alone, since the copy may have been said other things. @param {import('../../core/store/said.js').Said} said */
+async function copyRemovals (said, couch, to) {
+  const runs = [...said.runs]
+  for (const { run, since, until, area, zooms, tiles } of said.removals) {
+    if (!runs.some(one => one < run)) continue
+    await couch.update(removedId(to, run), stored => stored ? undefined : JSON.parse(JSON.stringify({
+      type: 'removed', layer: to, run, since, until, area, zooms, tiles, runs, finished: now()
+    })))
   }
 }

@@ -5,6 +5,7 @@ import { TilecouchError, checkLayer, editionId, layerId, tileId } from '../../co
 import { batchesOf } from '../../core/batches.js'
 import { peerOf } from '../mirror/peer.js'
 import { endLeaves, readTiles } from '../remove/documents.js'
+import { documentsFrom, saidPrefixes } from '../remove/layer.js'
 import { Remover } from '../remove/remover.js'
 import { fieldsOf } from '../resolve/content.js'
 import { copyAll, isEmptyLayer } from './all.js'
@@ -85,9 +86,18 @@ async function endPapers (store, from, to) {
   const times = (await store.editions(from)).map(({ time }) => time)
   for (const idOf of [...times.map(time => layer => editionId(layer, time)), layerId]) {
     const [here, there] = (await couch.docs([from, to].map(idOf))).map(({ doc }) => doc)
+    if (idOf === layerId) await endSaid(couch, from)
     const { renaming, ...fields } = fieldsOf(there ?? {})
-    if (here && !isDeepStrictEqual({ ...fieldsOf(here), layer: to }, fields)) return false
+    const { baseline, from: _, ...own } = fieldsOf(here ?? {}) // an edition's are not copied
+    if (here && !isDeepStrictEqual({ ...own, layer: to }, fields)) return false
     if (here && !(await endLeaves(couch, [{ id: here._id, rev: here._rev }])).gone.size) return false
   }
   return true
+}
+
+/** What editions said under the old name stands under the new one. @param {import('../store/couch.js').Couch} couch @param {string} layer */
+async function endSaid (couch, layer) {
+  for (const prefix of saidPrefixes(layer)) {
+    for await (const docs of documentsFrom(couch, prefix)) await endLeaves(couch, docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
+  }
 }

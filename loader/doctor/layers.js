@@ -61,8 +61,8 @@ async function editions (visit, { layer }) {
   if (newest && isAhead(newest, visit.clock())) {
     return { state: 'warning', found: `the newest tiles are of ${newest}, in the future`, why: 'What is loaded for an earlier time goes into the past: the map does not change.', advice: `If that time is a mistake: tilecouch remove ${layer} --edition ${newest}, then load it again for the right one.`, figures }
   }
-  if (open.length) return { state: 'warning', found: `${plural(open.length, 'load')} begun and not finished: ${names(open)}`, why: 'A part of the map is of that time, the rest is older.', advice: `Run that load again: it resumes. Or: tilecouch remove ${layer} --edition TIME`, figures }
-  if (failed.length) return { state: 'warning', found: `${plural(failed.length, 'load')} with tiles that could not be stored: ${names(failed)}`, why: 'They show what was there before.', advice: 'Run that load again: it says which tiles, and why.', figures }
+  if (open.length) return { state: 'warning', found: `${plural(open.length, 'load')} begun and not finished: ${names(open)}`, why: 'A part of the map is of that time, the rest is older.', advice: `Run that load again with --time and that time: it resumes. Or: tilecouch remove ${layer} --edition TIME`, figures }
+  if (failed.length) return { state: 'warning', found: `${plural(failed.length, 'load')} with tiles that could not be stored: ${names(failed)}`, why: 'They show what was there before.', advice: 'Run that load again with --time and that time: it says which tiles, and why.', figures }
   return { state: 'ok', found: docs.length ? `${count(docs.length)}${docs.length === most ? ' looked at' : ''}` : 'none', figures }
 }
 

@@ -9,7 +9,7 @@ import { isGood, placeOf, position } from '../../core/place.js'
 export const othersDefaults = {
   page: 10_000, // changes a request
   runs: 100, // whose manifests are compared with
-  most: 20_000 // tiles that are remembered one by one; with more of them, every tile is looked at
+  most: 2000 // tiles that are remembered one by one; with more of them, every tile is looked at
 }
 
 /** @typedef {Set<string> | undefined} Tiles ids of heads; undefined: there are too many to name them */

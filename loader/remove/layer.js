@@ -1,5 +1,6 @@
 // Removes a layer whole: from the primary index, so that everything of it goes, also what no view knows: tiles of other
-// programs, a past without its head. Past versions first, then heads, then editions, the layer's document last.
+// programs, a past without its head. Past versions first, then heads, editions, manifests, blocks and removals, the layer's
+// document last.
 import { TilecouchError, checkLayer, editionId, isTileId, layerId, layerRange } from '../../core/index.js'
 import { Remover } from './remover.js'
 import { endPapers } from './tiles.js'
@@ -44,7 +45,7 @@ export async function removeLayer (store, layer, options = {}) {
   const isEmpty = !tally.refused && !tally.changed
   const papers = isEmpty ? await endPapers(remover, editions) : 0
   if (isEmpty) {
-    for (const prefix of [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`]) {
+    for (const prefix of saidPrefixes(layer)) {
       for await (const docs of documentsFrom(couch, prefix, remover.signal)) await remover.end(docs)
     }
     await endPapers(remover, [layerId(layer)])
@@ -53,8 +54,11 @@ export async function removeLayer (store, layer, options = {}) {
   return { ...tally, editions: papers, left: strangers.size }
 }
 
+/** How the ids of what editions and removals have said of a layer begin: the ends of manifests first, without which nothing counts. @param {string} layer */
+export const saidPrefixes = layer => [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`]
+
 /** Documents whose ids begin so, page by page. @returns {AsyncGenerator<{_id: string, _rev: string}[]>} */
-async function * documentsFrom (couch, prefix, signal) {
+export async function * documentsFrom (couch, prefix, signal) {
   for (let startkey = prefix; ;) {
     const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey: `${prefix}~`, limit: PAGE }, signal })
     if (rows.length) yield rows.map(({ id, value: { rev } }) => ({ _id: id, _rev: rev }))

@@ -1,6 +1,7 @@
 // Removes versions of tiles in bounded batches. What goes is said first, as a fact that is only ever added (`removed:…`), then
 // the tiles are settled (core/store/settle.js): a head whose version goes falls back to the one before. Whatever is killed
 // between two requests, running it again goes on, and a load that is on its way sees the fact or is seen.
+import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, removedId } from '../../core/index.js'
 import { newRun } from '../../core/runs.js'
 import { Said } from '../../core/store/said.js'
@@ -77,9 +78,11 @@ export class Remover {
     await said.open()
     const run = newRun(said.lastRun)
     if (this.dryRun) return run
-    const fact = { type: 'removed', layer, run, since, until, area: area?.toJSON(), zooms, tiles }
-    await this.couch.update(removedId(layer, run), () => JSON.parse(JSON.stringify(fact)))
-    this.#facts.push(removedId(layer, run))
+    const what = JSON.parse(JSON.stringify({ since, until, area: area?.toJSON(), zooms, tiles }))
+    // one that was killed is finished by the same one that is run again
+    const left = said.removals.filter(fact => !fact.finished && isDeepStrictEqual(what, whatOf(fact)))
+    await this.couch.update(removedId(layer, run), () => ({ type: 'removed', layer, run, ...what }))
+    this.#facts.push(...left.map(({ id }) => id), removedId(layer, run))
     await said.refresh()
     return run
   }
@@ -183,6 +186,9 @@ export class Remover {
     return refused
   }
 }
+
+/** What a removal takes out. */
+const whatOf = ({ since, until, area, zooms, tiles }) => JSON.parse(JSON.stringify({ since, until, area, zooms, tiles }))
 
 /** From when until when each version was shown: what was said meanwhile, and changed nothing, goes with it. @param {Item} item */
 const spansOf = ({ versions, doomed }) => doomed.map(version => {

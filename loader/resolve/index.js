@@ -1,5 +1,6 @@
 // Puts right what masters that were loaded apart have made of one another: of several living leaves of a document one stays,
-// and no version is lost. What comes of it depends on what is stored alone, so that it may run at every master, in any order.
+// and no version is lost. Then every tile is settled by what all editions, removals and versions say of it. What comes of it
+// depends on what is stored alone, so that it may run at every master, in any order.
 import { checkLayer, formatReference, headId, isTileId, parseTileId } from '../../core/index.js'
 import { peerOf } from '../mirror/peer.js'
 import { changesOf, repeat } from '../repeat.js'
@@ -30,7 +31,7 @@ const MOST_TOLD = 100 // documents named in a summary
  * @property {number} contested among the past: those that had to move to an earlier second, since another image has theirs
  * @property {number} promoted past versions that became heads, since they were newer
  * @property {number} merged layers, editions and marks that were put together
- * @property {number} settled tiles whose versions did not follow from what editions said
+ * @property {number} settled tiles without a conflict whose versions did not follow from what was said
  * @property {number} unknown statements of editions whose bytes are nowhere in this store
  * @property {number} left documents left as they are: nobody of ours has written them
  * @property {number} refused what the store did not take
@@ -63,6 +64,7 @@ export async function resolve (store, { layers, live = false, dryRun = false, si
 class Pass {
   /** @type {ResolveSummary} */
   summary = { conflicts: 0, ended: 0, past: 0, contested: 0, promoted: 0, merged: 0, settled: 0, unknown: 0, left: 0, refused: 0, named: [] }
+  #isConflict = false // of what is settled now: it is counted as one already
   #seen = new Set() // documents that are left or were refused: told once
 
   /** @param {import('../store/index.js').Store} store @param {any} options */
@@ -111,7 +113,9 @@ class Pass {
   async #tiles (ids) {
     const byLayer = new Map()
     for (const id of ids) byLayer.set(parseTileId(id).layer, [...byLayer.get(parseTileId(id).layer) ?? [], id])
+    this.#isConflict = true
     for (const [layer, own] of byLayer) await this.settler.settle(layer, () => own)
+    this.#isConflict = false
     if (this.dryRun) for (const id of ids) this.settler.rehearsed.add(id)
     this.onProgress?.(this.summary)
   }
@@ -130,7 +134,7 @@ class Pass {
   /** @param {import('../../core/store/settle.js').Settled['done']} done */
   #count (done) {
     const { summary } = this
-    summary.settled++
+    if (!this.#isConflict) summary.settled++
     for (const { id, end, want, from } of done) {
       if (end) summary.ended++
       else if (want?.contested) summary.contested++

@@ -49,10 +49,10 @@ export const faults = {
   'no-layer': { level: 'fault', means: 'there are tiles, but no document of the layer', advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --repair` make it of the tiles.' },
   'reserved-name': { level: 'warning', means: 'the layer is called like a kind of document, or `db`: addresses do not reach it, and nothing new can be stored in it', advice: '`tilecouch rename NAME NEW`; rename it before the store is mirrored.' },
   'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid' },
-  'bad-edition': { level: 'fault', means: 'an edition whose id, time or counts are not valid', advice: 'Run that load again: it writes the edition anew. Delete one whose id is not valid.' },
-  'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again: it resumes.' },
-  'failed-edition': { level: 'warning', means: 'an edition some of whose tiles could not be loaded', advice: 'Run that load again: it says which, and why.' },
-  'short-edition': { level: 'warning', means: 'an edition wrote more versions than there are of its time', advice: 'Somebody removed them. If nobody meant to, run that load again.' },
+  'bad-edition': { level: 'fault', means: 'an edition whose id, time or counts are not valid', advice: 'Run that load again with `--time`: it writes the edition anew. Delete one whose id is not valid.' },
+  'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again with `--time` and the time of the edition: it resumes.' },
+  'failed-edition': { level: 'warning', means: 'an edition some of whose tiles could not be loaded', advice: 'Run that load again with `--time` and the time of the edition: it says which, and why.' },
+  'short-edition': { level: 'warning', means: 'an edition wrote more versions than there are of its time', advice: 'Somebody removed them. If nobody meant to, run that load again with `--time` and the time of the edition.' },
 
   'stray-edition': { level: 'warning', means: 'an edition of a layer that is not there: it has neither a document nor tiles', advice: 'Delete it, or load that layer again.' },
 
@@ -60,7 +60,7 @@ export const faults = {
   'no-mark': { level: 'warning', means: 'the database is not marked as a store: another program, or replication of a part, has filled it', advice: '`tilecouch migrate` marks it.' },
   'bad-mark': { level: 'fault', means: 'the document `tilecouch`, which marks a store, does not say what it should' },
   unpublished: { level: 'warning', means: 'the store was never published: it has no design documents yet', advice: 'Load it, then `tilecouch push`.' },
-  'foreign-document': { level: 'warning', means: 'a document that is no tile, layer or edition', advice: 'Nobody reads it here. Move it to a database of its own.' },
+  'foreign-document': { level: 'warning', means: 'a document of no kind that a store has', advice: 'Nobody reads it here. Move it to a database of its own.' },
   'no-design': { level: 'fault', means: 'a design document of the store is missing', advice: '`tilecouch push` brings it.' },
   'other-design': { level: 'warning', means: 'a design document is not that of this tilecouch', advice: '`tilecouch migrate` brings it up to date, unless a newer program wrote it.' },
   'no-validation': { level: 'fault', means: 'everybody may read the store, and nothing checks who writes into it', advice: '`tilecouch push` brings the validation function.' },

@@ -63,6 +63,11 @@ describe('tilecouch check', () => {
     assert.deepEqual([todo.code, todo.stdout.split('\n').slice(0, 2)], [0, [`${url}: schema 0, this tilecouch writes 1`, '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])
     assert.equal((await run('migrate', '--db', url)).code, 0)
     assert.equal((await run('migrate', '--db', url)).stdout, `${url}: schema 1, this tilecouch writes 1\n  Nothing to do.\n`)
+    await store.putEdition('osm', '2024-03-01T00:00:00Z', { tiles: 3 })
+    assert.equal((await run('migrate', '--db', url)).stdout, `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on a device. Only their versions say what they found.\n  Nothing to do.\n`)
+    const named = '20240301T101500123-4f9k'
+    await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${named}`, () => ({ type: 'manifest', layer: 'osm', time: '2024-03-01T00:00:00Z', run: named, complete: false, tiles: 0, root: '', blocks: {} }))
+    assert.match((await run('migrate', '--db', url)).stdout, /tilecouch writes 1\n {2}Nothing to do\.\n$/)
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: 2 }))
     assert.match((await run('migrate', '--db', url)).stderr, /the store has schema 2, this tilecouch knows 1: upgrade it/)
   })
