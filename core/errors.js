@@ -79,6 +79,7 @@ export const catalogue = {
   WOULD_BE_PUBLIC: { status: 409, text: d => `everybody may read ${d.where}, and not everybody may read ${d.url}`, advice: 'Close the mirror (its _security) or name a new database, which stays closed. When everybody may read it there, say --public.' },
   NO_VALIDATION: { status: 409, text: d => `everybody could write into ${d.url}: it has no validation function`, advice: 'Deploy it with `tilecouch push`, then open the store.' },
   PURGE_UNSUPPORTED: { status: 501, text: d => `${d.url} cannot purge`, advice: 'Only CouchDB can. Remove without purging: what was deleted leaves its id, and no more.' },
+  STORE_OUTDATED: { status: 409, text: d => `the validation function of ${d.url} is of an older tilecouch and takes no ${d.what}`, advice: 'Deploy the design documents of this one first: `tilecouch push`.' },
   INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },
 
   // where missing tiles come from

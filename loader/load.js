@@ -51,6 +51,7 @@ export async function load (store, source, {
   checkLayer(layer)
   if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
   if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
+  await refuseOutdated(store)
   const begun = now()
   const when = time ? startOf(time) : source.time ?? begun
   // what the source says of itself fills gaps; what the operator says counts
@@ -114,6 +115,13 @@ function editionOf (stored, counts, { root, run, blocks, baseline, complete, sou
     ...(!isRepeated && { ...added, source, complete, started: stored.finished ? begun : stored.started, finished: now() }),
     root, run, blocks, baseline, from: undefined
   }
+}
+
+/** A store that was published by an older tilecouch would refuse the manifest, after all tiles. */
+async function refuseOutdated ({ couch, url }) {
+  const design = await couch.get('_design/tiles')
+  const validation = design?.validate_doc_update
+  if (typeof validation === 'string' && validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
 }
 
 /** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */

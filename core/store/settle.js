@@ -154,10 +154,13 @@ function walk (said, all, sources, isSaid, isRemoved) {
   let shown = GONE
   for (const time of [...said.keys()].sort(compareIds)) {
     const { content, run, words, contested } = said.get(time)
-    // a single write that found the version unchanged is told by the one that is shown then, or becomes one
+    // a single write that found a version unchanged is told by the one that is shown then, whichever it told it to
     const last = wanted.at(-1)
-    const isTold = words || all.some(version => version.time === last?.time && version.content === last?.content && version.seen.some(([at, by]) => at === time && by === run))
-    if (content === shown && isTold && !all.some(version => version.time === time && isSaid(version))) continue
+    const isSeen = sources.some(version => version.content === content && version.seen.some(([at, by]) => at === time && by === run))
+    if (content === shown && (words || (isSeen && last)) && !all.some(version => version.time === time && isSaid(version))) {
+      if (!words && last && !last.seen.some(([at, by]) => at === time && by === run)) last.seen.push([time, run])
+      continue
+    }
     if (!known.has(content)) {
       unknown.push({ time, content, run })
       continue

@@ -148,4 +148,11 @@ onEachStore('a load', backend => {
     await assert.rejects(load(store, unordered, { layer: 'osm', time: T2, complete: true }), { code: 'INTERNAL', message: /does not give its tiles in order/ })
     assert.ok((await heads()).length >= 9 - 3)
   })
+
+  it('begins nothing in a store whose validation function is of before there were manifests', async () => {
+    const outdated = "(function (newDoc) { if (newDoc.type === 'manifest') throw ({ forbidden: 'the id of an edition must be edition:LAYER@TIME' }) })".replace("'manifest'", "'other'")
+    await store.couch.put({ _id: '_design/tiles', language: 'javascript', validate_doc_update: outdated })
+    await assert.rejects(load(store, sourceOf(grid(2)), { layer: 'osm', time: T1 }), { code: 'STORE_OUTDATED' })
+    assert.deepEqual([await store.layers(), await heads()], [[], []])
+  })
 })

@@ -48,9 +48,9 @@ onEachMixture('conflicts of tiles', mixture => {
     assert.equal((await masters.stores[0].head('osm', 3, 1, 2)).stored, S(2))
   })
 
-  it('of two images at one time, what was learnt later has it, and the other stands a second before and says so', async () => {
-    await masters.load(0, T(2), 1, { stored: S(2) })
+  it('of two images at one time, what was loaded later has it, and the other stands a second before and says so', async () => {
     await masters.load(1, T(2), 2, { stored: S(1) })
+    await masters.load(0, T(2), 1, { stored: S(2) })
     await masters.meet()
     const { contested } = await masters.settle()
     assert.equal(contested, 1)
@@ -61,8 +61,8 @@ onEachMixture('conflicts of tiles', mixture => {
 
   it('where that second is taken, it goes further back', async () => {
     await masters.load(0, '2024-01-01T23:59:59Z', 5)
-    await masters.load(0, T(2), 1, { stored: S(2) })
     await masters.load(1, T(2), 2, { stored: S(1) })
+    await masters.load(0, T(2), 1, { stored: S(2) })
     await masters.meet()
     await masters.settle()
     assert.deepEqual(await masters.history(), ['01-02T00:00:00 1', '01-01T23:59:58 past 2 of 01-02T00:00:00', '01-01T23:59:59 past 5'])
