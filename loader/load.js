@@ -38,8 +38,6 @@ import { editionDocuments } from './store/layers.js'
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  */
 
-const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'missing', 'gone', 'bytes']
-
 /**
  * @param {import('./store/index.js').Store} store
  * @param {import('./sources/index.js').Source} source
@@ -68,10 +66,9 @@ export async function load (store, source, {
   const selected = selectorOf(area, zooms)
   try {
     await pass.begin()
-    // the counts of a finished edition are those of the run that made it
-    if (!before?.finished) {
-      await store.putEdition(layer, when, { ...(title && { title }), source: source.name, complete, started: begun, run, of, from: from ?? await placeNow(store.couch, writing.signal) })
-    } else if (title || of !== before.of) await store.putEdition(layer, when, { ...(title && { title }), of })
+    await store.putEdition(layer, when, {
+      ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, run, of, from: from ?? await placeNow(store.couch, writing.signal)
+    })
     const comparison = await Comparison.begin(store, { layer, time: when, said, editions, from, signal: writing.signal })
     const warnings = await futureWarnings(store, layer, when, writing.signal)
     onBegin?.({ layer, time: when, warnings })
@@ -96,7 +93,7 @@ export async function load (store, source, {
     const baseline = await comparison.end({ run: named, documents: summary.documents + manifest.writes, isSelected: selected, again: tiles => store.write(pass.versions(tiles), { ...options, areKnown: undefined, isSlow: true, onSaid: () => {} }) })
     await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
     const { types, failures, documents, ...counts } = summary
-    const edition = await store.putEdition(layer, when, stored => editionOf(stored, counts, { root, run: named, blocks, baseline, complete, source: source.name, begun }))
+    const edition = await store.putEdition(layer, when, editionOf(before, counts, { root, run: named, blocks, baseline, begun }))
     return { ...summary, ...(source.ignored && { ignored: source.ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) pass.count(error.summary)
@@ -106,15 +103,11 @@ export async function load (store, source, {
   }
 }
 
-/** A finished edition that is loaded again and has nothing new keeps what it says. */
-function editionOf (stored, counts, { root, run, blocks, baseline, complete, source, begun }) {
-  const written = counts.created + counts.advanced + counts.backfilled
-  const isRepeated = Boolean(stored.finished) && !written && !counts.failed && !stored.failed
-  const added = stored.finished ? Object.fromEntries(COUNTS.map(field => [field, ['created', 'advanced', 'backfilled', 'gone', 'bytes'].includes(field) ? (stored[field] ?? 0) + counts[field] : counts[field]])) : counts
-  return {
-    ...(!isRepeated && { ...added, source, complete, started: stored.finished ? begun : stored.started, finished: now() }),
-    root, run, blocks, baseline, from: undefined
-  }
+/** A load that found everything there says nothing new: the edition keeps what the one says that put it there. */
+function editionOf (before, counts, { begun, ...said }) {
+  const isRepeated = before?.tiles !== undefined && !counts.created && !counts.advanced && !counts.backfilled
+  const { started = begun, finished = now() } = isRepeated ? before : {}
+  return { ...(!isRepeated && counts), ...said, started, finished, from: undefined }
 }
 
 /** A store that was published by an older tilecouch would refuse the manifest, after all tiles. */

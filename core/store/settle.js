@@ -113,7 +113,7 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []
     // 4. last, what nobody says any more goes, and leaves of which another says the same
     const stays = wanted.map(want => pasts.find(version => isSame(version, want)) ?? pasts.find(({ time, content, contested }) => time === want.time && content === want.content && contested === want.contested))
     // of two leaves that differ in the type of their image alone, `check --repair` is about to end the one that is wrong
-    const isMended = version => stays.some(other => other?.id === version.id && typeOf(other) !== typeOf(version) && other.content === version.content)
+    const isMended = version => stays.some(other => other && other.id === version.id && other.content === version.content && typeOf(other) !== typeOf(version))
     const ends = [...others, ...pasts].filter(version => !stays.includes(version) && !isMended(version))
     // the head goes last: a tile has its head, or nothing at all
     if (head && !top && !ends.length) ends.push(head)
@@ -207,6 +207,7 @@ const sourceOf = ({ time, content, run, contested }, sources) => {
   return same.find(version => version.time === time && version.run === run && version.contested === contested) ?? same.find(version => version.time === time && version.run === run) ?? same.find(version => version.time === time) ?? same[0]
 }
 
+/** @param {Version} version */
 const typeOf = ({ doc }) => doc?._attachments?.[TILE_ATTACHMENT]?.content_type
 
 /** Leaves of one document, those of greater runs first: whoever settles what, one ends only for one before it. */

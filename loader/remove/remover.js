@@ -187,7 +187,7 @@ export class Remover {
   }
 }
 
-/** What a removal takes out. */
+/** What a removal takes out. @param {Partial<import('../../core/store/said.js').Removal>} removal */
 const whatOf = ({ since, until, area, zooms, tiles }) => JSON.parse(JSON.stringify({ since, until, area, zooms, tiles }))
 
 /** From when until when each version was shown: what was said meanwhile, and changed nothing, goes with it. @param {Item} item */
