@@ -1,8 +1,10 @@
 // Thins out the past of a layer: what no moment needs that a retention policy keeps, goes. At every step the map is right as
 // of each kept moment, so that it may be killed anywhere and run again. It states no removal: what goes no kept moment shows,
 // whether or not a manifest says it, so that nothing kept depends on it.
-import { TilecouchError, checkRetention, now as clock } from '../core/index.js'
+import { TilecouchError, checkRetention, headId, now as clock } from '../core/index.js'
 import { batchesOf } from '../core/batches.js'
+import { Said } from '../core/store/said.js'
+import { settleTiles, versionIn } from '../core/store/settle.js'
 import { compact } from './compact.js'
 import { Arrivals } from './prune/arrivals.js'
 import { pruneDefaults } from './prune/defaults.js'
@@ -10,6 +12,7 @@ import { markPruned } from './prune/mark.js'
 import { Reckoning } from './prune/reckoning.js'
 import { Remover } from './remove/index.js'
 import { repeat } from './repeat.js'
+import { doorOf } from './store/settle.js'
 
 /** What is wrong with one layer, and does not stop the others. */
 const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
@@ -79,16 +82,35 @@ async function take (store, layer, reckoning, run) {
     for (const time of await arrivals?.look() ?? []) reckoning.keep(time)
     if (!isMarked) await markPruned(store, layer, now)
     isMarked = true
+    const gone = []
     for (const { tile } of batch) {
       const doomed = reckoning.doomed(tile.versions)
       reckoning.count(doomed)
+      gone.push({ tile, doomed })
       await remover.take(tile, doomed)
     }
     await remover.flush()
+    // an edition that began between the look and the deletion may have been compared with what is gone now
+    const late = await arrivals?.look() ?? []
+    for (const time of late) reckoning.keep(time)
+    if (late.length) await putBack(store, layer, gone.flatMap(({ tile, doomed }) => doomed.filter(version => !reckoning.doomed(tile.versions).includes(version))))
   }
   let editions = 0
   for await (const batch of batchesOf(reckoning.editions, { most: limits.batch, bytes: Infinity })) editions += (await remover.end(batch)).size
   return { ...await remover.finish(), editions }
+}
+
+/** What was deleted a moment ago and is needed after all, from the revision that was deleted. @param {any} store @param {string} layer @param {import('./store/list.js').ListedTile['versions']} versions */
+async function putBack ({ couch }, layer, versions) {
+  if (!versions.length) return
+  const door = doorOf(couch)
+  const byTile = new Map()
+  for (const doc of await door.fetch(versions.map(({ id, rev }) => ({ id, rev })))) {
+    const id = headId(doc._id)
+    byTile.set(id, [...byTile.get(id) ?? [], { ...versionIn(doc), id: undefined, rev: undefined, words: false, documentOf: () => doc }])
+  }
+  const said = new Said(couch, layer)
+  await settleTiles(door, [...byTile.keys()], { knownOf: ids => said.knownOf(ids, { isFresh: true }), mineOf: id => byTile.get(id) ?? [] })
 }
 
 /**

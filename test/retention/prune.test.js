@@ -1,10 +1,11 @@
 // Pruning on real stores: what is left is what a naive reading leaves, whatever is killed, loaded or pruned meanwhile.
 import assert from 'node:assert/strict'
+import { load } from '../../loader/load.js'
 import { prune, pruneAll } from '../../loader/prune.js'
 import { verify } from '../../loader/verify.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { dyingStore } from '../remove/stage.js'
+import { docsOf, dyingStore, interruptedStore } from '../remove/stage.js'
 import { NOW, assertShows, clone, contentOf, fill, historyOf, openStore, plain, prunedOf } from './stage.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
@@ -121,6 +122,21 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     await prune(store, layer, { policy: { last: 1 }, ...options })
     const left = await content(layer)
     assert.deepEqual([[...left.tiles.values()].map(versions => versions.length), left.editions], [[1, 1], []])
+  })
+
+  it('puts back what an edition was compared with that began right before it was deleted', async () => {
+    const tile = { z: 4, x: 1, y: 0 }
+    const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
+    const layer = `osm${layers++}`
+    await store.defineLayer(layer)
+    for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) await store.write([{ layer, ...tile, time: day(number), bytes: png(image) }], { stored: NOW })
+    const { store: pruning } = await interruptedStore(url, asked => docsOf(asked).some(({ _id, _deleted }) => _deleted && _id.includes('@')), async () => {
+      await store.putEdition(layer, day(5), { started: NOW })
+      const source = { name: 'memory', fields: {}, async * tiles () { yield { ...tile, read: async () => png(1) } }, async close () {} }
+      assert.equal((await load(store, source, { layer, time: day(5) })).unchanged, 1)
+    })
+    await prune(pruning, layer, { policy: { last: 1, editions: true }, ...options })
+    assert.ok((await store.at(layer, 4, 1, 0, day(5))).bytes.equals(png(1)))
   })
 
   it('is not pruned by a slip of the pen', async () => {
