@@ -11,6 +11,7 @@ import { compare } from './compare.js'
 import { Filling } from './filling.js'
 import { Ledger } from './ledger.js'
 import { readBackup, readFileParts } from './reader.js'
+import { settleHalfDone } from './half-done.js'
 import { openSite } from './site.js'
 
 const PAGES = 2 ** 32 // that a file has at most
@@ -176,6 +177,7 @@ class Restoring {
     onProgress?.({ step: 'indexing', done: 0 })
     await push(couch, docs, { signal })
     await warmWhatIsThere(couch, docs, signal)
+    await settleHalfDone(couch, signal)
     if (differences || this.#damage.length) return // an admin has to look at it before anybody else
     const security = this.#trailer?.security
     if (security) await new Store(couch).secure(security) // a gateway does not tell it: then it stays closed

@@ -1,0 +1,113 @@
+// A copy that is made again, of what was edited and put back, or into a store that has the same version.
+import assert from 'node:assert/strict'
+import { copyLayer } from '../../loader/copy.js'
+import { publish } from '../../loader/publish.js'
+import { Store } from '../../loader/store/index.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png } from '../support/tiles.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const [A, B, C] = [1, 2, 3]
+
+onEachStore('a copy of what was edited and put back', backend => {
+  let source, target, urls
+  beforeEach(async () => {
+    urls = [await backend.database(), await backend.database()]
+    ;[source, target] = await Promise.all(urls.map(url => Store.create(url)))
+    for (const store of [source, target]) {
+      await publish(store)
+      await store.defineLayer('osm', { format: 'png' })
+    }
+  })
+  afterEach(() => Promise.all([source.destroy(), target.destroy()]))
+
+  /** One tile: an image a year. */
+  const write = async (store, history, layer = 'osm') => {
+    for (const [year, seed] of Object.entries(history)) {
+      await store.putEdition(layer, T(year), { title: year })
+      const { failed } = await store.write([{ layer, z: 4, x: 1, y: 1, time: T(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }])
+      assert.equal(failed, 0)
+    }
+  }
+  /** What the map shows at the end of each year; null: nothing. */
+  const shown = async (store, layer = 'osm') => {
+    const years = [2019, 2020, 2021, 2022, 2023, 2024, 2025]
+    const found = await Promise.all(years.map(year => store.at(layer, 4, 1, 1, `${year}`).then(({ bytes }) => [A, B, C].find(seed => png(seed).equals(bytes)), error => {
+      if (error.code === 'TILE_NOT_FOUND') return null
+      throw error
+    })))
+    return Object.fromEntries(years.map((year, at) => [year, found[at]]))
+  }
+  const same = async (layer = 'osm') => {
+    assert.deepEqual(await shown(target, layer), await shown(source))
+    assert.deepEqual((await target.head(layer, 4, 1, 1)).digest, (await source.head('osm', 4, 1, 1)).digest)
+    await checkInvariants(urls[1])
+  }
+
+  it('run again after an edit and its revert shows what its source shows: A, B, A', async () => {
+    await write(source, { 2020: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await same()
+    await write(source, { 2021: B, 2022: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await same()
+  })
+
+  it('under another name of the same store too', async () => {
+    await write(source, { 2020: A })
+    await copyLayer(source, 'osm', 'two')
+    await write(source, { 2021: B, 2022: A })
+    await copyLayer(source, 'osm', 'two')
+    assert.deepEqual(await shown(source, 'two'), await shown(source))
+  })
+
+  it('into a store that has A of the same time already shows what its source shows', async () => {
+    await write(target, { 2020: A })
+    await write(source, { 2020: A, 2021: B, 2022: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await same()
+  })
+
+  it('run again after a tile went and came back: A, gone, A', async () => {
+    await write(source, { 2020: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await write(source, { 2021: null, 2022: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await same()
+  })
+
+  it('run again after edits between what was copied: A, (B), A at a time between', async () => {
+    await write(source, { 2020: A, 2023: C })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await write(source, { 2021: B, 2022: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await same()
+  })
+
+  // the load of 2022 confirmed A: the source has no version that says so today, and must know it all the same
+  it('gives the same whichever of two stores is copied into the other', async () => {
+    await write(source, { 2020: A, 2022: A })
+    await write(source, { 2021: B })
+    await write(target, { 2020: A, 2021: B, 2022: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await same()
+    await copyLayer(source, 'osm', 'osm', { source: target })
+    await same()
+  })
+
+  it('in pieces that end anywhere becomes whole when it is run again', async () => {
+    await write(source, { 2020: A })
+    await copyLayer(target, 'osm', 'osm', { source })
+    await write(source, { 2021: B, 2022: A, 2023: C, 2024: A })
+    for (let writes = 1; writes < 6; writes++) {
+      const { couch } = await Store.open(urls[1])
+      const bulk = couch.bulk.bind(couch)
+      let left = writes
+      couch.bulk = (...given) => left-- > 0 ? bulk(...given) : Promise.reject(Object.assign(new Error('killed'), { code: 'KILLED' }))
+      await copyLayer(new Store(couch), 'osm', 'osm', { source, limits: { batch: 1 } }).catch(error => assert.match(`${error.code} ${error.message}`, /KILLED|killed/))
+    }
+    await copyLayer(target, 'osm', 'osm', { source })
+    await same()
+  })
+})

@@ -1,0 +1,104 @@
+// What the map shows does not depend on the order in which editions come, on every store: the ways in which it once did.
+import assert from 'node:assert/strict'
+import { load } from '../../loader/load.js'
+import { publish } from '../../loader/publish.js'
+import { removeEdition } from '../../loader/remove/index.js'
+import { Store } from '../../loader/store/index.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png } from '../support/tiles.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+const [D, E] = [1, 2]
+const SIDE = 10
+
+/** A source of a square of tiles, all alike. @param {number | ((x: number, y: number) => number | undefined)} image */
+function sourceOf (image) {
+  return /** @type {any} */ ({
+    name: 'memory',
+    fields: {},
+    async * tiles () {
+      for (let x = 0; x < SIDE; x++) {
+        for (let y = 0; y < SIDE; y++) {
+          const seed = typeof image === 'number' ? image : image(x, y)
+          if (seed !== undefined) yield { z: 5, x, y, read: async () => png(seed) }
+        }
+      }
+    },
+    async close () {}
+  })
+}
+
+onEachStore('the order of editions', backend => {
+  let store, url
+  beforeEach(async function () {
+    this.timeout(30000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await publish(store)
+  })
+  afterEach(() => store.destroy())
+
+  const edition = (year, image, options) => load(store, sourceOf(image), { layer: 'osm', time: T(year), ...options })
+  const shows = async (expected, [x, y] = [3, 4]) => {
+    const found = {}
+    for (const when of Object.keys(expected)) {
+      const reading = when === 'now' ? store.head('osm', 5, x, y) : store.at('osm', 5, x, y, when)
+      const bytes = await reading.then(version => version.bytes, error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
+      found[when] = bytes ? [D, E].find(seed => bytes.equals(png(seed))) : null
+    }
+    assert.deepEqual(found, expected)
+    await checkInvariants(url)
+  }
+
+  it('does not matter for a survey that comes after the edition that confirmed what was before it', async () => {
+    await edition(2022, D)
+    assert.equal((await edition(2024, D)).unchanged, SIDE ** 2)
+    assert.equal((await edition(2023, E)).failed, 0)
+    await shows({ 2021: null, 2022: D, 2023: E, 2024: D, now: D })
+  })
+
+  it('does not matter for a tile that a later complete edition lacks', async () => {
+    await edition(2022, (x, y) => x === 3 && y === 4 ? undefined : D)
+    await edition(2024, (x, y) => x === 3 && y === 4 ? undefined : D, { complete: true })
+    await edition(2023, E)
+    await shows({ 2022: null, 2023: E, 2024: null, now: null })
+    await shows({ 2022: D, 2023: E, 2024: D, now: D }, [1, 1])
+  })
+
+  it('does not matter for two loads at once', async () => {
+    await edition(2022, D)
+    const others = await Promise.all([2023, 2024].map(async (year, at) => load(await Store.open(url), sourceOf(at ? D : E), { layer: 'osm', time: T(year), batch: 7 })))
+    assert.deepEqual(others.map(({ failed }) => failed), [0, 0])
+    await shows({ 2022: D, 2023: E, 2024: D, now: D })
+  })
+
+  it('does not matter for an edition that is removed, and loaded again', async () => {
+    await edition(2022, D)
+    await edition(2023, E)
+    await edition(2024, D)
+    await removeEdition(store, 'osm', T(2023))
+    await shows({ 2022: D, 2023: D, 2024: D, now: D })
+    await removeEdition(store, 'osm', T(2022))
+    await shows({ 2022: null, 2023: null, 2024: D, now: D })
+    await edition(2023, E)
+    await shows({ 2022: null, 2023: E, 2024: D, now: D })
+  })
+
+  it('keeps an edition that changed nothing in a few documents, and compares the next one with it', async () => {
+    await edition(2022, D)
+    const before = (await store.info()).doc_count
+    await edition(2023, D)
+    assert.equal((await store.info()).doc_count, before + 2, 'its edition and its manifest')
+    const asked = []
+    const { couch } = store
+    const request = couch.request.bind(couch)
+    couch.request = question => {
+      asked.push(question)
+      return request(question)
+    }
+    assert.equal((await edition(2024, D)).unchanged, SIDE ** 2)
+    const tiles = asked.filter(({ path }) => path === '_bulk_get').flatMap(({ body }) => body.docs).filter(({ id }) => id.startsWith('osm:'))
+    assert.ok(tiles.length < 5, `${tiles.length} tiles were asked for: a few tell how large they are, none is compared`)
+  })
+})
