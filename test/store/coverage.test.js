@@ -1,10 +1,13 @@
 // What editions looked at: of one, of a view of the map, of a tile.
 import assert from 'node:assert/strict'
 import { parseArea, tileBounds } from '../../core/index.js'
+import { createProgram } from '../../loader/cli/program.js'
 import { load } from '../../loader/load.js'
 import { publish } from '../../loader/publish.js'
 import { removeEdition } from '../../loader/remove/index.js'
 import { Store } from '../../loader/store/index.js'
+import { openGateway } from '../gateway/support/stand.js'
+import { memory } from '../loader/helpers.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
@@ -14,9 +17,11 @@ const [T1, T2, T3, T4, T5] = [1, 2, 3, 4, 5].map(year => `202${year}-01-01T00:00
 onEachStore('what editions looked at', backend => {
   /** @type {Store} */
   let store
+  let url
   before(async function () {
     this.timeout(60000)
-    store = await Store.create(await backend.database())
+    url = await backend.database()
+    store = await Store.create(url)
     await publish(store)
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 1, '7/63/0': 1, '7/64/0': 1 }), { layer: 'osm', time: T1 })
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 2 }), { layer: 'osm', time: T2 })
@@ -63,6 +68,31 @@ onEachStore('what editions looked at', backend => {
     assert.deepEqual(await timesOf({ z: 7 }), [[T1, 2]])
     assert.deepEqual(await timesOf({}), [[T1, 4], [T2, 1], [T3, 0], [T4, 1]])
     assert.deepEqual((await store.times('osm')).map(({ time }) => time), [T1, T2, T4])
+  })
+
+  it('is told at the command line', async () => {
+    const run = async (...argv) => {
+      const streams = { stdout: memory(), stderr: memory() }
+      const { run: start } = createProgram({ openEmbedded: async () => { throw new Error('not asked for') }, streams: /** @type {any} */ (streams) })
+      assert.equal(await start([...argv, '--db', url]), 0, streams.stderr.text)
+      return streams.stdout.text
+    }
+    const text = await run('info', `osm@${T3}`)
+    for (const line of [/^looked at 2 tiles in 1 block of 64 x 64; not complete/m, /^0 tiles changed, 2 confirmed unchanged$/m, /^root [0-9a-f]{32}$/m, /^ *3 +2 +1 +-135/m]) assert.match(text, line)
+    assert.match(await run('info', 'osm@2024'), /complete: every other tile of the layer at zoom 3 to 3 is gone/)
+    assert.match(await run('info', 'osm'), /^4 manifests in 5 blocks of digests, \d+ B$/m)
+    assert.match(await run('history', 'osm', '3/1/1'), new RegExp(`current, checked ${T4}`))
+  })
+
+  it('is told by the gateway', async () => {
+    const gateway = await openGateway(url)
+    try {
+      const ask = async path => (await fetch(gateway.url + path)).json()
+      assert.deepEqual((await ask('/osm/3/2/5.json')).versions.map(({ time, checked }) => [time, checked]), [[T1, undefined], [T2, T3], [T4, undefined]])
+      assert.deepEqual((await ask('/osm/times.json?z=3')).times.map(({ time, tiles }) => [time, tiles]), [[T1, 2], [T2, 1], [T3, 0], [T4, 1]])
+    } finally {
+      await gateway.close()
+    }
   })
 
   it('knows single writes, and forgets what was removed', async () => {

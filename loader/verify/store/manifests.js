@@ -139,4 +139,5 @@ export async function * unsettled (couch, said, signal) {
   }
 }
 
-const describe = ({ id, want, end }) => end ? `${id} is said by nobody` : `${id} should show what was said of ${want.time}`
+/** @param {import('../../../core/store/settle.js').Write} write */
+const describe = ({ id, want, end }) => end ? `${id} is said by nobody` : `${id} should show what was said of ${want?.time}`
