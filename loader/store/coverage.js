@@ -136,20 +136,39 @@ async function hasLooked (said, manifest, bbox, z) {
   if (z === undefined) return true
   const isZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
   if (manifest.complete && isZoom && touches(manifest.area, bbox, z)) return true
-  const ranges = bbox && tileRanges(bbox, z)
-  const isIn = (x, y) => !ranges || ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
-  for (const [place, names] of Object.entries(await said.blocksOf(manifest))) {
-    const [level, bx, by] = place.split(':').map(Number)
-    if (level !== z) continue
-    const [left, top] = [bx * BLOCK_SIDE, by * BLOCK_SIDE]
-    if (ranges && !ranges.some(({ x0, x1, y0, y1 }) => x0 < left + BLOCK_SIDE && x1 >= left && y0 < top + BLOCK_SIDE && y1 >= top)) continue
+  const ranges = bbox ? tileRanges(bbox, z) : [{ x0: 0, x1: 2 ** z - 1, y0: 0, y1: 2 ** z - 1 }]
+  const isIn = (x, y) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
+  for await (const [place, names] of bbox ? namesIn(said, manifest, z, ranges) : namesOf(said, manifest, z)) {
+    const [, bx, by] = place.split(':').map(Number)
     for (const name of names) {
       for (const { column, row } of (await said.block(place, name))?.tiles() ?? []) {
-        if (isIn(left + column, top + row) && !isRemoved(said, manifest, z, left + column, top + row)) return true
+        const [x, y] = [bx * BLOCK_SIDE + column, by * BLOCK_SIDE + row]
+        if (isIn(x, y) && !isRemoved(said, manifest, z, x, y)) return true
       }
     }
   }
   return false
+}
+
+/** Blocks of a view: no more of a long manifest is read than what tells of them. @returns {AsyncGenerator<[string, string[]]>} */
+async function * namesIn (said, manifest, z, ranges) {
+  for (const { x0, x1, y0, y1 } of ranges) {
+    for (let bx = x0 >> 6; bx <= x1 >> 6; bx++) {
+      for (let by = y0 >> 6; by <= y1 >> 6; by++) {
+        const place = `${z}:${bx}:${by}`
+        yield [place, await said.namesAt(manifest, place) ?? []]
+      }
+    }
+  }
+}
+
+/** Blocks of a zoom. @returns {AsyncGenerator<[string, string[]]>} */
+async function * namesOf (said, manifest, z) {
+  try {
+    for (const entry of Object.entries(await said.blocksOf(manifest))) if (entry[0].startsWith(`${z}:`)) yield entry
+  } catch (error) {
+    if (error.code !== 'NOT_FOUND') throw error // a part of it has not come yet
+  }
 }
 
 /** Whether an area has any tile of a box. */
