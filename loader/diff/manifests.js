@@ -123,7 +123,11 @@ async function apply (said, place, { manifest, blocks, removals }, state, { z, l
     const block = await said.block(place, name)
     if (!block) return false
     const digests = new Uint32Array(block.digests.buffer)
-    for (let at = 0; at < own.length; at += 2) if (digests[at] || digests[at + 1]) own.set([digests[at], digests[at + 1]], at)
+    for (let at = 0; at < own.length; at += 2) {
+      if (!digests[at] && !digests[at + 1]) continue
+      own[at] = digests[at]
+      own[at + 1] = digests[at + 1]
+    }
   }
   for (let tile = 0; tile < TILES; tile++) {
     const isNamed = own[2 * tile] || own[2 * tile + 1]
@@ -131,7 +135,8 @@ async function apply (said, place, { manifest, blocks, removals }, state, { z, l
     const [x, y] = [left + tile % BLOCK_SIDE, top + Math.floor(tile / BLOCK_SIDE)]
     if (!isNamed && !manifest.selects(z, x, y)) continue
     if (removals.some(removal => removal.touches(tileId(said.layer, z, x, y), z, x, y))) continue
-    state.set(isNamed ? [own[2 * tile], own[2 * tile + 1]] : [ALL, ALL], 2 * tile)
+    state[2 * tile] = isNamed ? own[2 * tile] : ALL
+    state[2 * tile + 1] = isNamed ? own[2 * tile + 1] : ALL
   }
   return true
 }
