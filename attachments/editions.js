@@ -11,15 +11,20 @@ export class Editions {
   #editions = []
   #onSelect
   #onMore
+  #onFootprint
+  /** @type {string | null} time of the edition that is to be seen */
+  #chosen = null
+  #footprint = button('Outline what it covers', () => this.#setFootprint(!this.#hasFootprint), { class: 'more', 'aria-pressed': 'false', hidden: true })
   /** @type {{item: HTMLElement, button: HTMLElement, time: string | null, text: string}[]} */
   #items = []
   #list
   #search = element('input', { type: 'search', placeholder: 'Find an edition', 'aria-label': 'Find an edition', on: { input: () => this.#filter() } })
 
-  /** @param {{onSelect: (time: string | null) => void, onMore: () => void}} options onMore: older ones are wanted */
-  constructor ({ onSelect, onMore }) {
+  /** @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}} options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more */
+  constructor ({ onSelect, onMore, onFootprint }) {
     this.#onSelect = onSelect
     this.#onMore = onMore
+    this.#onFootprint = onFootprint
   }
 
   /** The oldest that is listed. */
@@ -52,7 +57,8 @@ export class Editions {
       element('div', { class: 'row' },
         element('h3', { id: 'editions' }, more ? `The last ${plural(editions.length, 'edition')}` : plural(editions.length, 'edition')),
         editions.length > MANY ? this.#search : ''),
-      this.#list])
+      this.#list,
+      this.#footprint])
     this.#list.scrollTop = scrolled
     this.#filter()
   }
@@ -66,6 +72,21 @@ export class Editions {
       item.button.setAttribute('aria-pressed', pressed)
       if (item === shown) this.#reveal(item.item)
     }
+    const chosen = shown?.time ?? null
+    if (chosen === this.#chosen) return
+    this.#chosen = chosen
+    this.#footprint.hidden = chosen === null
+    if (this.#hasFootprint) this.#setFootprint(chosen !== null)
+  }
+
+  get #hasFootprint () {
+    return this.#footprint.getAttribute('aria-pressed') === 'true'
+  }
+
+  /** @param {boolean} is */
+  #setFootprint (is) {
+    this.#footprint.setAttribute('aria-pressed', String(is))
+    this.#onFootprint(is ? this.#chosen : null)
   }
 
   // scrolls the list alone: scrollIntoView would move the panel too

@@ -1,4 +1,4 @@
-// Tiles marked on the map: those that changed, and the one whose versions are being looked at.
+// Tiles marked on the map: those that changed, the one whose versions are being looked at, and what an edition covers.
 import L from 'leaflet'
 import { tileBounds } from '../core/index.js'
 
@@ -12,7 +12,9 @@ const SIDES = [ // neighbour, and the edge towards it as corners [west or east, 
 export class Outlines {
   #map
   #renderer
-  #shapes = { changed: [], picked: [] }
+  #shapes = { changed: [], picked: [], covered: [] }
+  /** @type {{z: number, x: number, y: number}[]} */
+  #covered = []
 
   /** @param {L.Map} map */
   constructor (map) {
@@ -23,6 +25,27 @@ export class Outlines {
 
   /** @param {{z: number, x: number, y: number}[]} tiles each with a thin line, all together with a thick one */
   changed (tiles) {
+    const { boxes, rims } = this.#around(tiles)
+    this.#draw('changed', boxes.length
+      ? [L.polygon(boxes.map(box => [box]), this.#style('changed-tiles')), L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('changed-rim'))]
+      : [])
+  }
+
+  /** @param {{z: number, x: number, y: number} | null} tile */
+  picked (tile) {
+    const rings = tile ? this.#copies(tile).map(ring) : []
+    this.#draw('picked', rings.length ? [L.polygon(rings.map(box => [box]), this.#style('picked-casing')), L.polygon(rings.map(box => [box]), this.#style('picked-tile'))] : [])
+  }
+
+  /** What an edition covers, as the tiles that its blocks are; drawn anew where the map went. @param {{z: number, x: number, y: number}[]} [tiles] of one zoom */
+  covered (tiles = this.#covered) {
+    this.#covered = tiles
+    const { rims } = this.#around(tiles)
+    this.#draw('covered', rims.length ? [L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('covered-rim'))] : [])
+  }
+
+  /** The boxes of tiles of one zoom, and the edges beyond which there is none of them. */
+  #around (tiles) {
     const there = new Set(tiles.map(({ x, y }) => `${x}/${y}`))
     const boxes = []
     const rims = []
@@ -35,15 +58,7 @@ export class Outlines {
         }
       }
     }
-    this.#draw('changed', boxes.length
-      ? [L.polygon(boxes.map(box => [box]), this.#style('changed-tiles')), L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('changed-rim'))]
-      : [])
-  }
-
-  /** @param {{z: number, x: number, y: number} | null} tile */
-  picked (tile) {
-    const rings = tile ? this.#copies(tile).map(ring) : []
-    this.#draw('picked', rings.length ? [L.polygon(rings.map(box => [box]), this.#style('picked-casing')), L.polygon(rings.map(box => [box]), this.#style('picked-tile'))] : [])
+    return { boxes, rims }
   }
 
   #style (className) {

@@ -20,7 +20,7 @@ export class Panel {
 
   /**
    * @param {HTMLElement} content
-   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x: number, y: number}) => Promise<string | undefined>}} options
+   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void, onFootprint: (time: string | null) => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x: number, y: number}) => Promise<string | undefined>}} options
    */
   constructor (content, options) {
     this.#content = content
@@ -29,7 +29,7 @@ export class Panel {
   }
 
   #newEditions () {
-    return new Editions({ onSelect: this.#options.onTime, onMore: this.#options.onOlder })
+    return new Editions({ onSelect: this.#options.onTime, onMore: this.#options.onOlder, onFootprint: this.#options.onFootprint })
   }
 
   /**

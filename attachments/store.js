@@ -147,6 +147,20 @@ export class Store {
   }
 
   /**
+   * What an edition covers at its deepest zoom: blocks of 64 x 64 tiles, as the tiles that they are six zooms above. Nothing
+   * while the store is away, or where the edition has no manifest.
+   * @param {string} layer @param {string} time
+   * @returns {Promise<{z: number, x: number, y: number}[]>}
+   */
+  async footprint (layer, time) {
+    if (this.isAway) return []
+    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&startkey=${key(`manifest:${layer}@${time}`)}&endkey=${key(`manifest:${layer}@${time}~`)}`)
+    const places = [...new Set(rows.flatMap(({ doc }) => Object.keys(doc?.blocks ?? {})))].map(place => place.split(':').map(Number))
+    const deepest = Math.max(...places.map(([z]) => z))
+    return places.filter(([z]) => z === deepest).map(([z, x, y]) => ({ z: Math.max(0, z - 6), x, y }))
+  }
+
+  /**
    * The newest versions of a tile, oldest first.
    * @param {string} layer @param {{z: number, x: number, y: number}} tile
    * @param {number} limit

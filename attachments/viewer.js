@@ -43,6 +43,7 @@ const panel = new Panel(content, {
   onLayer: name => choose(name),
   onTime: time => stage.clock.setTime(time),
   onOlder: () => readEditions(panel.editions.length + PAGE),
+  onFootprint: time => outlineEdition(time),
   onCompare: () => { stage.chooseRange(); stage.compare(true) },
   newestUrl: (layer, tile) => store.newestUrl(layer, tile)
 })
@@ -144,6 +145,7 @@ function choose (name) {
   if (isOther) {
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
+    outlineEdition(null)
   }
   panel.setTime(stage.time)
   readEditions(PAGE)
@@ -163,6 +165,16 @@ async function readEditions (limit) {
   unfinished = state
   clearTimeout(looking)
   looking = setTimeout(reread, pause)
+}
+
+let footprint = 0 // which was asked for last
+
+/** @param {string | null} time of an edition */
+async function outlineEdition (time) {
+  const own = ++footprint
+  const layer = stage.doc?.layer
+  const tiles = time === null || !layer ? [] : await store.footprint(layer, time).catch(() => [])
+  if (own === footprint) outlines.covered(tiles)
 }
 
 /** Reads anew what is said of the store: after a load, or after it was away. */
@@ -199,6 +211,7 @@ function onMove () {
   remember()
   writeCards()
   tileCard.outline()
+  outlines.covered()
 }
 
 /** @param {any} place @param {boolean} byKey */

@@ -69,6 +69,7 @@ export const catalogue = {
   REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message is from the validate_doc_update of the store.' },
   LAYER_EXISTS: { status: 409, text: d => `there is a layer ${show(d.layer)} already`, advice: 'Take another name; or copy into it with `tilecouch copy`, which puts both together, and remove the old one.' },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'See `tilecouch layers` for what the store holds.' },
+  NO_EDITION: { status: 404, text: d => d.others?.length ? `several editions in ${d.layer}@${d.time}: ${d.others.join(', ')}` : `no edition ${d.layer}@${d.time}`, advice: '`tilecouch info LAYER` lists the editions: name one exactly.' },
   NOT_ON_DEVICE: { status: 404, text: d => `nothing of the layer ${show(d.layer)} is on this device`, advice: 'Take an area of it along, or let the layer read from the network as well.' },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },
   NOT_A_STORE: { status: 409, text: d => `${d.db} holds documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },

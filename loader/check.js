@@ -1,6 +1,7 @@
 // Checks a whole store: every layer, also those that have no document, and what belongs to none. Nothing is written unless it
 // is to be repaired; then what has one right answer is mended, and of the rest it is said what a person can do.
 import { TilecouchError, checkLayer } from '../core/index.js'
+import { Said } from '../core/store/said.js'
 import { Designs } from './check/designs.js'
 import { mendLayer } from './check/layers.js'
 import { checkMark, mark } from './check/mark.js'
@@ -9,10 +10,12 @@ import { sections } from './check/sections.js'
 import { peerOf } from './mirror/peer.js'
 import { resolveDefaults } from './resolve/index.js'
 import { Papers } from './resolve/papers.js'
+import { Settler } from './resolve/settler.js'
 import { encodeId } from './store/address.js'
 import { BY_TILE } from './store/reader.js'
 import { Report } from './verify/report.js'
 import { verifyLayer } from './verify/store/index.js'
+import { unsettled } from './verify/store/manifests.js'
 
 /**
  * @typedef {import('./verify/report.js').Finding} Finding
@@ -158,7 +161,16 @@ class StoreCheck {
     })
     if (!this.#mender) return
     await this.#mender.mendTiles()
+    await this.#mender.mendAll(['not-settled'], () => this.#settle(layer))
     await mendLayer(this.store, layer, found, this.#mender)
+  }
+
+  /** @param {string} layer @returns {Promise<boolean>} whether every tile is as was said now */
+  async #settle (layer) {
+    const say = (id, why) => this.#outcome.say(id, why)
+    await new Settler(this.store, { signal: this.signal, onSettled: () => {}, onRefused: say, onUnknown: () => {} }).run([layer])
+    for await (const { how } of unsettled(this.couch, new Said(this.couch, layer, this.signal), this.signal)) if (how) return false
+    return true
   }
 
   /** Layers that the index has and no document. */

@@ -3,7 +3,8 @@
 import { TilecouchError } from '../core/index.js'
 import { changesOf } from './diff/changes.js'
 import { ChangesTarget } from './diff/export.js'
-import { pairsOf } from './diff/pairs.js'
+import { compareManifests } from './diff/manifests.js'
+import { pairsOf, withinLayer } from './diff/pairs.js'
 import { openSides } from './diff/sides.js'
 import { Tally } from './diff/tally.js'
 
@@ -38,8 +39,15 @@ export async function diff (store, from, to, { onTile, onProgress, area, zooms, 
   /** @type {ChangesTarget | undefined} */
   let exported
   const summaryOf = () => ({ ...tally.summary(sides[0], sides[1]), ...(exported && { export: exported.summary }) })
-  const changes = () => changesOf(store, pairsOf(store, sides[0], sides[1], wanted), wanted)
+  let pairs = () => pairsOf(store, sides[0], sides[1], wanted)
+  const changes = () => changesOf(store, pairs(), wanted)
   try {
+    const known = target === undefined ? await compareManifests(store, sides[0], sides[1], wanted) : undefined
+    if (known) {
+      for (const [z, tiles] of known.same) tally.addSame(z, tiles)
+      pairs = () => withinLayer(store.listNamed(known.layer, known.differing(), { signal }), sides[0], sides[1])
+      onProgress?.(tally)
+    }
     if (target !== undefined) exported = await ChangesTarget.open(store, sides[0], sides[1], { target, ...wanted, ...options })
     begun = true
     const told = tell(changes(), { tally, onTile, onProgress, signal })

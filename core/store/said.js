@@ -177,7 +177,7 @@ export class Said {
   async #at (place) {
     const found = []
     for (const manifest of this.manifests) {
-      const names = await this.#namesAt(manifest, place)
+      const names = await this.namesAt(manifest, place)
       if (names) found.push({ manifest, names })
     }
     const ids = [...new Set(found.flatMap(({ names }) => names.map(name => blockId(this.layer, place, name))))]
@@ -194,7 +194,7 @@ export class Said {
    * @param {Manifest} manifest @param {string} place
    * @returns {Promise<string[] | undefined>} nothing when a part that would tell has not come yet
    */
-  async #namesAt ({ blocks, parts, time, run }, place) {
+  async namesAt ({ blocks, parts, time, run }, place) {
     if (blocks) return blocks[place] ?? []
     const index = (parts ?? []).findLastIndex(first => compareIds(first, place) <= 0)
     if (index < 0) return []

@@ -31,6 +31,10 @@ export const repairs = {
     right: '`tilecouch remove` ends the past first and the head last: a past without a head is never a removal that was stopped'
   },
   'version-twice': { comes: 'masters moved a version that was contested at different moments', does: 'the earlier place stays, the later one is ended', right: 'as when conflicts are resolved: no two masters can end both' },
+  'not-settled': {
+    comes: 'two stores that were loaded apart were merged, or a load or a removal was killed and never run again', does: 'the versions are made what all editions and single writes say, as `tilecouch resolve` does',
+    right: 'what was said does not depend on the order in which it came. An image that is nowhere is never guessed'
+  },
   'no-layer': { comes: 'another program wrote tiles, or only tiles were replicated', does: 'the document is made of what the tiles are: format, zooms, bounds', right: 'clients get the map they could have had' },
   'bad-layer': { comes: 'somebody edited the document', does: 'type and name become those of the id; zooms that are the wrong way round those of the tiles; other fields are left', right: 'the id and the tiles say it' },
   'outside-zooms': { comes: 'another program wrote tiles, or somebody narrowed the layer', does: 'minzoom and maxzoom reach as far as the tiles', right: 'clients ask for what is there. Whoever hides zooms on purpose removes the tiles' },

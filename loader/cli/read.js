@@ -13,10 +13,13 @@ export function addReadCommands (program, run) {
     .action(run((context, options) => withStore(context, options, store => listLayers(store, context.output))))
 
   program.command('info')
-    .description('tiles, versions, bytes and times of a layer, zoom by zoom, and its editions')
-    .argument('<layer>')
-    .addHelpText('after', '\nExample:\n  tilecouch info osm')
-    .action(run((context, options, layer) => withStore(context, options, store => showLayer(store, layer, context.output))))
+    .description('tiles, versions, bytes and times of a layer, zoom by zoom, and its editions; or what one edition covered')
+    .argument('<layer[@time]>')
+    .addHelpText('after', '\nExamples:\n  tilecouch info osm\n  tilecouch info osm@2024-03-01')
+    .action(run((context, options, reference) => withStore(context, options, store => {
+      const { layer, time } = parseReference(reference)
+      return time ? showEdition(store, layer, time, context.output) : showLayer(store, layer, context.output)
+    })))
 
   program.command('history')
     .description('every version of one tile')
@@ -58,10 +61,13 @@ async function nullWithoutIndex (answer) {
 }
 
 async function showLayer (store, layer, output) {
-  const [doc, stats, editions, conflicts] = await Promise.all([store.layer(layer), store.stats(layer), store.editions(layer), conflictsOf(store, layer)])
+  const [doc, stats, editions, manifests, conflicts] = await Promise.all([
+    store.layer(layer), store.stats(layer), store.editions(layer), store.manifests(layer), conflictsOf(store, layer)
+  ])
   const lines = [
     `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
     ...(stats.bounds ? [`bounds ${stats.bounds.map(value => +value.toFixed(4)).join(', ')}`] : []),
+    ...(manifests.count ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ${bytes(manifests.bytes)}`] : []),
     ...(doc.ttl ? [`expires after ${count(doc.ttl)} s`] : []),
     ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: \`tilecouch resolve\` puts them right`] : []),
     '',
@@ -73,10 +79,28 @@ async function showLayer (store, layer, output) {
       edition.time, edition.title, (edition.created ?? 0) + (edition.advanced ?? 0) + (edition.backfilled ?? 0), edition.unchanged ?? 0, edition.gone ?? 0, stateOf(edition)
     ])))
   }
-  output.result({ ...doc, stats, editions, ...(conflicts !== null && { conflicts }) }, lines)
+  output.result({ ...doc, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, lines)
 }
 
 const stateOf = ({ finished, failed, complete }) => !finished ? 'unfinished' : failed ? `${count(failed)} failed` : complete ? 'complete' : 'loaded'
+
+async function showEdition (store, layer, time, output) {
+  const [doc, coverage] = await Promise.all([store.layer(layer), store.coverage(layer, time)])
+  const { tiles, blocks, bounds, byZoom, complete, area, zooms, roots, changed, unchanged } = coverage
+  const box = corners => corners.map(value => +value.toFixed(4)).join(', ')
+  const reach = [area ? 'of its area' : 'of the layer', ...(zooms ? [`at zoom ${zooms.min} to ${zooms.max}`] : [])].join(' ')
+  output.result(coverage, [
+    `${layer}@${coverage.time}${doc.name ? ` - ${doc.name}` : ''}`,
+    ...(roots.length
+      ? [`looked at ${plural(tiles, 'tile')} in ${plural(blocks, 'block')} of 64 x 64; ${complete ? `complete: every other tile ${reach} is gone` : 'not complete: of other tiles it says nothing'}`]
+      : ['it has no manifest: it was loaded by an earlier tilecouch, or its load has not ended. Load it again']),
+    ...(bounds ? [`bounds ${box(bounds)}`] : []),
+    ...(area ? [`area ${JSON.stringify(area)}`] : []),
+    ...(changed === undefined ? [] : [`${plural(changed, 'tile')} changed, ${count(unchanged)} confirmed unchanged`]),
+    ...roots.map(root => `root ${root}`),
+    ...(byZoom.length ? ['', ...table(['zoom', 'tiles', 'blocks', 'bounds'], byZoom.map(zoom => [zoom.z, zoom.tiles, zoom.blocks, box(zoom.bounds)]))] : [])
+  ])
+}
 
 async function showHistory (store, layer, tile, output) {
   const { z, x, y } = parseTilePath(tile)
@@ -87,7 +111,7 @@ async function showHistory (store, layer, tile, output) {
     versions.map(version => [
       version.time, version.stored, version.current ? expiryOf(version, doc) ?? 'never' : version.expires,
       version.gone ? 'gone' : version.type, version.gone ? '' : bytes(version.size),
-      [version.current ? 'current' : '', version.contested ? `loaded for ${version.contested}` : ''].filter(Boolean).join(', ')
+      [version.current ? 'current' : '', version.checked ? `checked ${version.checked}` : '', version.contested ? `loaded for ${version.contested}` : ''].filter(Boolean).join(', ')
     ])))
 }
 

@@ -22,10 +22,16 @@ import { asOf, compareIds } from '../../core/index.js'
  * @returns {AsyncGenerator<Pair>}
  */
 export const pairsOf = (store, from, to, wanted) =>
-  from.layer !== undefined && from.layer === to.layer ? withinLayer(store, from, to, wanted) : sideBySide(from.entries(), to.entries())
+  from.layer !== undefined && from.layer === to.layer ? withinLayer(store.listTiles(from.layer, wanted), from, to) : sideBySide(from.entries(), to.entries())
 
-async function * withinLayer (store, from, to, wanted) {
-  for await (const { z, x, y, versions } of store.listTiles(from.layer, wanted)) {
+/**
+ * @param {AsyncIterable<import('../store/list.js').ListedTile>} tiles
+ * @param {import('./sides.js').Side} from
+ * @param {import('./sides.js').Side} to
+ * @returns {AsyncGenerator<Pair>}
+ */
+export async function * withinLayer (tiles, from, to) {
+  for await (const { z, x, y, versions } of tiles) {
     const [before, after] = [shown(versions, from.time), shown(versions, to.time)]
     if (exists(before) || exists(after)) yield { z, x, y, versions, from: exists(before), to: exists(after), ...(after?.gone && { since: after.time }) }
   }

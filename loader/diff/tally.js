@@ -30,12 +30,23 @@ export class Tally {
       this.missing++
       return
     }
-    if (!this.#zooms.has(z)) this.#zooms.set(z, empty())
-    const counts = /** @type {Counts} */ (this.#zooms.get(z))
+    const counts = this.#at(z)
     counts.tiles[change]++
     if (change === 'same') return
     this.different++
     counts.bytes[change] += /** @type {import('./sides.js').Entry} */ (to ?? from).size
+  }
+
+  /** Tiles that need not be looked at one by one. @param {number} z @param {number} tiles */
+  addSame (z, tiles) {
+    this.tiles += tiles
+    if (tiles) this.#at(z).tiles.same += tiles
+  }
+
+  /** @param {number} z @returns {Counts} */
+  #at (z) {
+    if (!this.#zooms.has(z)) this.#zooms.set(z, empty())
+    return /** @type {Counts} */ (this.#zooms.get(z))
   }
 
   /**

@@ -55,7 +55,7 @@ export class ManifestWriter {
     const blocks = places.map(place => {
       const bytes = /** @type {Block} */ (this.#open.get(place)).encode()
       this.#open.delete(place)
-      const name = hash('md5', bytes, 'base64url').slice(0, NAME)
+      const name = nameOf(bytes)
       this.#stored.set(place, [...this.#stored.get(place) ?? [], name])
       return { place, name, bytes }
     })
@@ -117,6 +117,9 @@ export class ManifestWriter {
     this.writes++
   }
 }
+
+/** What a block is called by. @param {Uint8Array} bytes */
+export const nameOf = bytes => hash('md5', bytes, 'base64url').slice(0, NAME)
 
 /** The digest of all that an edition said. @param {[string, string[]][]} entries in the order of their places @param {Record<string, any>} reach */
 export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, reach]), 'hex')

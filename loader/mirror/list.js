@@ -107,6 +107,24 @@ async function ownMirrors (couch, limits, signal) {
   return Promise.all(rows.filter(({ doc }) => isMirror(doc)).map(({ doc }) => described(couch, doc, limits, signal)))
 }
 
+/**
+ * Whether a mirror of ours brings only a part of a layer here: an area, some zooms, or not all of its past.
+ * @param {Couch} couch @param {string} layer @param {AbortSignal} [signal]
+ */
+export async function isPartHere (couch, layer, signal) {
+  try {
+    const { rows } = await couch.request({ path: '_local_docs', qs: { include_docs: true, startkey: `_local/${PREFIX}`, endkey: `_local/${PREFIX}~` }, signal })
+    return rows.some(({ doc }) => {
+      if (!isMirror(doc) || roleOf(couch, { source: doc.from, target: doc.to }) !== 'target') return false
+      const { layers, bbox, zooms, current, since } = doc.selection ?? {}
+      return (!layers?.length || layers.includes(layer)) && Boolean(bbox || zooms || current || since)
+    })
+  } catch (error) {
+    if (!CLOSED.has(error.code) && error.details?.status !== 405) throw error
+    return false
+  }
+}
+
 /** Whoever may read may write such a document, of whatever form. */
 const isMirror = ({ from, to, session_id: session, noted, history = [] }) =>
   typeof from === 'string' && typeof to === 'string' && Boolean(session || noted) && Array.isArray(history) && history.every(entry => entry && typeof entry === 'object')

@@ -1,12 +1,9 @@
 // Settles the tiles of a store: see core/store/settle.js.
-import { isTileId, layerRange, headId, parseTileId } from '../../core/index.js'
+import { parseTileId } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
-import { TileSet } from '../load/manifest.js'
 import { tilesSince } from '../load/others.js'
-import { settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
+import { everyTile, settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
 import { checkDocument } from '../verify/store/document.js'
-
-const PAGE = 2000 // ids a request
 
 /**
  * @typedef {object} SettlerParts
@@ -54,30 +51,13 @@ export class Settler {
     await said.refresh()
     const news = [...said.manifests, ...said.removals].filter(({ id }) => before.get(id) !== said.records.get(id))
     const changed = since === undefined || news.some(({ id }) => id.startsWith('removed:')) ? undefined : await tilesSince(this.couch, layer, since, { signal: this.parts.signal })
-    if (!changed) return yield * this.#all(said)
+    if (!changed) return yield * everyTile(this.couch, said, this.parts.signal)
     yield * changed
     for (const record of news) {
       // of what a complete edition does not name it said something, too
-      if (record.complete) return yield * this.#all(said)
+      if (record.complete) return yield * everyTile(this.couch, said, this.parts.signal)
       for await (const id of tilesOf(said, record)) if (!changed.has(id)) yield id
     }
-  }
-
-  /** Every tile that has a document, and those of which a manifest speaks although there is none. @param {Said} said */
-  async * #all (said) {
-    const { startkey: first, endkey } = layerRange(said.layer)
-    const seen = new TileSet()
-    const isNew = id => {
-      const { z, x, y } = parseTileId(id)
-      return !seen.has(z, x, y) && (seen.add(z, x, y), true)
-    }
-    for (let startkey = first; ;) {
-      const { rows } = await this.couch.request({ path: '_all_docs', qs: { startkey, endkey, limit: PAGE }, signal: this.parts.signal })
-      for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
-      if (rows.length < PAGE) break
-      startkey = `${rows[rows.length - 1].id} `
-    }
-    for (const manifest of said.manifests) for await (const id of tilesOf(said, manifest)) if (isNew(id)) yield id
   }
 
   /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled */

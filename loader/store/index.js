@@ -1,15 +1,17 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
-import { STORE_ID } from '../../core/index.js'
+import { STORE_ID, checkLayer } from '../../core/index.js'
 import { isMarked, refuseForeign } from '../../core/store/recognise.js'
+import { SaidOfLayers } from '../../core/store/said.js'
 import { Couch } from './couch.js'
 import { countListed } from './count.js'
+import { editionCoverage, manifestTotals, shownSince } from './coverage.js'
 import { extendHeads } from './extend.js'
 import { fetchListed, peek } from './fetch.js'
 import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
-import { readAt, readHead, readTimes, readVersions, readVersionsIn } from './reader.js'
+import { readAt, readHead, readTimes, readTimesByZoom, readTimesLooked, readVersions, readVersionsIn } from './reader.js'
 import { layerStats } from './stats.js'
 import { listHeads } from './heads.js'
-import { list, listTiles } from './list.js'
+import { list, listNamed, listTiles } from './list.js'
 import { newMark } from './mark.js'
 import { writeVersions } from './writer.js'
 
@@ -24,9 +26,12 @@ export const PRIVATE_SECURITY = { admins: { names: [], roles: ['_admin'] }, memb
 /** @typedef {ConstructorParameters<typeof Couch>[1]} CouchOptions */
 
 export class Store {
+  #said
+
   /** @param {Couch} couch */
   constructor (couch) {
     this.couch = couch
+    this.#said = new SaidOfLayers(couch)
     /** Whether opening it made the database. */
     this.isNew = false
   }
@@ -144,17 +149,35 @@ export class Store {
   // reading
   head (layer, z, x, y) { return readHead(this.couch, layer, z, x, y) }
   at (layer, z, x, y, time) { return readAt(this.couch, layer, z, x, y, time) }
-  versions (layer, z, x, y) { return readVersions(this.couch, layer, z, x, y) }
+  /** Every version of one tile, oldest first; `checked` where somebody confirmed one after its time. @param {string} layer */
+  async versions (layer, z, x, y) { return readVersions(this.couch, this.#of(layer), layer, z, x, y) }
+  /**
+   * Since when a tile shows what it shows, now or as of a time, and when that was last confirmed: "unchanged since 2022, checked in 2024".
+   * @param {string} layer @param {number} z @param {number} x @param {number} y @param {string} [time]
+   * @returns {Promise<{since: string, checked: string, gone: boolean} | undefined>} nothing where there is no version
+   */
+  async shownSince (layer, z, x, y, time) { return shownSince(await readVersions(this.couch, this.#of(layer), layer, z, x, y, time)) }
   /** @param {string} layer @param {{bbox: import('../../core/grid.js').Bbox, z: number, signal?: AbortSignal}} view */
   versionsIn (layer, view) { return readVersionsIn(this.couch, layer, view) }
   /** @param {string} layer @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] */
   times (layer, view) { return readTimes(this.couch, layer, view) }
+  /** Those, and with 0 tiles the times of editions that looked at the view and found nothing new. @param {string} layer @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] */
+  async timesLooked (layer, view) { return readTimesLooked(this.couch, this.#of(layer), view) }
+  /** What an edition covered: tiles, blocks and boxes by zoom. @param {string} layer @param {string} time */
+  async coverage (layer, time) { return editionCoverage(this.#of(layer), await this.editions(layer), time) }
+  /** How many manifests a layer has, and what their blocks take. @param {string} layer */
+  async manifests (layer) { return manifestTotals(this.couch, this.#of(layer)) }
+  #of (layer) { return this.#said.of(checkLayer(layer)) }
+  /** How many versions there are of each time and zoom. @param {string} layer @param {string} [until] */
+  timesByZoom (layer, until) { return readTimesByZoom(this.couch, layer, until) }
   stats (layer) { return layerStats(this.couch, layer) }
   heads (layer, options) { return listHeads(this.couch, layer, options) }
 
   // reading much
   /** @param {string} layer @param {import('./list.js').ListOptions} [options] */
   listTiles (layer, options) { return listTiles(this.couch, layer, options) }
+  /** @param {string} layer @param {Iterable<{z: number, x: number, ys: number[]}>} columns @param {{signal?: AbortSignal}} [options] */
+  listNamed (layer, columns, options) { return listNamed(this.couch, layer, columns, options) }
   /** @param {string} layer @param {import('./list.js').ListOptions & {time?: string}} [options] */
   list (layer, options) { return list(this.couch, layer, options) }
   /** @param {string} layer @param {import('./list.js').ListOptions & {time?: string}} [options] */

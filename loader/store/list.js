@@ -1,6 +1,9 @@
 // What a layer holds in the order of its ids, now or as of a time, without its bytes and in bounded memory.
 import { asOf, endOf, tileId, timeline, versionId } from '../../core/index.js'
 import { heads, versions } from './columns.js'
+import { listDefaults } from './list-defaults.js'
+import { RangeReader } from './ranges.js'
+import { BY_TILE } from './reader.js'
 import { walk } from './walk.js'
 
 /** As of then a layer is as it is now. So listed its versions know their times, and are found when they move to the past. */
@@ -39,12 +42,67 @@ export const LATEST = '9999-12-31T23:59:59Z'
  */
 export async function * listTiles (couch, layer, options = {}) {
   for await (const { z, x, y, rows } of walk(couch, versions, layer, options)) {
-    const id = tileId(layer, z, x, y)
-    const all = timeline(rows.filter(isOwn).map(row => describeVersion(layer, row)))
-    // a head that went to the past between two answers stands there as well
-    for (const version of all.slice(0, -1)) if (version.current) Object.assign(version, { current: false, id: versionId(layer, z, x, y, version.time) })
-    if (all.length) yield { id, z, x, y, versions: all }
+    const tile = tileIn(layer, z, x, y, rows)
+    if (tile) yield tile
   }
+}
+
+/** @param {string} layer @param {number} z @param {number} x @param {number} y @param {import('./ranges.js').Row[]} rows @returns {ListedTile | undefined} */
+function tileIn (layer, z, x, y, rows) {
+  const all = timeline(rows.filter(isOwn).map(row => describeVersion(layer, row)))
+  // a head that went to the past between two answers stands there as well
+  for (const version of all.slice(0, -1)) if (version.current) Object.assign(version, { current: false, id: versionId(layer, z, x, y, version.time) })
+  return all.length ? { id: tileId(layer, z, x, y), z, x, y, versions: all } : undefined
+}
+
+/**
+ * Some tiles, with their versions, in the order in which they are named. Neighbours in a column are read together.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {Iterable<{z: number, x: number, ys: number[]}>} columns
+ * @param {{signal?: AbortSignal}} [options]
+ * @returns {AsyncGenerator<ListedTile>}
+ */
+export async function * listNamed (couch, layer, columns, { signal } = {}) {
+  const reader = await new RangeReader(couch, BY_TILE, { settled: true, signal }).open()
+  /** @type {{z: number, x: number, ys: number[]}[]} */
+  let batch = []
+  /** @type {import('./ranges.js').Range[]} */
+  let ranges = []
+  const read = async function * () {
+    const rows = new Map()
+    for (const row of (await reader.read(ranges)).flat()) {
+      const place = row.key.slice(1, 4).join()
+      rows.set(place, [...rows.get(place) ?? [], row])
+    }
+    for (const { z, x, ys } of batch) {
+      for (const y of ys) {
+        const tile = tileIn(layer, z, x, y, rows.get([z, x, y].join()) ?? [])
+        if (tile) yield tile
+      }
+    }
+    batch = []
+    ranges = []
+  }
+  for (const column of columns) {
+    const { z, x, ys } = column
+    batch.push(column)
+    for (const [y0, y1] of runsOf(ys)) ranges.push({ startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], limit: (y1 - y0 + 1) * listDefaults.depth + listDefaults.slack })
+    if (ranges.length >= listDefaults.ranges) yield * read()
+  }
+  if (ranges.length) yield * read()
+}
+
+/** @param {number[]} numbers @returns {[number, number][]} those that follow each other */
+function runsOf (numbers) {
+  /** @type {[number, number][]} */
+  const runs = []
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const last = runs.at(-1)
+    if (last && number === last[1] + 1) last[1] = number
+    else runs.push([number, number])
+  }
+  return runs
 }
 
 /**

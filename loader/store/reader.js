@@ -2,6 +2,7 @@
 import {
   AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkTile, columnRanges, endOf, parseTileId, pastRange, tileId, timeline
 } from '../../core/index.js'
+import { checkedAt, timesLooked } from './coverage.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
 export const BY_TIME = '_design/versions/_view/by_time'
@@ -19,6 +20,7 @@ export const BY_TIME = '_design/versions/_view/by_time'
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  * @property {string} [contested] the time it was loaded for: another image has that
+ * @property {string} [checked] when it was last confirmed, after its own time: see readVersions
  * @property {string} [type] content type
  * @property {string} [digest]
  * @property {number} size bytes
@@ -94,15 +96,24 @@ export async function readAt (couch, layer, z, x, y, time) {
 /**
  * Every version of one tile, oldest first, without bytes.
  * @param {import('./couch.js').Couch} couch
+ * @param {import('../../core/store/said.js').Said} said what editions said: they confirm what they found unchanged
+ * @param {string} [time] what came later is left out; a partial time is the end of its period
  * @returns {Promise<StoredVersion[]>}
  */
-export async function readVersions (couch, layer, z, x, y) {
+export async function readVersions (couch, said, layer, z, x, y, time) {
   const id = addressed(layer, z, x, y)
-  const [heads, past] = await couch.queries('_all_docs', [
-    { keys: [id], include_docs: true },
-    { ...pastRange(id), include_docs: true }
+  const until = time === undefined ? '~' : endOf(time)
+  const [[heads, past], knownOf] = await Promise.all([
+    couch.queries('_all_docs', [
+      { keys: [id], include_docs: true },
+      { ...pastRange(id), include_docs: true }
+    ]),
+    said.knownOf([id], { isFresh: true })
   ])
-  return timeline([...past, ...heads].filter(row => row.doc).map(row => describe(row.doc)))
+  const docs = [...past, ...heads].filter(row => row.doc).map(row => row.doc)
+  const versions = timeline(docs.map(describe)).filter(version => version.time <= until)
+  const checked = checkedAt(versions, docs, knownOf(id), until)
+  return versions.map(version => checked.has(version.time) ? { ...version, checked: checked.get(version.time) } : version)
 }
 
 /**
@@ -121,6 +132,31 @@ export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
   return columns.flatMap(rows => rows.map(({ id, key, value }) => {
     return { z, x: key[2], y: key[3], time: key[4], current: parseTileId(id).time === undefined, ...value }
   }))
+}
+
+/**
+ * The times at which anything changed, and those of editions that looked and found nothing new, with 0 tiles. Oldest first.
+ * @param {import('./couch.js').Couch} couch
+ * @param {import('../../core/store/said.js').Said} said
+ * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] a box needs a zoom
+ * @returns {Promise<{time: string, tiles: number, bytes: number}[]>}
+ */
+export async function readTimesLooked (couch, said, view = {}) {
+  const times = await readTimes(couch, said.layer, view)
+  const looked = await timesLooked(said, view, new Set(times.map(({ time }) => time)))
+  return [...times, ...looked.map(time => ({ time, tiles: 0, bytes: 0 }))].sort((a, b) => a.time < b.time ? -1 : 1)
+}
+
+/**
+ * How many versions there are of each time and zoom.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {string} [until] the last time
+ * @returns {Promise<{time: string, z: number, versions: number}[]>}
+ */
+export async function readTimesByZoom (couch, layer, until = AFTER) {
+  const rows = await couch.view(BY_TIME, { startkey: [layer], endkey: [layer, until, {}], group_level: 3 })
+  return rows.map(({ key: [, time, z], value }) => ({ time, z, versions: value.count }))
 }
 
 /**

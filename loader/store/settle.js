@@ -1,13 +1,16 @@
 // Settles tiles of a store from Node: see core/store/settle.js.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/batches.js'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError, headId, isTileId, layerRange, parseTileId } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
 import { settleTiles } from '../../core/store/settle.js'
+import { TileSet } from '../load/manifest.js'
 import { peerOf } from '../mirror/peer.js'
 import { compareRevs, tombstone, written } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { digestOf } from './tile.js'
+
+const PAGE = 2000 // ids a request
 
 export const settleDefaults = {
   tiles: 200, // settled together
@@ -102,4 +105,27 @@ export async function * tilesOf (said, manifest) {
       for (const { column, row } of (await said.block(place, name))?.tiles() ?? []) yield `${said.layer}:${z}:${64 * x + column}:${64 * y + row}`
     }
   }
+}
+
+/**
+ * Every tile that has a document, and those of which a manifest speaks although there is none: ids of heads.
+ * @param {import('./couch.js').Couch} couch
+ * @param {Said} said
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<string>}
+ */
+export async function * everyTile (couch, said, signal) {
+  const { startkey: first, endkey } = layerRange(said.layer)
+  const seen = new TileSet()
+  const isNew = id => {
+    const { z, x, y } = parseTileId(id)
+    return !seen.has(z, x, y) && (seen.add(z, x, y), true)
+  }
+  for (let startkey = first; ;) {
+    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey, limit: PAGE }, signal })
+    for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
+    if (rows.length < PAGE) break
+    startkey = `${rows[rows.length - 1].id} `
+  }
+  for (const manifest of said.manifests) for await (const id of tilesOf(said, manifest)) if (isNew(id)) yield id
 }

@@ -54,6 +54,12 @@ export const faults = {
   'failed-edition': { level: 'warning', means: 'an edition some of whose tiles could not be loaded', advice: 'Run that load again with `--time` and the time of the edition: it says which, and why.' },
   'short-edition': { level: 'warning', means: 'an edition wrote more versions than there are of its time', advice: 'Somebody removed them. If nobody meant to, run that load again with `--time` and the time of the edition.' },
 
+  'manifest-incomplete': { level: 'fault', means: 'a part or a block of what an edition said is not here', advice: 'Replication may bring it: `tilecouch mirror`. Else load that edition again.' },
+  'block-damaged': { level: 'fault', means: 'a block of digests whose bytes are not those it is named by, or cannot be read', advice: 'Delete the document; then `tilecouch mirror` brings it from another copy, or load its editions again.' },
+  'wrong-root': { level: 'fault', means: 'the root of an edition is not that of what its manifest says', advice: 'Somebody changed the manifest or the edition: load that edition again, or mirror it anew.' },
+  'not-settled': { level: 'fault', means: 'the versions of a tile do not follow from what editions said', advice: '`tilecouch check --repair`, or `tilecouch resolve`.' },
+  'image-missing': { level: 'fault', means: 'an edition said what a tile showed, and its image is nowhere in the store', advice: 'Load the edition that is named again.' },
+
   'stray-edition': { level: 'warning', means: 'an edition of a layer that is not there: it has neither a document nor tiles', advice: 'Delete it, or load that layer again.' },
 
   // the store as a whole

@@ -37,7 +37,7 @@ onEachStore('verify of a layer', backend => {
     const { kind, tiles, checked, faults, warnings } = summary
     assert.deepEqual({ kind, tiles, faults, warnings }, { kind: 'layer', tiles: 40, faults: 0, warnings: 0 })
     assert.deepEqual(checked, {
-      documents: 81, gone: 1, contents: 80, decoded: 80, editions: 0, index: true, layer: true, types: { 'image/png': 80 }
+      documents: 81, gone: 1, contents: 80, decoded: 80, editions: 0, index: true, layer: true, manifests: 0, blocks: 0, types: { 'image/png': 80 }
     })
   })
 
@@ -139,7 +139,7 @@ onEachStore('verify of a layer', backend => {
     await load(store, source, { layer: 'osm', time: T1 })
     assert.deepEqual((await check()).said, [], 'a load leaves none behind')
     const good = await store.couch.get(`edition:osm@${T1}`)
-    const edition = (time, fields) => ({ ...good, _id: `edition:osm@${time}`, _rev: undefined, time, ...fields })
+    const edition = (time, fields) => ({ ...good, _id: `edition:osm@${time}`, _rev: undefined, run: undefined, root: undefined, time, ...fields })
     await write(
       edition('2020-01-01T00:00:00Z', { tiles: 9 }), edition('2020-01-02T00:00:00Z', { created: -1 }), edition('2020-01-03T00:00:00Z', { layer: 'b' }),
       edition('2020-01-04', {}), edition('2020-01-05T00:00:00Z', { finished: undefined }), edition('2020-01-06T00:00:00Z', { failed: 2, tiles: 6, created: 0, unchanged: 4 }), edition('2020-01-07T00:00:00Z', {})

@@ -1,5 +1,7 @@
 /* global document -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
+import { load } from '../../loader/load.js'
+import { memorySource } from '../support/memory-source.js'
 import { T, layers, tilesOf } from '../client/support/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
 import { onViewer } from './stage.js'
@@ -30,6 +32,25 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await shownAt(page, '5 Jan 2024')
     assert.equal(stage.images().length, asked.length, 'the way back costs nothing')
     await page.waitForURL(/#steps@2024-01-05T00:00:00Z\/3\//)
+  })
+
+  it('outlines what the chosen edition covers, when asked to', async () => {
+    for (const [time, tiles] of /** @type {const} */ ([['2024-02-01T00:00:00Z', { '3/1/1': 1, '7/1/1': 2, '7/100/70': 3 }], ['2024-03-01T00:00:00Z', { '3/1/1': 1 }]])) {
+      await load(stage.store, memorySource(tiles), { layer: 'survey', time, title: `Survey of ${time.slice(0, 10)}` })
+    }
+    const page = await stage.visit('#survey/1/0/0')
+    const rims = () => page.evaluate(() => [...document.querySelectorAll('#map .covered-rim')].map(path => path.getAttribute('d')?.split('M').length ?? 0))
+    const outline = page.getByRole('button', { name: 'Outline what it covers' })
+    await page.getByRole('button', { name: 'Survey of 2024-02-01' }).click()
+    await outline.click()
+    await page.waitForFunction(() => document.querySelector('#map .covered-rim'))
+    assert.ok((await rims())[0] > 8, 'two blocks of zoom 7, each with four sides')
+    await page.getByRole('button', { name: 'Survey of 2024-03-01' }).click()
+    await page.waitForFunction(() => (document.querySelector('#map .covered-rim')?.getAttribute('d') ?? '').split('M').length <= 5 * 3)
+    await page.getByRole('button', { name: 'Newest of every tile' }).click()
+    await page.waitForFunction(() => !document.querySelector('#map .covered-rim'))
+    assert.equal(await outline.count(), 0, 'the newest of every tile is no edition')
+    stage.allow(/404/)
   })
 
   it('goes where the thumb is dragged to', async () => {

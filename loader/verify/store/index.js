@@ -7,6 +7,7 @@ import { readBytes } from './bytes.js'
 import { ByTile } from './by-tile.js'
 import { checkDocument } from './document.js'
 import { checkCounts, checkEditions, checkLayerDocument } from './layer.js'
+import { checkManifests } from './manifests.js'
 import { Sums } from './sums.js'
 import { Timelines, checkTimeline, shownAt, versionOf } from './timelines.js'
 import { walkDocuments } from './walk.js'
@@ -33,6 +34,7 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
   const total = area || asOfTime ? undefined : await totalOf(couch, layer, zooms, signal)
   const sums = area || zooms ? undefined : new Sums(couch, layer, signal)
   const { faults } = report
+  const manifests = {}
   const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report, sums, between })
   const content = await examineAll(readBytes(couch, walk.wanted(), signal), {
     report, decode, tileSize: doc?.tileSize ?? TILE_SIZE, signal, onTile: done => onProgress?.({ ...done, total })
@@ -43,6 +45,7 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
     checkCounts(editions, walk.versionsAt, report, Boolean(doc?.pruned))
     const why = await walk.index.count()
     if (why) report.add('index-too-long', layer, why)
+    Object.assign(manifests, await checkManifests(couch, layer, { editions, pruned: doc?.pruned, report, signal }))
     if (report.faults === faults) await sums?.compare((view, how) => report.add('wrong-sums', layer, `${view.replace(/^_design\/|_view\//g, '')}: ${how}`))
   }
   return {
@@ -51,7 +54,7 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
     reach: walk.reach,
     checked: {
       documents: walk.documents, gone: walk.gone, contents: content.tiles, decoded: content.decoded, editions: editions.length,
-      index: walk.index.isThere, layer: Boolean(doc), types: content.types
+      index: walk.index.isThere, layer: Boolean(doc), types: content.types, ...manifests
     }
   }
 }

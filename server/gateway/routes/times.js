@@ -1,5 +1,5 @@
 // The times at which anything changed, with tiles and bytes: of a layer or of a view of the map, in the words of
-// _design/tiles/lists/times.js. What many ask at the same moment is asked of the store once.
+// _design/tiles/lists/times.js; and, with 0 tiles, those of editions that looked and found nothing new. What many ask at the same moment is asked of the store once.
 import { TilecouchError, tileRanges } from '../../../core/index.js'
 import { sendJson } from '../json.js'
 
@@ -16,7 +16,7 @@ const flights = new WeakMap()
  */
 export async function times (ctx, { layer, bbox, z }, req, res) {
   if (bbox) checkSize(bbox, /** @type {number} */ (z))
-  const found = await share(ctx.store, JSON.stringify([layer, z, bbox]), () => ctx.store.times(layer, { bbox, z }))
+  const found = await share(ctx.store, JSON.stringify([layer, z, bbox]), () => ctx.store.timesLooked(layer, { bbox, z }))
   if (found.length === 0) await ctx.layers.get(layer) // or there is no such layer
   sendJson(req, res, { layer, z, times: found })
 }

@@ -1,4 +1,4 @@
-// The versions of one tile, oldest first, in the words of _design/tiles/lists/versions.js.
+// The versions of one tile, oldest first, in the words of _design/tiles/lists/versions.js, and when each was last confirmed.
 import { TilecouchError, tileId } from '../../../core/index.js'
 import { sendJson } from '../json.js'
 
@@ -15,4 +15,4 @@ export async function versions (ctx, { layer, z, x, y }, req, res) {
   sendJson(req, res, { layer, z, x, y, versions: found.map(describe) })
 }
 
-const describe = ({ time, id, rev, size, expires = null, gone, current }) => ({ time, id, rev, bytes: size, expires, gone, current })
+const describe = ({ time, id, rev, size, expires = null, gone, current, checked }) => ({ time, id, rev, bytes: size, expires, gone, current, ...(checked && { checked }) })

@@ -1,0 +1,214 @@
+// What editions looked at, read from their manifests: the tiles and the box of one edition, when a view of the map was looked
+// at, and when a version was confirmed.
+import { pMapIterable } from 'p-map'
+import { TilecouchError, areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
+import { Extent } from '../../core/store/extent.js'
+import { versionIn } from '../../core/store/settle.js'
+import { BLOCK_SIDE } from '../../core/store/blocks.js'
+
+const PAGE = 500 // blocks whose sizes are asked for together
+const READ_AHEAD = 8 // blocks
+
+/**
+ * @typedef {import('../../core/store/said.js').Said} Said
+ * @typedef {import('../../core/store/said.js').Manifest} Manifest
+ *
+ * @typedef {object} Coverage
+ * @property {string} layer
+ * @property {string} time
+ * @property {boolean} complete of every other tile of `area` and `zooms` it said that there is none
+ * @property {Record<string, any>} [area] of a complete one that has not the whole layer
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {string[]} roots of its manifests; none while it is being loaded, or where it was loaded before there were manifests
+ * @property {number} tiles that it named
+ * @property {number} blocks of 64 x 64 tiles in which they lie
+ * @property {import('../../core/grid.js').Bbox} [bounds]
+ * @property {{z: number, tiles: number, blocks: number, bounds: import('../../core/grid.js').Bbox}[]} byZoom
+ * @property {number} [changed] tiles that got a new version by it
+ * @property {number} [unchanged] tiles that it confirmed
+ */
+
+/**
+ * What an edition covered.
+ * @param {Said} said
+ * @param {any[]} editions
+ * @param {string} time a partial one may name the only edition of its period
+ * @returns {Promise<Coverage>}
+ */
+export async function editionCoverage (said, editions, time) {
+  const edition = editionAt(said.layer, editions, time)
+  await said.refresh()
+  const manifests = said.manifests.filter(manifest => manifest.time === edition.time)
+  const whole = manifests.findLast(({ complete }) => complete)
+  const all = new Extent()
+  const zooms = new Map()
+  for await (const { z, x, y, names } of placesOf(said, manifests)) {
+    const tiles = new Set()
+    for (const { manifest, block } of names) for (const { column, row } of block.tiles()) if (!isRemoved(said, manifest, z, x + column, y + row)) tiles.add(row * BLOCK_SIDE + column)
+    if (!tiles.size) continue
+    const entry = zooms.get(z) ?? { z, tiles: 0, blocks: 0, extent: new Extent() }
+    zooms.set(z, entry)
+    entry.tiles += tiles.size
+    entry.blocks++
+    for (const at of tiles) for (const extent of [entry.extent, all]) extent.add(z, x + at % BLOCK_SIDE, y + Math.floor(at / BLOCK_SIDE))
+  }
+  const byZoom = [...zooms.values()].sort((a, b) => a.z - b.z).map(({ extent, ...entry }) => ({ ...entry, bounds: extent.bounds }))
+  const sum = field => byZoom.reduce((total, entry) => total + entry[field], 0)
+  const { created, advanced, backfilled, unchanged } = edition
+  return {
+    layer: said.layer,
+    time: edition.time,
+    complete: Boolean(whole),
+    ...(whole?.area && { area: whole.area }),
+    ...(whole?.zooms && { zooms: whole.zooms }),
+    roots: manifests.map(({ root }) => root),
+    tiles: sum('tiles'),
+    blocks: sum('blocks'),
+    ...(byZoom.length && { bounds: all.bounds }),
+    byZoom,
+    ...(created !== undefined && { changed: created + advanced + backfilled, unchanged })
+  }
+}
+
+function editionAt (layer, editions, time) {
+  const [start, end] = [startOf(time), endOf(time)]
+  const within = editions.filter(edition => edition.time >= start && edition.time <= end)
+  const found = within.find(edition => edition.time === start) ?? (within.length === 1 ? within[0] : undefined)
+  if (!found) throw new TilecouchError('NO_EDITION', { layer, time, others: within.map(edition => edition.time) })
+  return found
+}
+
+/** The places at which some manifests have blocks, with those blocks. x, y: of the first tile there */
+async function * placesOf (said, manifests) {
+  const places = new Map()
+  for (const manifest of manifests) {
+    for (const [place, names] of Object.entries(await said.blocksOf(manifest))) {
+      places.set(place, [...places.get(place) ?? [], ...names.map(name => ({ manifest, name }))])
+    }
+  }
+  yield * pMapIterable(places, async ([place, names]) => {
+    const [z, x, y] = place.split(':').map(Number)
+    const blocks = await Promise.all(names.map(async ({ manifest, name }) => ({ manifest, block: await said.block(place, name) })))
+    return { z, x: x * BLOCK_SIDE, y: y * BLOCK_SIDE, names: blocks.filter(({ block }) => block) }
+  }, { concurrency: READ_AHEAD })
+}
+
+const isRemoved = (said, { time, run }, z, x, y) => said.removals.length > 0 && said.isRemoved(tileId(said.layer, z, x, y), time, run)
+
+/**
+ * How many manifests a layer has, and what their blocks take.
+ * @param {import('./couch.js').Couch} couch
+ * @param {Said} said
+ * @returns {Promise<{count: number, blocks: number, bytes: number}>}
+ */
+export async function manifestTotals (couch, said) {
+  await said.refresh()
+  const total = { count: said.manifests.length, blocks: 0, bytes: 0 }
+  for (let startkey = `block:${said.layer}:`; ;) {
+    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey: `block:${said.layer};`, limit: PAGE, include_docs: true } })
+    total.blocks += rows.length
+    for (const { doc } of rows) total.bytes += doc?._attachments?.digests?.length ?? 0
+    if (rows.length < PAGE) return total
+    startkey = `${rows[rows.length - 1].id} `
+  }
+}
+
+/**
+ * The times of editions that looked at anything in a view of the map, or in the layer, changed or not.
+ * @param {Said} said
+ * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} view
+ * @param {Set<string>} [known] times that need not be looked at
+ * @returns {Promise<string[]>}
+ */
+export async function timesLooked (said, { bbox, z }, known = new Set()) {
+  await said.refresh()
+  const times = new Set()
+  for (const manifest of said.manifests) {
+    const { time } = manifest
+    if (known.has(time) || times.has(time)) continue
+    if (said.removals.some(removal => !removal.area && !removal.tiles && !removal.zooms && manifest.run < removal.run && time >= (removal.since ?? '') && time <= (removal.until ?? '~'))) continue
+    if (await hasLooked(said, manifest, bbox, z)) times.add(time)
+  }
+  return [...times]
+}
+
+async function hasLooked (said, manifest, bbox, z) {
+  if (z === undefined) return true
+  const isZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
+  if (manifest.complete && isZoom && touches(manifest.area, bbox, z)) return true
+  const ranges = bbox ? tileRanges(bbox, z) : [{ x0: 0, x1: 2 ** z - 1, y0: 0, y1: 2 ** z - 1 }]
+  const isIn = (x, y) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
+  for await (const [place, names] of bbox ? namesIn(said, manifest, z, ranges) : namesOf(said, manifest, z)) {
+    const [, bx, by] = place.split(':').map(Number)
+    for (const name of names) {
+      for (const { column, row } of (await said.block(place, name))?.tiles() ?? []) {
+        const [x, y] = [bx * BLOCK_SIDE + column, by * BLOCK_SIDE + row]
+        if (isIn(x, y) && !isRemoved(said, manifest, z, x, y)) return true
+      }
+    }
+  }
+  return false
+}
+
+/** Blocks of a view: no more of a long manifest is read than what tells of them. @returns {AsyncGenerator<[string, string[]]>} */
+async function * namesIn (said, manifest, z, ranges) {
+  for (const { x0, x1, y0, y1 } of ranges) {
+    for (let bx = x0 >> 6; bx <= x1 >> 6; bx++) {
+      for (let by = y0 >> 6; by <= y1 >> 6; by++) {
+        const place = `${z}:${bx}:${by}`
+        yield [place, await said.namesAt(manifest, place) ?? []]
+      }
+    }
+  }
+}
+
+/** Blocks of a zoom. @returns {AsyncGenerator<[string, string[]]>} */
+async function * namesOf (said, manifest, z) {
+  try {
+    for (const entry of Object.entries(await said.blocksOf(manifest))) if (entry[0].startsWith(`${z}:`)) yield entry
+  } catch (error) {
+    if (error.code !== 'NOT_FOUND') throw error // a part of it has not come yet
+  }
+}
+
+/** Whether an area has any tile of a box. */
+function touches (area, bbox, z) {
+  if (!area || !bbox) return true
+  return !areaFrom(area).within(bbox).columns(z).next().done
+}
+
+/**
+ * When each version of a tile was last confirmed after its own time: by an edition that looked at it, by a single write, or by
+ * an upstream that had nothing new.
+ * @param {{time: string}[]} versions of one tile, oldest first
+ * @param {any[]} docs their documents
+ * @param {import('../../core/store/settle.js').Known} known
+ * @param {string} until
+ * @returns {Map<string, string>} time of a version -> when
+ */
+export function checkedAt (versions, docs, { statements, isRemoved: isTakenOut }, until) {
+  const stored = docs.map(versionIn)
+  const contents = new Map(stored.map(({ id, content }) => [id, content]))
+  const heard = [...statements, ...stored.flatMap(({ content, seen }) => seen.map(([time, run]) => ({ time, run, content })))]
+  const checked = new Map()
+  for (const { time, run, content } of heard) {
+    if (time > until) continue
+    const shown = /** @type {any} */ (asOf(versions, time))
+    if (!shown || shown.time === time || contents.get(shown.id) !== content || isTakenOut(time, run)) continue
+    if (time > (checked.get(shown.time) ?? '')) checked.set(shown.time, time)
+  }
+  return checked
+}
+
+/**
+ * Since when a tile shows what it shows, and when that was confirmed.
+ * @param {import('./reader.js').StoredVersion[]} versions oldest first
+ */
+export function shownSince (versions) {
+  const shown = versions.at(-1)
+  if (!shown) return undefined
+  // a version that repeats the one before it is a confirmation of it
+  let first = versions.length - 1
+  while (first > 0 && versions[first - 1].digest === shown.digest) first--
+  return { since: versions[first].time, checked: shown.checked ?? shown.time, gone: shown.gone }
+}

@@ -1,0 +1,23 @@
+// A source of a few tiles, for tests of loads.
+import { compareIds } from '../../core/index.js'
+import { png } from './tiles.js'
+
+/**
+ * @param {Record<string, number | null>} tiles z/x/y -> seed of the image; null: gone
+ * @param {{diff?: boolean}} [options] diff: what is not named has not changed
+ * @returns {any} a source
+ */
+export const memorySource = (tiles, { diff = Object.values(tiles).includes(null) } = {}) => ({
+  name: 'memory',
+  fields: {},
+  counts: undefined,
+  total: undefined,
+  diff,
+  async * tiles () {
+    for (const [place, seed] of Object.entries(tiles).sort(([a], [b]) => compareIds(a.replaceAll('/', ':'), b.replaceAll('/', ':')))) {
+      const [z, x, y] = place.split('/').map(Number)
+      yield { z, x, y, ...(seed === null ? { gone: true } : { read: async () => png(seed) }) }
+    }
+  },
+  async close () {}
+})

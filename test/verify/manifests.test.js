@@ -1,0 +1,137 @@
+// A store against what its editions said: each kind of damage is found, and what has one right answer is repaired.
+import assert from 'node:assert/strict'
+import { check } from '../../loader/check.js'
+import { parseArea } from '../../core/index.js'
+import { load } from '../../loader/load.js'
+import { manifestDefaults } from '../../loader/load/manifest.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { publish } from '../../loader/publish.js'
+import { removeEdition } from '../../loader/remove/index.js'
+import { Store } from '../../loader/store/index.js'
+import { verify } from '../../loader/verify.js'
+import { onEachStore } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
+
+const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
+const WRITTEN = ['not-in-index', 'index-too-long', 'wrong-sums', 'short-edition']
+
+onEachStore('a store against its editions', backend => {
+  const { part } = manifestDefaults
+  /** @type {Store} */
+  let store
+  let url
+  beforeEach(async function () {
+    this.timeout(60000)
+    manifestDefaults.part = 2 // blocks of the first edition lie in two parts
+    url = await backend.database()
+    store = await Store.create(url)
+    await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/1/1': 1, '7/100/1': 3 }), { layer: 'osm', time: T1 })
+    await load(store, memorySource({ '3/1/1': 2, '3/2/2': 2 }), { layer: 'osm', time: T3 })
+  })
+  afterEach(async () => {
+    manifestDefaults.part = part
+    await store.destroy()
+  })
+
+  const look = async () => {
+    const found = []
+    await verify({ store, layer: 'osm' }, { decode: false, onFault: finding => { found.push(finding) } })
+    return found.filter(({ code }) => !WRITTEN.includes(code)).map(({ code, where }) => `${code} ${where}`)
+  }
+  const idsOf = async prefix => (await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })).rows.map(({ id }) => id)
+  const change = (id, how) => store.couch.update(id, doc => ({ ...doc, ...how(doc) }))
+  const remove = id => store.couch.update(id, doc => ({ _id: id, _rev: doc._rev, _deleted: true }))
+
+  it('has nothing wrong with it, and says how much was looked at', async () => {
+    const { checked, faults, kinds } = await verify({ store, layer: 'osm' }, { decode: false })
+    assert.equal(faults, 0, JSON.stringify(kinds))
+    assert.deepEqual([checked.manifests, checked.blocks], [2, 4])
+  })
+
+  it('lacks a block, a part or a manifest', async () => {
+    const [block] = await idsOf('block:osm:7:')
+    const [first, ...parts] = await idsOf(`manifest:osm@${T1}`)
+    const [last] = await idsOf(`manifest:osm@${T3}`)
+    await remove(block)
+    assert.deepEqual(await look(), [`manifest-incomplete ${first}`])
+    assert.equal(parts.length, 2)
+    await remove(parts[1])
+    assert.deepEqual(await look(), [`manifest-incomplete ${first}`])
+    await remove(last)
+    assert.deepEqual(await look(), [`manifest-incomplete ${first}`, `manifest-incomplete edition:osm@${T3}`])
+  })
+
+  it('has a block with other bytes than its name says', async () => {
+    const [block, other] = await idsOf('block:osm:7:')
+    const [{ doc }] = await store.couch.docs([other], { attachments: true })
+    const { content_type: type, data } = doc._attachments.digests
+    await change(block, () => ({ _attachments: { digests: { content_type: type, data: Buffer.from(data).fill(7, 6).toString('base64') } } }))
+    assert.deepEqual(await look(), [`block-damaged ${block}`])
+    await change(block, () => ({ _attachments: {} }))
+    assert.deepEqual(await look(), [`block-damaged ${block}`])
+  })
+
+  it('has a manifest or an edition that states another root', async () => {
+    const [id] = await idsOf(`manifest:osm@${T3}`)
+    await change(`edition:osm@${T3}`, () => ({ root: '0'.repeat(32) }))
+    assert.deepEqual(await look(), [`wrong-root edition:osm@${T3}`])
+    await change(id, ({ blocks }) => ({ blocks: {}, old: blocks }))
+    assert.deepEqual(await look(), [`wrong-root ${id}`, `wrong-root edition:osm@${T3}`])
+  })
+
+  it('has tiles that do not show what was said, which are settled', async () => {
+    // the papers of another store arrive before anybody has settled what both say
+    const other = await Store.create(await backend.database())
+    await load(other, memorySource({ '3/1/1': 2 }), { layer: 'osm', time: T2 })
+    for (const prefix of [`edition:osm@${T2}`, 'block:osm:', `manifest:osm@${T2}`]) {
+      for (const { id } of (await other.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })).rows) {
+        const [{ doc: { _rev, ...doc } }] = await other.couch.docs([id], { attachments: true })
+        const { digests } = doc._attachments ?? {}
+        if (digests) doc._attachments = { digests: { content_type: digests.content_type, data: Buffer.from(digests.data).toString('base64') } }
+        await store.couch.update(id, stored => stored ?? doc)
+      }
+    }
+    await other.destroy()
+    assert.deepEqual(await look(), ['not-settled osm:3:1:1'])
+    await publish(store)
+    const { repair } = await check(store, { layers: ['osm'], repair: true, decode: false })
+    assert.equal(repair?.repaired['not-settled'], 1)
+    assert.deepEqual(await look(), [])
+    assert.equal((await store.at('osm', 3, 1, 1, T2)).time, T2)
+    assert.deepEqual((await store.versions('osm', 3, 1, 1)).map(({ time }) => time), [T1, T2, T3])
+  })
+
+  it('lacks an image, and names the edition that has it', async () => {
+    await remove('osm:7:100:1')
+    const [finding] = (await verify({ store, layer: 'osm' }, { decode: false })).first.filter(({ code }) => code === 'image-missing')
+    assert.deepEqual([finding.where, /osm@2021-01-01T00:00:00Z/.test(finding.why ?? '')], ['osm:7:100:1', true])
+    await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/1/1': 1, '7/100/1': 3 }), { layer: 'osm', time: T1 })
+    assert.deepEqual(await look(), [])
+  })
+
+  it('is as it should be after a removal; what was said before that is not asked for', async () => {
+    await publish(store)
+    await load(store, memorySource({ '3/1/1': 3 }), { layer: 'osm', time: T2 })
+    await removeEdition(store, 'osm', T2)
+    assert.deepEqual(await look(), [])
+    await store.defineLayer('osm', { pruned: '2999-01-01T00:00:00Z' })
+    await remove('osm:7:100:1')
+    assert.deepEqual(await look(), [])
+  })
+
+  it('is checked in a mirror as well, but not in one of a part', async function () {
+    this.timeout(60000)
+    await publish(store)
+    const whole = await backend.database()
+    await mirror(url, whole)
+    const lookAt = async target => verify({ store: await Store.open(target), layer: 'osm' }, { decode: false })
+    const { kinds, checked } = await lookAt(whole)
+    assert.deepEqual([kinds, checked.manifests, checked.blocks], [{}, 2, 4])
+    const copy = await Store.open(whole)
+    await copy.couch.update((await idsOf('block:osm:7:'))[0], doc => ({ _id: doc._id, _rev: doc._rev, _deleted: true }))
+    assert.deepEqual((await lookAt(whole)).kinds, { 'manifest-incomplete': 1 })
+    const piece = await backend.database()
+    await mirror(url, piece, { area: parseArea({ bbox: [-180, 0, -100, 80] }) })
+    assert.deepEqual(Object.keys((await lookAt(piece)).kinds).filter(code => !WRITTEN.includes(code)), [])
+  })
+})
