@@ -168,7 +168,7 @@ class StoreCheck {
   /** @param {string} layer @returns {Promise<boolean>} whether every tile is as was said now */
   async #settle (layer) {
     const say = (id, why) => this.#outcome.say(id, why)
-    await new Settler(this.store, { signal: this.signal, onSettled: () => {}, onRefused: say, onUnknown: () => {} }).run([layer])
+    await new Settler(this.store, { signal: this.signal, onSettled: () => {}, onLeft: say, onRefused: say, onUnknown: () => {} }).run([layer])
     for await (const { how } of unsettled(this.couch, new Said(this.couch, layer, this.signal), this.signal)) if (how) return false
     return true
   }
