@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
 import { TilecouchError, compareIds } from '../../core/index.js'
-import { isGood, placeOf } from '../../core/place.js'
+import { isGood, placeOf, position } from '../../core/place.js'
 import { Follower } from '../store/follow.js'
 import { linked } from '../store/linked.js'
 import { readChanges, readHeads, readPast } from './changes.js'
@@ -18,6 +18,7 @@ export class Keeper {
   #place = /** @type {import('../store/follow.js').Place} */ (/** @type {unknown} */ (undefined))
   #keptAt = 0
   #whole = false
+  #removals = false // in the batch before
   #store = '' // which one the files are of
   #boot = ''
   #reset = false
@@ -113,9 +114,11 @@ export class Keeper {
     const there = placeOf(await store.info())
     const identity = await store.identity()
     this.#boot = await bootOf()
-    this.settler.trust = kept ? kept.store === identity : !adopted
+    const goesOn = Boolean(kept && kept.store === identity && isGood(kept.place, there))
     this.#store = identity
-    this.#whole = Boolean(kept?.whole && kept.store === identity && kept.selection === this.selection && kept.boot === this.#boot && isGood(kept.place, there))
+    this.#whole = Boolean(kept?.whole && goesOn && kept.selection === this.selection && kept.boot === this.#boot)
+    // of a file that a run before has written, and that is not compared change by change, the version may have been taken out since
+    this.settler.trust = kept ? this.#whole || (goesOn && position(kept.place.since) === position(there.since)) : !adopted
     // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
     this.#place = this.#whole && kept ? kept.place : this.#follower?.place ?? there
     await this.#keep()
@@ -144,12 +147,15 @@ export class Keeper {
     try {
       if (batch.overflow) await this.#compare(true)
       if (batch.editions) await this.trees.arrange()
+      // what is one batch of the feed may have begun in the one before
+      if (batch.removals || this.#removals) for (const change of batch.tiles.values()) change.deleted = true
       const ids = [...batch.tiles.keys()].sort(compareIds)
       for (let at = 0; at < ids.length; at += this.limits.round) await this.#settle(ids.slice(at, at + this.limits.round), batch.tiles)
     } catch (error) {
       this.changes.restore(batch)
       throw error
     }
+    this.#removals = batch.removals
     this.#place = place
     await this.#keep()
   }

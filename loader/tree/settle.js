@@ -58,7 +58,10 @@ export class Settler {
     this.store = store
     this.files = files
     this.signal = signal
-    /** Whether time and size say which version a file is; not when it may be that of another store. */
+    /**
+     * Whether time and size say which version a file is, of those whose digest is not known; not when it may be that of another
+     * store, or of a version that was taken out since.
+     */
     this.trust = true
   }
 
@@ -81,7 +84,7 @@ export class Settler {
 
   /**
    * Whether what happened to a tile leaves the past as it is in the trees, which the times of the files tell without asking
-   * the store: a version that came has no part in a tree that shows a later one, or that very one.
+   * the store: a version that came has no part in a tree that shows a later one.
    * @param {Tile} tile with its head
    * @param {import('./changes.js').Change} change
    * @param {Tree[]} past
@@ -94,7 +97,7 @@ export class Settler {
       const within = came.filter(time => time <= /** @type {string} */ (tree.time))
       if (!within.length) continue
       const found = await this.#find(tree, tile, candidates)
-      if (found.length !== 1 || !within.every(time => time > FIRST_SURE && found[0].stat.mtimeMs >= Date.parse(time))) return false
+      if (found.length !== 1 || !within.every(time => time > FIRST_SURE && found[0].stat.mtimeMs > Date.parse(time))) return false
     }
     return true
   }
@@ -150,7 +153,8 @@ export class Settler {
    */
   async #is ({ file, stat }, { time, size, digest }) {
     if (!stat.isFile() || stat.size !== size || stat.mtimeMs !== Date.parse(time)) return false
-    return this.trust || (digest !== undefined && digestOf(await readFile(file)) === digest)
+    // a time may have been taken out and filled again with other bytes
+    return digest === undefined ? this.trust : digestOf(await readFile(file)) === digest
   }
 
   async #learnDigests (tiles) {
