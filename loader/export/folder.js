@@ -1,8 +1,9 @@
 // A folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears whole, and its time is that of its
-// version: place, time and size say which version it is, so that a folder can be gone on with and brought up to date.
+// version: place, time and bytes say which version it is, so that a folder can be gone on with and brought up to date.
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, extensionOf, flipY, toSeconds } from '../../core/index.js'
+import { digestOf } from '../store/tile.js'
 import { metadataJson } from './metadata.js'
 
 export const folderDefaults = {
@@ -77,11 +78,12 @@ class FolderTarget {
   }
 
   /** @param {import('./target.js').Known} tile */
-  async has ({ z, x, y, time, size }) {
+  async has ({ z, x, y, time, size, digest }) {
     for (const file of await this.#filesOf(z, x, y)) {
       const found = await stat(file)
       // of several versions with the earliest time nobody can tell which a file is
-      if (found.size === size && found.mtimeMs === fileTime(time) && found.mtimeMs > EARLIEST) return true
+      if (found.size !== size || found.mtimeMs !== fileTime(time) || found.mtimeMs <= EARLIEST) continue
+      if (digest === undefined || digestOf(await readFile(file)) === digest) return true
     }
     return false
   }

@@ -1,10 +1,13 @@
 // A layer as it is, or as it was, as files that need no store. An export may be stopped or killed at any moment and run
 // again: nothing stands under its name before it is whole.
 import { TilecouchError, asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
+import { batchesOf } from '../../core/batches.js'
 import { LATEST } from '../store/list.js'
 import { openTarget } from './target.js'
 
 export { targetFormats } from './target.js'
+
+const LOOKED = 500 // tiles a request that an earlier run may have written
 
 /**
  * @typedef {object} ExportOptions
@@ -92,11 +95,18 @@ async function copy (store, layer, opened, { concurrency, counted, show, ...want
   // what a run before left is told by times, which the index of the present alone does not know
   const time = wanted.time ?? (opened.resumed ? LATEST : undefined)
   async function * lacking () {
-    for await (const tile of store.list(layer, { ...wanted, time })) {
-      if (await opened.has(tile)) {
-        counted.kept++
-        show()
-      } else yield tile
+    const listed = store.list(layer, { ...wanted, time })
+    if (!opened.resumed) return yield * listed
+    for await (const batch of batchesOf(listed, { most: LOOKED, bytes: Infinity })) {
+      // a time that was taken out may have been filled again with other bytes
+      const stored = await store.peek(batch.map(({ id }) => id), { signal: wanted.signal })
+      for (const tile of batch) {
+        const version = stored.get(tile.id)
+        if (version && version.time === tile.time && await opened.has({ ...tile, digest: version.digest })) {
+          counted.kept++
+          show()
+        } else yield tile
+      }
     }
   }
   for await (const tile of store.fetch(lacking(), { signal: wanted.signal, concurrency, onMissing: () => { counted.missing++ } })) {

@@ -16,6 +16,7 @@ export const deduplicated = {
   /** @param {Row} row */
   values: ({ z, x, row, id, time }) => [z, x, row, id, time],
   rows: 'map',
+  had: 'SELECT tile_data FROM map JOIN images USING (tile_id) WHERE map.rowid = ?',
   remove: 'DELETE FROM map WHERE rowid = ?',
   removeRest: 'DELETE FROM map WHERE rowid IN (SELECT place FROM had)',
   removeUnused: 'DELETE FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map)',
@@ -40,6 +41,7 @@ export const cached = {
   /** @param {Row} row */
   values: ({ z, x, row, fetched, expires, etag, bytes, time }) => [z, x, row, fetched, expires, etag, bytes, time],
   rows: 'tile_cache',
+  had: 'SELECT tile_data FROM tile_cache WHERE rowid = ?',
   remove: 'DELETE FROM tile_cache WHERE rowid = ?',
   removeRest: 'DELETE FROM tile_cache WHERE rowid IN (SELECT place FROM had)',
   finish: `

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { open as openFile, rename, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
 import { TilecouchError, expiryOf, flipY, toSeconds } from '../../core/index.js'
+import { digestOf } from '../store/tile.js'
 import { hashOfTiles } from './mbtiles-hash.js'
 import { metadataOf } from './metadata.js'
 import { cached, deduplicated } from './mbtiles-schema.js'
@@ -60,6 +61,7 @@ class MbtilesTarget {
     this.#insert = { tile: db.prepare(schema.insert), ...(schema.image && { image: db.prepare(schema.image) }) }
     if (resumed) {
       this.#insert.had = db.prepare('SELECT time, place FROM had WHERE z = ? AND x = ? AND y = ?')
+      this.#insert.bytes = db.prepare(schema.had)
       this.#insert.met = db.prepare('DELETE FROM had WHERE z = ? AND x = ? AND y = ?')
       this.#insert.remove = db.prepare(schema.remove)
     }
@@ -67,9 +69,10 @@ class MbtilesTarget {
   }
 
   /** @param {import('./target.js').Known} tile */
-  has ({ z, x, y, time }) {
+  has ({ z, x, y, time, digest }) {
     const row = flipY(z, y)
-    const isSame = this.#insert.had.get(z, x, row)?.time === toSeconds(time)
+    const had = this.#insert.had.get(z, x, row)
+    const isSame = had?.time === toSeconds(time) && (digest === undefined || digestOf(this.#insert.bytes.get(had.place)?.tile_data ?? '') === digest)
     if (isSame) this.#insert.met.run(z, x, row)
     return isSame
   }

@@ -43,8 +43,8 @@ class PmtilesTarget {
   }
 
   /** @param {import('./target.js').Known} tile */
-  has ({ z, x, y, time, size }) {
-    return z <= MAX_ZOOM && this.#gathered.has(zxyToTileId(z, x, y), time, size)
+  has ({ z, x, y, time, size, digest }) {
+    return z <= MAX_ZOOM && this.#gathered.has(zxyToTileId(z, x, y), { time, size, digest })
   }
 
   /** @param {import('./target.js').TargetTile} tile */

@@ -22,7 +22,8 @@ import { lock } from './lock.js'
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  *
- * @typedef {{z: number, x: number, y: number, time: string, size: number}} Known a tile without its bytes
+ * @typedef {{z: number, x: number, y: number, time: string, size: number, digest?: string}} Known a tile without its bytes; digest: where
+ * it is known, the bytes are compared, else the time and size tell
  *
  * @typedef {object} TargetOptions
  * @property {string} layer

@@ -73,7 +73,7 @@ export class Gathered {
     this.#seen = fact(db, 'seen')
     const [reading, writing] = [sql => db.prepare(sql).raw(), sql => db.prepare(sql)]
     this.#sql = {
-      find: reading('SELECT time, length FROM tiles JOIN contents USING (at) WHERE id = ?'),
+      find: reading('SELECT time, length, digest FROM tiles JOIN contents USING (at) WHERE id = ?'),
       see: writing('UPDATE tiles SET seen = ? WHERE id = ?'),
       tile: writing('INSERT INTO tiles VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at, time = excluded.time, seen = excluded.seen'),
       content: reading('INSERT INTO contents VALUES (?, ?, ?, 0, ?) ON CONFLICT (digest) DO UPDATE SET shared = 1 RETURNING at'),
@@ -94,9 +94,9 @@ export class Gathered {
   }
 
   /** Whether a tile is there in just this version; it belongs to the archive then. */
-  has (id, time, size) {
+  has (id, { time, size, digest }) {
     const row = this.#sql.find.get([id])
-    const same = row !== undefined && row[0] === time && row[1] === size
+    const same = row !== undefined && row[0] === time && row[1] === size && (digest === undefined || row[2] === digest)
     if (same) this.#sql.see.run([this.#seen, id])
     return same
   }
