@@ -17,4 +17,7 @@ describe(`random lives of a layer (seeds ${FIRST} to ${FIRST + LIVES - 1})`, fun
   }
 
   it('show what was said, whatever the order, on one store and on two masters', () => liveAll({ masters: 2 }))
+
+  // a write that was killed and run again took the leaf of a removed run for its own
+  for (const seed of [100704, 100775]) it(`shows what was said in the life ${seed}, which once lost a version`, () => live(seed))
 })
