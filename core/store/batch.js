@@ -294,7 +294,9 @@ export class Batch {
     if (others.some(other => other.content !== content && !(other.content === GONE && !versions.some(version => version.time === time)))) {
       return new TilecouchError('VERSION_TAKEN', { id, time })
     }
-    if (others.some(other => other.content === content)) mine.set(id, (mine.get(id) ?? []).map(own => ({ ...own, words: true })))
+    // under its own run: of two leaves, one may be of a run that was removed, and must not be the one that stays
+    const same = others.filter(other => other.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
+    if (same) mine.set(id, (mine.get(id) ?? []).map(own => own.words ? own : { ...own, run: same.run }))
     return undefined
   }
 

@@ -17,6 +17,8 @@ export class Changes {
   /** @type {Map<string, Change>} by ids of heads */
   tiles = new Map()
   editions = false
+  /** Something was removed: a head may have gone and come back, of which the feed tells its last state only. */
+  removals = false
   /** There were more than can be kept. */
   overflow = false
 
@@ -24,6 +26,7 @@ export class Changes {
   constructor (layer, { selected, most = changeDefaults.most }) {
     this.prefix = layerRange(layer).startkey
     this.edition = `edition:${layer}@`
+    this.removal = `removed:${layer}:`
     this.selected = selected
     this.most = most
   }
@@ -35,6 +38,7 @@ export class Changes {
   /** @param {string} id of a document @param {boolean} [deleted] */
   add (id, deleted = false) {
     if (id.startsWith(this.edition)) this.editions = true
+    if (id.startsWith(this.removal)) this.removals = true
     if (!id.startsWith(this.prefix) || !isTileId(id)) return
     const { layer, z, x, y, time } = parseTileId(id)
     if (this.selected(z, x, y)) this.#add(tileId(layer, z, x, y), { times: time === undefined ? [] : [time], deleted })
@@ -56,15 +60,16 @@ export class Changes {
 
   /** What is there now; what comes after it is kept apart. */
   take () {
-    const { tiles, editions, overflow } = this
-    Object.assign(this, { tiles: new Map(), editions: false, overflow: false })
-    return { tiles, editions, overflow }
+    const { tiles, editions, removals, overflow } = this
+    Object.assign(this, { tiles: new Map(), editions: false, removals: false, overflow: false })
+    return { tiles, editions, removals, overflow }
   }
 
   /** Puts back what could not be done. */
-  restore ({ tiles, editions, overflow }) {
+  restore ({ tiles, editions, removals, overflow }) {
     for (const [id, change] of tiles) this.#add(id, change)
     this.editions ||= editions
+    this.removals ||= removals
     this.overflow ||= overflow
   }
 }

@@ -18,6 +18,7 @@ export class Keeper {
   #place = /** @type {import('../store/follow.js').Place} */ (/** @type {unknown} */ (undefined))
   #keptAt = 0
   #whole = false
+  #removals = false // in the batch before
   #store = '' // which one the files are of
   #boot = ''
   #isOurs = false // the files are of this store
@@ -147,12 +148,15 @@ export class Keeper {
     try {
       if (batch.overflow) await this.#compare(true)
       if (batch.editions) await this.trees.arrange()
+      // what is one batch of the feed may have begun in the one before
+      if (batch.removals || this.#removals) for (const change of batch.tiles.values()) change.deleted = true
       const ids = [...batch.tiles.keys()].sort(compareIds)
       for (let at = 0; at < ids.length; at += this.limits.round) await this.#settle(ids.slice(at, at + this.limits.round), batch.tiles)
     } catch (error) {
       this.changes.restore(batch)
       throw error
     }
+    this.#removals = batch.removals
     this.#place = place
     await this.#keep()
   }

@@ -1,0 +1,89 @@
+// What a tile needs next: the order of writes, of small cases that can be looked through by eye.
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { GONE, contentOf } from '../../core/store/blocks.js'
+import { planTile } from '../../core/store/settle.js'
+
+const ID = 'osm:1:0:0'
+const T = year => `${year}-01-01T00:00:00Z`
+const [A, B, C] = ['A', 'B', 'C'].map(image => contentOf(`md5-${hash('md5', image, 'base64')}`))
+const run = number => `202401010000000${number}-aaaa`
+
+/** @returns {any} */
+const version = (year, content, number, { id = `${ID}@${T(year)}`, seen = [], rev = `1-${content}${number}` } = {}) => ({ id, rev, time: T(year), content, run: run(number), seen })
+const head = (year, content, number, options) => version(year, content, number, { id: ID, ...options })
+const said = (year, content, number) => ({ time: T(year), content, run: run(number) })
+const known = (statements = [], removed = []) => ({ statements, isRemoved: (time, by) => removed.some(one => by === run(one)) })
+const mine = (year, content, number, words = true) => ({ ...version(year, content, number), id: undefined, rev: undefined, words, documentOf: () => ({}) })
+
+/** As a line: where, and what of it. */
+const told = ({ writes }) => writes.map(({ id, rev, want, end }) => `${id.slice(ID.length) || 'head'} ${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`)
+const nameOf = time => `@${T(time)}`
+
+describe('the plan for a tile', () => {
+  it('is empty where what stands is what was said', () => {
+    assert.deepEqual(planTile(ID, [head(2022, B, 2)], [version(2020, A, 1)], known([said(2020, A, 1), said(2022, B, 2)])), { writes: [], unknown: [] })
+    assert.deepEqual(planTile(ID, [], [], known()), { writes: [], unknown: [] })
+    assert.deepEqual(planTile(ID, [], [], known([said(2020, GONE, 1)])).writes, [], 'gone before anything was there')
+  })
+
+  it('puts the content of a head into the past before it overwrites it', () => {
+    const heads = [head(2020, A, 1)]
+    const first = planTile(ID, heads, [], known([said(2020, A, 1)]), [mine(2022, B, 2)])
+    assert.deepEqual(told(first), [`${nameOf(2020)} A of 2020`])
+    const second = planTile(ID, heads, [version(2020, A, 1)], known([said(2020, A, 1)]), [mine(2022, B, 2)])
+    assert.deepEqual(told(second), ['head B of 2022 over another'])
+    assert.equal(second.writes[0].rev, heads[0].rev)
+  })
+
+  it('writes no version where an edition confirms what is shown', () => {
+    assert.deepEqual(told(planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1)]), [mine(2022, A, 2)])), [])
+  })
+
+  it('brings back what an edition confirmed when an older one says something between', () => {
+    const plan = planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1), said(2024, A, 2)]), [mine(2022, B, 3)])
+    assert.deepEqual(told(plan), [`${nameOf(2020)} A of 2020`])
+    const last = planTile(ID, [head(2020, A, 1)], [version(2020, A, 1), version(2022, B, 3)], known([said(2020, A, 1), said(2024, A, 2), said(2022, B, 3)]))
+    assert.deepEqual(told(last), ['head A of 2024 over another'])
+  })
+
+  it('lets the greater run count of two for one time, and keeps the image of the other a second before', () => {
+    const statements = [said(2020, B, 2)]
+    const plan = planTile(ID, [head(2020, A, 1)], [], known(statements), [mine(2020, B, 2)])
+    assert.deepEqual(told(plan), ['@2019-12-31T23:59:59Z A of 2019'])
+    assert.equal(plan.writes[0].want?.contested, T(2020))
+  })
+
+  it('ends what was taken out, the head falls back before the past goes', () => {
+    const statements = [said(2020, A, 1), said(2022, B, 2)]
+    const [heads, pasts] = [[head(2022, B, 2)], [version(2020, A, 1)]]
+    assert.deepEqual(told(planTile(ID, heads, pasts, known(statements, [2]))), ['head A of 2020 over another'])
+    assert.deepEqual(told(planTile(ID, heads, pasts, known(statements, [1]))), [`${nameOf(2020)} ends over another`])
+    assert.deepEqual(told(planTile(ID, [head(2022, B, 2)], [], known(statements, [1, 2]))), ['head ends over another'])
+  })
+
+  it('keeps the copy of a head until the head has left its bytes behind', () => {
+    // B goes, and C between said the same as the head
+    const statements = [said(2020, A, 1), said(2021, C, 3), said(2022, B, 2), said(2024, C, 4)]
+    const plan = planTile(ID, [head(2024, C, 4)], [version(2020, A, 1), version(2022, B, 2)], known(statements, [4]))
+    assert.deepEqual(told(plan), [`${nameOf(2021)} C of 2021`])
+  })
+
+  it('names what it cannot show, and guesses nothing', () => {
+    const { writes, unknown } = planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1), said(2022, B, 2)]))
+    assert.deepEqual([writes, unknown], [[], [said(2022, B, 2)]])
+  })
+
+  it('makes a single write a version where nothing tells of it any more', () => {
+    const seen = [[T(2022), run(2)]]
+    const stays = planTile(ID, [head(2020, A, 1, { seen })], [], known([said(2020, A, 1)]))
+    assert.deepEqual(told(stays), [])
+    const goes = planTile(ID, [head(2020, A, 1, { seen })], [], known([said(2020, A, 1)], [1]))
+    assert.deepEqual(told(goes), ['head A of 2022 over another'])
+  })
+
+  it('ends leaves of which another says the same, the winner last', () => {
+    const plan = planTile(ID, [head(2020, A, 1, { rev: '2-b' }), head(2020, A, 1, { rev: '2-a' })], [], known([said(2020, A, 1)]))
+    assert.deepEqual(plan.writes.map(({ rev, end }) => [rev, Boolean(end)]), [['2-a', true]])
+  })
+})

@@ -1,0 +1,158 @@
+// Everybody who reads a layer, each by its own way: what it shows of every tile as of a time, or now. A reader answers with a map
+// of tiles (z/x/y) to their bytes; a tile that is not there is not in it.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import PouchDB from 'pouchdb-node'
+import { OfflineStore } from 'tilecouch/offline'
+import { VersionIndex } from '../../client/history/version-index.js'
+import { CouchSource } from '../../client/source/couch-source.js'
+import { flipY } from '../../core/index.js'
+import { Store, backup, exportLayer, exportTree, restore } from '../../loader/index.js'
+import { contentsOf } from '../export/helpers.js'
+import { request } from '../support/backends.js'
+
+/** @typedef {{z: number, x: number, y: number, name: string}} Place */
+/** @typedef {Map<string, Buffer>} Shown */
+
+export const PLACES = [[0, 0, 0], [3, 1, 2], [3, 1, 3], [3, 2, 2], [3, 4, 4], [3, 7, 0]].map(([z, x, y]) => ({ z, x, y, name: `${z}/${x}/${y}` }))
+
+/** @param {(place: Place) => Promise<Buffer | null>} read @returns {Promise<Shown>} */
+async function each (read) {
+  const found = await Promise.all(PLACES.map(async place => /** @type {[string, Buffer | null]} */ ([place.name, await read(place)])))
+  return new Map(/** @type {[string, Buffer][]} */ (found.filter(([, bytes]) => bytes)))
+}
+
+/** Over HTTP: 200 and an image, or 404. @param {string} url */
+async function get (url) {
+  const answer = await request(url)
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  if (answer.status === 404) return null
+  if (!answer.ok) throw new Error(`${answer.status} for ${url}: ${bytes.toString().slice(0, 200)}`)
+  return bytes
+}
+
+const missing = error => {
+  if (error.code === 'TILE_NOT_FOUND') return null
+  throw error
+}
+
+const bytesOf = async blob => blob && Buffer.from(await blob.arrayBuffer())
+
+/** Through the index of versions that the layers of the client use. @param {any} source @param {string} layer */
+async function throughIndex (source, layer, times) {
+  const index = new VersionIndex()
+  const columns = index.missing([...new Set(PLACES.map(({ z, x }) => `${z}/${x}`))].map(name => {
+    const [z, x] = name.split('/').map(Number)
+    return { z, x, y0: 0, y1: 2 ** z - 1 }
+  }))
+  const answers = await source.versions(layer, columns)
+  columns.forEach((column, at) => { index.add(column, answers[at]) })
+  const shown = []
+  for (const time of times) {
+    shown.push(await each(async ({ z, x, y }) => {
+      const version = index.at(z, x, y, time ?? null)
+      return version && !version.gone ? bytesOf(await source.tile(version)) : null
+    }))
+  }
+  return shown
+}
+
+/** One question after the other. @param {(time: string | undefined) => Promise<Shown>} read */
+const oneByOne = read => async (at, times) => {
+  const shown = []
+  for (const time of times) shown.push(await read.call(undefined, at, time))
+  return shown
+}
+
+/**
+ * @typedef {object} At what is read
+ * @property {string} url of the database
+ * @property {Store} store
+ * @property {string} layer
+ * @property {string} dir for files
+ * @property {string} [gateway] its address, where there is one
+ * @property {() => Promise<string>} database a URL that is free
+ *
+ * @type {Record<string, (at: At, times: (string | undefined)[]) => Promise<Shown[]>>}
+ */
+export const cheap = {
+  'store.at and store.head': oneByOne(({ store, layer }, time) => each(({ z, x, y }) => (
+    (time === undefined ? store.head(layer, z, x, y) : store.at(layer, z, x, y, time)).then(({ bytes }) => bytes, missing)))),
+  'the addresses of _rewrite': oneByOne(({ url, layer }, time) => each(({ name }) => get(`${url}/_design/tiles/_rewrite/${layer}${time ? `@${time}` : ''}/${name}.png`))),
+  attachments: (at, times) => oneByOne(({ url, layer }, time) => time === undefined
+    ? each(({ z, x, y }) => get(`${url}/${layer}:${z}:${x}:${y}/tile`))
+    : cheap['store.at and store.head'](at, [time]).then(([shown]) => shown))(at, times),
+  'the index of the client': ({ url, layer }, times) => throughIndex(authorised(url), layer, times)
+}
+
+/** Those of a gateway may be a second behind. @type {typeof cheap} */
+export const gateway = {
+  'XYZ of a gateway': oneByOne(({ gateway: url, layer }, time) => each(({ name }) => get(`${url}/${layer}${time ? `@${time}` : ''}/${name}.png`))),
+  'TMS of a gateway': oneByOne(({ gateway: url, layer }, time) => each(({ z, x, y }) => get(`${url}/tms/1.0.0/${layer}${time ? `@${time}` : ''}/${z}/${x}/${flipY(z, y)}.png`))),
+  'WMTS of a gateway': oneByOne(({ gateway: url, layer }, time) => each(({ z, x, y }) => get(`${url}/wmts/${layer}/default/${time ? `${time}/` : ''}GoogleMapsCompatible/${z}/${y}/${x}.png`))),
+  '/db of a gateway': ({ gateway: url, layer }, times) => throughIndex(new CouchSource(`${url}/db`), layer, times)
+}
+
+/** @type {typeof cheap} */
+export const dear = {
+  ...Object.fromEntries(['folder', 'mbtiles', 'pmtiles'].map(format => [`an export as ${format}`, oneByOne(async ({ store, layer, dir }, time) => {
+    mkdirSync(dir, { recursive: true })
+    const target = path.join(dir, format === 'folder' ? 'folder' : `export.${format}`)
+    rmSync(target, { recursive: true, force: true }) // a folder keeps files of versions that the store no longer has
+    try {
+      await exportLayer(store, layer, target, { time, force: true })
+      return await contentsOf(target, { asked: PLACES.map(({ name }) => name) })
+    } catch (error) {
+      if (error.code === 'NOTHING_TO_EXPORT') return new Map()
+      throw error
+    }
+  })])),
+  'a restored backup': async ({ store, layer, dir, database }, times) => {
+    mkdirSync(dir, { recursive: true })
+    const file = path.join(dir, 'backup.tcb')
+    await backup(store, file, { force: true })
+    const url = await database()
+    await restore([file], url)
+    const restored = await Store.open(url)
+    try {
+      return await cheap['store.at and store.head'](/** @type {any} */ ({ store: restored, layer }), times)
+    } finally {
+      await restored.destroy()
+    }
+  },
+  /** The device stays from one look to the next. */
+  'an area offline': async ({ url, layer, dir }, times) => {
+    mkdirSync(dir, { recursive: true })
+    const offline = new OfflineStore({ remote: url, name: path.join(dir, 'device'), PouchDB })
+    await offline.ready
+    try {
+      const known = offline.areas.get('all')
+      const area = known ?? await offline.areas.add({ name: 'all', layer, bbox: [-180, -85, 180, 85], zooms: '0-8', history: true })
+      await (known ? area.refresh() : area.download())
+      return await throughIndex(offline.device, layer, times)
+    } finally {
+      await offline.close()
+    }
+  }
+}
+
+/**
+ * A tree of files, which stays from one check to the next: what every tree shows that is there.
+ * @param {At} at
+ * @returns {Promise<{time: string | undefined, shown: Shown}[]>}
+ */
+export async function trees ({ store, layer, dir }) {
+  const folder = path.join(dir, 'trees')
+  mkdirSync(folder, { recursive: true })
+  await exportTree(store, layer, folder)
+  const names = readdirSync(folder).filter(name => name === layer || /@.{20}$/.test(name))
+  return Promise.all(names.map(async name => ({ time: name.slice(layer.length + 1) || undefined, shown: await contentsOf(path.join(folder, name)) })))
+}
+
+/** A source with the name and password of the address. */
+function authorised (url) {
+  const { username, password } = new URL(url)
+  const plain = new URL(url)
+  plain.username = plain.password = ''
+  return new CouchSource(plain.href, username ? { fetchOptions: { headers: { authorization: `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}` } } } : {})
+}
