@@ -4,9 +4,8 @@ import { TilecouchError, blockId, checkNewLayer, editionId, forbiddingHost, laye
 import { batchesOf } from '../../core/batches.js'
 import { Said } from '../../core/store/said.js'
 import { union } from '../../core/store/extent.js'
-import { blockDocument } from '../load/manifest.js'
+import { blockDocument, writeBlocks } from '../load/manifest.js'
 import { fieldsOf } from '../resolve/content.js'
-import { bulkBody } from '../store/bulk-body.js'
 
 const BLOCKS = 50 // read and written at once
 
@@ -105,9 +104,7 @@ export async function copyManifests (source, target, { from, to, time }) {
     for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
       const rows = await source.couch.docs(some.map(({ place, name }) => blockId(from, place, name)), { attachments: true })
       const docs = rows.flatMap(({ doc }, at) => doc ? [blockDocument(blockId(to, some[at].place, some[at].name), to, some[at].place, doc._attachments.digests.data)] : [])
-      for (const { id, error, reason } of docs.length ? await target.couch.bulk(bulkBody(docs)) : []) {
-        if (error && error !== 'conflict') throw new TilecouchError('REFUSED', { id, reason: reason || error })
-      }
+      await writeBlocks(target.couch, docs)
     }
     const { time: own, run, parts = [] } = manifest
     // the end last: from then on it counts

@@ -3,6 +3,8 @@
 // killed but what its versions say.
 import { hash } from 'node:crypto'
 import { TilecouchError, blockId, compareIds, manifestId } from '../../core/index.js'
+import { askAll } from '../../core/bulk-answer.js'
+import { REFUSALS, isRefusal } from '../../core/store/refusals.js'
 import { BLOCK_SIDE, Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
 import { bulkBody } from '../store/bulk-body.js'
 
@@ -13,6 +15,7 @@ export const manifestDefaults = {
   part: 1000 // blocks listed in one document
 }
 
+const FINAL = new Set([...REFUSALS, 'conflict']) // answers to a block that say the same however often it is sent
 const NAME = 12 // characters of a block's digest that it is called by
 
 export class ManifestWriter {
@@ -72,14 +75,8 @@ export class ManifestWriter {
     const ids = blocks.map(({ place, name }) => blockId(this.layer, place, name))
     // most of those of an edition that repeats another one are there
     const there = await this.couch.docs(ids, { signal: this.signal })
-    const docs = blocks.flatMap(({ place, bytes }, index) => there[index].doc ? [] : [blockDocument(ids[index], this.layer, place, bytes)])
-    if (!docs.length) return
-    const answers = new Map((await this.couch.bulk(bulkBody(docs), this.signal)).map(answer => [answer.id, answer]))
-    for (const { _id: id } of docs) {
-      const { rev, error, reason } = answers.get(id) ?? { error: 'no answer' }
-      if (rev && !error) this.writes++
-      else if (error !== 'conflict') throw new TilecouchError('REFUSED', { id, reason: reason || error })
-    }
+    const missing = blocks.flatMap(({ place, bytes }, index) => there[index].doc ? [] : [blockDocument(ids[index], this.layer, place, bytes)])
+    this.writes += await writeBlocks(this.couch, missing, this.signal)
   }
 
   /**
@@ -120,6 +117,23 @@ export class ManifestWriter {
 
 /** What a block is called by. @param {Uint8Array} bytes */
 export const nameOf = bytes => hash('md5', bytes, 'base64url').slice(0, NAME)
+
+/**
+ * Blocks that are not there. A shard in trouble is asked again; a conflict says that somebody else has written the same.
+ * @param {import('../store/couch.js').Couch} couch @param {any[]} docs @param {AbortSignal} [signal]
+ * @returns {Promise<number>} how many were written
+ */
+export async function writeBlocks (couch, docs, signal) {
+  if (!docs.length) return 0
+  const byId = new Map(docs.map(doc => [doc._id, doc]))
+  const rows = await askAll(couch.url, [...byId.keys()], left => couch.bulk(bulkBody(left.map(id => byId.get(id))), signal), { signal, final: FINAL })
+  let written = 0
+  for (const [id, [{ error, reason }]] of rows) {
+    if (isRefusal(error)) throw new TilecouchError('REFUSED', { id, reason: reason || error })
+    if (!error) written++
+  }
+  return written
+}
 
 /** The digest of all that an edition said. @param {[string, string[]][]} entries in the order of their places @param {Record<string, any>} reach */
 export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, reach]), 'hex')
