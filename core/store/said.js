@@ -37,6 +37,9 @@ const DOCS = 50 // blocks a request
  * @property {string} [finished]
  */
 
+/** Whether a removal takes out what a run said of a time: of which tiles, it says itself. @param {Removal} removal @param {string} time @param {string} run */
+export const takesOut = (removal, time, run) => run < removal.run && (!removal.runs || removal.runs.includes(run)) && time >= (removal.since ?? '') && time <= (removal.until ?? '~')
+
 export class Said {
   /** @type {(Manifest & {selects: (z: number, x: number, y: number) => boolean})[]} oldest first */
   manifests = []
@@ -143,7 +146,7 @@ export class Said {
   /** @param {string} id of a head @param {string} time @param {string} run */
   isRemoved (id, time, run) {
     const { z, x, y } = this.removals.length ? parseTileId(id) : { z: 0, x: 0, y: 0 }
-    return this.removals.some(removal => run < removal.run && (!removal.runs || removal.runs.includes(run)) && time >= (removal.since ?? '') && time <= (removal.until ?? '~') && removal.touches(id, z, x, y))
+    return this.removals.some(removal => takesOut(removal, time, run) && removal.touches(id, z, x, y))
   }
 
   /**

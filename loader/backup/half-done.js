@@ -11,11 +11,11 @@ export async function settleHalfDone (couch, signal) {
   for (const { layer } of await new Store(couch).layers()) await settleAll(couch, layer, halfDone(couch, layer, signal), { signal })
 }
 
-/** Tiles without a head, or with one that is older than their past. @returns {AsyncGenerator<string>} */
+/** Tiles whose head is older than their past. One without a head was left like that by somebody. @returns {AsyncGenerator<string>} */
 async function * halfDone (couch, layer, signal) {
   for await (const { z, x, y, rows } of walk(couch, versions, layer, { signal })) {
     const id = tileId(layer, z, x, y)
     const head = rows.find(row => row.id === id)
-    if (!head || rows.some(({ key }) => key[4] > head.key[4])) yield id
+    if (head && rows.some(({ key }) => key[4] > head.key[4])) yield id
   }
 }

@@ -7,7 +7,7 @@
 import { pMapIterable } from 'p-map'
 import { TilecouchError, compareInner, compareRows, tileId } from '../../core/index.js'
 import { BLOCK_SIDE } from '../../core/store/blocks.js'
-import { Said } from '../../core/store/said.js'
+import { Said, takesOut } from '../../core/store/said.js'
 
 export const manifestDiffDefaults = {
   versions: 20, // in the index for each block that has to be read: with fewer, to walk over them is quicker
@@ -59,7 +59,7 @@ async function compare (store, layer, times, zooms = { min: 0, max: Infinity }, 
       for (const name of own) names.add(`${place} ${name}`)
     }
     const { time, run, complete } = manifest
-    const removals = said.removals.filter(removal => run < removal.run && time >= (removal.since ?? '') && time <= (removal.until ?? '~'))
+    const removals = said.removals.filter(removal => takesOut(removal, time, run))
     speakers.push({ manifest, blocks, removals, reach: complete ? JSON.stringify([manifest.area, manifest.zooms]) : '' })
   }
   if (names.size * manifestDiffDefaults.versions > rows.reduce((sum, { versions }) => sum + versions, 0)) return undefined

@@ -2,6 +2,7 @@
 import { parseTileId } from '../../core/index.js'
 import { isGood } from '../../core/place.js'
 import { GONE, contentOf, placeOfTile } from '../../core/store/blocks.js'
+import { takesOut } from '../../core/store/said.js'
 import { settleAll, tilesOf } from '../store/settle.js'
 import { TileSet } from './manifest.js'
 import { othersDefaults, placeNow, tilesSince, trustedNow, writesBetween } from './others.js'
@@ -39,7 +40,7 @@ export class Comparison {
   }
 
   /** Whether nothing of a manifest was taken out. @type {(manifest: import('../../core/store/said.js').Manifest) => boolean} */
-  isWhole = ({ time, run }) => !this.said.removals.some(removal => run < removal.run && time >= (removal.since ?? '') && time <= (removal.until ?? '~'))
+  isWhole = ({ time, run }) => !this.said.removals.some(removal => takesOut(removal, time, run))
 
   /**
    * Which tiles are as the manifests say: where nobody else has written since, the store need not be asked.

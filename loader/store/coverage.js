@@ -1,5 +1,6 @@
 // What editions looked at, read from their manifests: the tiles and the box of one edition, when a view of the map was looked
 // at, and when a version was confirmed.
+import { takesOut } from '../../core/store/said.js'
 import { pMapIterable } from 'p-map'
 import { TilecouchError, areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
 import { Extent } from '../../core/store/extent.js'
@@ -126,7 +127,7 @@ export async function timesLooked (said, { bbox, z }, known = new Set()) {
   for (const manifest of said.manifests) {
     const { time } = manifest
     if (known.has(time) || times.has(time)) continue
-    if (said.removals.some(removal => !removal.area && !removal.tiles && !removal.zooms && manifest.run < removal.run && time >= (removal.since ?? '') && time <= (removal.until ?? '~'))) continue
+    if (said.removals.some(removal => !removal.area && !removal.tiles && !removal.zooms && takesOut(removal, time, manifest.run))) continue
     if (await hasLooked(said, manifest, bbox, z)) times.add(time)
   }
   return [...times]

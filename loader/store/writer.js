@@ -1,5 +1,6 @@
 // The way into the store: an async iterable of versions becomes batches, a few in flight. Memory is bounded by the
 // batches, whatever the number of tiles; one bad tile never costs the others.
+import { setMaxListeners } from 'node:events'
 import { pMapIterable } from 'p-map'
 import { TilecouchError, now } from '../../core/index.js'
 import { newRun } from '../../core/runs.js'
@@ -80,6 +81,7 @@ export async function writeVersions (couch, versions, {
 
   const inFlight = new Set()
   const stop = new AbortController() // stops the other batches when one has failed for good
+  setMaxListeners(0, stop.signal)
   const sendDocs = async (docs, until) => {
     const answers = await couch.send(docs, until)
     for (const { rev, error } of answers) if (rev && !error) summary.documents++
