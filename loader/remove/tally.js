@@ -3,7 +3,7 @@
 /**
  * @typedef {object} Tally
  * @property {number} tiles that lost something
- * @property {number} versions that went
+ * @property {number} versions that went; with a whole layer: documents, so that one a head had fallen back to counts twice
  * @property {number} bytes of their images
  * @property {number} heads documents of heads that went, since nothing is left of their tiles
  * @property {number} fallen heads that fell back to the version before

@@ -7,7 +7,7 @@ export const BY_ZOOM = '_design/sizes/_view/by_zoom'
 /**
  * @typedef {object} Stats
  * @property {number} tiles that exist now
- * @property {number} versions present and past, those that say "gone" included
+ * @property {number} versions present and past, those that say "gone" included; one that a head fell back to has a document in the past as well, and counts twice
  * @property {number} bytes of all versions
  * @property {number} currentBytes of the newest versions
  * @property {string | null} first time of any version
