@@ -119,7 +119,7 @@ onEachStore('nginx on trees', backend => {
     await exportTree(store, 'osm', to())
     const answer = await get(`/osm@${T1}/5/1/1.png`, { headers: known })
     assert.deepEqual([answer.status, answer.bytes.equals(other)], [200, true])
-    assert.equal(answer.header('last-modified'), header('last-modified'), 'the time does not tell them apart')
+    assert.equal(Date.parse(answer.header('last-modified') ?? ''), Date.parse(header('last-modified') ?? '') + 1000, 'a cache that only knows times has to be told')
   })
 
   it('finds a tile whatever type its address names, and says what it is', async () => {

@@ -28,7 +28,7 @@ describe('comparing everything', () => {
         for (const tile of tiles) told.settled.push(`${tile.id} ${(await names(tree, tile)).map(file => path.relative(folder.dir, file))}`.trim())
         return []
       },
-      remove: async file => told.removed.push(path.relative(folder.dir, file))
+      sweep: async file => told.removed.push(path.relative(folder.dir, file))
     }
     return { told, scan: new Scan(/** @type {any} */ (store), 'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
   }
