@@ -295,7 +295,8 @@ export class Batch {
       return new TilecouchError('VERSION_TAKEN', { id, time })
     }
     // under its own run: of two leaves, one may be of a run that was removed, and must not be the one that stays
-    const same = others.filter(other => other.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
+    const noted = versions.filter(version => version.content === content).flatMap(({ seen }) => seen).filter(([at, run]) => at === time && !isRemoved(at, run)).map(([, run]) => ({ content, run }))
+    const same = [...others, ...noted].filter(other => other.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
     if (same) mine.set(id, (mine.get(id) ?? []).map(own => own.words ? own : { ...own, run: same.run }))
     return undefined
   }

@@ -2,6 +2,8 @@
 // nothing of the store's own code decides.
 import { addSeconds } from '../../core/index.js'
 
+// It does not know that a version was found unchanged later on: one whose edition is removed then stays in the store, from that time.
+
 /** @typedef {{time: string, image: number | null, expires?: string}} Version image: the number of a picture; null: gone */
 
 const byTime = (a, b) => a.time < b.time ? -1 : 1
@@ -32,7 +34,7 @@ export class Model {
   #write (id, version) {
     const versions = this.tiles.get(id) ?? []
     const before = versions.filter(({ time }) => time <= version.time).at(-1)
-    if (before ? before.image === version.image || before.time === version.time : version.image === null) return
+    if (before && (before.image === version.image || before.time === version.time)) return
     this.tiles.set(id, [...versions, version].sort(byTime))
   }
 

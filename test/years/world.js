@@ -29,8 +29,9 @@ export const versionsOf = (time, loaded, expires) => [...loaded].map(([id, image
 /** What a database holds, as Model has it. @param {string} url @param {{settled?: boolean}} [options] */
 export async function contentOf (url, options) {
   const tiles = await checkInvariants(url, options)
-  return Object.fromEntries([...tiles].sort().map(([id, versions]) => [id, versions
-    .map(({ time, bytes }) => `${time} ${bytes ? images.get(digestOf(bytes)) ?? 'unknown' : null}`).sort()]))
+  // what a head fell back to has a document in the past as well: one version
+  return Object.fromEntries([...tiles].sort().map(([id, versions]) => [id, [...new Set(versions
+    .map(({ time, bytes }) => `${time} ${bytes ? images.get(digestOf(bytes)) ?? 'unknown' : null}`))].sort()]))
 }
 
 export class World {
@@ -139,7 +140,7 @@ export class World {
   async compare () {
     assert.deepEqual(await contentOf(this.urls[0]), this.model.content)
     const rows = await this.store.couch.view('_design/versions/_view/by_tile', { startkey: [LAYER], endkey: [LAYER, {}], reduce: false })
-    assert.equal(rows.length, [...this.model.tiles.values()].flat().length, 'versions in the index')
+    assert.equal(new Set(rows.map(({ key }) => `${key}`)).size, [...this.model.tiles.values()].flat().length, 'versions in the index')
   }
 
   async compareMirror () {
