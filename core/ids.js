@@ -52,6 +52,18 @@ export const tileId = (layer, z, x, y) => `${layer}:${z}:${x}:${y}`
 /** The id of the head of a version's tile. @param {string} id of a head or of a past version */
 export const headId = id => id.split('@', 1)[0]
 
+/** Layer -> those of its tiles. @param {string[]} ids of heads @returns {Map<string, string[]>} */
+export function byLayer (ids) {
+  const found = new Map()
+  for (const id of ids) {
+    const layer = id.slice(0, id.indexOf(':'))
+    const own = found.get(layer)
+    if (own) own.push(id)
+    else found.set(layer, [id])
+  }
+  return found
+}
+
 /** The id of a past version. */
 export const versionId = (layer, z, x, y, time) => `${layer}:${z}:${x}:${y}@${time}`
 

@@ -127,7 +127,7 @@ export class Batch {
     const layers = [...new Set(tiles.map(({ layer }) => layer))]
     const news = await Promise.all(layers.map(layer => this.said.of(layer).refresh()))
     const ids = tiles.filter(({ layer }) => news[layers.indexOf(layer)]).map(({ id }) => id)
-    if (ids.length) await settleTiles(this.door, ids, { knownOf: some => this.#knownOf(some), signal: this.signal })
+    if (ids.length) await settleTiles(this.door, ids, { knownOf: some => this.said.knownOf(some), signal: this.signal })
   }
 
   /** Whether an edition has said something of this time or a later one, or a removal is on its way. @param {Tile} tile */
@@ -232,8 +232,9 @@ export class Batch {
     })
   }
 
-  #document (tile, current = true) {
-    return { ...tileDocument(tile, { current, stored: this.stored }), run: tile.run ?? this.run }
+  /** As a head. */
+  #document (tile) {
+    return { ...tileDocument(tile, { current: true, stored: this.stored }), run: this.run }
   }
 
   /** The head, which also says that it was found unchanged. Its image stays where it is. @param {Step} step */
@@ -263,7 +264,7 @@ export class Batch {
     const byId = new Map(tiles.map(tile => [tile.id, tile]))
     const mine = new Map(tiles.map(tile => [tile.id, [this.#mineOf(tile)]]))
     const settled = await settleTiles(this.door, [...byId.keys()], {
-      knownOf: ids => this.#knownOf(ids),
+      knownOf: some => this.said.knownOf(some),
       mineOf: id => mine.get(id) ?? [],
       refuse: (id, versions, known) => this.#refuse(/** @type {Tile} */ (byId.get(id)), mine, versions, known),
       signal: this.signal
@@ -299,18 +300,6 @@ export class Batch {
     const same = [...others, ...noted].filter(other => other.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
     if (same) mine.set(id, (mine.get(id) ?? []).map(own => own.words ? own : { ...own, run: same.run }))
     return undefined
-  }
-
-  /** @param {string[]} ids @returns {Promise<(id: string) => import('./settle.js').Known>} */
-  async #knownOf (ids) {
-    const byLayer = new Map()
-    for (const id of ids) {
-      const layer = id.slice(0, id.indexOf(':'))
-      byLayer.set(layer, [...byLayer.get(layer) ?? [], id])
-    }
-    const known = new Map()
-    for (const [layer, own] of byLayer) known.set(layer, await this.said.of(layer).knownOf(own, { isFresh: true }))
-    return id => known.get(id.slice(0, id.indexOf(':')))(id)
   }
 }
 

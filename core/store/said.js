@@ -2,7 +2,7 @@
 // are read when a tile of theirs is asked for, and a bounded number is kept.
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
-import { blockId, compareIds, manifestId, parseTileId } from '../ids.js'
+import { blockId, byLayer, compareIds, manifestId, parseTileId } from '../ids.js'
 import { Block, GONE, placeOfTile } from './blocks.js'
 
 const KEPT = 1000 // blocks in memory, of 32 kB each
@@ -291,5 +291,15 @@ export class SaidOfLayers {
     let said = this.#layers.get(layer)
     if (!said) this.#layers.set(layer, said = new Said(this.couch, layer, this.signal))
     return said
+  }
+
+  /** What is known of tiles, with what came since the last reading. @param {string[]} ids of heads @returns {Promise<(id: string) => import('./settle.js').Known>} */
+  async knownOf (ids) {
+    const known = new Map()
+    for (const [layer, own] of byLayer(ids)) {
+      const knownOf = await this.of(layer).knownOf(own, { isFresh: true })
+      for (const id of own) known.set(id, knownOf)
+    }
+    return id => known.get(id)(id)
   }
 }

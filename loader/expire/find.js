@@ -1,5 +1,6 @@
 // Which tiles have expired, as the gateway says it, to the second: two indexes say where to look, the documents decide.
 import { addSeconds, expiryOf, hasTtl, isExactTime, isTileId, parseTileId, toSeconds } from '../../core/index.js'
+import { versionIn } from '../../core/store/settle.js'
 import { pagesOf } from '../store/pages.js'
 import { describe } from '../store/reader.js'
 
@@ -8,7 +9,8 @@ const STORED = '_design/lifecycle/_view/stored' // [layer, stored], of those tha
 const FIRST = toSeconds('0000-01-01T00:00:00Z')
 
 /**
- * @typedef {import('../store/reader.js').StoredVersion & {expires: string}} Expired a head; expires: when, whoever says so
+ * @typedef {import('../store/reader.js').StoredVersion & {expires: string, seen: import('../../core/store/settle.js').Seen[]}} Expired a head; expires: when,
+ * whoever says so
  *
  * @typedef {object} What
  * @property {Map<string, Record<string, any>>} layers their documents by name
@@ -53,7 +55,7 @@ function judge (doc, layers, at, isOwn) {
   const address = parseTileId(doc._id)
   if (address.time !== undefined) return []
   const expires = expiryOf(doc, layers.get(address.layer))
-  return expires !== null && expires <= at ? [{ ...describe(doc), ...address, expires }] : []
+  return expires !== null && expires <= at ? [{ ...describe(doc), ...address, expires, seen: versionIn(doc).seen }] : []
 }
 
 /**

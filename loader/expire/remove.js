@@ -39,8 +39,9 @@ export class Removal {
     for (let at = 0; at < tiles.length; at += limits.past) {
       const some = tiles.slice(at, at + limits.past)
       const pasts = await this.#pastsOf(some)
-      await this.#end(some.filter((_, index) => pasts[index].length && !this.withPast))
-      const whole = some.map((head, index) => ({ head, past: pasts[index] })).filter(({ past }) => this.withPast || !past.length)
+      const all = some.map((head, index) => ({ head, past: pasts[index], isWhole: this.withPast || pasts[index].every(({ time }) => time === head.time) }))
+      await this.#end(all.filter(({ isWhole }) => !isWhole).map(({ head }) => head))
+      const whole = all.filter(({ isWhole }) => isWhole)
       // past versions first: at every moment a tile has its head or nothing at all
       await this.#remove(whole.flatMap(({ past }) => past))
       const heads = whole.map(({ head }) => head)
@@ -77,12 +78,12 @@ export class Removal {
     return removed
   }
 
-  /** Past versions of each, oldest first; of those that stay the first is enough. */
+  /** Past versions of each, oldest first; of those that stay two are enough: one may be a copy of the head. */
   async #pastsOf (heads) {
     const rows = await this.couch.queries('_all_docs', heads.map(({ id }) => (
-      { ...pastRange(id), ...(this.withPast ? { include_docs: true } : { limit: 1 }) }
+      { ...pastRange(id), ...(this.withPast ? {} : { limit: 2 }), include_docs: true }
     )), this.signal)
-    return rows.map(found => found.filter(({ doc }) => !this.withPast || doc).map(({ id, doc }) => doc ? describe(doc) : id))
+    return rows.map(found => found.filter(({ doc }) => doc).map(({ doc }) => describe(doc)))
   }
 
   async #end (heads) {
@@ -93,7 +94,8 @@ export class Removal {
     for await (const some of batchesOf(heads, { most: this.limits.batch, bytes: this.limits.bytes })) {
       if (this.signal?.aborted) throw new TilecouchError('ABORTED')
       this.#batch.stored = this.now()
-      await this.#batch.store(some.map(goneSince))
+      const known = await this.#batch.said.knownOf(some.map(({ id }) => id))
+      await this.#batch.store(some.map(head => goneSince(head, known(head.id))))
     }
   }
 
@@ -121,10 +123,13 @@ export class Removal {
 }
 
 /**
- * "No tile here any more", from when the head expired on. It has expired itself, so that a gateway asks the upstream.
- * @param {import('./find.js').Expired} head
+ * "No tile here any more", from when the head expired on, or from when it was found unchanged after that. It has expired itself,
+ * so that a gateway asks the upstream.
+ * @param {import('./find.js').Expired} head @param {import('../../core/store/settle.js').Known} known
  */
-function goneSince ({ layer, z, x, y, time, rev, expires }) {
-  const since = expires > time ? expires : addSeconds(time, 1)
+function goneSince ({ layer, z, x, y, time, rev, expires, seen }, { statements, isRemoved }) {
+  const said = [...statements, ...seen.map(([at, run]) => ({ time: at, run }))].filter(one => !isRemoved(one.time, one.run))
+  const last = said.reduce((latest, one) => one.time > latest ? one.time : latest, time)
+  const since = expires > last ? expires : addSeconds(last, 1)
   return Object.assign(new Tile({ layer, z, x, y, time: since, expires: since }), { onto: rev })
 }

@@ -1,7 +1,8 @@
 // Puts right what masters that were loaded apart have made of one another: of several living leaves of a document one stays,
 // and no version is lost. Then every tile is settled by what all editions, removals and versions say of it. What comes of it
 // depends on what is stored alone, so that it may run at every master, in any order.
-import { checkLayer, formatReference, headId, isTileId, parseTileId } from '../../core/index.js'
+import { checkLayer, formatReference, headId, isTileId } from '../../core/index.js'
+import { byLayer } from '../../core/ids.js'
 import { peerOf } from '../mirror/peer.js'
 import { changesOf, repeat } from '../repeat.js'
 import { placeNow } from '../load/others.js'
@@ -111,10 +112,8 @@ class Pass {
 
   /** @param {string[]} ids of heads */
   async #tiles (ids) {
-    const byLayer = new Map()
-    for (const id of ids) byLayer.set(parseTileId(id).layer, [...byLayer.get(parseTileId(id).layer) ?? [], id])
     this.#isConflict = true
-    for (const [layer, own] of byLayer) await this.settler.settle(layer, () => own)
+    for (const [layer, own] of byLayer(ids)) await this.settler.settle(layer, () => own)
     this.#isConflict = false
     if (this.dryRun) for (const id of ids) this.settler.rehearsed.add(id)
     this.onProgress?.(this.summary)

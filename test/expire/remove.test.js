@@ -1,6 +1,9 @@
 // Removing what has expired loses no history, and takes nothing from whoever else is at work.
 import assert from 'node:assert/strict'
 import { expire } from '../../loader/expire.js'
+import { load } from '../../loader/load.js'
+import { removeEdition } from '../../loader/remove/index.js'
+import { resolve } from '../../loader/resolve/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
@@ -42,6 +45,31 @@ onEachStore('removing what has expired', backend => {
     assert.deepEqual(counts(await remove(3, { withPast: true, limit: 2 })), { expired: 2, removed: 2, ended: 0, changed: 0, refused: 0 })
     assert.deepEqual([await map.history(10), await map.history(11), await map.history(12)], [[], [], ['0 tile head 2']])
     await remove(3)
+  })
+
+  it('what was found unchanged after it had expired is gone from after that, and stays so', async () => {
+    await map.store.defineLayer('survey')
+    const tile = (x, fields) => map.tile(x, fields, 'survey')
+    await map.write([60, 61].map(x => tile(x, { image: 1, time: at(-50) })))
+    await map.write([60, 61].map(x => tile(x, { expires: at(5) })))
+    await map.write([tile(60, { time: at(10) })])
+    const source = { name: 'memory', fields: { format: 'png' }, counts: undefined, total: undefined, async * tiles () { yield { z: 6, x: 61, y: 0, read: async () => png(61) } }, async close () {} }
+    await load(map.store, /** @type {any} */ (source), { layer: 'survey', time: at(12) })
+    assert.equal((await remove(20, { layers: ['survey'] })).ended, 2)
+    const shown = async (x, seconds) => (await map.store.at('survey', 6, x, 0, at(seconds)).catch(error => error.code)).time ?? 'TILE_NOT_FOUND'
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual([await shown(60, 10), await shown(60, 11), await shown(61, 12), await shown(61, 13)], [T, 'TILE_NOT_FOUND', T, 'TILE_NOT_FOUND'])
+      await resolve(map.store)
+    }
+  })
+
+  it('a tile whose head fell back to its only other version goes whole, with the document that stands in the past', async () => {
+    await map.write([map.tile(62, { expires: at(5), image: 1 })])
+    await map.write([map.tile(62, { time: at(2) })])
+    await removeEdition(map.store, 'osm', at(2))
+    assert.deepEqual(counts(await remove(6, { layers: ['osm'] })), { expired: 1, removed: 1, ended: 0, changed: 0, refused: 0 })
+    assert.deepEqual(await map.history(62), [])
+    await checkInvariants(map.url)
   })
 
   it('twice at once comes to the same as once', async () => {

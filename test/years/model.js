@@ -2,28 +2,41 @@
 // nothing of the store's own code decides.
 import { addSeconds } from '../../core/index.js'
 
-// It does not know that a version was found unchanged later on: one whose edition is removed then stays in the store, from that time.
-
-/** @typedef {{time: string, image: number | null, expires?: string}} Version image: the number of a picture; null: gone */
+/**
+ * What was said of a tile at a time. isVersion: it is stored as one. What found a tile unchanged is none, until the version that it
+ * found goes.
+ * @typedef {{time: string, image: number | null, expires?: string, isVersion: boolean}} Statement image: the number of a picture; null: gone
+ */
 
 const byTime = (a, b) => a.time < b.time ? -1 : 1
+const isVersion = statement => statement.isVersion
 
 export class Model {
-  /** Tile -> its versions, oldest first. @type {Map<string, Version[]>} */
-  tiles = new Map()
+  /** Tile -> what was said of it, oldest first. @type {Map<string, Statement[]>} */
+  #said = new Map()
   /** Times of editions. @type {Set<string>} */
   editions = new Set()
 
   clone () {
     const copy = new Model()
-    for (const [id, versions] of this.tiles) copy.tiles.set(id, versions.map(version => ({ ...version })))
+    for (const [id, said] of this.#said) copy.#said.set(id, said.map(one => ({ ...one })))
     copy.editions = new Set(this.editions)
     return copy
   }
 
-  /** @param {string} id @param {string} time @returns {Version | undefined} */
+  /** Tile -> its versions, oldest first. @returns {Map<string, Statement[]>} */
+  get tiles () {
+    return new Map([...this.#said].map(([id, said]) => [id, said.filter(isVersion)]))
+  }
+
+  /** How many versions there are. */
+  get versions () {
+    return [...this.#said.values()].flat().filter(isVersion).length
+  }
+
+  /** @param {string} id @param {string} time @returns {Statement | undefined} the version */
   at (id, time) {
-    return (this.tiles.get(id) ?? []).filter(version => version.time <= time).at(-1)
+    return (this.#said.get(id) ?? []).filter(one => one.isVersion && one.time <= time).at(-1)
   }
 
   /** @param {string} time @param {Map<string, number | null>} images @param {string} [expires] */
@@ -31,56 +44,63 @@ export class Model {
     for (const [id, image] of images) this.#write(id, { time, image, ...(expires && { expires }) })
   }
 
-  #write (id, version) {
-    const versions = this.tiles.get(id) ?? []
-    const before = versions.filter(({ time }) => time <= version.time).at(-1)
-    if (before && (before.image === version.image || before.time === version.time)) return
-    this.tiles.set(id, [...versions, version].sort(byTime))
+  #write (id, one) {
+    const said = this.#said.get(id) ?? []
+    if (said.some(({ time }) => time === one.time)) return
+    // only what is later than all else is looked at beside the head: of the past, every word is kept
+    const isUnchanged = said.length > 0 && one.time > said[said.length - 1].time && said.filter(isVersion).at(-1)?.image === one.image
+    this.#keep(id, [...said, { ...one, isVersion: !isUnchanged }])
   }
 
-  /** Another master's versions come along, each of its own second. @param {Model} other */
+  /** What is left of a tile: a word that differs from what is shown before it is a version. */
+  #keep (id, said) {
+    const left = said.map(one => ({ ...one })).sort(byTime)
+    let shown
+    for (const one of left) {
+      if (!one.isVersion && shown?.image === one.image) continue
+      if (!one.isVersion) delete one.expires
+      shown = Object.assign(one, { isVersion: true })
+    }
+    if (left.length) this.#said.set(id, left)
+    else this.#said.delete(id)
+  }
+
+  /** Another master's words come along, each of its own second. @param {Model} other */
   join (other) {
-    for (const [id, versions] of other.tiles) {
-      const own = this.tiles.get(id) ?? []
-      this.tiles.set(id, [...own, ...versions.filter(({ time }) => !own.some(version => version.time === time))].sort(byTime))
+    for (const [id, said] of other.#said) {
+      const own = this.#said.get(id) ?? []
+      this.#keep(id, [...own, ...said.filter(({ time }) => !own.some(one => one.time === time))])
     }
   }
 
   /** @param {string} time */
   removeEdition (time) {
-    this.#keep(version => version.time !== time)
+    for (const [id, said] of this.#said) this.#keep(id, said.filter(one => one.time !== time))
     this.editions.delete(time)
   }
 
   /** @param {(id: string) => boolean} isGoing */
   removeTiles (isGoing) {
-    for (const id of this.tiles.keys()) if (isGoing(id)) this.tiles.delete(id)
-  }
-
-  #keep (stays) {
-    for (const [id, versions] of this.tiles) {
-      const left = versions.filter(version => stays(version, versions))
-      if (left.length) this.tiles.set(id, left)
-      else this.tiles.delete(id)
-    }
+    for (const id of this.#said.keys()) if (isGoing(id)) this.#said.delete(id)
   }
 
   /** Heads that are over go; those with a past leave word that there is nothing any more. @param {string} now */
   expire (now) {
-    for (const [id, versions] of this.tiles) {
+    for (const [id, said] of this.#said) {
+      const versions = said.filter(isVersion)
       const head = versions[versions.length - 1]
       if (head.image === null || !head.expires || head.expires > now) continue
-      if (versions.length === 1) this.tiles.delete(id)
+      if (versions.length === 1) this.#said.delete(id)
       else {
-        const time = [head.expires, addSeconds(head.time, 1)].sort()[1]
-        versions.push({ time, image: null, expires: time })
+        const time = [head.expires, addSeconds(said[said.length - 1].time, 1)].sort()[1]
+        this.#keep(id, [...said, { time, image: null, expires: time, isVersion: true }])
       }
     }
   }
 
   /** Moments at which anything changed, newest first. */
   get moments () {
-    return [...new Set([...[...this.tiles.values()].flat().map(({ time }) => time), ...this.editions])].sort().reverse()
+    return [...new Set([...[...this.#said.values()].flat().filter(isVersion).map(({ time }) => time), ...this.editions])].sort().reverse()
   }
 
   /** @param {Record<string, any>} policy @param {string} now @returns {{moments: string[], from: string}} */
@@ -106,12 +126,14 @@ export class Model {
   /** @param {Record<string, any>} policy @param {string} now */
   prune (policy, now) {
     const { moments, from } = this.kept(policy, now)
-    for (const [id, versions] of this.tiles) {
+    for (const [id, said] of this.#said) {
+      const versions = said.filter(isVersion)
       const needed = new Set([versions[versions.length - 1], ...versions.filter(({ time }) => time >= from), this.at(id, from)])
       for (const time of moments) needed.add(this.at(id, time))
       let left = versions.filter(version => needed.has(version))
       while (left.length > 1 && left[0].image === null) left = left.slice(1) // nothing was there before either
-      this.tiles.set(id, left)
+      // a version takes along who found it unchanged
+      this.#keep(id, said.filter(one => left.includes(versions.findLast(({ time }) => time <= one.time))))
     }
     for (const time of this.editions) if (!moments.includes(time) && time < from) this.editions.delete(time)
   }
