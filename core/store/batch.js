@@ -290,14 +290,14 @@ export class Batch {
   #refuse (tile, mine, versions, { statements, isRemoved }) {
     const { id, time, digest } = tile
     const content = contentOf(digest)
-    const others = [...versions.map(version => ({ time: version.time, content: version.content, run: version.run })), ...statements]
-      .filter(other => other.time === time && !isRemoved(other.time, other.run))
-    if (others.some(other => other.content !== content && !(other.content === GONE && !versions.some(version => version.time === time)))) {
-      return new TilecouchError('VERSION_TAKEN', { id, time })
-    }
     // under its own run: of two leaves, one may be of a run that was removed, and must not be the one that stays
-    const noted = versions.filter(version => version.content === content).flatMap(({ seen }) => seen).filter(([at, run]) => at === time && !isRemoved(at, run)).map(([, run]) => ({ content, run }))
-    const same = [...others, ...noted].filter(other => other.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
+    const said = [
+      ...versions.flatMap(version => [version, ...version.seen.map(([at, run]) => ({ time: at, run, content: version.content }))]),
+      ...statements
+    ].filter(one => one.time === time && !isRemoved(one.time, one.run))
+    // where an edition said that there is none, there may be one now
+    if (said.some(one => one.content !== content && !(one.content === GONE && statements.includes(one)))) return new TilecouchError('VERSION_TAKEN', { id, time })
+    const same = said.filter(one => one.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
     if (same) mine.set(id, (mine.get(id) ?? []).map(own => own.words ? own : { ...own, run: same.run }))
     return undefined
   }
