@@ -174,6 +174,7 @@ for (const { name, open } of openKinds) {
       await button('Remove').click()
       await says('areas', 'None yet')
       await page.getByLabel('ask nobody but this device').setChecked(false)
+      await drawn(page) // what comes after it is forgotten is kept again
       await button('Forget what was looked at').click()
       await says('storage', 'looked at, 0 kB')
       await move(-20, 60, 3)

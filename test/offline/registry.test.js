@@ -46,6 +46,26 @@ describe('the registry of areas', function () {
     assert.equal(offline.fetchOptions.headers.Authorization, `Basic ${btoa('anna:s3cret')}`)
   })
 
+  it('is opened again after the device was full, also for whoever asked while it was being closed', async () => {
+    const area = await offline.areas.add(wish)
+    const { registry } = offline
+    const { db } = registry
+    /** @type {() => void} */
+    let begun
+    const closing = new Promise(resolve => { begun = () => resolve(undefined) })
+    const { close } = db
+    db.close = async () => {
+      begun()
+      await new Promise(resolve => setImmediate(resolve)) // somebody asks meanwhile
+      return close.call(db)
+    }
+    db.allDocs = () => Promise.reject(Object.assign(new Error('the quota has been exceeded'), { name: 'QuotaExceededError' }))
+    db.get = () => closing.then(() => { throw Object.assign(new Error('The database connection is closing.'), { name: 'InvalidStateError' }) })
+    const [own, all] = await Promise.all([registry.get(area.id), registry.list()])
+    assert.deepEqual([own?.name, all.length], [wish.name, 1])
+    assert.notEqual(registry.db, db)
+  })
+
   it('takes a change of somebody else in, and loses none', async () => {
     const area = await offline.areas.add(wish)
     const { db } = offline.registry
