@@ -1,6 +1,7 @@
 // Settles the tiles of a store: see core/store/settle.js.
 import { parseTileId } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
+import { sections } from '../check/sections.js'
 import { tilesSince } from '../load/others.js'
 import { everyTile, settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
 import { checkDocument } from '../verify/store/document.js'
@@ -18,6 +19,8 @@ import { checkDocument } from '../verify/store/document.js'
 export class Settler {
   /** @type {Map<string, Said>} */
   #said = new Map()
+  /** Layers that were met. @type {Set<string>} */
+  #named = new Set()
   /** Tiles of a dry run that were looked at. @type {Set<string>} */
   rehearsed = new Set()
 
@@ -31,7 +34,14 @@ export class Settler {
 
   /** @param {string[] | undefined} layers @param {string | number} [since] what has changed since that place alone */
   async run (layers, since) {
-    for (const layer of layers ?? (await this.store.layers()).map(doc => doc.layer)) await this.#layer(layer, since)
+    for (const layer of layers ?? await this.#layers(since)) await this.#layer(layer, since)
+  }
+
+  /** Those that have a document, and those that have tiles alone: its document may not have come yet. */
+  async #layers (since) {
+    if (since === undefined) for await (const section of sections(this.couch, this.parts.signal)) if ('layer' in section) this.#named.add(section.layer)
+    for (const { layer } of await this.store.layers()) this.#named.add(layer)
+    return this.#named
   }
 
   #layer (layer, since) {

@@ -1,8 +1,10 @@
 // What the map shows does not depend on the order in which editions come, on every store: the ways in which it once did.
 import assert from 'node:assert/strict'
+import { newRun } from '../../core/runs.js'
 import { load } from '../../loader/load.js'
 import { publish } from '../../loader/publish.js'
 import { removeEdition } from '../../loader/remove/index.js'
+import { resolve } from '../../loader/resolve/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
@@ -83,6 +85,15 @@ onEachStore('the order of editions', backend => {
     await shows({ 2022: null, 2023: null, 2024: D, now: D })
     await edition(2023, E)
     await shows({ 2022: null, 2023: E, 2024: D, now: D })
+  })
+
+  it('does not matter for a removal that comes before the document of its layer', async () => {
+    const [z, x, y] = [5, 3, 4]
+    await store.write([{ layer: 'osm', z, x, y, time: T(2022), bytes: png(D) }, { layer: 'osm', z, x, y, time: T(2023), bytes: png(E) }])
+    const run = newRun()
+    await store.couch.update(`removed:osm:${run}`, () => ({ type: 'removed', layer: 'osm', run, since: T(2022), until: T(2022) }))
+    await resolve(store)
+    await shows({ 2022: null, 2023: E, now: E })
   })
 
   it('keeps an edition that changed nothing in a few documents, and compares the next one with it', async () => {
