@@ -70,7 +70,7 @@ export async function load (store, source, {
       ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, run, of, from: from ?? await placeNow(store.couch, writing.signal)
     })
     const comparison = await Comparison.begin(store, { layer, time: when, said, editions, from, signal: writing.signal })
-    const warnings = await futureWarnings(store, layer, when, writing.signal)
+    const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal: writing.signal })
     onBegin?.({ layer, time: when, warnings })
     const options = {
       ...writing,

@@ -9,7 +9,7 @@
 // Everything else (an older time, a tile that lost its head, what another edition said of a later time) is settled: settle.js.
 import { askAll, bulkGetRows } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
-import { compareIds, pastRange } from '../ids.js'
+import { compareIds, headId, parseTileId, pastRange } from '../ids.js'
 import { newRun } from '../runs.js'
 import { decide } from '../versions.js'
 import { GONE, contentOf } from './blocks.js'
@@ -143,18 +143,36 @@ export class Batch {
     const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
     const headless = rows.filter(({ doc }) => !doc).map(({ id }) => id)
     // a head that somebody deleted or purged leaves its past behind
-    const orphaned = new Set((await readPastIds(this.couch, headless, this.signal)).map(id => id.split('@', 1)[0]))
+    const orphaned = new Set((await readPastIds(this.couch, headless, this.signal)).map(headId))
     this.newGround = headless.length === tiles.length && !orphaned.size
+    const haunted = await this.#haunted(tiles.filter((_, index) => rows[index].doc))
     return rows.map(({ doc }, index) => {
       const tile = tiles[index]
       const head = doc ? versionOf(doc) : null
       if (tile.onto && tile.onto !== head?.rev) return { tile, head, action: 'unchanged' }
       if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#first(tile) }
       const action = decide(tile, head)
-      if (this.said.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
+      if (haunted.has(tile.id) || this.said.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
       if (action === 'ask' || action === 'taken' || versionIn(doc).seen.some(([time]) => time >= tile.time)) return { tile, head, action: 'settle' }
       return { tile, head, doc, action: action === 'unchanged' && tile.time > head.time && !this.words ? 'confirm' : action }
     })
+  }
+
+  /**
+   * Tiles with a past version that was removed: who was killed right after copying a head may have written it when the removal
+   * had passed. Who writes the tile next looks.
+   * @param {Tile[]} tiles
+   */
+  async #haunted (tiles) {
+    const ids = tiles.filter(({ layer }) => this.said.of(layer).removals.length).map(({ id }) => id)
+    const isDoubtful = id => {
+      const { layer, z, x, y, time = '' } = parseTileId(id)
+      return this.said.of(layer).removals.some(removal => time >= (removal.since ?? '') && time <= (removal.until ?? '~') && removal.touches(headId(id), z, x, y))
+    }
+    const doubtful = (await readPastIds(this.couch, ids, this.signal)).filter(isDoubtful)
+    if (!doubtful.length) return new Set()
+    const pasts = await this.couch.docs(doubtful, { signal: this.signal })
+    return new Set(pasts.filter(({ doc }) => doc && this.said.of(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)).map(({ id }) => headId(id)))
   }
 
   /** The first that is said of a tile. An edition need not write that there is none, its manifest says so. @param {Tile} tile */
@@ -208,13 +226,14 @@ export class Batch {
   }
 
   // A copy that is there already: an earlier try made it, or a removal left it. If it holds something else, the head must stay
-  // and the tile is settled. The same image that was loaded for another time, and had to move here, is something else.
+  // and the tile is settled. The same image that was loaded for another time, and had to move here, is something else, and so is
+  // what another run said: that run may have been removed.
   async #compareStanding (standing, safe, again) {
     if (!standing.length) return
     const rows = await this.couch.docs(standing.map(({ doc }) => doc._id), { signal: this.signal })
     standing.forEach(({ step, doc }, index) => {
       const stands = rows[index]?.doc
-      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested && saysAsMuch(stands, doc)) return safe.push(step)
+      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested && versionIn(stands).run === versionIn(doc).run && saysAsMuch(stands, doc)) return safe.push(step)
       step.tile.isSlow = true
       again.push(step.tile)
     })

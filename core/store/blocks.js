@@ -23,6 +23,17 @@ export const contentOf = digest => digest ? atob(digest.slice(4, 16)).slice(0, B
 /** The place of a block. @param {number} z @param {number} x @param {number} y of a tile */
 export const placeOfTile = (z, x, y) => `${z}:${x >> 6}:${y >> 6}`
 
+/** The first tile of a place: the one of least x and y. @param {string} place */
+export function firstTileOf (place) {
+  const [z, column, row] = place.split(':').map(Number)
+  return { z, x: column * BLOCK_SIDE, y: row * BLOCK_SIDE }
+}
+
+/** The places that a box of tiles touches. @param {number} z @param {{x0: number, x1: number, y0: number, y1: number}} box @returns {Generator<string>} */
+export function * placesIn (z, { x0, x1, y0, y1 }) {
+  for (let column = x0 >> 6; column <= x1 >> 6; column++) for (let row = y0 >> 6; row <= y1 >> 6; row++) yield `${z}:${column}:${row}`
+}
+
 export class Block {
   /** @param {Uint8Array} [digests] of all tiles, row by row */
   constructor (digests = new Uint8Array(TILES * BYTES)) {
@@ -52,6 +63,12 @@ export class Block {
     const from = offsetOf(x, y)
     if (content === GONE) this.digests.fill(255, from, from + BYTES)
     else for (let at = 0; at < BYTES; at++) this.digests[from + at] = content.charCodeAt(at)
+  }
+
+  /** The tiles that were looked at. @param {string} place of the block @returns {Generator<{z: number, x: number, y: number}>} */
+  * tilesAt (place) {
+    const { z, x, y } = firstTileOf(place)
+    for (const { column, row } of this.tiles()) yield { z, x: x + column, y: y + row }
   }
 
   /** The tiles that were looked at. @returns {Generator<{column: number, row: number}>} within the block */

@@ -1,6 +1,7 @@
 // Every living leaf of tiles, head and past, without bytes.
 import { leavesOf } from '../bulk-answer.js'
 import { compareIds, headId, isTileId, pastRange } from '../ids.js'
+import { winnerFirst } from '../mirror/revisions.js'
 
 const RANGES = 200 // ranges of ids a request
 
@@ -50,5 +51,3 @@ async function readLivingLeaves (couch, ids, signal) {
   const leaves = await leavesOf(couch, ids, { signal })
   return new Map([...leaves].map(([id, all]) => [id, all.filter(({ _deleted }) => !_deleted).sort(winnerFirst)]))
 }
-
-const winnerFirst = (a, b) => parseInt(b._rev) - parseInt(a._rev) || compareIds(b._rev, a._rev)

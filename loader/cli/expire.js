@@ -1,5 +1,5 @@
 // tilecouch expire
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError, now } from '../../core/index.js'
 import { expire } from '../expire.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withPatientStore } from './connect.js'
@@ -130,7 +130,7 @@ function following (output) {
     onState: sayStates(output, 'Waiting for tiles to expire.'),
     onProgress: tally => {
       const news = fields.filter(field => tally[field] > (before[field] ?? 0))
-      if (news.length) output.line(`${new Date().toISOString().slice(0, 19)}Z  ${news.map(field => `${count(tally[field] - (before[field] ?? 0))} ${field === 'ended' ? 'gone' : field}`).join(', ')}`)
+      if (news.length) output.line(`${now()}  ${news.map(field => `${count(tally[field] - (before[field] ?? 0))} ${field === 'ended' ? 'gone' : field}`).join(', ')}`)
       before = Object.fromEntries(fields.map(field => [field, tally[field]]))
     }
   }

@@ -1,5 +1,5 @@
 // tilecouch prune
-import { TilecouchError, checkLayer, parseDuration } from '../../core/index.js'
+import { TilecouchError, checkLayer, now, parseDuration } from '../../core/index.js'
 import { prune, pruneAll } from '../prune.js'
 import { withPatientStore } from './connect.js'
 import { diskWords } from './disk.js'
@@ -109,7 +109,7 @@ function liveWatch (output, every) {
     onState: sayStates(output, `Pruning every ${count(every)} s.`),
     onRound: round => {
       const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...(round.compaction?.done ? diskWords(round.compaction) : [])]
-      for (const line of lines) output.line(`${new Date().toISOString().slice(0, 19)}Z  ${line}`)
+      for (const line of lines) output.line(`${now()}  ${line}`)
     }
   }
 }

@@ -1,5 +1,5 @@
 // tilecouch resolve
-import { TilecouchError, checkLayer } from '../../core/index.js'
+import { TilecouchError, checkLayer, now } from '../../core/index.js'
 import { resolve } from '../resolve/index.js'
 import { withPatientStore } from './connect.js'
 import { sayStates } from './following.js'
@@ -53,7 +53,7 @@ function following (output) {
     onState: sayStates(output, 'Looking for conflicts as they come.'),
     onProgress: tally => {
       if (tally.ended === ended) return
-      output.line(`${new Date().toISOString().slice(0, 19)}Z  ${plural(tally.ended - ended, 'losing revision')} ended, ${count(tally.ended)} in all`)
+      output.line(`${now()}  ${plural(tally.ended - ended, 'losing revision')} ended, ${count(tally.ended)} in all`)
       ended = tally.ended
     }
   }

@@ -3,8 +3,8 @@ import { parseTileId } from '../../core/index.js'
 import { isGood } from '../../core/place.js'
 import { GONE, contentOf, placeOfTile } from '../../core/store/blocks.js'
 import { takesOut } from '../../core/store/said.js'
+import { TileSet } from '../../core/store/tile-set.js'
 import { settleAll, tilesOf } from '../store/settle.js'
-import { TileSet } from './manifest.js'
 import { othersDefaults, placeNow, tilesSince, trustedNow, writesBetween } from './others.js'
 
 export class Comparison {
@@ -96,7 +96,7 @@ export class Comparison {
   /** @returns {Promise<Set<string> | undefined>} */
   async #changedSince (from, now) {
     if (!isGood(from, now)) return undefined
-    return tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn: (z, x, y) => this.#written.has(z, x, y) })
+    return tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn: ({ z, x, y }) => this.#written.has(z, x, y) })
   }
 
   async #settle ({ run, changed, news, isSelected, again }) {

@@ -4,14 +4,12 @@ import { TilecouchError, isAhead } from '../../core/index.js'
 import { BY_TIME } from '../store/reader.js'
 
 /**
- * @param {import('../store/index.js').Store} store
- * @param {string} layer
- * @param {string} time that is loaded
- * @param {AbortSignal} [signal]
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {{layer: string, time: string, editions: any[], signal?: AbortSignal}} of time: that is loaded; editions: that there were before
  * @returns {Promise<TilecouchError[]>} none, or what is wrong
  */
-export async function futureWarnings (store, layer, time, signal) {
-  const newest = await newestOf(store.couch, layer, (await store.editions(layer)).at(-1)?.time, signal)
+export async function futureWarnings (couch, { layer, time, editions, signal }) {
+  const newest = await newestOf(couch, layer, editions.at(-1)?.time, signal)
   if (newest && newest > time && isAhead(newest)) return [new TilecouchError('FUTURE_TIME', { layer, time, newest })]
   return isAhead(time) ? [new TilecouchError('FUTURE_TIME', { layer, time })] : []
 }

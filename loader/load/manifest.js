@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { TilecouchError, blockId, compareIds, manifestId } from '../../core/index.js'
 import { askAll } from '../../core/bulk-answer.js'
 import { REFUSALS, isRefusal } from '../../core/store/refusals.js'
-import { BLOCK_SIDE, Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
+import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
 import { bulkBody } from '../store/bulk-body.js'
 
 export const manifestDefaults = {
@@ -142,22 +142,4 @@ export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, r
 export function blockDocument (id, layer, place, bytes) {
   const [z, x, y] = place.split(':').map(Number)
   return { _id: id, type: 'block', layer, z, x, y, _attachments: { digests: { content_type: 'application/octet-stream', data: bytes } } }
-}
-
-/** Which tiles somebody touched: a bit for each, by their places. */
-export class TileSet {
-  /** @type {Map<string, Uint8Array>} */
-  #places = new Map()
-
-  add (z, x, y) {
-    const place = placeOfTile(z, x, y)
-    let bits = this.#places.get(place)
-    if (!bits) this.#places.set(place, bits = new Uint8Array(BLOCK_SIDE ** 2 / 8))
-    bits[(y & 63) * 8 + ((x & 63) >> 3)] |= 1 << (x & 7)
-  }
-
-  has (z, x, y) {
-    const bits = this.#places.get(placeOfTile(z, x, y))
-    return Boolean(bits && bits[(y & 63) * 8 + ((x & 63) >> 3)] & 1 << (x & 7))
-  }
 }

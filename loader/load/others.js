@@ -3,7 +3,7 @@
 //
 // The edition that was loaded last says up to where the changes of the store were heard, and which tiles then showed something
 // that no manifest says (`baseline`). What was written since is told by the feed of changes.
-import { parseTileId } from '../../core/index.js'
+import { headId, isTileId, parseTileId } from '../../core/index.js'
 import { isGood, placeOf, position } from '../../core/place.js'
 
 export const othersDefaults = {
@@ -19,7 +19,7 @@ export const othersDefaults = {
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
  * @param {string | number} since
- * @param {{signal?: AbortSignal, isOwn?: (z: number, x: number, y: number) => boolean}} [options] isOwn: tiles that are passed over
+ * @param {{signal?: AbortSignal, isOwn?: (tile: {z: number, x: number, y: number}) => boolean}} [options] isOwn: tiles that are passed over
  * @returns {Promise<Tiles>}
  */
 export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
@@ -28,21 +28,12 @@ export async function tilesSince (couch, layer, since, { signal, isOwn = () => f
     const { results, last_seq: last } = await couch.request({ path: '_changes', qs: { since: from, limit: othersDefaults.page }, signal })
     for (const { id } of results) {
       if (!id.startsWith(`${layer}:`)) continue
-      const head = id.split('@', 1)[0]
-      if (!found.has(head) && !isOwnTile(head, isOwn)) found.add(head)
+      const head = headId(id)
+      if (!found.has(head) && isTileId(head) && !isOwn(parseTileId(head))) found.add(head)
       if (found.size > othersDefaults.most) return undefined
     }
     if (results.length < othersDefaults.page) return found
     from = last
-  }
-}
-
-function isOwnTile (id, isOwn) {
-  try {
-    const { z, x, y } = parseTileId(id)
-    return isOwn(z, x, y)
-  } catch {
-    return true // no tile
   }
 }
 

@@ -3,7 +3,8 @@
 import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange } from '../../core/index.js'
 import { isRefusal } from '../../core/store/refusals.js'
 import { peerOf } from '../mirror/peer.js'
-import { compareRevs, tombstone } from '../resolve/content.js'
+import { compareRevs } from '../../core/mirror/index.js'
+import { tombstone } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
 
 const RANGES = 200 // ranges of ids a request

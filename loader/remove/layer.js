@@ -2,10 +2,9 @@
 // programs, a past without its head. Past versions first, then heads, editions, manifests, blocks and removals, the layer's
 // document last.
 import { TilecouchError, checkLayer, editionId, isTileId, layerId, layerRange } from '../../core/index.js'
+import { idPages } from '../store/pages.js'
 import { Remover } from './remover.js'
 import { endPapers } from './tiles.js'
-
-const PAGE = 2000 // rows of ids a request
 
 /**
  * @param {import('../store/index.js').Store} store
@@ -59,13 +58,10 @@ export const saidPrefixes = layer => [`manifest:${layer}@`, `block:${layer}:`, `
 
 /** Documents whose ids begin so, page by page. @returns {AsyncGenerator<{_id: string, _rev: string}[]>} */
 export async function * documentsFrom (couch, prefix, signal) {
-  for (let startkey = prefix; ;) {
-    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey: `${prefix}~`, limit: PAGE }, signal })
-    if (rows.length) yield rows.map(({ id, value: { rev } }) => ({ _id: id, _rev: rev }))
-    if (rows.length < PAGE) return
-    startkey = `${rows[rows.length - 1].id} `
-  }
+  for await (const rows of idPages(couch, { startkey: prefix, endkey: `${prefix}~` }, { signal })) yield rows.map(named)
 }
+
+const named = ({ id, value: { rev } }) => ({ _id: id, _rev: rev })
 
 /** Of every version, where the index says so. */
 async function bytesOf (store, layer) {
@@ -84,13 +80,9 @@ async function bytesOf (store, layer) {
  * @returns {AsyncGenerator<{_id: string, _rev: string}[]>} never an empty page
  */
 async function * documentsOf (couch, layer, { isHead, signal, onStranger }) {
-  const { startkey: first, endkey } = layerRange(layer)
-  for (let startkey = first; ;) {
-    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey, limit: PAGE }, signal })
+  for await (const rows of idPages(couch, layerRange(layer), { signal })) {
     for (const { id } of rows) if (!isTileId(id)) onStranger(id)
-    const docs = rows.filter(({ id }) => isTileId(id) && id.includes('@') !== isHead).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev }))
+    const docs = rows.filter(({ id }) => isTileId(id) && id.includes('@') !== isHead).map(named)
     if (docs.length) yield docs
-    if (rows.length < PAGE) return
-    startkey = rows.at(-1).id + '\u0000'
   }
 }

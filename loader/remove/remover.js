@@ -2,7 +2,7 @@
 // the tiles are settled (core/store/settle.js): a head whose version goes falls back to the one before. Whatever is killed
 // between two requests, running it again goes on, and a load that is on its way sees the fact or is seen.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, removedId } from '../../core/index.js'
+import { TilecouchError, now, removedId } from '../../core/index.js'
 import { newRun } from '../../core/runs.js'
 import { Said } from '../../core/store/said.js'
 import { settleTiles } from '../../core/store/settle.js'
@@ -106,7 +106,7 @@ export class Remover {
   /** @returns {Promise<Tally>} */
   async finish () {
     await this.flush()
-    for (const id of this.#facts) await this.couch.update(id, fact => ({ ...fact, finished: new Date().toISOString().slice(0, 19) + 'Z' }))
+    for (const id of this.#facts) await this.couch.update(id, fact => ({ ...fact, finished: now() }))
     this.#facts = []
     await this.purger?.finish()
     return this.tally

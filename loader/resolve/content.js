@@ -2,7 +2,7 @@
 // what is stored alone, revisions included: CouchDB and the embedded store work out revisions differently, and neither may
 // do so here, or what is put right on both sides of a replication would be two documents.
 import { hash } from 'node:crypto'
-import { TILE_ATTACHMENT, compareIds, headId } from '../../core/index.js'
+import { TILE_ATTACHMENT, headId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 
 /**
@@ -38,9 +38,6 @@ export function leafOf (doc) {
   const digest = imageOf(doc)?.digest ?? ''
   return { doc, id: doc._id, rev: doc._rev, time, own, key: `${own} ${digest}`, content: md5(canonical([own, digest, fields])) }
 }
-
-/** The order of revisions by which CouchDB chooses among living leaves. */
-export const compareRevs = (a, b) => generation(a) - generation(b) || compareIds(a, b)
 
 /** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent @param {string} text */
 function revisionsUnder (parent, text) {

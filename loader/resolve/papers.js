@@ -2,20 +2,19 @@
 import { STORE_ID, compareIds } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
 import { readLeaves } from './leaves.js'
-import { canonical, compareRevs, fieldsOf, tombstone, written } from './content.js'
+import { winnerFirst } from '../../core/mirror/index.js'
+import { canonical, fieldsOf, tombstone, written } from './content.js'
 
 const least = (a, b) => a === undefined ? b : b === undefined ? a : Math.min(a, b)
 const most = (a, b) => a === undefined ? b : b === undefined ? a : Math.max(a, b)
 
-/** By the document that CouchDB shows. */
-const shown = (a, b) => compareRevs(b._rev, a._rev)
 const fewest = (a, b) => compareIds(a ?? '~', b ?? '~')
 
 /** @type {Record<string, {order: (a: any, b: any) => number, merge: (first: any, others: any[]) => any}>} */
 const kinds = {
   // as far as any of them reaches; what only one says stays said
   layer: {
-    order: shown,
+    order: winnerFirst,
     merge: (first, others) => others.reduce((doc, other) => Object.fromEntries(Object.entries({
       ...other,
       ...doc,
@@ -27,7 +26,7 @@ const kinds = {
   // the load that got further; a title is what a person wrote
   edition: {
     order: (a, b) => Number(Boolean(b.finished)) - Number(Boolean(a.finished)) || Number(Boolean(b.complete)) - Number(Boolean(a.complete)) ||
-      (b.tiles ?? 0) - (a.tiles ?? 0) || compareIds(b.finished ?? '', a.finished ?? '') || compareIds(canonical(fieldsOf(b)), canonical(fieldsOf(a))) || shown(a, b),
+      (b.tiles ?? 0) - (a.tiles ?? 0) || compareIds(b.finished ?? '', a.finished ?? '') || compareIds(canonical(fieldsOf(b)), canonical(fieldsOf(a))) || winnerFirst(a, b),
     merge (first, others) {
       const title = [first, ...others].find(doc => doc.title)?.title
       return title === undefined ? first : { ...first, title }
@@ -35,7 +34,7 @@ const kinds = {
   },
   // the store that was there first
   store: {
-    order: (a, b) => fewest(a.created, b.created) || fewest(a.uuid, b.uuid) || shown(a, b),
+    order: (a, b) => fewest(a.created, b.created) || fewest(a.uuid, b.uuid) || winnerFirst(a, b),
     merge (first, others) {
       const [published] = [first, ...others].map(doc => doc.published).filter(Boolean).sort()
       return { ...first, schema: others.reduce((schema, other) => most(schema, other.schema), first.schema), ...(published && { published }) }

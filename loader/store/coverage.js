@@ -5,7 +5,8 @@ import { pMapIterable } from 'p-map'
 import { TilecouchError, areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
 import { Extent } from '../../core/store/extent.js'
 import { versionIn } from '../../core/store/settle.js'
-import { BLOCK_SIDE } from '../../core/store/blocks.js'
+import { firstTileOf, placesIn } from '../../core/store/blocks.js'
+import { idPages } from './pages.js'
 
 const PAGE = 500 // blocks whose sizes are asked for together
 const READ_AHEAD = 8 // blocks
@@ -43,15 +44,16 @@ export async function editionCoverage (said, editions, time) {
   const whole = manifests.findLast(({ complete }) => complete)
   const all = new Extent()
   const zooms = new Map()
-  for await (const { z, x, y, names } of placesOf(said, manifests)) {
-    const tiles = new Set()
-    for (const { manifest, block } of names) for (const { column, row } of block.tiles()) if (!isRemoved(said, manifest, z, x + column, y + row)) tiles.add(row * BLOCK_SIDE + column)
+  for await (const { place, names } of placesOf(said, manifests)) {
+    const tiles = new Map()
+    for (const { manifest, block } of names) for (const tile of block.tilesAt(place)) if (!isRemoved(said, manifest, tile)) tiles.set(`${tile.x}:${tile.y}`, tile)
     if (!tiles.size) continue
+    const { z } = firstTileOf(place)
     const entry = zooms.get(z) ?? { z, tiles: 0, blocks: 0, extent: new Extent() }
     zooms.set(z, entry)
     entry.tiles += tiles.size
     entry.blocks++
-    for (const at of tiles) for (const extent of [entry.extent, all]) extent.add(z, x + at % BLOCK_SIDE, y + Math.floor(at / BLOCK_SIDE))
+    for (const { x, y } of tiles.values()) for (const extent of [entry.extent, all]) extent.add(z, x, y)
   }
   const byZoom = [...zooms.values()].sort((a, b) => a.z - b.z).map(({ extent, ...entry }) => ({ ...entry, bounds: extent.bounds }))
   const sum = field => byZoom.reduce((total, entry) => total + entry[field], 0)
@@ -79,7 +81,7 @@ function editionAt (layer, editions, time) {
   return found
 }
 
-/** The places at which some manifests have blocks, with those blocks. x, y: of the first tile there */
+/** The places at which some manifests have blocks, with those blocks. */
 async function * placesOf (said, manifests) {
   const places = new Map()
   for (const manifest of manifests) {
@@ -88,13 +90,12 @@ async function * placesOf (said, manifests) {
     }
   }
   yield * pMapIterable(places, async ([place, names]) => {
-    const [z, x, y] = place.split(':').map(Number)
     const blocks = await Promise.all(names.map(async ({ manifest, name }) => ({ manifest, block: await said.block(place, name) })))
-    return { z, x: x * BLOCK_SIDE, y: y * BLOCK_SIDE, names: blocks.filter(({ block }) => block) }
+    return { place, names: blocks.filter(({ block }) => block) }
   }, { concurrency: READ_AHEAD })
 }
 
-const isRemoved = (said, { time, run }, z, x, y) => said.removals.length > 0 && said.isRemoved(tileId(said.layer, z, x, y), time, run)
+const isRemoved = (said, { time, run }, { z, x, y }) => said.removals.length > 0 && said.isRemoved(tileId(said.layer, z, x, y), time, run)
 
 /**
  * How many manifests a layer has, and what their blocks take.
@@ -105,13 +106,11 @@ const isRemoved = (said, { time, run }, z, x, y) => said.removals.length > 0 && 
 export async function manifestTotals (couch, said) {
   await said.refresh()
   const total = { count: said.manifests.length, blocks: 0, bytes: 0 }
-  for (let startkey = `block:${said.layer}:`; ;) {
-    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey: `block:${said.layer};`, limit: PAGE, include_docs: true } })
+  for await (const rows of idPages(couch, { startkey: `block:${said.layer}:`, endkey: `block:${said.layer};` }, { page: PAGE, include_docs: true })) {
     total.blocks += rows.length
     for (const { doc } of rows) total.bytes += doc?._attachments?.digests?.length ?? 0
-    if (rows.length < PAGE) return total
-    startkey = `${rows[rows.length - 1].id} `
   }
+  return total
 }
 
 /**
@@ -138,14 +137,10 @@ async function hasLooked (said, manifest, bbox, z) {
   const isZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
   if (manifest.complete && isZoom && touches(manifest.area, bbox, z)) return true
   const ranges = bbox ? tileRanges(bbox, z) : [{ x0: 0, x1: 2 ** z - 1, y0: 0, y1: 2 ** z - 1 }]
-  const isIn = (x, y) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
+  const isIn = ({ x, y }) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
   for await (const [place, names] of bbox ? namesIn(said, manifest, z, ranges) : namesOf(said, manifest, z)) {
-    const [, bx, by] = place.split(':').map(Number)
     for (const name of names) {
-      for (const { column, row } of (await said.block(place, name))?.tiles() ?? []) {
-        const [x, y] = [bx * BLOCK_SIDE + column, by * BLOCK_SIDE + row]
-        if (isIn(x, y) && !isRemoved(said, manifest, z, x, y)) return true
-      }
+      for (const tile of (await said.block(place, name))?.tilesAt(place) ?? []) if (isIn(tile) && !isRemoved(said, manifest, tile)) return true
     }
   }
   return false
@@ -153,14 +148,7 @@ async function hasLooked (said, manifest, bbox, z) {
 
 /** Blocks of a view: no more of a long manifest is read than what tells of them. @returns {AsyncGenerator<[string, string[]]>} */
 async function * namesIn (said, manifest, z, ranges) {
-  for (const { x0, x1, y0, y1 } of ranges) {
-    for (let bx = x0 >> 6; bx <= x1 >> 6; bx++) {
-      for (let by = y0 >> 6; by <= y1 >> 6; by++) {
-        const place = `${z}:${bx}:${by}`
-        yield [place, await said.namesAt(manifest, place) ?? []]
-      }
-    }
-  }
+  for (const range of ranges) for (const place of placesIn(z, range)) yield [place, await said.namesAt(manifest, place) ?? []]
 }
 
 /** Blocks of a zoom. @returns {AsyncGenerator<[string, string[]]>} */

@@ -1,6 +1,7 @@
 // What _bulk_get answers: every leaf of every document asked for, as JSON or as multipart. One of them is the winner.
 import { TilecouchError } from '../../core/index.js'
 import { bulkGetRows } from '../../core/bulk-answer.js'
+import { winnerFirst } from '../../core/mirror/index.js'
 
 /** The rows of an answer in bytes, attachments as buffers. The embedded store answers JSON whatever is asked for, CouchDB when it is. @param {Buffer} bytes */
 export function parseRows (bytes) {
@@ -25,12 +26,6 @@ function withBuffers (doc) {
 }
 
 /** The leaf that CouchDB shows: not deleted, the longest history, then the greater revision. */
-export function winnerOf (leaves = []) {
-  const rank = leaf => [leaf._deleted ? 0 : 1, parseInt(leaf._rev), leaf._rev]
-  return leaves.reduce((best, leaf) => {
-    if (!best) return leaf
-    const [a, b] = [rank(leaf), rank(best)]
-    const first = [0, 1, 2].find(index => a[index] !== b[index])
-    return first !== undefined && a[first] > b[first] ? leaf : best
-  }, undefined)
-}
+export const winnerOf = (leaves = []) => leaves.reduce((best, leaf) => !best || isBefore(leaf, best) ? leaf : best, undefined)
+
+const isBefore = (a, b) => (Number(Boolean(a._deleted)) - Number(Boolean(b._deleted)) || winnerFirst(a, b)) < 0

@@ -1,16 +1,16 @@
 // Settles tiles of a store from Node: see core/store/settle.js.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/batches.js'
-import { TilecouchError, headId, isTileId, layerRange, parseTileId } from '../../core/index.js'
+import { TilecouchError, headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
 import { settleTiles } from '../../core/store/settle.js'
-import { TileSet } from '../load/manifest.js'
+import { TileSet } from '../../core/store/tile-set.js'
 import { peerOf } from '../mirror/peer.js'
-import { compareRevs, tombstone, written } from '../resolve/content.js'
+import { compareRevs } from '../../core/mirror/index.js'
+import { tombstone, written } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
+import { idPages } from './pages.js'
 import { digestOf } from './tile.js'
-
-const PAGE = 2000 // ids a request
 
 export const settleDefaults = {
   tiles: 200, // settled together
@@ -100,9 +100,8 @@ export async function settleAll (couch, layer, ids, { said = new Said(couch, lay
  */
 export async function * tilesOf (said, manifest) {
   for (const [place, names] of Object.entries(await said.blocksOf(manifest))) {
-    const [z, x, y] = place.split(':').map(Number)
     for (const name of names) {
-      for (const { column, row } of (await said.block(place, name))?.tiles() ?? []) yield `${said.layer}:${z}:${64 * x + column}:${64 * y + row}`
+      for (const { z, x, y } of (await said.block(place, name))?.tilesAt(place) ?? []) yield tileId(said.layer, z, x, y)
     }
   }
 }
@@ -115,17 +114,13 @@ export async function * tilesOf (said, manifest) {
  * @returns {AsyncGenerator<string>}
  */
 export async function * everyTile (couch, said, signal) {
-  const { startkey: first, endkey } = layerRange(said.layer)
   const seen = new TileSet()
   const isNew = id => {
     const { z, x, y } = parseTileId(id)
     return !seen.has(z, x, y) && (seen.add(z, x, y), true)
   }
-  for (let startkey = first; ;) {
-    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey, limit: PAGE }, signal })
+  for await (const rows of idPages(couch, layerRange(said.layer), { signal })) {
     for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
-    if (rows.length < PAGE) break
-    startkey = `${rows[rows.length - 1].id} `
   }
   for (const manifest of said.manifests) for await (const id of tilesOf(said, manifest)) if (isNew(id)) yield id
 }

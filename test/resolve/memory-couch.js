@@ -6,7 +6,8 @@ import { hash } from 'node:crypto'
 import { TilecouchError, compareIds } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { digestOf } from '../../loader/store/tile.js'
-import { canonical, compareRevs } from '../../loader/resolve/content.js'
+import { compareRevs } from '../../core/mirror/index.js'
+import { canonical } from '../../loader/resolve/content.js'
 
 /** @typedef {{rev: string, parent: string | null, doc: any}} Node */
 

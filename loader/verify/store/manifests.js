@@ -9,6 +9,7 @@ import { Said } from '../../../core/store/said.js'
 import { settleTiles } from '../../../core/store/settle.js'
 import { nameOf, rootOf } from '../../load/manifest.js'
 import { isPartHere } from '../../mirror/list.js'
+import { idPages } from '../../store/pages.js'
 import { doorOf, everyTile, settleDefaults } from '../../store/settle.js'
 import { plainBytes } from './bytes.js'
 
@@ -55,8 +56,7 @@ async function checkBlocks (couch, layer, report, signal) {
   const blocks = new Set()
   const prefix = `block:${layer}:`
   let damaged = 0
-  for (let startkey = prefix; ;) {
-    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey: `block:${layer};`, limit: PAGE }, signal })
+  for await (const rows of idPages(couch, { startkey: prefix, endkey: `block:${layer};` }, { page: PAGE, signal })) {
     for (const { id, doc, error } of await readBlocks(couch, rows.map(row => row.id), signal)) {
       if (!doc && !error) continue // it went meanwhile
       blocks.add(id.slice(prefix.length))
@@ -65,9 +65,8 @@ async function checkBlocks (couch, layer, report, signal) {
       damaged++
       report.add('block-damaged', id, why)
     }
-    if (rows.length < PAGE) return { blocks, damaged }
-    startkey = `${rows[rows.length - 1].id} `
   }
+  return { blocks, damaged }
 }
 
 /** @returns {Promise<{id: string, doc?: any, error?: Error}[]>} */

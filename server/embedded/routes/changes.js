@@ -1,7 +1,7 @@
 // The changes feed. Each step reads a batch from PouchDB and filters it here; a waiting feed sleeps until a write
 // wakes it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
 import { HttpError, badRequest } from '../errors.js'
-import { generation } from '../documents.js'
+import { compareRevs } from '../../../core/mirror/index.js'
 import { isObject } from '../exchange.js'
 import { changeFilter } from '../filters.js'
 import { seqText } from './database.js'
@@ -62,7 +62,7 @@ async function postBody (ex) {
 }
 
 /** CouchDB names the winning leaf first. */
-const winnerFirst = revs => revs.length < 2 ? revs : [...revs].sort((a, b) => generation(b.rev) - generation(a.rev) || (a.rev < b.rev ? 1 : -1))
+const winnerFirst = revs => revs.length < 2 ? revs : [...revs].sort((a, b) => compareRevs(b.rev, a.rev))
 
 /** One read: the changes that pass, and how far it got. */
 async function readBatch (ex, options, since, limit) {
