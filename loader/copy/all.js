@@ -1,5 +1,7 @@
 // One layer as it is, brought under another name: its document, its tiles, its editions.
 import { TilecouchError, layerId, layerRange } from '../../core/index.js'
+import { Said } from '../../core/store/said.js'
+import { everyTile, settleAll } from '../store/settle.js'
 import { copyEditions, copyManifests, layerOf, writeLayer } from './papers.js'
 import { Tally } from './tally.js'
 import { Copier, copyDefaults } from './tiles.js'
@@ -33,11 +35,26 @@ export async function copyAll (store, from, to, { source, area, zooms, time, his
       await copier.copy(source.listTiles(from, { area, zooms, signal }))
       if (!tally.moved || dryRun) break
     }
+    if (isWhole && !isNew) await settleWhole(store.couch, to, { tally, signal })
     if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
   } catch (error) {
     throw Object.assign(error, { summary: { from, to, ...tally } })
   }
   return { from, to, ...tally }
+}
+
+/** What was copied may speak of tiles that only the target has: of one that was killed, too. */
+async function settleWhole (couch, to, { tally, signal }) {
+  const said = new Said(couch, to, signal)
+  await said.open()
+  if (!said.manifests.length && !said.removals.length) return
+  await settleAll(couch, to, everyTile(couch, said, signal), {
+    said,
+    signal,
+    onSettled (tiles) {
+      for (const [id, { error }] of tiles) if (error) tally.fail(id, error)
+    }
+  })
 }
 
 /** Whether no tile stands under a name. @param {import('../store/couch.js').Couch} couch @param {string} layer */

@@ -1,6 +1,7 @@
 // A copy that is made again, of what was edited and put back, or into a store that has the same version.
 import assert from 'node:assert/strict'
 import { copyLayer } from '../../loader/copy.js'
+import { load } from '../../loader/load.js'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
@@ -67,6 +68,23 @@ onEachStore('a copy of what was edited and put back', backend => {
     await write(source, { 2020: A, 2021: B, 2022: A })
     await copyLayer(target, 'osm', 'osm', { source })
     await same()
+  })
+
+  it('brings what its editions say of tiles that the target alone has, or has as they are: gone, and confirmed', async () => {
+    const edition = (store, year, tiles, complete) => load(store, /** @type {any} */ ({
+      name: 'memory', fields: { format: 'png' }, counts: undefined, total: undefined,
+      async * tiles () { for (const [y, image] of Object.entries(tiles)) yield { z: 4, x: 1, y: +y, read: async () => png(image) } },
+      async close () {}
+    }), { layer: 'osm', time: T(year), complete })
+    await edition(target, 2020, { 1: A, 2: A })
+    await edition(target, 2022, { 1: B, 2: B })
+    await edition(source, 2020, { 1: A })
+    await edition(source, 2021, { 1: A }, true)
+    await edition(source, 2023, { 1: A }, true)
+    await copyLayer(target, 'osm', 'osm', { source })
+    assert.deepEqual(await shown(target), { 2019: null, 2020: A, 2021: A, 2022: B, 2023: A, 2024: A, 2025: A })
+    const other = years => Promise.all(years.map(year => target.at('osm', 4, 1, 2, `${year}`).then(({ bytes }) => bytes.equals(png(A)) ? A : B, () => null)))
+    assert.deepEqual(await other([2020, 2021, 2022, 2023]), [A, null, B, null])
   })
 
   it('run again after a tile went and came back: A, gone, A', async () => {
