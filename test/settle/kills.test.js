@@ -1,0 +1,184 @@
+// Every command that writes, ended with SIGKILL at one of its writes and run again: the layer, its copy, its mirror and its
+// restored backup show what was said. TILECOUCH_KILLS makes it a long run.
+import assert from 'node:assert/strict'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { Store } from '../../loader/index.js'
+import { onEachStore } from '../support/backends.js'
+import { startCommand } from '../support/command.js'
+import { useFolder } from '../support/folder.js'
+import { checkInvariants } from '../support/invariants.js'
+import { png } from '../support/tiles.js'
+import { random } from './memory.js'
+import { startKilling } from './killing-server.js'
+import { Model } from './model.js'
+import { PLACES } from './readers.js'
+
+const KILLS = +(process.env.TILECOUCH_KILLS ?? 12)
+const SEED = +(process.env.TILECOUCH_SEED ?? 7)
+const T = year => `${year}-01-01T00:00:00Z`
+const YEARS = [2015, 2016, 2017, 2018, 2019, 2020, 2021, 2022]
+const LAST = 9 // of the writes of a command at which it may be ended
+
+class Life {
+  #runs = 0
+  /** @type {Record<string, Model>} */
+  models = {}
+  copied = 'two'
+  done = /** @type {Record<string, number>} */ ({})
+
+  /** @param {() => number} next @param {{server: any, databases: string[], dir: string}} parts */
+  constructor (next, { server, databases, dir }) {
+    this.next = next
+    this.server = server
+    this.urls = databases
+    this.dir = dir
+    this.free = [...YEARS].sort(() => next() - 0.5)
+  }
+
+  pick = list => list[Math.floor(this.next() * list.length)]
+
+  /** The way to a database past the server that kills. */
+  through (url) {
+    return `${this.server.url}${new URL(url).pathname}`
+  }
+
+  /** Runs a command that is ended at one of its writes, and then runs it to its end. @param {string[]} args */
+  async twice (...args) {
+    const first = startCommand(args)
+    this.server.victim = { child: first.child, left: Math.floor(this.next() * LAST), arrives: this.next() < 0.5 }
+    const code = await first.ended
+    this.server.victim = undefined
+    if (code === null) {
+      this.done[args[0]] = (this.done[args[0]] ?? 0) + 1
+      assert.equal(await startCommand(args).ended, 0, args.join(' '))
+    } else assert.equal(code, 0, args.join(' '))
+  }
+
+  get model () {
+    return (this.models.osm ??= new Model())
+  }
+
+  get times () {
+    return [...new Set(this.model.standing.map(({ time }) => time))].filter(time => time >= this.model.since)
+  }
+
+  async load () {
+    const year = this.free.shift()
+    if (!year) return this.remove()
+    const tiles = Object.fromEntries(PLACES.filter(() => this.next() < 0.7).map(({ name }) => [name, this.pick([0, 1, 2])]))
+    if (!Object.keys(tiles).length) tiles[PLACES[0].name] = 0
+    const folder = path.join(this.dir, `edition-${++this.#runs}`)
+    for (const [name, image] of Object.entries(tiles)) {
+      await mkdir(path.join(folder, path.dirname(name)), { recursive: true })
+      await writeFile(path.join(folder, `${name}.png`), png(image))
+    }
+    const complete = this.next() < 0.5
+    await this.twice('load', folder, '--layer', 'osm', '--time', T(year), ...(complete ? ['--complete'] : []), '--db', this.through(this.urls[0]))
+    this.model.say(this.#runs, { tiles, complete, time: T(year) })
+  }
+
+  async remove () {
+    if (!this.times.length) return
+    const time = this.pick(this.times)
+    await this.twice('remove', 'osm', '--edition', time, '--compact', 'never', '--db', this.through(this.urls[0]))
+    this.model.remove(++this.#runs, time)
+    this.free.push(+time.slice(0, 4))
+  }
+
+  async prune () {
+    if (!this.times.length) return
+    await this.twice('prune', 'osm', '--keep-last', '2', '--compact', 'never', '--db', this.through(this.urls[0]))
+    this.model.since = /** @type {string} */ (this.times.sort().at(-1)) // of the moment before it no more is known than that it may be kept
+  }
+
+  async copy () {
+    if (!this.model.said.size) return
+    await this.twice('copy', 'osm', this.copied, '--db', this.through(this.urls[0]))
+    ;(this.models.copy ??= new Model()).hear(this.model.copy)
+  }
+
+  async rename () {
+    if (!this.models.copy) return
+    const to = this.copied === 'two' ? 'three' : 'two'
+    await this.twice('rename', this.copied, to, '--db', this.through(this.urls[0]))
+    this.copied = to
+  }
+
+  async mirror () {
+    if (!this.model.said.size) return
+    await this.twice('mirror', this.through(this.urls[0]), this.through(this.urls[1]))
+    await this.twice('resolve', '--db', this.through(this.urls[1]))
+    await this.compare(this.urls[1])
+  }
+
+  async restore () {
+    if (!this.model.said.size) return
+    const file = path.join(this.dir, `backup-${++this.#runs}`)
+    await this.twice('backup', file, '--db', this.through(this.urls[0]))
+    await this.twice('restore', file, '--db', this.through(this.urls[2]))
+    await this.compare(this.urls[2])
+    await (await Store.open(this.urls[2])).destroy()
+  }
+
+  resolve = () => this.twice('resolve', '--db', this.through(this.urls[0]))
+  repair = () => this.twice('check', '--repair', '--db', this.through(this.urls[0]))
+  push = () => this.twice('push', this.through(this.urls[0]))
+
+  async compare (url = this.urls[0]) {
+    await checkInvariants(url)
+    const store = await Store.open(url)
+    for (const [layer, model] of /** @type {[string, Model | undefined][]} */ ([['osm', this.models.osm], [this.copied, this.models.copy]])) {
+      if (!model) continue
+      for (const time of [undefined, ...YEARS.map(T)]) {
+        if (time !== undefined && time < model.since) continue
+        const [expected, found] = [{}, {}]
+        for (const { name, z, x, y } of PLACES) {
+          expected[name] = model.shown(name, time)
+          const reading = time ? store.at(layer, z, x, y, time) : store.head(layer, z, x, y)
+          const bytes = await reading.then(version => version.bytes, error => { assert.equal(error.code, 'TILE_NOT_FOUND', error.message) })
+          found[name] = bytes ? [0, 1, 2].find(image => png(image).equals(bytes)) ?? 'something else' : null
+        }
+        assert.deepEqual(found, expected, `${layer} ${time ?? 'now'}`)
+      }
+    }
+  }
+}
+
+const STEPS = ['load', 'load', 'load', 'remove', 'prune', 'copy', 'rename', 'mirror', 'restore', 'resolve', 'repair', 'push']
+
+onEachStore(`commands that are killed (${KILLS}, seed ${SEED})`, backend => {
+  const folder = useFolder()
+
+  it('say the same when they are run again', async function () {
+    this.timeout(60000 + KILLS * 20000)
+    this.slow(60000)
+    const done = /** @type {Record<string, number>} */ ({})
+    const next = random(SEED)
+    for (let turn = 0, kills = 0; kills < KILLS; turn++) {
+      const databases = [await backend.database(), await backend.database(), await backend.database()]
+      const server = await startKilling(await backend.url())
+      const life = new Life(next, { server, databases, dir: path.join(folder.dir, `${turn}`) })
+      const story = []
+      try {
+        await mkdir(life.dir)
+        await Store.create(databases[0])
+        for (let step = 0; step < 14 && kills + server.kills < KILLS; step++) {
+          story.push(step < 2 ? 'load' : life.pick(STEPS))
+          await life[story[story.length - 1]]()
+          await life.compare()
+        }
+        kills += server.kills
+        for (const url of databases) await Store.open(url).then(store => store.destroy(), () => {})
+      } catch (error) {
+        error.message = `life ${turn}: ${story.join(', ')}: ${error.message}`
+        throw error
+      } finally {
+        await server.close()
+        await rm(life.dir, { recursive: true, force: true })
+        for (const [name, count] of Object.entries(life.done)) done[name] = (done[name] ?? 0) + count
+      }
+    }
+    if (process.env.TILECOUCH_KILLS) console.log(JSON.stringify(done))
+  })
+})
