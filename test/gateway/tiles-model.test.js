@@ -8,7 +8,7 @@ import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { openService } from './support/service.js'
 
-const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const LASTS = +(process.env.TILECOUCH_MODEL_SECONDS ?? 5) * 1000 // milliseconds
 const OLDEST = 1000 // milliseconds that an answer may be behind
 const TILES = 9

@@ -14,7 +14,7 @@ import { fill } from './stage.js'
 const KILLS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const TILES = +(process.env.TILECOUCH_KILL_TILES ?? 3000)
 const SIZE = +(process.env.TILECOUCH_KILL_SIZE ?? 5000) // bytes
-const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const PATIENCE = 60000 + TILES * 50 // milliseconds
 const MOST = 0.1 // of what a clean run reads may be read again by 20 kills in 200 MB
 const IN_FLIGHT = 4 * 0.7e6 // bytes that are on their way when something is killed, at most

@@ -9,7 +9,7 @@ import { differences } from './compare.js'
 import { startLink } from './link.js'
 import { T2, edition, fill, follow, hasty, limits, replication, write } from './stage.js'
 
-const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const COUNT = 300
 const HASTE = 20 // the 30 s that are waited for an answer are 1.5 s
 const DEAD = 9000 // milliseconds until a line is taken for dead in the middle: three rounds of batches, each tried twice

@@ -15,7 +15,7 @@ import { png } from '../support/tiles.js'
 import { assertSame } from './support/naive-area.js'
 
 const RUNS = +(process.env.TILECOUCH_AREAS ?? 12)
-const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const T = year => `${2020 + year}-01-01T00:00:00Z`
 
 const AREAS = {

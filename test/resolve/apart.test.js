@@ -10,7 +10,7 @@ import { digestOf } from '../../loader/store/tile.js'
 import { png } from '../support/tiles.js'
 import { Masters, S, T, onEachMixture } from './masters.js'
 
-const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const STEPS = +(process.env.TILECOUCH_RESOLVE_STEPS ?? 25)
 
 onEachMixture(`stores loaded apart (seed ${SEED})`, mixture => {

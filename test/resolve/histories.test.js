@@ -11,7 +11,7 @@ import { png } from '../support/tiles.js'
 import { MemoryCouch } from './memory-couch.js'
 
 const RUNS = +(process.env.TILECOUCH_HISTORIES ?? 200)
-const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const FIRST = toSeconds('2024-01-01T00:00:00Z')
 const MASTERS = 3
 

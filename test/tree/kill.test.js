@@ -16,7 +16,7 @@ import { checkTrees, edition } from './helpers.js'
 import { Watcher } from './watcher.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
-const SEED = +(process.env.TILECOUCH_SEED ?? Date.now() % 1e6)
+const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const SIDE = 12
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const time = at => `20${String(10 + at)}-01-01T00:00:00Z`
