@@ -145,14 +145,14 @@ export class Batch {
     // a head that somebody deleted or purged leaves its past behind
     const orphaned = new Set((await readPastIds(this.couch, headless, this.signal)).map(headId))
     this.newGround = headless.length === tiles.length && !orphaned.size
-    const haunted = await this.#haunted(tiles.filter((_, index) => rows[index].doc))
+    const unclean = await this.#withRemovedPast(tiles.filter((_, index) => rows[index].doc))
     return rows.map(({ doc }, index) => {
       const tile = tiles[index]
       const head = doc ? versionOf(doc) : null
       if (tile.onto && tile.onto !== head?.rev) return { tile, head, action: 'unchanged' }
       if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#first(tile) }
       const action = decide(tile, head)
-      if (haunted.has(tile.id) || this.said.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
+      if (unclean.has(tile.id) || this.said.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
       if (action === 'ask' || action === 'taken' || versionIn(doc).seen.some(([time]) => time >= tile.time)) return { tile, head, action: 'settle' }
       return { tile, head, doc, action: action === 'unchanged' && tile.time > head.time && !this.words ? 'confirm' : action }
     })
@@ -163,7 +163,7 @@ export class Batch {
    * had passed. Who writes the tile next looks.
    * @param {Tile[]} tiles
    */
-  async #haunted (tiles) {
+  async #withRemovedPast (tiles) {
     const ids = tiles.filter(({ layer }) => this.said.of(layer).removals.length).map(({ id }) => id)
     const isDoubtful = id => {
       const { layer, z, x, y, time = '' } = parseTileId(id)
