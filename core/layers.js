@@ -33,7 +33,7 @@ export const layerFields = {
   upstream: value => object(value) && Boolean(checkUpstream(value)), // where missing tiles come from; says itself which field is wrong
   offline: value => typeof value === 'boolean', // false: its terms forbid taking areas of it along on a device
   retention: value => object(value) && Boolean(checkRetention(value)), // which moments of its past are kept; says itself which rule is wrong
-  pruned: isExactTime, // when versions were first taken out of its past
+  pruned: isExactTime, // when versions were last taken out of its past, to the day
   renaming: isLayer // which layer it is taking over: the name of that one, until it is done
 }
 

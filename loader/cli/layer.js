@@ -96,7 +96,7 @@ function show (output, doc) {
     upstream ? `missing tiles come from ${upstream.url} (${upstream.type ?? 'xyz'})` : 'missing tiles come from nowhere',
     ...(offline === false ? ['its terms forbid taking areas along on a device'] : []),
     ...(retention ? ['of its past `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)] : []),
-    ...(pruned ? [`versions have been taken out of its past since ${pruned}`] : [])
+    ...(pruned ? [`versions were taken out of its past, last on ${pruned.slice(0, 10)}`] : [])
   ])
 }
 

@@ -1,13 +1,24 @@
 // That something was taken out of the past of a layer is said by its document: what then looks odd, such as the same image
-// twice in a row, is no sign of damage.
+// twice in a row, or an edition whose image is nowhere, is no sign of damage.
 import { layerId } from '../../core/index.js'
+import { beganAt } from '../../core/runs.js'
+
+const dayOf = time => time.slice(0, 10)
 
 /**
- * Once in the life of a layer.
+ * Once a day, since mirrors that prune as well write it too.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {() => string} now
  */
 export async function markPruned (store, layer, now) {
-  await store.couch.update(layerId(layer), doc => !doc || doc.pruned ? undefined : { ...doc, pruned: now() })
+  const time = now()
+  await store.couch.update(layerId(layer), doc => !doc || dayOf(doc.pruned ?? '') >= dayOf(time) ? undefined : { ...doc, pruned: time })
 }
+
+/**
+ * Whether an image that a run said may have been taken out: what was said before the last prune, as far as the day tells.
+ * @param {{pruned?: string} | undefined} doc of the layer
+ * @param {string} run
+ */
+export const mayBePruned = (doc, run) => dayOf(beganAt(run)) <= dayOf(doc?.pruned ?? '')

@@ -20,7 +20,8 @@ const kinds = {
       ...doc,
       bounds: union(doc.bounds, other.bounds) ?? undefined,
       minzoom: least(doc.minzoom, other.minzoom),
-      maxzoom: most(doc.maxzoom, other.maxzoom)
+      maxzoom: most(doc.maxzoom, other.maxzoom),
+      pruned: [doc.pruned, other.pruned].filter(Boolean).sort().at(-1)
     }).filter(([, value]) => value !== undefined)), first)
   },
   // the load that got further; a title is what a person wrote

@@ -1,8 +1,9 @@
 // Settles the tiles of a store: see core/store/settle.js.
-import { parseTileId } from '../../core/index.js'
+import { layerId, parseTileId } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
 import { sections } from '../check/sections.js'
 import { tilesSince } from '../load/others.js'
+import { mayBePruned } from '../prune/mark.js'
 import { everyTile, settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
 import { checkDocument } from '../verify/store/document.js'
 
@@ -53,7 +54,8 @@ export class Settler {
     const { couch, door, parts: { dryRun, signal } } = this
     const said = this.#said.get(layer) ?? new Said(couch, layer)
     this.#said.set(layer, said)
-    await settleAll(couch, layer, idsOf(said), { said, door, dryRun, signal, onSettled: settled => this.#tell(settled) })
+    const doc = await couch.get(layerId(layer))
+    await settleAll(couch, layer, idsOf(said), { said, door, dryRun, signal, onSettled: settled => this.#tell(settled, doc) })
   }
 
   async * #ids (said, since) {
@@ -70,15 +72,15 @@ export class Settler {
     }
   }
 
-  /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled */
-  #tell (settled) {
+  /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled @param {any} doc of the layer */
+  #tell (settled, doc) {
     const { onSettled, onLeft, onRefused, onUnknown } = this.parts
     for (const [id, { done, error, odd, unknown }] of settled) {
       if (this.rehearsed.has(id)) continue
       if (odd) onLeft(odd._id, `it is no valid tile: ${checkDocument(odd).problems[0]?.filter(Boolean).join(', ')}`)
       else if (error) onRefused(id, error.message)
       else if (done.length) onSettled(id, done)
-      for (const { time } of unknown) onUnknown(id, { layer: parseTileId(id).layer, time })
+      for (const { time, run } of unknown) if (!mayBePruned(doc, run)) onUnknown(id, { layer: parseTileId(id).layer, time })
     }
   }
 }

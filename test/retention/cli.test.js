@@ -66,7 +66,7 @@ describe('tilecouch prune', () => {
     assert.deepEqual([done.code, done.out], [0, out.split('\n').at(-2)?.replaceAll('would go', 'went').replaceAll('would stay', 'stayed') + '\n'])
     assert.match(done.err, /^osm keeps the newest moment of each of the last 2 days and 2 years that have any\.\nOf 5 moments 3 stay\./)
     assert.match((await run('prune', 'osm')).out, /^osm: nothing to remove; its 3 kept moments need all there is$/m)
-    assert.match((await run('layer', 'osm')).out, /versions have been taken out of its past since 20/)
+    assert.match((await run('layer', 'osm')).out, /versions were taken out of its past, last on 20/)
   })
 
   it('names layers whose policy is bad, prunes the others, and ends with 1', async () => {

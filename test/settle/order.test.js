@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { newRun } from '../../core/runs.js'
 import { load } from '../../loader/load.js'
+import { prune } from '../../loader/prune.js'
 import { publish } from '../../loader/publish.js'
 import { removeEdition } from '../../loader/remove/index.js'
 import { resolve } from '../../loader/resolve/index.js'
@@ -94,6 +95,14 @@ onEachStore('the order of editions', backend => {
     await store.couch.update(`removed:osm:${run}`, () => ({ type: 'removed', layer: 'osm', run, since: T(2022), until: T(2022) }))
     await resolve(store)
     await shows({ 2022: null, 2023: E, now: E })
+  })
+
+  it('asks for no image that was pruned', async () => {
+    for (const [year, image] of [[2022, D], [2023, E], [2024, D]]) await edition(year, image)
+    assert.equal((await prune(store, 'osm', { policy: { last: 1 }, compact: 'never' })).versions > 0, true)
+    const { unknown, named } = await resolve(store)
+    assert.deepEqual([unknown, named], [0, []])
+    await shows({ 2024: D, now: D })
   })
 
   it('keeps an edition that changed nothing in a few documents, and compares the next one with it', async () => {

@@ -45,7 +45,7 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
     checkCounts(editions, walk.versionsAt, report, Boolean(doc?.pruned))
     const why = await walk.index.count()
     if (why) report.add('index-too-long', layer, why)
-    Object.assign(manifests, await checkManifests(couch, layer, { editions, pruned: doc?.pruned, report, signal }))
+    Object.assign(manifests, await checkManifests(couch, layer, { editions, doc, report, signal }))
     if (report.faults === faults) await sums?.compare((view, how) => report.add('wrong-sums', layer, `${view.replace(/^_design\/|_view\//g, '')}: ${how}`))
   }
   return {

@@ -3,12 +3,12 @@
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../../core/batches.js'
 import { TilecouchError, compareIds, formatReference, manifestId } from '../../../core/index.js'
-import { beganAt } from '../../../core/runs.js'
 import { Block } from '../../../core/store/blocks.js'
 import { Said } from '../../../core/store/said.js'
 import { settleTiles } from '../../../core/store/settle.js'
 import { nameOf, rootOf } from '../../load/manifest.js'
 import { isPartHere } from '../../mirror/list.js'
+import { mayBePruned } from '../../prune/mark.js'
 import { idPages } from '../../store/pages.js'
 import { doorOf, everyTile, settleDefaults } from '../../store/settle.js'
 import { plainBytes } from './bytes.js'
@@ -23,11 +23,11 @@ const MAY_BE_ONE = new Set(['BAD_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
  * @param {string} layer
  * @param {object} options
  * @param {any[]} options.editions
- * @param {string} [options.pruned] when something was first taken out of the past of the layer
+ * @param {any} options.doc of the layer
  * @param {import('../report.js').Report} options.report
  * @param {AbortSignal} [options.signal]
  */
-export async function checkManifests (couch, layer, { editions, pruned, report, signal }) {
+export async function checkManifests (couch, layer, { editions, doc, report, signal }) {
   const said = new Said(couch, layer, signal)
   await said.open()
   // there is not all that editions speak of, and need not be
@@ -46,7 +46,7 @@ export async function checkManifests (couch, layer, { editions, pruned, report, 
   if (!said.manifests.length || !isSound) return checked
   for await (const { id, how, unknown } of unsettled(couch, said, signal)) {
     if (how) report.add('not-settled', id, how)
-    for (const { time, run } of unknown) if (!pruned || beganAt(run) > pruned) report.add('image-missing', id, `${formatReference(layer, time)} has it: load that edition again`)
+    for (const { time, run } of unknown) if (!mayBePruned(doc, run)) report.add('image-missing', id, `${formatReference(layer, time)} has it: load that edition again`)
   }
   return checked
 }
