@@ -1,5 +1,5 @@
-// What one answer says of the many things it was asked for. "Not found" is an answer. Any other error is none, and neither is
-// silence: a part of the server may be away for a moment. What has no answer is asked for again, and is never taken for missing.
+// Reads answers to requests for many documents at once. "Not found" is an answer. Another error, or no row at all, is not: a part
+// of the server may be away for a moment. Such a document is asked for again, and is never taken for missing.
 import { TilecouchError } from './errors.js'
 import { parseBulkGet } from './multipart.js'
 import { pause } from './pause.js'

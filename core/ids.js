@@ -83,7 +83,8 @@ export const removedId = (layer, run) => `removed:${layer}:${run}`
 const OF_LAYER = /^(?:(layer):([^:@]+)|(edition):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
 
 /**
- * What a document of a layer is that is no tile; nothing when it is none. A block has the place of the tile that covers it.
+ * The kind of a document of a layer, its layer and its time. Nothing for a tile, and for what belongs to no layer. A block has the
+ * zoom, column and row of its place.
  * @param {string} id
  * @returns {{kind: 'layer' | 'edition' | 'manifest' | 'block' | 'removed', layer: string, time?: string, z?: number, x?: number, y?: number} | undefined}
  */

@@ -1,7 +1,7 @@
 // A CouchDB, an embedded store or the /db of a gateway over fetch, with what a side of a replication asks of it: retries,
 // and every failure as an error of the catalogue.
 import { TilecouchError } from '../../core/index.js'
-import { heed } from '../../core/heed.js'
+import { abortable } from '../../core/abortable.js'
 import { patience } from '../../core/patience.js'
 import { failureOf, isPassing, unanswered } from '../source/failure.js'
 import { backoff, wait } from '../source/patience.js'
@@ -99,9 +99,9 @@ export class HttpCouch {
       heard.renew()
     }
     try {
-      const response = await heed(fetch(target, { ...init, signal: heard.signal }), heard.signal)
+      const response = await abortable(fetch(target, { ...init, signal: heard.signal }), heard.signal)
       if (!response.ok) throw await failureOf(response, this.url)
-      const bytes = await heed(readAll(response, most, onPiece), heard.signal)
+      const bytes = await abortable(readAll(response, most, onPiece), heard.signal)
       onBytes?.(received)
       return raw ? parse ? parse(bytes) : bytes : this.#json(bytes)
     } catch (error) {

@@ -143,7 +143,7 @@ export class AreaTransfer {
 
   async #load () {
     try {
-      await this.store.ballast.load()
+      await this.store.spareRoom.make()
     } catch (error) {
       throw new TilecouchError('DISK_FULL', { where: this.area.name }, { cause: error })
     }
@@ -151,7 +151,7 @@ export class AreaTransfer {
 
   async #full () {
     const { store, area } = this
-    await store.ballast.drop().catch(() => {})
+    await store.spareRoom.drop().catch(() => {})
     await area.reopen()
     const { free, quota } = await store.storage()
     return new TilecouchError('QUOTA_EXCEEDED', { area: area.name, free, quota })

@@ -94,7 +94,7 @@ export class Areas {
     await area.stop('stop')
     await this.#destroy(area.id)
     await this.#drop(area)
-    if (!this.#areas.size) await store.ballast.drop()
+    if (!this.#areas.size) await store.spareRoom.drop()
     store.tell({ kind: 'areas' })
     store.touch(area.layer, area)
   }

@@ -1,6 +1,6 @@
 // A PouchDB as what is made here is kept in it: documents that several tabs write, and work that ends with it.
 import { TilecouchError } from '../../core/index.js'
-import { heed } from '../../core/heed.js'
+import { abortable } from '../../core/abortable.js'
 import { rewrite } from '../../core/rewrite.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { Reader } from './reader.js'
@@ -39,7 +39,7 @@ export async function untilClosed (db, task, signal) {
   if (signal?.aborted) end()
   db.once('closed', leave).once('destroyed', leave)
   try {
-    return await heed(task(stop.signal), closed.signal)
+    return await abortable(task(stop.signal), closed.signal)
   } catch (error) {
     throw error.name === 'AbortError' ? new TilecouchError('ABORTED') : error
   } finally {

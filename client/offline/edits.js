@@ -226,7 +226,7 @@ export class Edits {
   /** A PouchDB does not recover from a device that was full: whoever asks next opens it anew. @returns {Promise<never>} */
   async #full (error) {
     if (error.code !== 'DISK_FULL') throw error
-    await this.#offline.ballast.drop().catch(() => {})
+    await this.#offline.spareRoom.drop().catch(() => {})
     await this.#offline.shut(this.#db)
     this.#opening = undefined
     throw new TilecouchError('QUOTA_EXCEEDED', {}, { cause: error })

@@ -2,7 +2,7 @@
 import { TilecouchError, layerId } from '../../core/index.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Areas } from './areas.js'
-import { Ballast } from './ballast.js'
+import { SpareRoom } from './spare-room.js'
 import { BrowseCache } from './browse.js'
 import { Device } from './device.js'
 import { Edits } from './edits.js'
@@ -60,7 +60,7 @@ export class OfflineStore extends Emitter {
     this.remote = this.couch.url
     this.locks = new Locks(`tilecouch:${name}`)
     this.registry = new Registry(this)
-    this.ballast = new Ballast(`${name}-ballast`)
+    this.spareRoom = new SpareRoom(`${name}-spare-room`)
     this.areas = new Areas(this)
     this.browse = browse ? new BrowseCache(`${name}-browse`, browse) : undefined
     this.device = new Device(this)
@@ -155,7 +155,7 @@ export class OfflineStore extends Emitter {
     this.tell({ kind: 'destroyed' })
     const names = new Set(['', 'edits', ...this.#databases.values()])
     await Promise.allSettled([...names].map(suffix => this.obliterate(suffix)))
-    await Promise.allSettled([this.browse?.destroy(), this.ballast.drop()])
+    await Promise.allSettled([this.browse?.destroy(), this.spareRoom.drop()])
     await this.close()
   }
 

@@ -1,7 +1,7 @@
 // PouchDBs that this library makes for itself.
 import { TilecouchError } from '../../core/index.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
-import { deleteDatabase } from './ballast.js'
+import { deleteDatabase } from './spare-room.js'
 
 export const pouchDefaults = {
   revsLimit: 10 // revisions of a document that are remembered: what comes knows all of its own

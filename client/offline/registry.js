@@ -114,7 +114,7 @@ export class Registry {
   #reopen (db) {
     if (this.db !== db) return this.#reopening // somebody else has just met the same
     this.#reopening ??= (async () => {
-      await this.#store.ballast.drop().catch(() => {})
+      await this.#store.spareRoom.drop().catch(() => {})
       await this.#store.shut(db)
       this.db = this.#store.open('')
       this.#peer = new PouchPeer(this.db)

@@ -1,6 +1,6 @@
 // What has an end: as soon as one of several signals says so, whatever it still waits for.
 import { TilecouchError } from '../../core/index.js'
-import { heed } from '../../core/heed.js'
+import { abortable } from '../../core/abortable.js'
 import { patience } from '../../core/patience.js'
 
 /**
@@ -18,7 +18,7 @@ export async function within (signals, task) {
   }
   try {
     if (stop.signal.aborted) throw new TilecouchError('ABORTED')
-    return await heed((async () => task(stop.signal))(), stop.signal)
+    return await abortable((async () => task(stop.signal))(), stop.signal)
   } catch (error) {
     throw stop.signal.aborted ? new TilecouchError('ABORTED') : error
   } finally {

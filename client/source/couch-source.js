@@ -1,7 +1,7 @@
 // A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
 // answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
 import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
-import { heed } from '../../core/heed.js'
+import { abortable } from '../../core/abortable.js'
 import { patience } from '../../core/patience.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
 import { isImageOf } from './image.js'
@@ -212,8 +212,8 @@ export class CouchSource {
     const headers = { ...(init.body && { 'Content-Type': 'application/json' }), ...fetchOptions.headers }
     const waiting = patience(timeout, signal)
     try {
-      const response = await heed(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
-      return await heed(read(response), waiting.signal)
+      const response = await abortable(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
+      return await abortable(read(response), waiting.signal)
     } catch (error) {
       if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.db, why: `no answer within ${timeout / 1000} s` })
       throw error instanceof TilecouchError ? error : this.#unanswered(error, signal)

@@ -1,5 +1,5 @@
 // Clocks. Whoever stores a tile says when, by his own; whoever serves it says by his own whether it has expired.
-import { heed } from '../../core/heed.js'
+import { abortable } from '../../core/abortable.js'
 import { patience } from '../../core/patience.js'
 import { toSeconds } from '../../core/index.js'
 import { count, duration, plural } from '../cli/output.js'
@@ -38,7 +38,7 @@ async function measure (visit, url) {
   const waiting = patience(visit.limits.patience, visit.signal)
   const sent = visit.clock()
   try {
-    const answer = await heed(fetch(url, { method: 'HEAD', redirect: 'manual', signal: waiting.signal }), waiting.signal)
+    const answer = await abortable(fetch(url, { method: 'HEAD', redirect: 'manual', signal: waiting.signal }), waiting.signal)
     const received = visit.clock()
     const said = Date.parse(answer.headers.get('date') ?? '')
     if (Number.isNaN(said)) return undefined

@@ -1,5 +1,5 @@
 // A gateway or an edge, as its /health and /metrics tell.
-import { heed } from '../../core/heed.js'
+import { abortable } from '../../core/abortable.js'
 import { TilecouchError } from '../../core/index.js'
 import { patience } from '../../core/patience.js'
 import { count, duration, plural } from '../cli/output.js'
@@ -24,8 +24,8 @@ export async function lookAtGateway (visit, base) {
 async function read (visit, url) {
   const waiting = patience(visit.limits.patience, visit.signal)
   try {
-    const answer = await heed(fetch(url, { signal: waiting.signal }), waiting.signal)
-    const text = await heed(answer.text(), waiting.signal)
+    const answer = await abortable(fetch(url, { signal: waiting.signal }), waiting.signal)
+    const text = await abortable(answer.text(), waiting.signal)
     return { status: answer.status, text: text.slice(0, MOST) }
   } catch {
     return { status: 0, text: '' }

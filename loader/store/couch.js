@@ -4,7 +4,7 @@ import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, scrub } from '../../core/index.js'
 import { leavesOf } from '../../core/bulk-answer.js'
-import { heed } from '../../core/heed.js'
+import { abortable } from '../../core/abortable.js'
 import { patience } from '../../core/patience.js'
 import { askQueries } from '../../core/mirror/queries.js'
 import { rewrite } from '../../core/rewrite.js'
@@ -119,7 +119,7 @@ export class Couch {
     if (request.raw) return askBytes(this.access, request)
     // of its own: fetch keeps listeners until they are collected, and one signal may stop thousands of requests
     const own = signal && linked(signal)
-    const answer = await heed(this.nano.request({
+    const answer = await abortable(this.nano.request({
       method,
       db: server ? undefined : this.db,
       path,

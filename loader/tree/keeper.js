@@ -165,7 +165,7 @@ export class Keeper {
     for (const id of ids) this.#scan?.touched.add(id)
     const heads = await readHeads(this.store.couch, ids, this.signal)
     const times = heads.flatMap(({ id, versions: [head] }) => [...changes.get(id).times, ...(head ? [head.time] : [])])
-    await this.trees.heed(new Set(times))
+    await this.trees.unlinkWrong(new Set(times))
     const { list } = this.trees
     // while everything is compared, nothing can be told from what is there
     const stored = await this.store.peek(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })

@@ -77,7 +77,7 @@ export class Trees {
    * Versions that are of no edition make trees wrong for the rest of their period: those links go before anybody sees it.
    * @param {Set<string>} times of versions that are about to be shown
    */
-  async heed (times) {
+  async unlinkWrong (times) {
     if (!this.#spoilt(times).length) return
     await this.arrange() // their edition may be new, and not heard of yet
     for (const { name } of this.#spoilt(times)) await this.#unlink(name)

@@ -3,9 +3,9 @@
 const BYTES = 1024 * 1024 // for notes of what happened, and for opening databases again
 const PIECE = 65536 // bytes of chance at once
 
-const STORE = 'ballast'
+const STORE = 'spare-room'
 
-export class Ballast {
+export class SpareRoom {
   #name
 
   /** @param {string} name of its database @param {IDBFactory | undefined} [databases] none in Node */
@@ -14,8 +14,8 @@ export class Ballast {
     this.databases = databases
   }
 
-  /** Takes it on board, if it is not there. Rejects with QuotaExceededError. */
-  async load () {
+  /** Makes it, if it is not there. Rejects with QuotaExceededError. */
+  async make () {
     if (!this.databases) return
     const request = this.databases.open(this.#name, 1)
     request.onupgradeneeded = () => {

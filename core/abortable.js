@@ -7,7 +7,7 @@
  * @param {AbortSignal} [signal]
  * @returns {Promise<T>} rejects with an AbortError
  */
-export function heed (task, signal) {
+export function abortable (task, signal) {
   if (!signal) return task
   return new Promise((resolve, reject) => {
     const stop = () => reject(new DOMException('This operation was aborted', 'AbortError'))
