@@ -14,7 +14,7 @@ import { startKilling } from './killing-server.js'
 import { Model } from './model.js'
 import { PLACES } from './readers.js'
 
-const KILLS = +(process.env.TILECOUCH_KILLS ?? 12)
+const KILLS = +(process.env.TILECOUCH_KILLS ?? (process.env.TILECOUCH_LONG ? 100 : 12))
 const SEED = +(process.env.TILECOUCH_SEED ?? 7)
 const T = year => `${year}-01-01T00:00:00Z`
 const YEARS = [2015, 2016, 2017, 2018, 2019, 2020, 2021, 2022]
