@@ -34,6 +34,20 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
     return { count: rows.length, shown: last && (await offline.device.head('plain', +z, +x, +y)).blob.size > 0 }
   })
 
+  /** A new device with room for one area, and not for the one that is added. Chromium believes for a while what it was told of the room at first. */
+  async function openFull () {
+    device = await stage.device()
+    await device.ready
+    page = await device.context.newPage()
+    await page.goto(device.address)
+    session = await device.context.newCDPSession(page)
+    await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, quotaSize: 2300000 })
+    device.allow(/Database has a global failure|QuotaExceededError/)
+    await device.begin(page, LOTS)
+    await take(page, PART)
+    await field(page, 'add', ALL)
+  }
+
   it('say how much there is, and what is theirs', async () => {
     const before = await storage()
     assert.ok(before.quota > 1e6 && before.free > 0 && before.usage >= 0 && typeof before.persisted === 'boolean' && before.ours === 0)
@@ -59,17 +73,7 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
   })
 
   it('stop cleanly when it becomes full, keep what is there, and go on when there is room', async () => {
-    // Chromium believes for a while what it was told of the room at first
-    device = await stage.device()
-    await device.ready
-    page = await device.context.newPage()
-    await page.goto(device.address)
-    session = await device.context.newCDPSession(page)
-    await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, quotaSize: 2300000 })
-    device.allow(/Database has a global failure|QuotaExceededError/)
-    await device.begin(page, LOTS)
-    await take(page, PART)
-    await field(page, 'add', ALL)
+    await openFull()
     const { code, message, details } = await field(page, 'call', 'All', 'download', { force: true })
     assert.equal(code, 'QUOTA_EXCEEDED', message)
     assert.equal(details.area, 'All')
@@ -93,16 +97,7 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
   })
 
   it('can be paused, made and removed in the same tab after it was full, and go on when there is room', async () => {
-    device = await stage.device()
-    await device.ready
-    page = await device.context.newPage()
-    await page.goto(device.address)
-    session = await device.context.newCDPSession(page)
-    await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, quotaSize: 2300000 })
-    device.allow(/Database has a global failure|QuotaExceededError/)
-    await device.begin(page, LOTS)
-    await take(page, PART)
-    await field(page, 'add', ALL)
+    await openFull()
     // again and again: what is kept free for notes is used up as well
     for (let times = 0; times < 4; times++) {
       assert.equal((await field(page, 'call', 'All', 'download', { force: true })).code, 'QUOTA_EXCEEDED', `${times} times`)
