@@ -1,5 +1,5 @@
-// That something was taken out of the past of a layer is said by its document: what then looks odd, such as the same image
-// twice in a row, or an edition whose image is nowhere, is no sign of damage.
+// That a layer was pruned is said by its document: an edition whose image is nowhere is then no sign of damage. A removal says by
+// itself what it took out (`removed:…`).
 import { layerId } from '../../core/index.js'
 import { beganAt } from '../../core/runs.js'
 

@@ -1,7 +1,6 @@
 // Which versions go: those of an area, of named tiles, of a time or of an edition.
-import { AFTER, TilecouchError, checkLayer, editionId, endOf, headId, manifestId, now, startOf, tileId } from '../../core/index.js'
+import { AFTER, TilecouchError, checkLayer, editionId, endOf, headId, manifestId, startOf, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
-import { markPruned } from '../prune/mark.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { BY_TIME } from '../store/reader.js'
 import { linked } from '../store/linked.js'
@@ -37,7 +36,7 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
   const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
   const isDoomed = (/** @type {any} */ { time }) => time >= first && time <= last
   const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
-  const remover = await begin(store, layer, options)
+  const remover = await begin(store, options)
   const { signal, end } = linked(options.signal)
   try {
     if (only) {
@@ -58,11 +57,10 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
   return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed).map(({ time }) => time))
 }
 
-/** @param {import('../store/index.js').Store} store @param {string} layer @param {import('./remover.js').RemoverOptions} options */
-async function begin (store, layer, options) {
+/** @param {import('../store/index.js').Store} store @param {import('./remover.js').RemoverOptions} options */
+async function begin (store, options) {
   const remover = new Remover(store, { ...options, isStated: true })
   await remover.begin()
-  if (!options.dryRun) await markPruned(store, layer, now)
   return remover
 }
 
@@ -82,7 +80,7 @@ async function readListed (couch, ids, signal) {
 export async function removeEdition (store, layer, time, options = {}) {
   checkLayer(layer)
   if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
-  const remover = await begin(store, layer, options)
+  const remover = await begin(store, options)
   await remover.state(layer, { since: time, until: time })
   // a load that was on its way may have written more meanwhile
   for (let pass = 0, found = true; found && pass < remover.limits.passes; pass++) {

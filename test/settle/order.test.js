@@ -105,6 +105,16 @@ onEachStore('the order of editions', backend => {
     await shows({ 2024: D, now: D })
   })
 
+  it('asks for an image that is lost, also when something else was removed', async () => {
+    await edition(2022, D)
+    await edition(2023, E)
+    await removeEdition(store, 'osm', T(2022))
+    const id = 'osm:5:3:4'
+    for (const { _id, _rev } of (await store.couch.docs([id, `${id}@${T(2023)}`])).flatMap(({ doc }) => doc ?? [])) await store.couch.bulk(JSON.stringify({ docs: [{ _id, _rev, _deleted: true }] }))
+    const { named } = await resolve(store)
+    assert.deepEqual(named.map(one => [one.id, one.what]), [[id, 'unknown']])
+  })
+
   it('keeps an edition that changed nothing in a few documents, and compares the next one with it', async () => {
     await edition(2022, D)
     const before = (await store.info()).doc_count

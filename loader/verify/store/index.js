@@ -78,7 +78,6 @@ class LayerWalk {
   #report
   #signal
   #asOfTime
-  #isPruned
   #isInside
   #isWithin
   #timelines = new Timelines()
@@ -92,7 +91,6 @@ class LayerWalk {
     this.#asOfTime = asOfTime
     this.#signal = signal
     this.#report = report
-    this.#isPruned = Boolean(doc?.pruned) // what stood between two equal versions may be gone
     this.#isInside = selector({ zooms: { min: doc?.minzoom ?? 0, max: doc?.maxzoom ?? 30 } })
     this.#isWithin = doc?.bounds ? selector({ bbox: doc.bounds }) : () => true
     this.#sums = sums
@@ -137,7 +135,7 @@ class LayerWalk {
       // a load that was killed leaves the head's version in the past as well: one version
       if (this.versionsAt.has(time) && (current || time !== head?.time)) this.versionsAt.set(time, (this.versionsAt.get(time) ?? 0) + 1)
     }
-    if (checkTimeline(tile).length) this.#report.addAll(tile.id, (await this.#confirm(tile)).filter(([code]) => !this.#isPruned || code !== 'repeated-version'))
+    if (checkTimeline(tile).length) this.#report.addAll(tile.id, await this.#confirm(tile))
     if (head && isAhead(head.time) && !this.versionsAt.has(head.time)) this.#report.add('future-time', tile.id, head.time)
     if (head && head.digest !== null) {
       if (!this.#isInside(tile.z, tile.x, tile.y)) this.#report.add('outside-zooms', tile.id)
