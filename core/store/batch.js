@@ -53,6 +53,8 @@ export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as con
 const MOST_SEEN = 16 // single writes that a head remembers of those that found it unchanged
 
 export class Batch {
+  #hasBegun = false
+
   /**
    * @param {Couch} couch
    * @param {object} options
@@ -97,10 +99,13 @@ export class Batch {
    * @param {Tile[]} tiles
    */
   async #round (tiles) {
-    await Promise.all([...new Set(tiles.map(({ layer }) => layer))].map(layer => this.said.of(layer).open()))
-    // what is written after a removal is said after it, whatever the clocks of two machines say
-    const removed = tiles.reduce((last, { layer }) => this.said.of(layer).lastRemoval > last ? this.said.of(layer).lastRemoval : last, '')
-    if (!this.words && this.run <= removed) this.run = newRun(removed)
+    // a load looks once, and again when it is done; single writes may go on for long, and are said as they go
+    const isFresh = this.#hasBegun && !this.words
+    this.#hasBegun = true
+    await Promise.all([...new Set(tiles.map(({ layer }) => layer))].map(layer => isFresh ? this.said.of(layer).refresh() : this.said.of(layer).open()))
+    // what is written after something was said is said after it, whatever the clocks of two machines say
+    const last = tiles.reduce((latest, { layer }) => this.said.of(layer).lastRun > latest ? this.said.of(layer).lastRun : latest, '')
+    if (!this.words && this.run <= last) this.run = newRun(last)
     const slow = tiles.filter(tile => this.#isSlow(tile))
     const steps = await this.#decide(tiles.filter(tile => !slow.includes(tile)))
     const again = []
@@ -116,9 +121,20 @@ export class Batch {
     }
     const safe = await this.#writeFirst(work, await this.#copies(work.filter(({ action }) => action === 'advance'), again), again)
     await this.#writeHeads(safe, again)
-    if (slow.length) await this.#settle(slow)
+    const meant = await this.#standing(slow)
+    if (meant.length) await this.#settle(meant)
     if (work.length && !this.words) await this.#lookAgain(work.map(({ tile }) => tile))
     return again
+  }
+
+  /** Without those whose head is not the one that they are to follow any more. @param {Tile[]} tiles */
+  async #standing (tiles) {
+    const followers = tiles.filter(({ onto }) => onto)
+    if (!followers.length) return tiles
+    const rows = await this.couch.docs(followers.map(({ id }) => id), { signal: this.signal })
+    const others = followers.filter(({ onto }, index) => rows[index].doc?._rev !== onto)
+    for (const tile of others) this.report(tile, 'unchanged')
+    return tiles.filter(tile => !others.includes(tile))
   }
 
   // A load looks at what others have said when it is done. A single write is said with its version, and so it looks now: of two
@@ -133,7 +149,7 @@ export class Batch {
   /** Whether an edition has said something of this time or a later one, or a removal is on its way. @param {Tile} tile */
   #isSlow ({ layer, time, isSlow, onto }) {
     const said = this.said.of(layer)
-    return !onto && (isSlow || time <= said.latest || said.isBeingRemoved)
+    return Boolean(isSlow) || (!onto && (time <= said.latest || said.isBeingRemoved))
   }
 
   /** @param {Tile[]} tiles */

@@ -128,11 +128,6 @@ export class Said {
     return [...this.manifests, ...this.removals].reduce((last, { run }) => run > last ? run : last, '')
   }
 
-  /** The run of the last removal. */
-  get lastRemoval () {
-    return this.removals.reduce((last, { run }) => run > last ? run : last, '')
-  }
-
   /** Of all manifests. */
   get runs () {
     return new Set(this.manifests.map(({ run }) => run))

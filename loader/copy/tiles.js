@@ -115,7 +115,7 @@ export class Copier {
       const { id, seen, isNewest } = wanted[index]
       // whoever wrote it meanwhile: the next pass finds where it is now
       if (!doc || !isSameVersion(doc, seen)) this.tally.moved++
-      else byTile.set(id, [...byTile.get(id) ?? [], { mine: mineOf(doc, to, isNewest && time !== undefined), isNewest }])
+      else byTile.set(id, [...byTile.get(id) ?? [], { mine: mineOf(doc, to, isNewest ? time : undefined), isNewest }])
     }
     const left = isNew ? await this.#writeNew(byTile) : [...byTile.keys()]
     if (!left.length) return
@@ -161,13 +161,14 @@ const sizeOf = doc => doc._attachments?.tile?.length ?? 0
 
 /**
  * A version that is to be written, with every field it has.
- * @param {any} doc with bytes @param {string} layer @param {boolean} isStill it does not expire
+ * @param {any} doc with bytes @param {string} layer @param {string} [until] it stands still as of then: it does not expire
  */
-function mineOf (doc, layer, isStill) {
+function mineOf (doc, layer, until) {
   const { z, x, y } = doc
-  const { expires, ...fields } = fieldsOf(doc)
-  const { time, content, run, seen, contested } = versionIn(doc)
-  const document = { ...fields, ...(!isStill && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc) }
+  const { expires, seen: _, ...fields } = fieldsOf(doc)
+  const { time, content, run, contested, ...version } = versionIn(doc)
+  const seen = version.seen.filter(([at]) => at <= (until ?? '~'))
+  const document = { ...fields, ...(until === undefined && expires && { expires }), ...(seen.length && { seen }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc) }
   return { time, content, run, seen, contested, words: false, size: doc._attachments?.tile?.data.length ?? 0, documentOf: () => document }
 }
 

@@ -1,10 +1,12 @@
 // What has expired goes. History is not lost by it: where a tile has a past, "no tile here any more" becomes its newest
 // version, as of when it expired, and what expired is past.
 import { TilecouchError, addSeconds, pastRange } from '../../core/index.js'
+import { byLayer } from '../../core/ids.js'
 import { batchesOf } from '../../core/batches.js'
 import { Batch } from '../../core/store/batch.js'
 import { Remover } from '../remove/remover.js'
 import { describe } from '../store/reader.js'
+import { doorOf } from '../store/settle.js'
 import { Tile } from '../store/tile.js'
 
 export class Removal {
@@ -29,7 +31,7 @@ export class Removal {
     this.onProgress = onProgress
     this.#remover = new Remover(store, { purge, dryRun, signal })
     this.#batch = new Batch(store.couch, {
-      stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome), send: (docs, until) => store.couch.send(docs, until)
+      ...doorOf(store.couch), stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome)
     })
   }
 
@@ -42,39 +44,43 @@ export class Removal {
       const all = some.map((head, index) => ({ head, past: pasts[index], isWhole: this.withPast || pasts[index].every(({ time }) => time === head.time) }))
       await this.#end(all.filter(({ isWhole }) => !isWhole).map(({ head }) => head))
       const whole = all.filter(({ isWhole }) => isWhole)
+      const runs = await this.#runs(whole)
       // past versions first: at every moment a tile has its head or nothing at all
       await this.#remove(whole.flatMap(({ past }) => past))
-      const heads = whole.map(({ head }) => head)
-      this.tally.removed += await this.#remove(heads)
-      await this.#state(heads)
+      const gone = await this.#remove(whole.map(({ head }) => head))
+      this.tally.removed += gone.size
+      await this.#state([...gone], runs)
       this.onProgress?.(this.tally)
     }
   }
 
-  /** What editions have said of tiles that are not there any more does not count either. @param {import('../store/reader.js').StoredVersion[]} heads */
-  async #state (heads) {
-    if (this.dryRun || !heads.length) return
-    const gone = (await this.couch.docs(heads.map(({ id }) => id), { signal: this.signal })).filter(({ doc }) => !doc).map(({ id }) => id)
-    for (const layer of new Set(heads.map(head => head.layer))) {
-      const said = this.#remover.saidOf(layer)
-      await said.open()
-      const tiles = gone.filter(id => id.startsWith(`${layer}:`))
-      if (said.manifests.length && tiles.length) await this.#remover.state(layer, { tiles })
+  /** A run for each layer, before anything goes: what is written later is not meant. */
+  async #runs (tiles) {
+    const runs = new Map()
+    for (const { head: { layer } } of this.dryRun ? [] : tiles) if (!runs.has(layer)) runs.set(layer, await this.#remover.newRun(layer))
+    return runs
+  }
+
+  /** What editions have said of tiles that are not there any more does not count either. @param {string[]} ids of heads @param {Map<string, string>} runs */
+  async #state (ids, runs) {
+    if (this.dryRun) return
+    for (const [layer, tiles] of byLayer(ids)) {
+      if (this.#remover.saidOf(layer).manifests.length) await this.#remover.state(layer, { tiles, run: runs.get(layer) })
     }
   }
 
   /** At the revisions that were looked at: what was refreshed meanwhile stays. @param {import('../store/reader.js').StoredVersion[]} versions */
   async #remove (versions) {
-    let removed = 0
+    const removed = new Set()
     for (let at = 0; at < versions.length; at += this.limits.batch) {
       const some = versions.slice(at, at + this.limits.batch)
       this.#used = true
       const gone = await this.#remover.end(some.map(({ id, rev }) => ({ _id: id, _rev: rev })))
       for (const { id, size } of some) if (gone.has(id)) this.tally.freed += size
-      removed += gone.size
+      for (const id of gone) removed.add(id)
       this.#count()
     }
-    this.tally.versions += removed
+    this.tally.versions += removed.size
     return removed
   }
 

@@ -17,8 +17,10 @@ export async function markPruned (store, layer, now) {
 }
 
 /**
- * Whether an image that a run said may have been taken out: what was said before the last prune, as far as the day tells.
+ * Statements whose images are lost, without those that a prune may have taken out: what was said before the last one, as far as
+ * the day tells. The newest of a tile is never pruned.
  * @param {{pruned?: string} | undefined} doc of the layer
- * @param {string} run
+ * @param {Pick<import('../../core/store/settle.js').Settled, 'unknown' | 'before'>} settled
  */
-export const mayBePruned = (doc, run) => dayOf(beganAt(run)) <= dayOf(doc?.pruned ?? '')
+export const lostIn = (doc, { unknown, before }) => unknown.filter(({ time, run }) =>
+  time > (before.at(-1)?.time ?? '') || dayOf(beganAt(run)) > dayOf(doc?.pruned ?? ''))

@@ -70,13 +70,13 @@ export class Remover {
    * Says what goes, before anything does. Answers the run of the removal: what was said before it is meant, and nothing that
    * is said later.
    * @param {string} layer
-   * @param {{since?: string, until?: string, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, tiles?: string[]}} fact times: exact; tiles: ids of heads
+   * @param {{since?: string, until?: string, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, tiles?: string[], run?: string}} fact times: exact; tiles: ids of
+   * heads; run: unless it begins now
    */
-  async state (layer, { since, until, area, zooms, tiles }) {
+  async state (layer, { since, until, area, zooms, tiles, run = '' }) {
     await this.begin()
+    run ||= await this.newRun(layer)
     const said = this.saidOf(layer)
-    await said.open()
-    const run = newRun(said.lastRun)
     if (this.dryRun) return run
     const what = JSON.parse(JSON.stringify({ since, until, area: area?.toJSON(), zooms, tiles }))
     // one that was killed is finished by the same one that is run again
@@ -85,6 +85,13 @@ export class Remover {
     this.#facts.push(...left.map(({ id }) => id), removedId(layer, run))
     await said.refresh()
     return run
+  }
+
+  /** A run that is greater than all that is known of a layer. @param {string} layer */
+  async newRun (layer) {
+    const said = this.saidOf(layer)
+    await said.open()
+    return newRun(said.lastRun)
   }
 
   /**

@@ -38,6 +38,7 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
   const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
   const remover = await begin(store, options)
   const { signal, end } = linked(options.signal)
+  let run = ''
   try {
     if (only) {
       for await (const lot of batchesOf(only, { most: LOT, bytes: Infinity })) {
@@ -47,14 +48,14 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
         await remover.flush()
       }
     } else {
-      await remover.state(layer, { ...times, area, zooms })
+      run = await remover.state(layer, { ...times, area, zooms })
       for await (const tile of store.listTiles(layer, { area, zooms, signal })) await remover.take(tile, tile.versions.filter(isDoomed))
     }
   } finally {
     end()
   }
   const isPart = only || area || zooms || (since === undefined && until === undefined)
-  return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed).map(({ time }) => time))
+  return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed).map(({ time }) => time), run)
 }
 
 /** @param {import('../store/index.js').Store} store @param {import('./remover.js').RemoverOptions} options */
@@ -81,7 +82,7 @@ export async function removeEdition (store, layer, time, options = {}) {
   checkLayer(layer)
   if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
   const remover = await begin(store, options)
-  await remover.state(layer, { since: time, until: time })
+  const run = await remover.state(layer, { since: time, until: time })
   // a load that was on its way may have written more meanwhile
   for (let pass = 0, found = true; found && pass < remover.limits.passes; pass++) {
     found = false
@@ -95,7 +96,7 @@ export async function removeEdition (store, layer, time, options = {}) {
     await remover.flush()
     if (remover.dryRun || remover.tally.refused) break
   }
-  return finish(remover, layer, [time])
+  return finish(remover, layer, [time], run)
 }
 
 /** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
@@ -114,32 +115,31 @@ function tileOf (docs) {
 }
 
 /**
- * Documents of editions and their manifests, when all of their versions are gone.
- * @param {Remover} remover @param {string} layer @param {string[]} times
+ * Documents of editions and their manifests, when all of their versions are gone. What was loaded after the removal began stays.
+ * @param {Remover} remover @param {string} layer @param {string[]} times @param {string} run of the removal
  */
-async function finish (remover, layer, times) {
+async function finish (remover, layer, times, run) {
   await remover.flush()
   const { changed, refused } = remover.tally
   let editions = 0
   if (!changed && !refused) {
     const said = remover.saidOf(layer)
     await said.refresh()
-    const run = said.lastRun
     const manifests = said.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
     // the end first: without it nothing of the manifest counts
     await endPapers(remover, manifests.map(({ id }) => id))
     await endPapers(remover, manifests.flatMap(({ time, run: of, parts = [] }) => parts.map((_, part) => manifestId(layer, time, of, part))))
-    editions = await endPapers(remover, times.map(time => editionId(layer, time)))
+    editions = await endPapers(remover, times.map(time => editionId(layer, time)), doc => (doc.run ?? '') < run)
   }
   return { ...await remover.finish(), editions }
 }
 
-/** @param {Remover} remover @param {string[]} ids of editions, manifests and layers @returns {Promise<number>} */
-export async function endPapers (remover, ids) {
+/** @param {Remover} remover @param {string[]} ids of editions, manifests and layers @param {(doc: any) => boolean} [isMeant] @returns {Promise<number>} */
+export async function endPapers (remover, ids, isMeant = () => true) {
   let removed = 0
   for (let at = 0; at < ids.length; at += LOT) {
     const leaves = await readLeaves(remover.couch, ids.slice(at, at + LOT), remover.signal)
-    removed += (await remover.end([...leaves.values()].flatMap(({ living }) => living))).size
+    removed += (await remover.end([...leaves.values()].flatMap(({ living }) => living).filter(isMeant))).size
   }
   return removed
 }

@@ -3,7 +3,7 @@ import { layerId, parseTileId } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
 import { sections } from '../check/sections.js'
 import { tilesSince } from '../load/others.js'
-import { mayBePruned } from '../prune/mark.js'
+import { lostIn } from '../prune/mark.js'
 import { everyTile, settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
 import { checkDocument } from '../verify/store/document.js'
 
@@ -75,12 +75,13 @@ export class Settler {
   /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled @param {any} doc of the layer */
   #tell (settled, doc) {
     const { onSettled, onLeft, onRefused, onUnknown } = this.parts
-    for (const [id, { done, error, odd, unknown }] of settled) {
+    for (const [id, one] of settled) {
+      const { done, error, odd } = one
       if (this.rehearsed.has(id)) continue
       if (odd) onLeft(odd._id, `it is no valid tile: ${checkDocument(odd).problems[0]?.filter(Boolean).join(', ')}`)
       else if (error) onRefused(id, error.message)
       else if (done.length) onSettled(id, done)
-      for (const { time, run } of unknown) if (!mayBePruned(doc, run)) onUnknown(id, { layer: parseTileId(id).layer, time })
+      for (const { time } of lostIn(doc, one)) onUnknown(id, { layer: parseTileId(id).layer, time })
     }
   }
 }

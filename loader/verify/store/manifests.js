@@ -8,7 +8,7 @@ import { Said } from '../../../core/store/said.js'
 import { settleTiles } from '../../../core/store/settle.js'
 import { nameOf, rootOf } from '../../load/manifest.js'
 import { isPartHere } from '../../mirror/list.js'
-import { mayBePruned } from '../../prune/mark.js'
+import { lostIn } from '../../prune/mark.js'
 import { idPages } from '../../store/pages.js'
 import { doorOf, everyTile, settleDefaults } from '../../store/settle.js'
 import { plainBytes } from './bytes.js'
@@ -44,9 +44,9 @@ export async function checkManifests (couch, layer, { editions, doc, report, sig
   const checked = { manifests: said.manifests.length, blocks: blocks.size }
   // what a damaged manifest says is not to be believed
   if (!said.manifests.length || !isSound) return checked
-  for await (const { id, how, unknown } of unsettled(couch, said, signal)) {
+  for await (const { id, how, settled } of unsettled(couch, said, signal)) {
     if (how) report.add('not-settled', id, how)
-    for (const { time, run } of unknown) if (!mayBePruned(doc, run)) report.add('image-missing', id, `${formatReference(layer, time)} has it: load that edition again`)
+    for (const { time } of lostIn(doc, settled)) report.add('image-missing', id, `${formatReference(layer, time)} has it: load that edition again`)
   }
   return checked
 }
@@ -120,7 +120,7 @@ async function checkManifest (said, manifest, blocks, report) {
  * @param {import('../../store/couch.js').Couch} couch
  * @param {Said} said
  * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<{id: string, how?: string, unknown: import('../../../core/store/settle.js').Statement[]}>}
+ * @returns {AsyncGenerator<{id: string, how?: string, settled: import('../../../core/store/settle.js').Settled}>}
  */
 export async function * unsettled (couch, said, signal) {
   const door = doorOf(couch)
@@ -134,7 +134,10 @@ export async function * unsettled (couch, said, signal) {
     return suspects.length ? look(suspects.map(([id]) => id)) : []
   }, { concurrency: settleDefaults.concurrency })
   for await (const tiles of found) {
-    for (const [id, { done, unknown, error }] of tiles) yield { id, how: error?.message ?? (done.length ? done.map(describe).join(', ') : undefined), unknown }
+    for (const [id, settled] of tiles) {
+      const { done, error } = settled
+      yield { id, how: error?.message ?? (done.length ? done.map(describe).join(', ') : undefined), settled }
+    }
   }
 }
 

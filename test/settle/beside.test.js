@@ -1,0 +1,170 @@
+// What others do while something is written, copied, expired or removed: at every request that it makes, another program does
+// all of its work at once.
+import assert from 'node:assert/strict'
+import { Batch } from '../../core/store/batch.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store, copyLayer, expire, load, mirror, prune, publish, removeEdition, removeTiles, resolve } from '../../loader/index.js'
+import { doorOf } from '../../loader/store/settle.js'
+import { Tile } from '../../loader/store/tile.js'
+import { onEachStore } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
+import { png } from '../support/tiles.js'
+
+const T = year => `200${year}-01-01T00:00:00Z`
+const YEARS = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+const [A, B, C] = [1, 2, 3]
+const X = { layer: 'osm', z: 1, x: 0, y: 0 }
+const ID = 'osm:1:0:0'
+
+/** A store as one program sees it, which something else is done beside. */
+class Watched extends Couch {
+  /** @param {string} url @param {(request: any) => Promise<void>} before */
+  constructor (url, before) {
+    super(url)
+    this.before = before
+  }
+
+  async request (request) {
+    await this.before(request)
+    return super.request(request)
+  }
+}
+
+onEachStore('what others do meanwhile', backend => {
+  let store, url
+  beforeEach(async function () {
+    this.timeout(30000)
+    url = await backend.database()
+    store = await Store.create(url)
+    await publish(store)
+  })
+  afterEach(() => store.destroy())
+
+  const edition = (year, tiles, { into = store, layer = 'osm', ...options } = {}) => load(into, memorySource(tiles), { layer, time: T(year), ...options })
+  const write = async (year, image, fields) => {
+    const { failed } = await (await Store.open(url)).write([{ ...X, time: T(year), bytes: png(image), ...fields }])
+    assert.equal(failed, 0)
+  }
+  const shown = async (layer = 'osm', from = store) => (await Promise.all(YEARS.map(year => from.at(layer, X.z, X.x, X.y, T(year)).then(({ bytes }) => 'ABC'[[A, B, C].findIndex(image => png(image).equals(bytes))], () => '-')))).join('')
+  const both = async (expected, layer = 'osm') => {
+    assert.equal(await shown(layer), expected)
+    await resolve(store)
+    assert.equal(await shown(layer), expected, 'and after everything is settled')
+  }
+  /** Runs something in which `other` is done before the request of that number; false when there are fewer. */
+  const beside = async (at, run, other) => {
+    let count = 0
+    let isDone = false
+    await run(new Store(new Watched(url, async () => {
+      if (count++ !== at) return
+      isDone = true
+      await other()
+    })))
+    return isDone
+  }
+
+  it('a removal between two requests of one batch takes nothing of what comes after it', async () => {
+    await edition(1, { '1/0/0': A, '1/0/1': A })
+    const told = []
+    const batch = new Batch(store.couch, { ...doorOf(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
+    await batch.store([new Tile({ ...X, y: 1, time: T(5), type: 'image/png', bytes: png(B) })])
+    await removeTiles(await Store.open(url), 'osm', { only: [X] })
+    await batch.store([new Tile({ ...X, time: T(5), type: 'image/png', bytes: png(C) })])
+    assert.deepEqual(told, ['advance', 'create'])
+    await both('----CCCCC')
+  })
+
+  it('an edition that is loaded anew while it is removed stays, with its document', async function () {
+    this.timeout(120000)
+    for (let at = 3; ; at += 4) {
+      await edition(1, { '1/0/0': A })
+      await edition(5, { '1/0/0': B })
+      let isStated = false
+      const isDone = await beside(at, one => removeEdition(one, 'osm', T(5)), async () => {
+        isStated = (await store.couch.request({ path: '_all_docs', qs: { startkey: 'removed:', endkey: 'removed;' } })).rows.length > 0
+        if (isStated) await edition(5, { '1/0/0': C })
+      })
+      if (isStated) {
+        await both('AAAACCCCC')
+        assert.deepEqual((await store.editions('osm')).map(({ time }) => time), [T(1), T(5)], `request ${at}`)
+      }
+      await store.destroy()
+      store = await Store.create(url = await backend.database())
+      await publish(store)
+      if (!isDone) break
+    }
+  })
+
+  it('a copy into a layer without tiles hears what was said there', async () => {
+    await edition(1, { '1/0/0': A })
+    await edition(5, { '1/0/0': null, '1/0/1': A }, { layer: 'two' })
+    await removeTiles(store, 'two', { only: [{ z: 1, x: 0, y: 1 }] })
+    await copyLayer(store, 'osm', 'two')
+    await both('AAAA-----', 'two')
+  })
+
+  it('a copy as of a time takes nothing along that was said later', async () => {
+    await store.defineLayer('osm', { format: 'png' })
+    await write(1, A)
+    await write(5, A)
+    await edition(3, { '1/0/0': B }, { layer: 'two' })
+    await copyLayer(store, 'osm', 'two', { time: T(2) })
+    await both('AABBBBBBB', 'two')
+  })
+
+  it('a tile that is fetched anew while it expires stays', async function () {
+    this.timeout(120000)
+    for (let at = 4; ; at++) {
+      await edition(1, { '1/0/1': A })
+      await edition(3, { '1/0/0': B })
+      await store.couch.update(ID, doc => ({ ...doc, expires: T(6) }))
+      const isDone = await beside(at, one => expire(one, { action: 'remove' }), () => write(9, C))
+      if (isDone) {
+        await resolve(store)
+        assert.equal((await shown())[8], 'C', `request ${at}`)
+      }
+      await store.destroy()
+      store = await Store.create(url = await backend.database())
+      await publish(store)
+      if (!isDone) break
+    }
+  })
+
+  it('a tile expires whose killed write left a copy that says less', async () => {
+    await write(1, A)
+    await write(3, B, { expires: T(6) })
+    const head = await store.couch.get(ID)
+    const [{ doc }] = await store.couch.docs([ID], { attachments: true })
+    const { _rev, _revisions, ...copy } = doc
+    await store.couch.send([{ ...copy, _id: `${ID}@${T(3)}`, current: false }])
+    await write(4, B)
+    assert.notEqual((await store.couch.get(ID))._rev, head._rev, 'it was found unchanged')
+    const { ended, refused } = await expire(store, { action: 'remove' })
+    assert.deepEqual([ended, refused], [1, 0])
+    await both('AABBB----')
+  })
+
+  it('an image that one master prunes while the other finds it unchanged is asked for', async function () {
+    this.timeout(30000)
+    const other = await Store.create(await backend.database())
+    await publish(other)
+    await edition(1, { '1/0/0': A })
+    await mirror(url, other.couch.url)
+    await edition(3, { '1/0/0': B })
+    await edition(5, { '1/0/0': A }, { into: other })
+    await prune(store, 'osm', { policy: { last: 1 }, compact: 'never' })
+    for (const [from, to] of [[store, other], [other, store]]) await mirror(from.couch.url, to.couch.url)
+    const found = await Promise.all([store, other].map(one => resolve(one)))
+    const isShown = await Promise.all([store, other].map(one => shown('osm', one)))
+    for (const [at, { named }] of found.entries()) assert.ok(isShown[at].endsWith('AAAAA') || named.some(({ id, what }) => id === ID && what === 'unknown'), isShown[at])
+    await other.destroy()
+  })
+
+  it('a single write is said after what it met, whatever its clock says', async () => {
+    await edition(1, { '1/0/0': A })
+    const later = '20990101T000000000-abcd'
+    await store.couch.update(`manifest:osm@${T(5)}:${later}`, () => ({ type: 'manifest', layer: 'osm', time: T(5), run: later, complete: true, tiles: 0, root: 'x', blocks: {} }))
+    await write(5, B)
+    await both('AAAABBBBB')
+  })
+})
