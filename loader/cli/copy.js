@@ -32,7 +32,8 @@ Examples:
   tilecouch copy osm --from http://localhost:5984/restored
 
 Into a layer that is there both are put together, as replication would: what is newer becomes the newest, what is older goes to the
-past, and of two images of one time that of the later run has it. Run it again, and it brings what has come meanwhile. The name and password at --from are in its URL, or in TILECOUCH_FROM_USER
+past, and of two images of one time that of the later run has it. Run it again, and it brings what has come meanwhile. Of a part its versions are copied,
+and not what editions found unchanged in it. The name and password at --from are in its URL, or in TILECOUCH_FROM_USER
 and TILECOUCH_FROM_PASSWORD.`)
     .action(run(copyCommand))
   program.command('rename')
