@@ -153,7 +153,7 @@ export class Remover {
     this.tally[doomed.length === versions.length ? 'heads' : 'fallen']++
   }
 
-  /** @param {Item[]} items @returns {Promise<Set<string>>} ids of those that the store did not let go */
+  /** @param {Item[]} items @returns {Promise<Set<string>>} ids of those that did not go */
   async #settle (items) {
     const { door, isStated } = this
     const byId = new Map(items.map(item => [item.id, item]))
@@ -185,9 +185,12 @@ export class Remover {
     })
     await this.purger?.take(gone)
     const refused = new Set()
-    for (const [id, { error }] of settled) {
-      if (!error) continue
-      this.count.tell('refused', id, error.message)
+    for (const [id, { error, before }] of settled) {
+      const times = new Set(byId.get(id)?.doomed.map(({ time }) => time))
+      const isMeant = version => isStated ? said.isRemoved(id, version.time, version.run) : version.run < run
+      if (error) this.count.tell('refused', id, error.message)
+      else if (before.some(version => times.has(version.time) && !isMeant(version))) this.count.tell('changed', id, 'a run that began later has said it, or one whose clock is ahead')
+      else continue
       refused.add(id)
     }
     return refused

@@ -94,7 +94,7 @@ export async function removeEdition (store, layer, time, options = {}) {
       }
     }
     await remover.flush()
-    if (remover.dryRun || remover.tally.refused) break
+    if (remover.dryRun || remover.tally.refused || remover.tally.changed) break
   }
   return finish(remover, layer, [time], run)
 }

@@ -160,6 +160,15 @@ onEachStore('what others do meanwhile', backend => {
     await other.destroy()
   })
 
+  it('a removal tells of a version that it cannot take, since the clock of who wrote it was ahead', async () => {
+    await edition(1, { '1/0/0': A })
+    await write(5, B)
+    await store.couch.update(ID, doc => ({ ...doc, run: '20990101T000000000-abcd' }))
+    const { versions, changed, named } = await removeEdition(store, 'osm', T(5))
+    assert.deepEqual([versions, changed, named.map(({ id }) => id)], [0, 1, [ID]])
+    await both('AAAABBBBB')
+  })
+
   it('a single write is said after what it met, whatever its clock says', async () => {
     await edition(1, { '1/0/0': A })
     const later = '20990101T000000000-abcd'
