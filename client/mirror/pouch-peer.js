@@ -6,7 +6,8 @@ import { toBase64, unpack } from './codec.js'
 
 /** What PouchDB says of documents that it will never take. */
 const UNTAKEABLE = new Set(['doc_validation', 'bad_request', 'illegal_docid', 'missing_id', 'badarg'])
-const FULL = /quota|no space left|enospc/i
+// a PouchDB that meets a full device closes for good: that is what all others hear who ask it just then
+const FULL = /quota|no space left|enospc|database connection is closing/i
 
 /** In Node PouchDB stores Buffers and knows no Blobs; in browsers it is the other way round. */
 const isNode = Boolean(globalThis.process?.versions?.node) && globalThis.document === undefined

@@ -99,8 +99,7 @@ export class Registry {
       return await question()
     } catch (error) {
       const told = this.#peer.explain(error)
-      // or it was being closed, since somebody else has met that the device is full
-      if (told.code !== 'DISK_FULL' && this.db === db && !this.#reopening) throw told
+      if (told.code !== 'DISK_FULL') throw told
     }
     await this.#reopen(db)
     try {
