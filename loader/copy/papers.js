@@ -23,7 +23,8 @@ export function layerOf (here, there, { to, time, area, zooms, renaming, permiss
   const host = permission ? undefined : forbiddingHost(fields)
   if (there) {
     if (host && forbiddingHost(there) !== host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
-    return { ...there, ...reachOf(fields, there), ...(fields.offline === false && { offline: false }), ...(!there.format && fields.format && { format: fields.format }) }
+    const pruned = [fields.pruned, there.pruned].filter(Boolean).sort().at(-1)
+    return { ...there, ...reachOf(fields, there), ...(pruned && { pruned }), ...(fields.offline === false && { offline: false }), ...(!there.format && fields.format && { format: fields.format }) }
   }
   const { renaming: _, ttl, upstream, ...rest } = fields
   return {

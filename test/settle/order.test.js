@@ -1,6 +1,7 @@
 // What the map shows does not depend on the order in which editions come, on every store: the ways in which it once did.
 import assert from 'node:assert/strict'
 import { newRun } from '../../core/runs.js'
+import { copyLayer } from '../../loader/copy.js'
 import { load } from '../../loader/load.js'
 import { prune } from '../../loader/prune.js'
 import { publish } from '../../loader/publish.js'
@@ -103,6 +104,9 @@ onEachStore('the order of editions', backend => {
     const { unknown, named } = await resolve(store)
     assert.deepEqual([unknown, named], [0, []])
     await shows({ 2024: D, now: D })
+    await store.defineLayer('two', { format: 'png' })
+    await copyLayer(store, 'osm', 'two')
+    assert.deepEqual((await resolve(store)).named, [], 'nor in a copy')
   })
 
   it('asks for an image that is lost, also when something else was removed', async () => {
