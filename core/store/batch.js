@@ -16,7 +16,7 @@ import { GONE, contentOf } from './blocks.js'
 import { pastOf, shownBy, tileDocument, versionOf } from './documents.js'
 import { readPastIds } from './leaves.js'
 import { isRefusal } from './refusals.js'
-import { SaidOfLayers } from './said.js'
+import { SaidOfLayers, isOfTime } from './said.js'
 import { settleTiles, versionIn } from './settle.js'
 
 /**
@@ -183,7 +183,7 @@ export class Batch {
     const ids = tiles.filter(({ layer }) => this.said.of(layer).removals.length).map(({ id }) => id)
     const isDoubtful = id => {
       const { layer, z, x, y, time = '' } = parseTileId(id)
-      return this.said.of(layer).removals.some(removal => time >= (removal.since ?? '') && time <= (removal.until ?? '~') && removal.touches(headId(id), z, x, y))
+      return this.said.of(layer).removals.some(removal => isOfTime(removal, time) && removal.touches(headId(id), z, x, y))
     }
     const doubtful = (await readPastIds(this.couch, ids, this.signal)).filter(isDoubtful)
     if (!doubtful.length) return new Set()
@@ -330,7 +330,7 @@ export class Batch {
       ...versions.flatMap(version => [version, ...version.seen.map(([at, run]) => ({ time: at, run, content: version.content }))]),
       ...statements
     ].filter(one => one.time === time && !isRemoved(one.time, one.run))
-    // where an edition said that there is none, there may be one now
+    // an edition that said "no tile" does not keep an image from its time
     if (said.some(one => one.content !== content && !(one.content === GONE && statements.includes(one)))) return new TilecouchError('VERSION_TAKEN', { id, time })
     const same = said.filter(one => one.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
     if (same) mine.set(id, (mine.get(id) ?? []).map(own => own.words ? own : { ...own, run: same.run }))

@@ -37,8 +37,11 @@ const DOCS = 50 // blocks a request
  * @property {string} [finished]
  */
 
+/** @param {Removal} removal @param {string} time */
+export const isOfTime = ({ since = '', until = '~' }, time) => time >= since && time <= until
+
 /** Whether a removal takes out what a run said of a time: of which tiles, it says itself. @param {Removal} removal @param {string} time @param {string} run */
-export const takesOut = (removal, time, run) => run < removal.run && (!removal.runs || removal.runs.includes(run)) && time >= (removal.since ?? '') && time <= (removal.until ?? '~')
+export const takesOut = (removal, time, run) => run < removal.run && (!removal.runs || removal.runs.includes(run)) && isOfTime(removal, time)
 
 export class Said {
   /** @type {(Manifest & {selects: (z: number, x: number, y: number) => boolean})[]} oldest first */

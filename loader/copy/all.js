@@ -26,7 +26,7 @@ export async function copyAll (store, from, to, { source, area, zooms, time, his
   // of a part nobody has loaded what an edition counts and says
   const isWhole = history && !area && !zooms && !dryRun
   try {
-    if (isWhole) await copyManifests(source, store, { from, to, time })
+    const copied = isWhole ? await copyManifests(source, store, { from, to, time }) : new Set()
     for (let pass = 0; pass < PASSES; pass++) {
       tally.tiles = tally.unchanged = tally.moved = 0
       const copier = new Copier(source.couch, store.couch, {
@@ -35,7 +35,7 @@ export async function copyAll (store, from, to, { source, area, zooms, time, his
       await copier.copy(source.listTiles(from, { area, zooms, signal }))
       if (!tally.moved || dryRun) break
     }
-    if (!dryRun && (isWhole || isNew)) await settleWhole(store.couch, to, { source: source.couch, from, isNew, tally, signal })
+    if (!dryRun && (isWhole || isNew)) await settleWhole(store.couch, to, { copied, isNew, tally, signal })
     if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
   } catch (error) {
     throw Object.assign(error, { summary: { from, to, ...tally } })
@@ -44,12 +44,11 @@ export async function copyAll (store, from, to, { source, area, zooms, time, his
 }
 
 /** What was copied may speak of tiles that only the target has, and what was said there of tiles that were copied: of one that was killed, too. */
-async function settleWhole (couch, to, { source, from, isNew, tally, signal }) {
-  const [said, there] = [new Said(couch, to, signal), new Said(source, from, signal)]
-  await Promise.all([said.open(), there.open()])
-  const known = new Set([...there.manifests, ...there.removals].map(({ run }) => run))
+async function settleWhole (couch, to, { copied, isNew, tally, signal }) {
+  const said = new Said(couch, to, signal)
+  await said.open()
   const all = [...said.manifests, ...said.removals]
-  if (isNew ? all.every(({ run }) => known.has(run)) : !all.length) return // what was copied follows from what was copied
+  if (isNew ? all.every(({ run }) => copied.has(run)) : !all.length) return // what was copied follows from what was copied
   await settleAll(couch, to, everyTile(couch, said, signal), {
     said,
     signal,

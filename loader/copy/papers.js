@@ -5,6 +5,7 @@ import { batchesOf } from '../../core/batches.js'
 import { Said } from '../../core/store/said.js'
 import { union } from '../../core/store/extent.js'
 import { blockDocument, writeBlocks } from '../load/manifest.js'
+import { lastPrune } from '../prune/mark.js'
 import { fieldsOf } from '../resolve/content.js'
 
 const BLOCKS = 50 // read and written at once
@@ -23,7 +24,7 @@ export function layerOf (here, there, { to, time, area, zooms, renaming, permiss
   const host = permission ? undefined : forbiddingHost(fields)
   if (there) {
     if (host && forbiddingHost(there) !== host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
-    const pruned = [fields.pruned, there.pruned].filter(Boolean).sort().at(-1)
+    const pruned = lastPrune(fields, there)
     return { ...there, ...reachOf(fields, there), ...(pruned && { pruned }), ...(fields.offline === false && { offline: false }), ...(!there.format && fields.format && { format: fields.format }) }
   }
   const { renaming: _, ttl, upstream, ...rest } = fields
@@ -93,6 +94,7 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
  * What editions said, before the versions come that follow from it.
  * @param {import('../store/index.js').Store} source @param {import('../store/index.js').Store} target
  * @param {{from: string, to: string, time?: string}} how
+ * @returns {Promise<Set<string>>} the runs of all manifests and removals of the source
  */
 export async function copyManifests (source, target, { from, to, time }) {
   const said = new Said(source.couch, from)
@@ -114,6 +116,7 @@ export async function copyManifests (source, target, { from, to, time }) {
       if (doc) await target.couch.update(manifestId(to, own, run, part), stored => stored ? undefined : { ...fieldsOf(doc), layer: to })
     }
   }
+  return new Set([...said.manifests, ...said.removals].map(({ run }) => run))
 }
 
 /** What was taken out of what editions said: of those alone, since the copy may have been said other things. @param {import('../../core/store/said.js').Said} said */

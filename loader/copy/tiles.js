@@ -165,17 +165,18 @@ const sizeOf = doc => doc._attachments?.tile?.length ?? 0
  */
 function mineOf (doc, layer, until) {
   const { z, x, y } = doc
-  const { expires, ...fields } = until === undefined ? fieldsOf(doc) : asOfThen(fieldsOf(doc), until)
-  const { time, content, run, seen, contested } = versionIn({ ...doc, seen: undefined, origin: undefined, ...fields })
+  const own = until === undefined ? doc : asOfThen(doc, until)
+  const { expires, ...fields } = fieldsOf(own)
+  const { time, content, run, seen, contested } = versionIn(own)
   const document = { ...fields, ...(until === undefined && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc) }
   return { time, content, run, seen, contested, words: false, size: doc._attachments?.tile?.data.length ?? 0, documentOf: () => document }
 }
 
-/** Without what was said of it later. @param {Record<string, any>} fields @param {string} until */
-function asOfThen ({ seen = [], origin, ...fields }, until) {
+/** Without what was said of it later. @param {any} doc @param {string} until */
+function asOfThen ({ seen = [], origin, ...doc }, until) {
   const { checked, ...rest } = origin ?? {}
   const then = seen.filter(([at]) => at <= until)
-  return { ...fields, ...(origin && { origin: checked > until ? rest : origin }), ...(then.length && { seen: then }) }
+  return { ...doc, ...(origin && { origin: checked > until ? rest : origin }), ...(then.length && { seen: then }) }
 }
 
 /** What makes the head of the copy hold as long as the one it is a copy of. */

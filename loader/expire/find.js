@@ -10,7 +10,7 @@ const FIRST = toSeconds('0000-01-01T00:00:00Z')
 
 /**
  * @typedef {import('../store/reader.js').StoredVersion & {expires: string, seen: import('../../core/store/settle.js').Seen[]}} Expired a head; expires: when,
- * whoever says so
+ * by its own field or by the ttl of its layer
  *
  * @typedef {object} What
  * @property {Map<string, Record<string, any>>} layers their documents by name

@@ -16,6 +16,9 @@ export async function markPruned (store, layer, now) {
   await store.couch.update(layerId(layer), doc => !doc || dayOf(doc.pruned ?? '') >= dayOf(time) ? undefined : { ...doc, pruned: time })
 }
 
+/** Of two documents of a layer, the time of the later prune. @param {{pruned?: string}[]} docs @returns {string | undefined} */
+export const lastPrune = (...docs) => docs.flatMap(({ pruned }) => pruned ?? []).sort().at(-1)
+
 /**
  * Statements whose images are lost, without those that a prune may have taken out: what was said before the last one, as far as
  * the day tells. The newest of a tile is never pruned.

@@ -1,6 +1,7 @@
 // Layers, editions and the mark of a store: small documents of which one is made of all.
 import { STORE_ID, compareIds } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
+import { lastPrune } from '../prune/mark.js'
 import { readLeaves } from './leaves.js'
 import { winnerFirst } from '../../core/mirror/index.js'
 import { canonical, fieldsOf, tombstone, written } from './content.js'
@@ -21,7 +22,7 @@ const kinds = {
       bounds: union(doc.bounds, other.bounds) ?? undefined,
       minzoom: least(doc.minzoom, other.minzoom),
       maxzoom: most(doc.maxzoom, other.maxzoom),
-      pruned: [doc.pruned, other.pruned].filter(Boolean).sort().at(-1)
+      pruned: lastPrune(doc, other)
     }).filter(([, value]) => value !== undefined)), first)
   },
   // the load that got further; a title is what a person wrote

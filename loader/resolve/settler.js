@@ -20,8 +20,8 @@ import { checkDocument } from '../verify/store/document.js'
 export class Settler {
   /** @type {Map<string, Said>} */
   #said = new Map()
-  /** Layers that were met. @type {Set<string>} */
-  #named = new Set()
+  /** Layers that were met -> their documents. @type {Map<string, any>} */
+  #named = new Map()
   /** Tiles of a dry run that were looked at. @type {Set<string>} */
   rehearsed = new Set()
 
@@ -35,26 +35,23 @@ export class Settler {
 
   /** @param {string[] | undefined} layers @param {string | number} [since] what has changed since that place alone */
   async run (layers, since) {
-    for (const layer of layers ?? await this.#layers(since)) await this.#layer(layer, since)
+    const docs = layers ? new Map() : await this.#layers(since)
+    for (const layer of layers ?? docs.keys()) await this.settle(layer, said => this.#ids(said, since), docs.get(layer))
   }
 
   /** Those that have a document, and those that have tiles alone: its document may not have come yet. */
   async #layers (since) {
-    if (since === undefined) for await (const section of sections(this.couch, this.parts.signal)) if ('layer' in section) this.#named.add(section.layer)
-    for (const { layer } of await this.store.layers()) this.#named.add(layer)
+    if (since === undefined) for await (const section of sections(this.couch, this.parts.signal)) if ('layer' in section) this.#named.set(section.layer, undefined)
+    for (const doc of await this.store.layers()) this.#named.set(doc.layer, doc)
     return this.#named
   }
 
-  #layer (layer, since) {
-    return this.settle(layer, said => this.#ids(said, since))
-  }
-
-  /** @param {string} layer @param {(said: Said) => Iterable<string> | AsyncIterable<string>} idsOf of heads */
-  async settle (layer, idsOf) {
+  /** @param {string} layer @param {(said: Said) => Iterable<string> | AsyncIterable<string>} idsOf of heads @param {any} [known] its document */
+  async settle (layer, idsOf, known) {
     const { couch, door, parts: { dryRun, signal } } = this
     const said = this.#said.get(layer) ?? new Said(couch, layer)
     this.#said.set(layer, said)
-    const doc = await couch.get(layerId(layer))
+    const doc = known ?? await couch.get(layerId(layer))
     await settleAll(couch, layer, idsOf(said), { said, door, dryRun, signal, onSettled: settled => this.#tell(settled, doc) })
   }
 

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { Batch } from '../../core/store/batch.js'
 import { Couch } from '../../loader/store/couch.js'
-import { Store, copyLayer, expire, load, mirror, prune, publish, removeEdition, removeTiles, resolve } from '../../loader/index.js'
+import { Store, copyLayer, expire, load, mirror, prune, removeEdition, removeTiles, resolve } from '../../loader/index.js'
 import { doorOf } from '../../loader/store/settle.js'
 import { Tile } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
+import { publishedStore } from '../support/published.js'
 import { png } from '../support/tiles.js'
 
 const T = year => `200${year}-01-01T00:00:00Z`
@@ -34,9 +35,7 @@ onEachStore('what others do meanwhile', backend => {
   let store, url
   beforeEach(async function () {
     this.timeout(30000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await publish(store)
+    ;({ store, url } = await publishedStore(backend))
   })
   afterEach(() => store.destroy())
 
@@ -89,8 +88,7 @@ onEachStore('what others do meanwhile', backend => {
         assert.deepEqual((await store.editions('osm')).map(({ time }) => time), [T(1), T(5)], `request ${at}`)
       }
       await store.destroy()
-      store = await Store.create(url = await backend.database())
-      await publish(store)
+      ;({ store, url } = await publishedStore(backend))
       if (!isDone) break
     }
   })
@@ -124,8 +122,7 @@ onEachStore('what others do meanwhile', backend => {
         assert.equal((await shown())[8], 'C', `request ${at}`)
       }
       await store.destroy()
-      store = await Store.create(url = await backend.database())
-      await publish(store)
+      ;({ store, url } = await publishedStore(backend))
       if (!isDone) break
     }
   })
@@ -146,14 +143,13 @@ onEachStore('what others do meanwhile', backend => {
 
   it('an image that one master prunes while the other finds it unchanged is asked for', async function () {
     this.timeout(30000)
-    const other = await Store.create(await backend.database())
-    await publish(other)
+    const { store: other, url: there } = await publishedStore(backend)
     await edition(1, { '1/0/0': A })
-    await mirror(url, other.couch.url)
+    await mirror(url, there)
     await edition(3, { '1/0/0': B })
     await edition(5, { '1/0/0': A }, { into: other })
     await prune(store, 'osm', { policy: { last: 1 }, compact: 'never' })
-    for (const [from, to] of [[store, other], [other, store]]) await mirror(from.couch.url, to.couch.url)
+    for (const [from, to] of [[url, there], [there, url]]) await mirror(from, to)
     const found = await Promise.all([store, other].map(one => resolve(one)))
     const isShown = await Promise.all([store, other].map(one => shown('osm', one)))
     for (const [at, { named }] of found.entries()) assert.ok(isShown[at].endsWith('AAAAA') || named.some(({ id, what }) => id === ID && what === 'unknown'), isShown[at])

@@ -4,12 +4,12 @@ import { newRun } from '../../core/runs.js'
 import { copyLayer } from '../../loader/copy.js'
 import { load } from '../../loader/load.js'
 import { prune } from '../../loader/prune.js'
-import { publish } from '../../loader/publish.js'
 import { removeEdition } from '../../loader/remove/index.js'
 import { resolve } from '../../loader/resolve/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { publishedStore } from '../support/published.js'
 import { png } from '../support/tiles.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
@@ -37,9 +37,7 @@ onEachStore('the order of editions', backend => {
   let store, url
   beforeEach(async function () {
     this.timeout(30000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await publish(store)
+    ;({ store, url } = await publishedStore(backend))
   })
   afterEach(() => store.destroy())
 
