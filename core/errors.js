@@ -29,6 +29,7 @@ export const catalogue = {
   ACCESS_DENIED: { status: 403, text: d => `this token is not for ${d.layer ? `the layer ${show(d.layer)}` : 'everything'}`, advice: 'Ask its operator for one that is.' },
   TOKEN_EXPIRED: { status: 401, text: d => `this token was good until ${d.time}`, advice: 'Ask whoever gave it to you for a new one.' },
   TOKEN_INVALID: { status: 401, text: () => 'this is no token of this gateway', advice: 'It was cut off or changed on the way, or the key that signed it is no longer in use. Ask for a new one.' },
+  TOO_MANY_GUESSES: { status: 429, text: d => `too many wrong passwords: the next one may be tried in ${d.seconds} s`, advice: 'Wait, or ask with a token. Passwords that were right a moment ago, sessions and tokens go on working.' },
 
   // what a source holds
   EMPTY_IMAGE: { status: 422, text: () => 'the tile has no bytes' },

@@ -25,6 +25,7 @@ const INSIDE = {
  * @property {number} status
  * @property {string} message
  * @property {string} [advice]
+ * @property {number} [retryAfter] seconds until it is worth asking again
  */
 
 /** @param {any} error whatever was thrown @returns {PublicError} */
@@ -32,7 +33,7 @@ export function publicError (error) {
   const code = error instanceof TilecouchError ? error.code : 'INTERNAL'
   const inside = INSIDE[code]
   if (inside) return { code, status: inside.status, message: inside.reason }
-  return { code, status: error.status, message: error.message, advice: error.advice }
+  return { code, status: error.status, message: error.message, advice: error.advice, retryAfter: error.details.seconds }
 }
 
 /**
@@ -41,13 +42,13 @@ export function publicError (error) {
  * @param {PublicError} error
  * @param {readonly string[]} [headers] more of them, name and value in turn; unless they say otherwise, nobody keeps it
  */
-export function sendError (req, res, { code, status, message, advice }, headers = UNKEPT) {
+export function sendError (req, res, { code, status, message, advice, retryAfter }, headers = UNKEPT) {
   const body = Buffer.from(`${JSON.stringify({ error: code, reason: message, ...(advice && { advice }) })}\n`)
   res.writeHead(status, [
     'Content-Type', 'application/json',
     'Content-Length', `${body.length}`,
     'X-Content-Type-Options', 'nosniff',
-    ...(status === 503 ? ['Retry-After', RETRY_AFTER] : []),
+    ...(status === 503 || status === 429 ? ['Retry-After', `${retryAfter ?? RETRY_AFTER}`] : []),
     ...(status === 405 ? ['Allow', 'GET, HEAD, OPTIONS'] : []),
     ...headers
   ])

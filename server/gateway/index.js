@@ -45,10 +45,10 @@ const FOR_OPERATORS = { health, metrics: metricsRoute }
 
 /**
  * @param {Record<string, any>} given options by their names in options.js; `db` names the store
- * @param {{log?: import('pino').Logger, metrics?: ReturnType<typeof createMetrics>, mirror?: import('./mirror-metrics.js').Mirroring}} [own] mirror: of an edge
+ * @param {{log?: import('pino').Logger, metrics?: ReturnType<typeof createMetrics>, mirror?: import('./mirror-metrics.js').Mirroring, users?: Pick<import('./access/users.js').Users, 'mayRead'>}} [own] mirror: of an edge; users: who asks CouchDB about them
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (given, { log: ownLog, metrics = createMetrics(), mirror } = {}) {
+export async function startGateway (given, { log: ownLog, metrics = createMetrics(), mirror, users } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
@@ -56,7 +56,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   const stopping = new AbortController()
   const cors = new Cors(options.cors)
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
-  const access = await openAccess(options, { couch: store.couch })
+  const access = await openAccess(options, { couch: store.couch, log, users })
   const layers = new LayerBook(store, { log })
   const upstreams = new Upstreams({ layers, options, log })
   const memory = new Memory(options.memory)

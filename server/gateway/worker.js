@@ -4,12 +4,13 @@ import { createLog, secretsOf } from './log.js'
 import { createMetrics } from './metrics.js'
 
 const PATIENCE = 6000 // ms that the numbers of the others may take
+const LONG_PATIENCE = 30000 // ms that a question to CouchDB about a user may take, with others before it
 const SHORT_PATIENCE = 2000 // ms that a word of the parent alone may take
 
 /** @type {import('./mirror-metrics.js').MirrorReport} */
 const NOT_TOLD = { from: '', state: 'unknown', lag: null, pending: null, upToDate: null, refused: 0, behind: false, counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 }, errors: {} }
 
-/** @param {(options: Record<string, any>, own: {log: any, metrics: any, mirror?: import('./mirror-metrics.js').Mirroring}) => Promise<{url: string, port: number, opsUrl: string | null, close: () => Promise<void>}>} startGateway */
+/** @param {(options: Record<string, any>, own: {log: any, metrics: any, users: Pick<import('./access/users.js').Users, 'mayRead'>, mirror?: import('./mirror-metrics.js').Mirroring}) => Promise<{url: string, port: number, opsUrl: string | null, close: () => Promise<void>}>} startGateway */
 export function serveAsWorker (startGateway) {
   const metrics = createMetrics()
   const waiting = new Map() // questions to the parent
@@ -19,7 +20,7 @@ export function serveAsWorker (startGateway) {
   const send = message => { if (process.connected) process.send?.(message) }
 
   /** What the parent answers; nothing when that takes too long. */
-  const ask = (type, patience) => new Promise(resolve => {
+  const ask = (type, patience, more = {}) => new Promise(resolve => {
     const id = asked++
     const answer = value => {
       clearTimeout(timer)
@@ -28,7 +29,7 @@ export function serveAsWorker (startGateway) {
     }
     const timer = setTimeout(answer, patience)
     waiting.set(id, answer)
-    send({ type, id })
+    send({ type, id, ...more })
   })
 
   // whichever worker is asked answers for all of them
@@ -36,10 +37,20 @@ export function serveAsWorker (startGateway) {
   let isFilled = false // of an edge, which never is empty again
   const mirror = { report: async () => await ask('mirror', SHORT_PATIENCE) ?? NOT_TOLD, isFilled: () => isFilled }
 
+  // wrong passwords are counted in one place, or CouchDB would see those of all workers
+  const users = {
+    /** @param {import('./access/users.js').Brought} brought */
+    async mayRead (brought) {
+      const { isMember, failure = { code: 'UNREACHABLE', details: { url: 'the store', why: 'the parent of the workers does not answer' } } } = await ask('user', LONG_PATIENCE, { brought }) ?? {}
+      if (isMember === undefined) throw new TilecouchError(failure.code, failure.details)
+      return isMember
+    }
+  }
+
   async function start ({ options, number, edge }) {
     isFilled ||= Boolean(edge?.isFilled)
     const log = createLog({ level: options.logLevel, secrets: secretsOf(options), base: { worker: number } })
-    running = startGateway(options, { log, metrics, ...(edge && { mirror }) })
+    running = startGateway(options, { log, metrics, users, ...(edge && { mirror }) })
     const { url, port, opsUrl } = await running
     send({ type: 'ready', address: { url, port, opsUrl } })
   }

@@ -3,6 +3,8 @@ import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Users } from './access/users.js'
 import { Sum } from './sum.js'
 import { openOps } from './ops.js'
 
@@ -71,6 +73,7 @@ class Crew {
     this.options = options
     // an ops port of their own behind the one of this process: loopback, the same for all
     this.share = { ...options, workers: 1, memory: Math.floor(options.memory / options.workers), ...(options.opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }) }
+    this.users = options.accessUsers ? new Users(new Couch(options.db), { log }) : null
     this.sum = new Sum(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror?.report)
     mirror?.filled?.then(() => { for (const { worker } of this.#members.values()) if (worker.isConnected()) worker.send({ type: 'filled' }) })
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
@@ -122,6 +125,7 @@ class Crew {
       worker.on('message', message => {
         if (message.type === 'hello') worker.send({ type: 'start', options: this.share, number, edge: this.mirror && { isFilled: this.mirror.isFilled() } })
         if (message.type === 'mirror') worker.send({ type: 'told', id: message.id, value: this.mirror?.report() })
+        if (message.type === 'user') this.#answerUser(worker, message)
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
           clearTimeout(late)
@@ -132,6 +136,15 @@ class Crew {
         }
       })
     })
+  }
+
+  /** Whether CouchDB knows a visitor of a worker. */
+  async #answerUser (worker, { id, brought }) {
+    const value = await /** @type {Users} */ (this.users).mayRead(brought).then(
+      isMember => ({ isMember }),
+      ({ code = 'INTERNAL', details = {} }) => ({ failure: { code, details } })
+    )
+    if (worker.isConnected()) worker.send({ type: 'told', id, value })
   }
 
   #lost (member, error) {

@@ -17,6 +17,7 @@ import { openGateway, openStore } from './support/stand.js'
 import { ask, closeConnections } from './support/wire.js'
 
 const basic = (name, password) => ({ authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` })
+const session = cookie => ({ headers: { cookie }, peer: null })
 const TILE = '/secret/3/1/0.png'
 
 for (const backend of backends.filter(({ supports }) => supports.users)) {
@@ -75,12 +76,12 @@ for (const backend of backends.filter(({ supports }) => supports.users)) {
     it('closes again within moments of a member being one no more', async () => {
       const users = new Users(store.couch, { now: () => clock })
       let clock = 0
-      const headers = basic(reader, 'pass-of-a-reader')
-      assert.equal(await users.mayRead(headers), true)
+      const brought = { headers: basic(reader, 'pass-of-a-reader'), name: reader, peer: null }
+      assert.equal(await users.mayRead(brought), true)
       await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['others'] } })
-      assert.equal(await users.mayRead(headers), true)
+      assert.equal(await users.mayRead(brought), true)
       clock += users.limits.age
-      assert.equal(await users.mayRead(headers), false)
+      assert.equal(await users.mayRead(brought), false)
     })
   })
 }
@@ -97,14 +98,14 @@ describe('the question who somebody is', () => {
     const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
     const users = new Users(/** @type {any} */ ({ access: { origin: `http://127.0.0.1:${port}`, base: '', path: '/tiles' }, url: 'u' }), { atOnce: 2, waiting: 20 })
     try {
-      const answers = await Promise.allSettled(Array.from({ length: 60 }, (_, at) => users.mayRead({ cookie: `c${at % 30}` })))
+      const answers = await Promise.allSettled(Array.from({ length: 60 }, (_, at) => users.mayRead(session(`c${at % 30}`))))
       assert.equal(most, 2)
       assert.equal(answers.filter(({ status }) => status === 'fulfilled').length + answers.filter(({ reason }) => reason?.code === 'UNREACHABLE').length, 60)
       assert.ok(asked <= 60 && answers.some(({ reason }) => reason))
       broken = true
-      await assert.rejects(users.mayRead({ cookie: 'new' }), { code: 'UNREACHABLE' })
+      await assert.rejects(users.mayRead(session('new')), { code: 'UNREACHABLE' })
       broken = false
-      assert.equal(await users.mayRead({ cookie: 'new' }), true)
+      assert.equal(await users.mayRead(session('new')), true)
     } finally {
       server.close()
       server.closeAllConnections()

@@ -32,23 +32,33 @@ export function tokensOf ({ url, headers }) {
 export const tokensInCookie = (cookie = '') => IN_COOKIE.exec(cookie)?.[1].split('~', MOST_TOKENS) ?? []
 
 /** For programs that know names and passwords only: a token is a password of anybody. */
-function passwordOf (header) {
+const passwordOf = header => basicIn(header)?.password
+
+/** The name of Basic credentials. @param {string} [header] */
+export const nameIn = (header = '') => basicIn(header)?.name
+
+function basicIn (header) {
   const [, encoded] = AS_PASSWORD.exec(header) ?? []
   if (encoded === undefined) return
-  const text = Buffer.from(encoded, 'base64').toString()
+  const bytes = Buffer.from(encoded, 'base64')
+  const text = bytes.toString()
   const colon = text.indexOf(':')
-  return colon < 0 ? undefined : text.slice(colon + 1)
+  // what is not UTF-8 would be one name here and another in CouchDB
+  return colon < 0 || !bytes.equals(Buffer.from(text)) ? undefined : { name: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
 /**
- * What CouchDB is to be asked about, and nothing else of the request.
+ * What CouchDB is to be asked about, and nothing else of the request. Names are written anew: two ways to write one name
+ * would be two names for whoever counts wrong passwords.
  * @param {import('node:http').IncomingMessage} req
- * @returns {Record<string, string> | undefined}
+ * @returns {{headers: Record<string, string>, name?: string} | undefined}
  */
-export function userHeaders ({ headers }) {
+export function userIn ({ headers }) {
   const { authorization = '', cookie = '' } = headers
-  const password = passwordOf(authorization)
-  if (password !== undefined && !looksLikeToken(password)) return { authorization }
+  const basic = basicIn(authorization)
+  if (basic && !looksLikeToken(basic.password)) {
+    return { headers: { authorization: `Basic ${Buffer.from(`${basic.name}:${basic.password}`).toString('base64')}` }, name: basic.name }
+  }
   const [, session] = SESSION.exec(cookie) ?? []
-  return session === undefined ? undefined : { cookie: `AuthSession=${session}` }
+  return session === undefined ? undefined : { headers: { cookie: `AuthSession=${session}` } }
 }

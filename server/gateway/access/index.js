@@ -3,7 +3,8 @@
 import { TilecouchError } from '../../../core/index.js'
 import { LayerSet } from '../../../core/layer-set.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/token.js'
-import { tokenIn, tokensOf, userHeaders } from './credentials.js'
+import { peerOf } from '../peer.js'
+import { tokenIn, tokensOf, userIn } from './credentials.js'
 import { Users } from './users.js'
 import { Visitor } from './visitor.js'
 
@@ -15,12 +16,14 @@ const REALM = 'realm="tilecouch"'
  * @param {object} environment
  * @param {import('../../../loader/store/couch.js').Couch} environment.couch
  * @param {() => number} [environment.now] milliseconds
+ * @param {any} [environment.log]
+ * @param {{mayRead: Users['mayRead']}} [environment.users] who asks CouchDB: of several workers, their parent
  * @returns {Promise<Access | null>} null: everything is public
  */
-export async function openAccess ({ privateLayers, accessKeys, accessKeysFile, accessUsers, maxAge }, { couch, now }) {
+export async function openAccess ({ privateLayers, accessKeys, accessKeysFile, accessUsers, maxAge, trustProxy }, { couch, now, log, users = new Users(couch, { log }) }) {
   if (!privateLayers?.length) return null
   const keys = { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) }
-  return new Access({ layers: new LayerSet(privateLayers), keys, users: accessUsers ? new Users(couch) : null, age: maxAge, now })
+  return new Access({ layers: new LayerSet(privateLayers), keys, users: accessUsers ? users : null, age: maxAge, now, trustProxy })
 }
 
 export class Access {
@@ -33,16 +36,18 @@ export class Access {
    * @param {object} parts
    * @param {LayerSet} parts.layers that are private
    * @param {import('../../../loader/token.js').Keys} parts.keys
-   * @param {Users | null} [parts.users]
+   * @param {{mayRead: Users['mayRead']} | null} [parts.users]
    * @param {number} [parts.age] seconds a user of CouchDB may keep an answer
    * @param {() => number} [parts.now]
+   * @param {boolean} [parts.trustProxy]
    */
-  constructor ({ layers, keys, users = null, age = 300, now = Date.now }) {
+  constructor ({ layers, keys, users = null, age = 300, now = Date.now, trustProxy = false }) {
     this.#layers = layers
     this.#keys = keys
     this.users = users
     this.age = age
     this.now = now
+    this.trustProxy = trustProxy
   }
 
   /** @param {string} layer */
@@ -67,7 +72,8 @@ export class Access {
         problem ??= error
       }
     }
-    return new Visitor(this, { claims, problem, link, user: this.users ? userHeaders(req) : undefined })
+    const user = this.users ? userIn(req) : undefined
+    return new Visitor(this, { claims, problem, link, user: user && { ...user, peer: peerOf(req, this.trustProxy) } })
   }
 
   /**

@@ -90,12 +90,14 @@ export function keepRows (visitor, answer, keep, res) {
 }
 
 /** A refusal in the words of CouchDB, whose clients ask here. @param {TilecouchError} error */
-export function inWords ({ code, status, message, advice }) {
-  return new Refusal(status, status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'error', message, {}, { code, ...(advice && { advice }) })
+export function inWords ({ code, status, message, advice, details: { seconds } }) {
+  /** @type {Record<string, string>} */
+  const headers = status === 429 ? { 'Retry-After': `${seconds}` } : {}
+  return new Refusal(status, status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'error', message, headers, { code, ...(advice && { advice }) })
 }
 
 /** What a mirror looks at, to know whether everybody may read what it reads. */
 export const SECURITY = { admins: { names: [], roles: [] }, members: { names: [], roles: ['tilecouch-private-layers'] } }
 
 /** @param {any} error */
-export const isAboutAccess = error => error instanceof TilecouchError && /^(ACCESS|TOKEN)_/.test(error.code)
+export const isAboutAccess = error => error instanceof TilecouchError && /^(ACCESS_|TOKEN_|TOO_MANY_GUESSES)/.test(error.code)

@@ -8,12 +8,12 @@ export class Visitor {
   /** @type {TilecouchError | undefined} what was wrong with the first token that is not good */
   #problem
   #isUser = false
-  /** @type {Record<string, string> | undefined} what CouchDB has yet to be asked about */
+  /** @type {import('./users.js').Brought | undefined} what CouchDB has yet to be asked about */
   #unasked
 
   /**
    * @param {import('./index.js').Access} access
-   * @param {{claims: import('../../../loader/token.js').Claim[], problem?: TilecouchError, user?: Record<string, string>, link?: string}} found link: the token of the address, when it is good
+   * @param {{claims: import('../../../loader/token.js').Claim[], problem?: TilecouchError, user?: import('./users.js').Brought, link?: string}} found link: the token of the address, when it is good
    */
   constructor (access, { claims, problem, user, link }) {
     this.access = access
@@ -46,9 +46,9 @@ export class Visitor {
 
   /** Asks CouchDB, when what the visitor brought may be a name there. */
   async settle () {
-    const headers = this.#unasked
-    if (headers === undefined) return
-    this.#isUser = await /** @type {import('./users.js').Users} */ (this.access.users).mayRead(headers)
+    const brought = this.#unasked
+    if (brought === undefined) return
+    this.#isUser = await /** @type {import('./users.js').Users} */ (this.access.users).mayRead(brought)
     this.#unasked = undefined
   }
 
