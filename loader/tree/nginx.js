@@ -52,13 +52,17 @@ server {
     set $tile_origin "${text(options.origin, 'origin')}";           # as the gateway's --cors
     set $tile_exposed "${EXPOSED}";
 ${passed ? `
-    # the gateway believes these only with --trust-proxy
+    # The gateway believes these only with --trust-proxy, and needs --public-url or --public-hosts then. What clients send is
+    # replaced or removed.
     proxy_http_version 1.1;
     proxy_set_header Connection "";
     proxy_set_header Host $http_host;
-    proxy_set_header X-Forwarded-Host $http_host;
     proxy_set_header X-Forwarded-Proto $scheme;
-    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_set_header X-Forwarded-Host "";
+    proxy_set_header X-Forwarded-Prefix "";
+    proxy_set_header X-Forwarded-Uri "";
+    proxy_set_header Forwarded "";
     proxy_connect_timeout 2s;
     proxy_read_timeout 40s;         # an upstream that the gateway asks may take 30 s
 ${passed.scheme === 'https' ? '    proxy_ssl_server_name on;\n' : ''}

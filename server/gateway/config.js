@@ -5,6 +5,7 @@ import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
 import { LayerSet } from '../../core/layer-set.js'
 import { parseKeys } from '../../loader/token.js'
 import { longFlag, options } from './options.js'
+import { HOST } from './public-url.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
@@ -28,6 +29,7 @@ const parsers = {
   choice: (value, { choices = [] }) => choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
   json: parseHeaders,
   layers: parseLayers,
+  hosts: parseHosts,
   keys: value => said(() => parseKeys(value))
 }
 
@@ -52,6 +54,12 @@ function parseLayers (value) {
 function parseNames (value) {
   const names = (Array.isArray(value) ? value : [value]).flatMap(part => typeof part === 'string' ? part.split(',') : [refuse('it takes names, separated by commas')])
   return names.map(name => name.trim()).filter(Boolean)
+}
+
+/** As they are in a Host header. */
+function parseHosts (value) {
+  const hosts = parseNames(value).map(name => name.toLowerCase())
+  return hosts.every(host => HOST.test(host)) ? hosts : refuse('it takes hosts such as maps.example.org or maps.example.org:8443')
 }
 
 function whole (value, least, most) {
@@ -123,7 +131,7 @@ export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 't
   for (const key of Object.keys(flags)) {
     if (!known.has(key)) throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key, table) })
   }
-  return Object.fromEntries(table.map(option => {
+  const values = Object.fromEntries(table.map(option => {
     // an empty variable is one that is not set: compose files and units pass on what they do not know
     const variable = [option.env, option.fallback].find(name => name && env[name])
     if (given(flags[option.name])) return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--') || option.name)]
@@ -131,6 +139,10 @@ export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 't
     if (given(file[option.name])) return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
     return [option.name, option.default]
   }))
+  if (values.trustProxy && !values.publicUrl && !values.publicHosts?.length) {
+    throw new TilecouchError('BAD_OPTION', { option: '--trust-proxy', value: true, why: 'a gateway behind a proxy has to be told where clients reach it: add --public-url, or --public-hosts for several names' })
+  }
+  return values
 }
 
 const given = value => value !== undefined && value !== null

@@ -2,7 +2,7 @@
 // defaults all come from this table.
 
 /**
- * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' | 'layers' | 'keys'} Type
+ * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' | 'layers' | 'keys' | 'hosts'} Type
  *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
@@ -33,7 +33,8 @@ export const table = [
   { name: 'memory', type: 'bytes', default: 256e6, shown: '256MB', text: 'tiles kept in memory, shared out among the workers; 0 keeps none' },
   { name: 'workers', type: 'count', least: 1, most: 64, default: 1, text: 'processes that serve; more than the machine has cores gain nothing' },
   { name: 'publicUrl', type: 'url', default: null, text: 'where clients reach the gateway, for links in TileJSON and WMTS capabilities' },
-  { name: 'trustProxy', type: 'boolean', default: false, text: 'believe X-Forwarded-Proto, -Host and -Prefix; only behind a proxy that sets them' },
+  { name: 'publicHosts', type: 'hosts', default: null, text: 'the same where the gateway has several names: hosts, with their port if it is not 80 or 443, separated by commas. Links have the Host of the request if it is one of these, else the first' },
+  { name: 'trustProxy', type: 'boolean', default: false, text: 'believe X-Forwarded-Proto and X-Forwarded-For; only behind a proxy that sets them, and with publicUrl or publicHosts' },
   { name: 'cors', type: 'text', default: '*', text: 'origins whose pages may read, separated by commas; * for all, none for nobody' },
   { name: 'missing', type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto', text: 'answer for a tile that is not there; auto: 404 for images (clients then show the zoom below), 204 for vector tiles' },
   { name: 'maxAge', type: 'duration', whole: true, default: 300, shown: '5m', text: 'how long clients keep tiles that never expire' },
@@ -59,7 +60,7 @@ export const table = [
 const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 /** What a flag takes, in --help. */
-const VALUES = { text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', layers: '<names>', keys: '', boolean: '' }
+const VALUES = { text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', layers: '<names>', hosts: '<hosts>', keys: '', boolean: '' }
 const VALUE = { db: '<env|url>', data: '<folder>', host: '<address>', opsHost: '<address>', cors: '<origins>', config: '<file>' }
 
 /** Rows with what follows from them. @param {Row[]} rows @returns {Option[]} */

@@ -1,4 +1,6 @@
 // Who is at the other end, for limits that count each visitor by himself.
+import { isIP } from 'node:net'
+import { last } from './public-url.js'
 
 const LOOPBACK = /^(127\.|::1$|$)/
 
@@ -8,9 +10,8 @@ const LOOPBACK = /^(127\.|::1$|$)/
  * @returns {string | null} null: a proxy on this machine, behind which anybody may be
  */
 export function peerOf ({ headers, socket }, trustProxy) {
-  // what the proxy nearest to us wrote; the others may be made up
-  const forwarded = trustProxy ? String(headers['x-forwarded-for'] ?? '').split(',').at(-1)?.trim() : ''
-  const address = (forwarded || socket.remoteAddress || '').replace(/^::ffff:(?=\d+\.)/i, '')
+  const forwarded = trustProxy ? last(headers['x-forwarded-for']) : ''
+  const address = (isIP(forwarded) ? forwarded : socket.remoteAddress || '').replace(/^::ffff:(?=\d+\.)/i, '')
   if (LOOPBACK.test(address)) return null
   return address.includes(':') ? networkOf(address) : address
 }

@@ -1,25 +1,30 @@
-// Where clients reach the gateway: the base of absolute links. What a client says of it is believed only as far as it can be a name.
+// Where clients reach the gateway: the base of the links in its answers. Clients write the Host header, so it may be made up.
+// A link from it is for the client that asked: no cache that serves others may keep it.
 
-const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
-const PREFIX = /^(?:\/[\w.~-]{1,64}){1,8}\/?$/
+export const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /**
- * @param {{publicUrl?: string | null, trustProxy?: boolean}} options
- * @returns {(req: import('node:http').IncomingMessage) => string} ends in a slash
+ * @typedef {{base: string, isShared: boolean}} PublicUrl base: ends in a slash; isShared: the same for every client
+ *
+ * @param {{publicUrl?: string | null, publicHosts?: string[] | null, trustProxy?: boolean}} options
+ * @returns {(req: import('node:http').IncomingMessage) => PublicUrl}
  */
-export function publicUrlOf ({ publicUrl, trustProxy }) {
-  if (publicUrl) return () => publicUrl
+export function publicUrlOf ({ publicUrl, publicHosts, trustProxy }) {
+  if (publicUrl) return () => ({ base: publicUrl, isShared: true })
+  const known = publicHosts?.length ? publicHosts : undefined
   return ({ headers, socket }) => {
-    const forwarded = name => trustProxy ? first(headers[`x-forwarded-${name}`]) : undefined
-    const host = [forwarded('host'), headers.host].find(name => name !== undefined && HOST.test(name)) ?? here(socket)
-    const protocol = forwarded('proto')?.toLowerCase() === 'https' ? 'https' : 'http'
-    const prefix = forwarded('prefix') ?? ''
-    return `${protocol}://${host}${PREFIX.test(prefix) && !prefix.includes('/..') ? prefix.replace(/\/$/, '') : ''}/`
+    const given = headers.host?.toLowerCase()
+    const host = known ? known.find(name => name === given) ?? known[0] : given !== undefined && HOST.test(given) ? given : here(socket)
+    const protocol = trustProxy && /^https$/i.test(last(headers['x-forwarded-proto'])) ? 'https' : 'http'
+    return { base: `${protocol}://${host}/`, isShared: false }
   }
 }
 
-/** What the proxy nearest to the client wrote. */
-const first = header => header === undefined ? undefined : String(header).split(',')[0].trim()
+/** `Cache-Control` of an answer with such links. @param {PublicUrl} url @param {string} cacheControl */
+export const keptWith = ({ isShared }, cacheControl) => isShared ? cacheControl : cacheControl.replace(/\bpublic\b/, 'private')
+
+/** What the proxy nearest to us wrote: all others may be made up. @param {string | string[] | undefined} header */
+export const last = header => String(header ?? '').split(',').at(-1)?.trim() ?? ''
 
 /** HTTP/1.0 needs no Host. */
 function here ({ localAddress = '127.0.0.1', localPort = 80 }) {

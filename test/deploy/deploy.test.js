@@ -30,9 +30,9 @@ describe('deploy/compose.yaml', () => {
     const known = [...options.flatMap(option => [option.env, option.fallback]), 'COUCHDB_USER', 'COUCHDB_PASSWORD']
     for (const name of Object.keys(env)) assert.ok(known.includes(name), name)
     for (const [name, value] of Object.entries(env)) assert.equal(typeof value, 'string', `${name} is a text`)
-    const filled = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace(/\$\{\w+:-([^}]*)\}/, '$1')]))
+    const filled = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, [1, 2].reduce(text => text.replace(/\$\{\w+:-([^{}]*)\}/, '$1'), value)]))
     const { host, port, opsHost, opsPort, workers, trustProxy, publicUrl, db } = resolveOptions({ env: filled })
-    assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl }, { host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090, workers: 2, trustProxy: true, publicUrl: null })
+    assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl }, { host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090, workers: 2, trustProxy: true, publicUrl: 'http://localhost:8080/' })
     assert.equal(new URL(db).hostname, 'couchdb')
     assert.ok(services[new URL(db).hostname])
   })

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { until } from '../../bench/wait.js'
+import { ask } from '../gateway/support/wire.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { T1, T2, mvt, useStage } from './stage.js'
@@ -133,6 +134,24 @@ onEachStore('nginx with a cache of its own', backend => {
       assert.equal(again.status, 200, address)
       assert.equal(state(again), null, address)
       await until(() => asked(address).length === 2, { what: `two requests for ${address}` }) // logged after the answer
+    }
+  })
+
+  it('keeps no links that a client made up, also where everything is kept', async () => {
+    const everything = /** @type {[string, string]} */ (['location / {', 'location / { proxy_cache tilecouch; proxy_cache_key $uri;'])
+    const evil = { 'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil.example', 'x-forwarded-uri': '//evil.example/osm.json', forwarded: 'host=evil.example', host: 'evil.example' }
+    const ends = ['/osm.json', '/osm@2024.json', '/wmts/1.0.0/WMTSCapabilities.xml']
+    for (const args of [[], ['--trust-proxy', '--public-hosts', 'maps.example.org'], ['--trust-proxy', '--public-url', 'https://maps.example.org/']]) {
+      await stage.start({ file: 'proxy-cache.conf', gateways: [await stage.gateway(...args)], changes: [everything, ['/var/cache/nginx/tilecouch', path.join(stage.dir, `cache${args.length}`)]] })
+      for (const address of ends) {
+        await ask(stage.nginx.base, address, { headers: evil })
+        const { status, text } = await ask(stage.nginx.base, address)
+        assert.equal(status, 200)
+        assert.ok(!text.includes('evil'), `${args} ${address}`)
+        if (args.length) assert.ok(!(await ask(stage.nginx.base, address, { headers: evil })).text.includes('evil'), `${args} ${address}`)
+      }
+      await stage.nginx.close()
+      await stage.endOwn()
     }
   })
 

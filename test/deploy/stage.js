@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { end } from '../../bench/wait.js'
 import { Store, publish } from '../../loader/index.js'
 import { serve } from '../gateway/support/serving.js'
+import { closeConnections } from '../gateway/support/wire.js'
 import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { findNginx, startNginx } from './nginx.js'
@@ -33,7 +34,7 @@ export function useStage (backend) {
 
     /** The port of the gateway: that of the suite, or with options one of the test's own. @param {string[]} args */
     async gateway (...args) {
-      if (args.length) own = serve(['--db', stage.url, '--json', '--trust-proxy', ...args])
+      if (args.length) own = serve(['--db', stage.url, '--json', ...args])
       return (await (own ?? shared).ready()).port
     },
 
@@ -44,6 +45,12 @@ export function useStage (backend) {
     async get (address, options) {
       const answer = await fetch(stage.nginx.base + address, options)
       return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+    },
+
+    async endOwn () {
+      closeConnections()
+      await own?.stop()
+      own = undefined
     },
 
     /** Ends the gateway of the test without a word. */
@@ -61,7 +68,7 @@ export function useStage (backend) {
     await store.write([0, 1, 2, 3].map(x => at(T2, 20 + x, x)))
     await store.write([0, 1].map(x => ({ layer: 'roads', z: 4, x, y: 5, time: T1, bytes: mvt })))
     await publish(store)
-    shared = serve(['--db', stage.url, '--json', '--trust-proxy'])
+    shared = serve(['--db', stage.url, '--json'])
     await shared.ready()
   })
   after(async () => {

@@ -17,7 +17,7 @@ import { openGateway, openStore } from './support/stand.js'
 import { ask, closeConnections } from './support/wire.js'
 
 const basic = (name, password) => ({ authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` })
-const session = cookie => ({ headers: { cookie }, peer: null })
+const asSession = cookie => ({ headers: { cookie }, peer: null })
 const TILE = '/secret/3/1/0.png'
 
 for (const backend of backends.filter(({ supports }) => supports.users)) {
@@ -98,14 +98,14 @@ describe('the question who somebody is', () => {
     const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
     const users = new Users(/** @type {any} */ ({ access: { origin: `http://127.0.0.1:${port}`, base: '', path: '/tiles' }, url: 'u' }), { atOnce: 2, waiting: 20 })
     try {
-      const answers = await Promise.allSettled(Array.from({ length: 60 }, (_, at) => users.mayRead(session(`c${at % 30}`))))
+      const answers = await Promise.allSettled(Array.from({ length: 60 }, (_, at) => users.mayRead(asSession(`c${at % 30}`))))
       assert.equal(most, 2)
       assert.equal(answers.filter(({ status }) => status === 'fulfilled').length + answers.filter(({ reason }) => reason?.code === 'UNREACHABLE').length, 60)
       assert.ok(asked <= 60 && answers.some(({ reason }) => reason))
       broken = true
-      await assert.rejects(users.mayRead(session('new')), { code: 'UNREACHABLE' })
+      await assert.rejects(users.mayRead(asSession('new')), { code: 'UNREACHABLE' })
       broken = false
-      assert.equal(await users.mayRead(session('new')), true)
+      assert.equal(await users.mayRead(asSession('new')), true)
     } finally {
       server.close()
       server.closeAllConnections()
@@ -163,9 +163,9 @@ onEachStore('a gateway of private layers', backend => {
   })
 
   it('behind https gives cookies for https alone, and for its own path', async () => {
-    const gateway = await openGateway(url, { ...OPTIONS, privateLayers: true, trustProxy: true })
+    const gateway = await openGateway(url, { ...OPTIONS, privateLayers: true, trustProxy: true, publicUrl: 'https://maps.example.org/maps/' })
     try {
-      const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-prefix': '/maps' }
+      const headers = { 'x-forwarded-proto': 'http', 'x-forwarded-prefix': '/evil' }
       const { headers: { 'set-cookie': [cookie] } } = await ask(gateway.url, `/?token=${token(['*'])}`, { headers })
       assert.match(cookie, /; Path=\/maps\/; HttpOnly; SameSite=Strict; Secure$/)
       assert.equal((await ask(gateway.url, '/open/3/1/0.png')).status, 401, 'true means every layer')

@@ -109,6 +109,11 @@ describe('the configuration of the gateway', () => {
     assert.deepEqual(resolveOptions({ flags: defaults }), defaults)
   })
 
+  it('believes a proxy only where it knows what clients call it', () => {
+    for (const more of [{}, { publicHosts: '' }, { publicHosts: [] }]) assert.throws(() => resolveOptions({ flags: { trustProxy: true, ...more } }), { code: 'BAD_OPTION', message: /--trust-proxy.*--public-url/ })
+    for (const more of [{ publicUrl: 'https://maps.example.org' }, { publicHosts: 'maps.example.org' }]) assert.equal(resolveOptions({ flags: { trustProxy: true, ...more } }).trustProxy, true)
+  })
+
   for (const [name, good, bad] of /** @type {[string, any[], any[]][]} */ ([
     ['port', ['0', '8080', 65535], ['65536', '-1', '80a', '8080.5', '0x50', ' 80', '', [], {}, NaN]],
     ['workers', ['1', 64], ['0', '65', '1e1', -1]],
@@ -117,6 +122,7 @@ describe('the configuration of the gateway', () => {
     ['upstream', [true, 'yes', 'OFF', '0'], ['maybe', 2, 'nope']],
     ['missing', ['auto', 204, 'transparent'], ['200', 'Auto', 'none']],
     ['publicUrl', ['http://a', 'https://maps.example.org/x/'], ['maps.example.org', 'ftp://a/', 'https://u:p@a/', 'http://a/?x=1', 'http://a/#b', '/x']],
+    ['publicHosts', ['maps.example.org', 'Maps.example.org:8443,tiles.example.org', ['[::1]:8080']], ['https://maps.example.org', 'maps.example.org/x', 'a b', 'a@b', '-']],
     ['logLevel', ['debug', 'silent'], ['loud', '']],
     ['contact', ['maps@example.org'], ['a\r\nX-Evil: 1', '  ', 7]],
     ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }], ['[]', '{', 'null', { 'http://a': {} }, { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]

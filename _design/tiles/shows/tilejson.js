@@ -2,7 +2,7 @@
 // clients do not work out relative ones; else relative to this document's, so that it holds behind any proxy path. The same
 // words as tileJson() in core/layers.js, which a test compares.
 (function (doc, req) {
-  var headers = { 'Content-Type': 'application/json', 'Cache-Control': 'max-age=0, must-revalidate' }
+  var headers = { 'Content-Type': 'application/json', 'Cache-Control': 'private, max-age=0, must-revalidate' } // private: its links are from headers that a client wrote
   if (!doc || doc.type !== 'layer') {
     headers['Cache-Control'] = 'no-store'
     return { code: 404, headers: headers, body: JSON.stringify({ error: 'LAYER_NOT_FOUND', reason: 'no such layer' }) + '\n' }

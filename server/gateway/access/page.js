@@ -17,7 +17,7 @@ export function takeToken (access, ctx, req, res) {
   if (token !== '') access.read(token) // says what is wrong with it
   res.writeHead(303, {
     Location: `./${restOf(req.url ?? '')}`,
-    'Set-Cookie': cookieOf(access, token, req.headers.cookie, ctx.publicUrl(req)),
+    'Set-Cookie': cookieOf(access, token, req.headers.cookie, ctx.publicUrl(req).base),
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'no-referrer'
   }).end()

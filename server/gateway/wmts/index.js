@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { isKnown } from '../etags.js'
 import { REVALIDATE } from '../json.js'
+import { keptWith } from '../public-url.js'
 import { capabilities, listLayers } from './capabilities.js'
 import { sendException, toOwsError } from './exception.js'
 import { parseKvp } from './kvp.js'
@@ -33,7 +34,8 @@ export async function wmts (ctx, asked, req, res) {
       await ctx.answerTile(await resolveTile(ctx.layers, question.tile), req, res)
     } else {
       await asked.visitor?.enterSome(res)
-      sendCapabilities(await documentFor(ctx.layers, ctx.publicUrl(req), asked.visitor), req, res)
+      const url = ctx.publicUrl(req)
+      sendCapabilities(await documentFor(ctx.layers, url.base, asked.visitor), keptWith(url, REVALIDATE), req, res)
     }
   } catch (error) {
     const exception = !res.headersSent && toOwsError(error)
@@ -71,8 +73,8 @@ function documentOf (layers, base, listed) {
 const same = (before, now) => before.length === now.length &&
   before.every(({ layer, times, reach }, index) => layer === now[index].layer && times === now[index].times && isDeepStrictEqual(reach, now[index].reach))
 
-function sendCapabilities ({ bytes, etag }, req, res) {
-  const headers = { ETag: etag, 'Cache-Control': REVALIDATE, 'X-Content-Type-Options': 'nosniff' }
+function sendCapabilities ({ bytes, etag }, cacheControl, req, res) {
+  const headers = { ETag: etag, 'Cache-Control': cacheControl, 'X-Content-Type-Options': 'nosniff' }
   if (isKnown(req.headers['if-none-match'], etag)) return void res.writeHead(304, headers).end()
   res.writeHead(200, { ...headers, 'Content-Type': 'application/xml; charset=utf-8', 'Content-Length': bytes.length })
   res.end(req.method === 'HEAD' ? undefined : bytes)

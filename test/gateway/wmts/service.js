@@ -28,7 +28,7 @@ export async function startService ({ layers: documents = layers, times: edition
   const thrown = []
   const ctx = {
     layers: book,
-    publicUrl: req => publicUrl ?? `http://${req.headers.host}/`,
+    publicUrl: req => ({ base: publicUrl ?? `http://${req.headers.host}/`, isShared: publicUrl !== undefined }),
     async answerTile (asked, req, res) {
       const body = JSON.stringify(await answerTile(asked))
       res.writeHead(200, { 'Content-Type': 'application/json' }).end(body)
