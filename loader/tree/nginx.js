@@ -111,6 +111,7 @@ const common = (passed, codes = '405') => `        gzip off;
         add_header Access-Control-Allow-Origin $tile_origin;
         add_header Access-Control-Expose-Headers $tile_exposed;
         add_header X-Content-Type-Options nosniff;
+        add_header Content-Security-Policy sandbox;
         add_header X-Tilecouch-Cache file;
         error_page ${codes} = ${passed ? '@gateway' : '@method'};${passed ? '  # what is no GET is the gateway\'s to answer' : ''}
 `
@@ -137,12 +138,14 @@ const withGateway = ({ scheme }) => `    location @gateway {
     }
 `
 
-const cors = `        add_header Access-Control-Allow-Origin $tile_origin always;
+const always = `        add_header X-Content-Type-Options nosniff always;
+        add_header Content-Security-Policy sandbox always;
+        add_header Access-Control-Allow-Origin $tile_origin always;
         add_header Access-Control-Expose-Headers $tile_exposed always;
 `
 
 const missed = ({ maxAge, missingAge }) => `        add_header Cache-Control "public, max-age=${Math.min(maxAge, missingAge)}" always;
-${cors}`
+${always}`
 
 const withoutGateway = options => `    # clients show the zoom below where an image is missing
     location @missing {
@@ -157,7 +160,7 @@ ${missed(options)}        return 204;
 
     location @method {
         add_header Allow "GET, HEAD, OPTIONS" always;
-${cors}        add_header Access-Control-Allow-Methods "GET, HEAD" always;
+${always}        add_header Access-Control-Allow-Methods "GET, HEAD" always;
         add_header Access-Control-Allow-Headers "${TAKEN}" always;
         add_header Access-Control-Max-Age 86400 always;
         default_type application/json;
@@ -166,7 +169,7 @@ ${cors}        add_header Access-Control-Allow-Methods "GET, HEAD" always;
     }
 
     location / {
-${cors}        default_type application/json;
+${always}        default_type application/json;
         return 404 '{"error":"NOT_FOUND","reason":"only tiles are served here"}';
     }
 `

@@ -5,6 +5,8 @@ import { TilecouchError, endOf, formats } from '../../core/index.js'
 import { blankTile } from './blank.js'
 import { isKnown } from './etags.js'
 import { sendError } from './failure.js'
+import { UNKNOWN } from './entry.js'
+import { SAFE_LIST } from './safe.js'
 import { accepts } from './codings.js'
 
 /** Seconds clients keep the news that there is no tile: long enough that the edges of a map are not asked for again with every move. */
@@ -68,6 +70,7 @@ const isToCome = time => Date.parse(endOf(time)) >= Date.now()
  */
 export function sendTile (ctx, asked, req, res, found) {
   const { type, bytes, etag } = found.entry
+  if (type === UNKNOWN) throw new TilecouchError('UNKNOWN_IMAGE', { value: bytes.subarray(0, 8).toString('hex') })
   if (type !== MVT || bytes[0] !== 0x1f || bytes[1] !== 0x8b) return send(ctx, asked, req, res, found, etag, bytes, PLAIN)
   if (takesGzip(req.headers['accept-encoding'])) return send(ctx, asked, req, res, found, etag, bytes, GZIPPED)
   return sendUnpacked(ctx, asked, req, res, found)
@@ -95,6 +98,7 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
     'Cache-Control', ctx.policy.of(asked, found),
     'X-Tilecouch-Time', entry.time,
     'X-Tilecouch-Cache', outcome,
+    ...SAFE_LIST,
     ...ctx.cors.headers(headers.origin)
   ]
   res.outcome = outcome
@@ -103,7 +107,7 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
     res.writeHead(304, common).end()
     return
   }
-  common.push('Content-Type', entry.type, 'Content-Length', `${body.length}`, 'X-Content-Type-Options', 'nosniff', ...coding.whole)
+  common.push('Content-Type', entry.type, 'Content-Length', `${body.length}`, ...coding.whole)
   res.writeHead(200, common)
   if (method === 'HEAD') {
     res.end()
@@ -141,10 +145,10 @@ export async function sendMissing (ctx, req, res, error, { format, tileSize = 25
   const headers = ['Cache-Control', ctx.policy.missing, ...ctx.cors.headers(req.headers.origin)]
   res.outcome = 'missing'
   if (blank) {
-    res.writeHead(200, ['Content-Type', formats.png.type, 'Content-Length', `${blank.length}`, 'X-Content-Type-Options', 'nosniff', ...headers])
+    res.writeHead(200, ['Content-Type', formats.png.type, 'Content-Length', `${blank.length}`, ...SAFE_LIST, ...headers])
     res.end(req.method === 'HEAD' ? undefined : blank)
   } else if (empty) {
-    res.writeHead(204, headers).end()
+    res.writeHead(204, [...SAFE_LIST, ...headers]).end()
   } else {
     sendError(req, res, error, headers)
   }

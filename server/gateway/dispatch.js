@@ -3,6 +3,7 @@ import { TilecouchError } from '../../core/index.js'
 import { FailureLog, UNKEPT, publicError, sendError } from './failure.js'
 import { logAccess } from './log.js'
 import { parseRequest } from './router.js'
+import { makeSafe } from './safe.js'
 
 /** A client that left before its answer, as nginx counts it. */
 const LEFT = 499
@@ -31,6 +32,7 @@ export function createHandler (ctx, routes) {
     let asked
     try {
       if (req.method === 'OPTIONS') {
+        makeSafe(res)
         cors.preflight(req, res)
         return account()
       }
@@ -38,6 +40,7 @@ export function createHandler (ctx, routes) {
       const route = Object.hasOwn(routes, asked.kind) ? routes[asked.kind] : undefined
       if (!route) throw new TilecouchError('NOT_FOUND')
       if (asked.kind !== 'tile') { // tiles say these themselves: one list of headers, one length
+        makeSafe(res)
         cors.apply(req, res)
         before = req.socket.bytesWritten
       }

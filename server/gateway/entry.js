@@ -2,11 +2,14 @@
 // into a header is taken on trust.
 import { hash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
-import { TILE_ATTACHMENT, TilecouchError, expiryOf, isExactTime, parseTileId } from '../../core/index.js'
+import { formatOf, formats } from '../../core/images.js'
+import { TILE_ATTACHMENT, TilecouchError, expiryOf, extensionOf, isExactTime, parseTileId } from '../../core/index.js'
 
 const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
 const MOST_UNPACKED = 64e6 // bytes
-const TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}(; ?[\w.+=-]{1,60})?$/
+
+/** The type of what is no tile. No tile address answers with it. */
+export const UNKNOWN = 'application/octet-stream'
 const DIGEST = /^md5-[A-Za-z0-9+/]{22}==$/
 
 /**
@@ -31,7 +34,7 @@ export class Entry {
     this.stored = isExactTime(stored) ? /** @type {string} */ (stored) : undefined
     this.ownExpires = isExactTime(expires) ? /** @type {string} */ (expires) : undefined
     this.origin = origin
-    this.type = type !== undefined && TYPE.test(type) ? type : 'application/octet-stream'
+    this.type = extensionOf(type) ? /** @type {string} */ (type) : typeOf(bytes)
     /** @type {Buffer | null} */
     this.bytes = bytes ?? null
     this.etag = bytes ? `"${digest !== undefined && DIGEST.test(digest) ? digest.slice(4) : hash('md5', bytes, 'base64')}"` : ''
@@ -84,6 +87,9 @@ export function entryOf (doc) {
   const bytes = attachment.encoding === 'gzip' ? unpacked(id, attachment.data) : ownBytes(attachment.data)
   return new Entry({ id, rev, time, stored, expires, origin, type: attachment.content_type, bytes, digest: attachment.digest })
 }
+
+/** By how the bytes begin: any other type could be that of a page. @param {Buffer} [bytes] */
+const typeOf = bytes => formats[bytes && formatOf(bytes) || '']?.type ?? UNKNOWN
 
 /** The bytes by themselves: a slice would keep the whole answer in memory that it was cut from. */
 function ownBytes (bytes) {

@@ -1,5 +1,6 @@
 // What a client may know of an error: whose fault it is and whether to try again, never how the inside is built. The log has the rest.
 import { TilecouchError } from '../../core/index.js'
+import { SAFE_LIST } from './safe.js'
 
 export const UNKEPT = Object.freeze(['Cache-Control', 'no-store'])
 
@@ -47,7 +48,7 @@ export function sendError (req, res, { code, status, message, advice, retryAfter
   res.writeHead(status, [
     'Content-Type', 'application/json',
     'Content-Length', `${body.length}`,
-    'X-Content-Type-Options', 'nosniff',
+    ...SAFE_LIST,
     ...(status === 503 || status === 429 ? ['Retry-After', `${retryAfter ?? RETRY_AFTER}`] : []),
     ...(status === 405 ? ['Allow', 'GET, HEAD, OPTIONS'] : []),
     ...headers

@@ -14,7 +14,7 @@ export function sendJson (req, res, value, { status = 200, cacheControl = REVALI
   const body = Buffer.from(`${JSON.stringify(value)}\n`)
   const keeps = status === 200 && cacheControl !== 'no-store'
   const etag = keeps ? `"${hash('md5', body, 'base64')}"` : ''
-  const headers = { 'Cache-Control': cacheControl, 'X-Content-Type-Options': 'nosniff', ...(keeps && { ETag: etag }) }
+  const headers = { 'Cache-Control': cacheControl, ...(keeps && { ETag: etag }) }
   if (keeps && isKnown(req.headers['if-none-match'], etag)) {
     res.writeHead(304, headers).end()
     return

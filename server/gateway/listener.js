@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { TilecouchError } from '../../core/index.js'
+import { SAFE } from './safe.js'
 
 export const listenerDefaults = {
   keepAliveTimeout: 75000, // milliseconds an idle connection is kept: longer than load balancers keep theirs, or they would send into a closed one
@@ -110,7 +111,7 @@ export class Listener {
     const { status, why } = TROUBLES[error.code] ?? { status: '400 Bad Request', why: 'this is not HTTP' }
     const body = `${JSON.stringify(new TilecouchError('BAD_REQUEST', { why }))}\n`
     const isHead = error.rawPacket?.subarray(0, 5).toString('latin1') === 'HEAD ' // which takes no body, whatever is wrong with the rest
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${isHead ? '' : body}`)
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n${SAFE_LINES}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${isHead ? '' : body}`)
   }
 
   /**
@@ -146,6 +147,8 @@ export class Listener {
     }
   }
 }
+
+const SAFE_LINES = Object.entries(SAFE).map(([name, value]) => `${name}: ${value}\r\n`).join('')
 
 const TROUBLES = {
   HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', why: 'its head is too long' },

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import { Registry } from 'prom-client'
 import { TilecouchError } from '../../core/index.js'
+import { SAFE } from './safe.js'
 
 /**
  * @param {object} options
@@ -22,7 +23,7 @@ export async function openOps ({ port, host, metrics, health }) {
   const server = createServer(async (req, res) => {
     const page = pages[req.url?.split('?')[0] ?? '']
     const { status, type, text } = await answer(page, req.method)
-    res.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store', ...(status === 405 && { Allow: 'GET, HEAD' }) })
+    res.writeHead(status, { ...SAFE, 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store', ...(status === 405 && { Allow: 'GET, HEAD' }) })
     res.end(req.method === 'HEAD' ? undefined : text)
   })
   await new Promise((resolve, reject) => {

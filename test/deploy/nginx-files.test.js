@@ -57,7 +57,7 @@ onEachStore('nginx with files of an exported tree', backend => {
       const [one, two] = [await get(file), await get(other)]
       assert.equal(from(one), 'file')
       assert.match(from(two), GATEWAY)
-      for (const name of ['cache-control', 'content-type', 'access-control-allow-origin', 'access-control-expose-headers', 'x-content-type-options', 'content-encoding', 'vary']) {
+      for (const name of ['cache-control', 'content-type', 'access-control-allow-origin', 'access-control-expose-headers', 'x-content-type-options', 'content-security-policy', 'content-encoding', 'vary']) {
         assert.equal(one.headers.get(name), two.headers.get(name), `${name} of ${file}`)
       }
       assert.ok(one.headers.get('last-modified'))

@@ -95,6 +95,7 @@ describe('a tile as an answer', () => {
       'x-tilecouch-time': '2024-03-01T00:00:00Z',
       'x-tilecouch-cache': 'hit',
       'x-content-type-options': 'nosniff',
+      'content-security-policy': 'sandbox',
       'access-control-allow-origin': '*',
       'access-control-expose-headers': headers['access-control-expose-headers']
     })

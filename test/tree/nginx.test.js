@@ -99,7 +99,7 @@ onEachStore('nginx on trees', backend => {
       assert.deepEqual(answer.bytes, png(seed), address)
       assert.equal(answer.header('cache-control'), age, address)
       assert.equal(Date.parse(answer.header('last-modified') ?? ''), Date.parse(modified), address)
-      assert.deepEqual(['content-type', 'access-control-allow-origin', 'x-content-type-options'].map(answer.header), ['image/png', '*', 'nosniff'])
+      assert.deepEqual(['content-type', 'access-control-allow-origin', 'x-content-type-options', 'content-security-policy'].map(answer.header), ['image/png', '*', 'nosniff', 'sandbox'])
       const again = await get(address, { headers: { 'if-modified-since': answer.header('last-modified'), 'cache-control': 'no-cache' } })
       assert.deepEqual([again.status, again.header('cache-control')], [304, age])
     }

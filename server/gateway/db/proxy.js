@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
 import { accepts } from '../codings.js'
 import { peerOf } from '../peer.js'
+import { SAFE } from '../safe.js'
 import { Refusal, away, notFound } from './refusal.js'
 
 export const proxyDefaults = {
@@ -21,9 +22,6 @@ export const proxyDefaults = {
 // What is passed on. Credentials, cookies and what belongs to one connection are not among it.
 const ASKED = ['accept', 'if-none-match']
 const ANSWERED = ['content-type', 'content-length', 'content-encoding', 'content-range', 'content-md5', 'accept-ranges', 'etag', 'last-modified', 'cache-control']
-
-/** Attachments may be pages with scripts, which must not act in the name of the viewer. */
-export const SAFE = { 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' }
 
 export const IMMUTABLE = 'public, max-age=31536000, immutable'
 

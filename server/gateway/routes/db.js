@@ -4,9 +4,10 @@ import { SECURITY, inWords, isAboutAccess, keepRows, narrow } from '../access/qu
 import { Refusal, away, notFound, refuse } from '../db/refusal.js'
 import { parseReading } from '../db/reading.js'
 import { checkImages, readQuestion } from '../db/question.js'
-import { DatabaseProxy, IMMUTABLE, SAFE } from '../db/proxy.js'
+import { DatabaseProxy, IMMUTABLE } from '../db/proxy.js'
 import { isKnown } from '../etags.js'
 import { sendJson } from '../json.js'
+import { SAFE } from '../safe.js'
 
 const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 

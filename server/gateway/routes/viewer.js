@@ -59,8 +59,7 @@ export async function viewer ({ options }, { name }, req, res) {
   const headers = {
     ETag: etag,
     'Cache-Control': 'no-cache', // asked for anew each time, and 304 mostly: a new version shows at once
-    'Content-Security-Policy': VIEWER_CSP,
-    'X-Content-Type-Options': 'nosniff'
+    'Content-Security-Policy': VIEWER_CSP
   }
   res.appendHeader('Vary', 'Accept-Encoding')
   if (isKnown(req.headers['if-none-match'], etag)) {

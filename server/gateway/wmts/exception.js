@@ -84,8 +84,7 @@ export function sendException (error, req, res, { byAddress }) {
   res.writeHead(byAddress && error.code === 'TileOutOfRange' ? 404 : error.status, {
     'Content-Type': 'application/xml; charset=utf-8',
     'Content-Length': body.length,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff'
+    'Cache-Control': 'no-store'
   })
   res.end(req.method === 'HEAD' ? undefined : body)
 }

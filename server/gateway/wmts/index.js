@@ -74,7 +74,7 @@ const same = (before, now) => before.length === now.length &&
   before.every(({ layer, times, reach }, index) => layer === now[index].layer && times === now[index].times && isDeepStrictEqual(reach, now[index].reach))
 
 function sendCapabilities ({ bytes, etag }, cacheControl, req, res) {
-  const headers = { ETag: etag, 'Cache-Control': cacheControl, 'X-Content-Type-Options': 'nosniff' }
+  const headers = { ETag: etag, 'Cache-Control': cacheControl }
   if (isKnown(req.headers['if-none-match'], etag)) return void res.writeHead(304, headers).end()
   res.writeHead(200, { ...headers, 'Content-Type': 'application/xml; charset=utf-8', 'Content-Length': bytes.length })
   res.end(req.method === 'HEAD' ? undefined : bytes)
