@@ -3,12 +3,12 @@
 import { looksLikeToken } from '../../../loader/token.js'
 
 export const COOKIE = 'tilecouch'
-export const MOST_TOKENS = 8 // in one cookie
+export const MOST_TOKENS = 8 // in cookies
 
 const IN_ADDRESS = /[?&]token=([^&#]{0,2048})/ // as it stands: no token needs encoding, and what is encoded otherwise is none
 const IN_HEADER = /^bearer +([\w.~+/=-]{1,2048})\s*$/i
 const AS_PASSWORD = /^basic +([\w+/=]{1,4096})\s*$/i
-const IN_COOKIE = new RegExp(`(?:^|;) *${COOKIE}=([\\w.~-]{1,4000})(?:;|$)`)
+const IN_COOKIE = new RegExp(`(?<=^|;) *(${COOKIE}(?:-[\\w-]{1,20})?)=([\\w.-]{1,2048})(?=;|$)`, 'g')
 const SESSION = /(?:^|;) *AuthSession="?([\w%+/=:.~-]{1,512})"?(?: *;|$)/
 
 /** The token of an address, which may be empty; undefined: there is none. @param {string | undefined} target */
@@ -24,12 +24,12 @@ export function tokensOf ({ url, headers }) {
     ...(address ? [address] : []),
     ...(bearer ? [bearer] : []),
     ...(password !== undefined && looksLikeToken(password) ? [password] : []),
-    ...tokensInCookie(headers.cookie)
+    ...cookiesIn(headers.cookie).map(({ token }) => token)
   ]
 }
 
-/** @param {string} [cookie] */
-export const tokensInCookie = (cookie = '') => IN_COOKIE.exec(cookie)?.[1].split('~', MOST_TOKENS) ?? []
+/** Each token has a cookie of its own. @param {string} [cookie] */
+export const cookiesIn = (cookie = '') => Array.from(cookie.matchAll(IN_COOKIE), ([, name, token]) => ({ name, token })).slice(0, 2 * MOST_TOKENS)
 
 /** For programs that know names and passwords only: a token is a password of anybody. */
 const passwordOf = header => basicIn(header)?.password
