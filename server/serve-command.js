@@ -65,7 +65,7 @@ export const addressLines = ({ viewer, tiles, asOf, wmts, health, metrics }, { v
   `  As of     ${asOf}`,
   `  WMTS      ${wmts}`,
   `  Health    ${health}`,
-  `  Metrics   ${metrics}`
+  ...(metrics ? [`  Metrics   ${metrics}`] : [])
 ]
 
 /** @param {{workers: number}} serving @param {Record<string, any>} options */

@@ -16,7 +16,7 @@ import { createLog, secretsOf } from './gateway/log.js'
  * @property {string} asOf the same at a time
  * @property {string} wmts capabilities
  * @property {string} health
- * @property {string} metrics
+ * @property {string | null} metrics null: it shows none
  * @property {string} db the store, without any password
  * @property {boolean} embedded
  * @property {number} workers
@@ -108,7 +108,7 @@ async function start (options, { log, mirror }) {
 }
 
 /** @param {{url: string, port: number, opsUrl: string | null}} gateway @param {Record<string, any>} options @param {Couch[]} couches the store first @param {string[]} [layers] */
-async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers) {
+async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, couches, layers) {
   const own = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? own
   const { layer, format, time } = await example(couches, layers)
@@ -120,7 +120,7 @@ async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers)
     asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`,
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
     health: new URL('health', opsUrl ?? own).href,
-    metrics: new URL('metrics', opsUrl ?? own).href,
+    metrics: opsUrl || publicMetrics ? new URL('metrics', opsUrl ?? own).href : null,
     db: couches[0].url
   }
 }

@@ -53,7 +53,7 @@ async function health (visit, base) {
 /** @returns {Promise<import('./visit.js').Found | import('./visit.js').Found[]>} */
 async function metrics (visit, base) {
   const { status, text } = await read(visit, new URL('metrics', base))
-  if (status !== 200) return { state: 'unknown', found: 'it shows its metrics elsewhere', advice: 'Name its port for monitoring (--ops-port).' }
+  if (status !== 200) return { state: 'unknown', found: 'it does not show its metrics here', advice: 'Name its port for monitoring (--ops-port); one without such a port shows them with --public-metrics.' }
   const samples = parseMetrics(text)
   const of = name => samples.filter(sample => sample.name === name)
   const open = of('tilecouch_upstream_circuit').filter(({ value }) => value === OPEN).map(({ labels }) => labels.layer)

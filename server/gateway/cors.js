@@ -1,5 +1,7 @@
 // Which pages may read what the gateway answers. With `*` every answer says so to everybody, so that one copy in a cache does for
-// all; with a list each answer is for the page that asked, and says that too.
+// all; with a list each answer is for the page that asked, and says that too. No answer allows credentials: pages elsewhere read with
+// a token or not at all. Tiles and what describes them are meant for maps on other pages. A store with private layers is not: with `*`
+// its /db is for pages of this origin.
 import { TilecouchError } from '../../core/index.js'
 
 /** What pages may see of an answer besides what browsers always show. */
@@ -8,14 +10,19 @@ const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Ca
 const TAKEN = 'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
 const MAX_AGE = '86400' // seconds a browser need not ask again; it keeps no answer for longer than some hours anyway
 
+/** As the router has it. Proxies may send whole URLs. */
+const IN_DB = /^(?:https?:\/\/[^/?#]*)?\/*db(?:[/?#]|$)/i
+
 const NOTHING = /** @type {readonly string[]} */ (Object.freeze([]))
 
 export class Cors {
   #any
+  #hasPrivate
   #origins
 
-  /** @param {string} setting `*`, `none`, or origins separated by commas */
-  constructor (setting) {
+  /** @param {string} setting `*`, `none`, or origins separated by commas @param {{hasPrivate?: boolean}} [store] hasPrivate: layers */
+  constructor (setting, { hasPrivate = false } = {}) {
+    this.#hasPrivate = hasPrivate
     this.#any = setting.trim() === '*'
     const listed = this.#any || /^\s*none\s*$/i.test(setting) ? [] : setting.split(',').map(checkOrigin)
     /** @type {Map<string, readonly string[]>} */
@@ -25,10 +32,11 @@ export class Cors {
   /**
    * The headers of an answer, name and value in turn.
    * @param {string | undefined} origin of the page that asks
+   * @param {string} [url] of what it asks for, where that may be below /db
    * @returns {readonly string[]}
    */
-  headers (origin) {
-    if (this.#any) return EVERYBODY
+  headers (origin, url = '') {
+    if (this.#any) return this.#hasPrivate && IN_DB.test(url) ? NOTHING : EVERYBODY
     if (this.#origins.size === 0) return NOTHING
     return (origin !== undefined && this.#origins.get(origin)) || SOMEBODY_ELSE
   }
@@ -38,7 +46,7 @@ export class Cors {
    * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
    */
   apply (req, res) {
-    const headers = this.headers(req.headers.origin)
+    const headers = this.headers(req.headers.origin, req.url)
     for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at], headers[at + 1])
     if (this.#origins.size > 0) keepVary(res)
   }
@@ -48,9 +56,9 @@ export class Cors {
    * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
    */
   preflight (req, res) {
-    const methods = /^\/db(?:[/?]|$)/.test(req.url ?? '') ? 'GET, HEAD, POST' : 'GET, HEAD'
+    const methods = IN_DB.test(req.url ?? '') ? 'GET, HEAD, POST' : 'GET, HEAD'
     const asked = req.headers['access-control-request-method'] !== undefined
-    const allowed = this.headers(req.headers.origin)
+    const allowed = this.headers(req.headers.origin, req.url)
     res.writeHead(204, [
       'Allow', `${methods}, OPTIONS`,
       ...(asked && allowed !== NOTHING && allowed !== SOMEBODY_ELSE ? ['Access-Control-Allow-Methods', methods, 'Access-Control-Allow-Headers', TAKEN, 'Access-Control-Max-Age', MAX_AGE] : []),

@@ -58,7 +58,7 @@ export function createHandler (ctx, routes) {
       if (res.headersSent) res.destroy() // half an answer must not look whole
       else {
         if (hasBody(req)) res.shouldKeepAlive = false
-        sendError(req, res, known, [...UNKEPT, ...cors.headers(req.headers.origin)])
+        sendError(req, res, known, [...UNKEPT, ...cors.headers(req.headers.origin, req.url)])
       }
       account()
     }

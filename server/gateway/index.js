@@ -35,6 +35,9 @@ const STORE = { retries: 3, firstDelay: 50, longestDelay: 500 }
 const FOR_CLIENTS = { tile, tilejson: unlessFilling(tilejson), versions: unlessFilling(versions), times: unlessFilling(times), wmts, db, file: viewer }
 const FOR_OPERATORS = { health, metrics: metricsRoute }
 
+/** What the port for clients answers. */
+const shownTo = ({ opsPort, publicMetrics }) => ({ ...FOR_CLIENTS, ...(opsPort === null && { health }), ...(publicMetrics && { metrics: metricsRoute }) })
+
 /**
  * @typedef {object} Gateway
  * @property {string} url
@@ -54,7 +57,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   if (!url) throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
   const log = ownLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
   const stopping = new AbortController()
-  const cors = new Cors(options.cors)
+  const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
   const access = await openAccess(options, { couch: store.couch, log, users })
   const layers = new LayerBook(store, { log })
@@ -77,11 +80,10 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     patience: PATIENCE,
     answerTile: (asked, req, res) => tile(ctx, asked, req, res)
   }
-  const apart = options.opsPort !== null
-  const limits = { requestTimeout: options.requestTimeout * 1000, maxConnections: options.maxConnections }
-  const shown = apart ? FOR_CLIENTS : { ...FOR_CLIENTS, ...FOR_OPERATORS }
+  const limits = { requestTimeout: options.requestTimeout * 1000, maxConnections: options.maxConnections, connectionsEach: options.trustProxy ? 0 : options.connectionsEach } // a proxy comes for many
+  const shown = shownTo(options)
   const front = new Listener(createHandler(ctx, access ? guard(access, shown) : shown), limits)
-  const ops = apart ? new Listener(createHandler(ctx, FOR_OPERATORS), limits) : null
+  const ops = options.opsPort !== null ? new Listener(createHandler({ ...ctx, cors: new Cors('none') }, FOR_OPERATORS), limits) : null // no page reads it
 
   /** @type {Promise<void> | undefined} */
   let closing

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { TilecouchError } from '../../core/index.js'
+import { peerOf } from './peer.js'
 import { SAFE } from './safe.js'
 
 export const listenerDefaults = {
@@ -12,6 +13,7 @@ export const listenerDefaults = {
   idle: 900000, // milliseconds in which nothing moves on a connection: a view may be built for ten minutes before an answer begins
   pipelined: 64, // requests of a connection that wait for their answers: browsers and proxies send the next one after the answer
   maxHeaderSize: 16384, // bytes of a head, address included
+  connectionsEach: 0, // connections of one address; this machine has as many as it likes, and 0 means everybody
   backlog: 1024, // connections that wait to be accepted
   linger: 500 // milliseconds after an answer in which, at a shutdown, the next request may be on its way
 }
@@ -31,8 +33,11 @@ const waiting = Symbol('waiting')
 export class Listener {
   #server
   #handler
+  #peer
   #options
   #sockets = new Set()
+  /** Connections of an address. @type {Map<string, number>} */
+  #each = new Map()
   /** Answers that are not given at once. @type {Set<import('node:http').ServerResponse>} */
   #live = new Set()
   /** @type {Promise<void> | undefined} */
@@ -40,10 +45,11 @@ export class Listener {
 
   /**
    * @param {Handler} handler
-   * @param {Partial<typeof listenerDefaults> & {maxConnections?: number}} [options]
+   * @param {Partial<typeof listenerDefaults> & {maxConnections?: number, peer?: (socket: import('node:net').Socket) => string | null}} [options] peer: whose connection it is; null: nobody's who is counted
    */
-  constructor (handler, options = {}) {
+  constructor (handler, { peer = socket => peerOf({ headers: {}, socket }, false), ...options } = {}) {
     this.#handler = handler
+    this.#peer = peer
     this.#options = { ...listenerDefaults, ...options }
     const { keepAliveTimeout, headersTimeout, requestTimeout, checking, maxHeaderSize, maxConnections } = this.#options
     const timeouts = { keepAliveTimeout, requestTimeout, headersTimeout: Math.min(headersTimeout, requestTimeout || Infinity) }
@@ -73,10 +79,26 @@ export class Listener {
   }
 
   #greet (socket) {
+    if (this.#options.connectionsEach && !this.#count(socket)) return void socket.destroy()
     socket[used] = performance.now()
     socket[waiting] = 0
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  /** Whether a client may have one more. */
+  #count (socket) {
+    const peer = this.#peer(socket)
+    if (peer === null) return true
+    const own = this.#each.get(peer) ?? 0
+    if (own >= this.#options.connectionsEach) return false
+    this.#each.set(peer, own + 1)
+    socket.once('close', () => {
+      const left = /** @type {number} */ (this.#each.get(peer)) - 1
+      if (left > 0) this.#each.set(peer, left)
+      else this.#each.delete(peer)
+    })
+    return true
   }
 
   #take (req, res) {

@@ -29,13 +29,14 @@ export const table = [
   { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
   { name: 'port', short: 'p', type: 'port', default: 8080, text: 'port to listen on; 0 for any free one' },
   { name: 'opsPort', type: 'port', default: null, text: 'a port of its own for /metrics and /health, which the public port then does not show' },
+  { name: 'publicMetrics', type: 'boolean', default: false, text: 'show /metrics on the public port too: it names layers and says how much is asked' },
   { name: 'opsHost', type: 'text', default: '127.0.0.1', text: 'address of that port' },
   { name: 'memory', type: 'bytes', default: 256e6, shown: '256MB', text: 'tiles kept in memory, shared out among the workers; 0 keeps none' },
   { name: 'workers', type: 'count', least: 1, most: 64, default: 1, text: 'processes that serve; more than the machine has cores gain nothing' },
   { name: 'publicUrl', type: 'url', default: null, text: 'where clients reach the gateway, for links in TileJSON and WMTS capabilities' },
   { name: 'publicHosts', type: 'hosts', default: null, text: 'the same where the gateway has several names: hosts, with their port if it is not 80 or 443, separated by commas. Links have the Host of the request if it is one of these, else the first' },
   { name: 'trustProxy', type: 'boolean', default: false, text: 'believe X-Forwarded-Proto and X-Forwarded-For; only behind a proxy that sets them, and with publicUrl or publicHosts' },
-  { name: 'cors', type: 'text', default: '*', text: 'origins whose pages may read, separated by commas; * for all, none for nobody' },
+  { name: 'cors', type: 'text', default: '*', text: 'origins whose pages may read, separated by commas; * for all, but for /db where there are private layers; none for nobody' },
   { name: 'missing', type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto', text: 'answer for a tile that is not there; auto: 404 for images (clients then show the zoom below), 204 for vector tiles' },
   { name: 'maxAge', type: 'duration', whole: true, default: 300, shown: '5m', text: 'how long clients keep tiles that never expire' },
   { name: 'staleWhileRevalidate', type: 'duration', whole: true, default: 86400, shown: '1d', text: 'how long after that they may show the old tile while they ask' },
@@ -54,6 +55,7 @@ export const table = [
   { name: 'grace', type: 'duration', default: 10, shown: '10s', text: 'how long requests under way may take to end when the gateway stops' },
   { name: 'requestTimeout', type: 'duration', default: 30, shown: '30s', text: 'how long a request may take to come in' },
   { name: 'maxConnections', type: 'count', least: 0, most: 1e6, default: 10000, text: 'connections at once, of each worker; what comes beyond is closed; 0 for no limit' },
+  { name: 'connectionsEach', type: 'count', least: 0, most: 1e6, default: 256, text: 'of these for one address (a network of IPv6); this machine, and with trustProxy everybody, is not counted; 0 for no limit' },
   { name: 'config', type: 'text', default: null, text: 'JSON file with any of these by name' }
 ]
 

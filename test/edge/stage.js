@@ -37,7 +37,7 @@ export function useEdges () {
      */
     async start (from, flags) {
       const turns = /** @type {any[]} */ ([])
-      const options = resolveOptions({ table: edgeOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', ...flags } })
+      const options = resolveOptions({ table: edgeOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', publicMetrics: true, ...flags } })
       const running = await edge(options, { onTurn: turn => turns.push(turn) })
       const close = () => (open.delete(close), running.close())
       open.add(close)

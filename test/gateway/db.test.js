@@ -122,7 +122,7 @@ onEachStore('the store at /db', backend => {
   })
 
   it('reads images that are asked for at the same time together, and once', async () => {
-    const own = await openGateway(url)
+    const own = await openGateway(url, { publicMetrics: true })
     const count = async name => +(new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm').exec((await ask(own.url, '/metrics')).text)?.[1] ?? 0)
     const names = (await direct('/_all_docs')).rows.filter(({ id }) => /^osm:.*[0-2]$/.test(id) || id.endsWith(`@${T1}`)).map(({ id, value }) => `${encodeURIComponent(id)}/tile?rev=${value.rev}`)
     const answers = () => Promise.all(names.map(name => ask(own.url, `/db/${name}`)))

@@ -228,6 +228,17 @@ describe('pages of other origins', () => {
     assert.equal((await preflight('/dbx', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD')
   })
 
+  it('may not read the store where there are private layers, unless they are on the list', () => {
+    const headersOf = (cors, url) => cors.headers('https://a.example', url)[1]
+    const any = new Cors('*', { hasPrivate: true })
+    for (const url of ['/db', '/db/', '/db?x', '/db/_all_docs', '//db/osm:1:0:0', 'http://h/db/x']) {
+      assert.equal(headersOf(any, url), undefined, url)
+      assert.equal(headersOf(new Cors('*'), url), '*')
+      assert.equal(headersOf(new Cors('https://a.example', { hasPrivate: true }), url), 'https://a.example')
+    }
+    for (const url of ['/osm/1/0/0.png', '/osm.json', '/dbs.json', '/']) assert.equal(headersOf(any, url), '*', url)
+  })
+
   it('may read when they are on the list, and every answer says that it depends on them', async () => {
     await open({ store, options: { cors: `${A} , ${B}` }, routes: { file: async (ctx, asked, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end() } })
     for (const path of [...PATHS, '/x.js']) {

@@ -1,10 +1,13 @@
 // What a stranger may ask for at once: documents in a question, requests on a connection, feeds of an address.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import net from 'node:net'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
 import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
 import { parseReading } from '../../server/gateway/db/reading.js'
+import { Listener } from '../../server/gateway/listener.js'
 import { peerOf } from '../../server/gateway/peer.js'
 import { startThrowAwayEmbedded, onEachStore } from '../support/backends.js'
 import { openFront, entryOf } from './support/front.js'
@@ -72,6 +75,33 @@ describe('a connection', () => {
       assert.ok(Date.now() - started < 4000)
     } finally {
       await front.close(0)
+    }
+  })
+})
+
+describe('connections', () => {
+  it('are so many for each address, and others still get theirs', async () => {
+    let peer = /** @type {string | null} */ ('a')
+    const listener = new Listener((req, res) => { res.end('here') }, { connectionsEach: 2, peer: () => peer })
+    const port = await listener.listen(0, '127.0.0.1')
+    const sockets = []
+    const open = async whose => {
+      peer = whose
+      const socket = net.connect(port, '127.0.0.1').on('error', () => {})
+      sockets.push(socket)
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+      const first = await Promise.race([once(socket, 'data').then(([data]) => /here/.test(`${data}`)), once(socket, 'close').then(() => false)])
+      return first
+    }
+    try {
+      const seen = []
+      for (const whose of ['a', 'a', 'a', 'b', null, null, null]) seen.push(await open(whose))
+      assert.deepEqual(seen, [true, true, false, true, true, true, true])
+      sockets[0].destroy()
+      await until(() => open('a'), { what: 'room for another' })
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      await listener.close(0)
     }
   })
 })

@@ -38,7 +38,7 @@ onEachStore('tilecouch serve', backend => {
   afterEach(stopAll)
 
   it('prints addresses that answer', async () => {
-    const serving = start(['--db', url])
+    const serving = start(['--db', url, '--public-metrics'])
     const text = await serving.ready()
     const address = name => new RegExp(`^  ${name} +(\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(`${name} in ${text}`)
     const at = template => template.replace('{z}/{x}/{y}', '3/1/2')
@@ -60,6 +60,14 @@ onEachStore('tilecouch serve', backend => {
     assert.ok(sum('tilecouch_cache_bytes') > png(2).length)
     assert.ok(sum('tilecouch_store_reads_total') >= sum('tilecouch_store_batches_total') && sum('tilecouch_store_batches_total') > 0)
     assert.deepEqual([sum('tilecouch_cache_limit_bytes'), metrics.has('tilecouch_follower_up')], [256e6, true])
+  })
+
+  it('shows no metrics to clients unless it is told to', async () => {
+    const serving = start(['--db', url])
+    const text = await serving.ready()
+    assert.doesNotMatch(text, /Metrics/)
+    const [base] = /http:\S+/.exec(text) ?? []
+    assert.deepEqual([(await fetch(new URL('/metrics', base))).status, (await fetch(new URL('/health', base))).status], [404, 200])
   })
 
   it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {

@@ -21,7 +21,7 @@ onEachStore('the gateway', backend => {
   before(async () => {
     url = await backend.database()
     store = await openStore(url, fill)
-    gateway = await openGateway(url)
+    gateway = await openGateway(url, { publicMetrics: true })
   })
   after(async () => {
     closeConnections()
@@ -208,6 +208,7 @@ onEachStore('the gateway', backend => {
       }
       assert.equal((await ask(/** @type {string} */ (other.opsUrl), `/osm/${Z}/0/0.png`)).status, 404)
       assert.equal((await ask(other.url, `/osm/${Z}/0/0.png`)).status, 200)
+      assert.equal((await ask(/** @type {string} */ (other.opsUrl), '/metrics', { headers: { origin: 'http://evil.example' } })).headers['access-control-allow-origin'], undefined)
     } finally {
       await other.close()
     }

@@ -3,7 +3,7 @@ import { readToken, signToken } from '../../../loader/token.js'
 import { png } from '../../support/tiles.js'
 
 export const KEYS = { kold: 'o'.repeat(40), knew: 'n'.repeat(40) }
-export const OPTIONS = { privateLayers: ['secret', 'draft-*'], accessKeys: KEYS }
+export const OPTIONS = { privateLayers: ['secret', 'draft-*'], accessKeys: KEYS, publicMetrics: true }
 export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 export const PRIVATE = ['secret', 'draft-a']
 
