@@ -12,6 +12,7 @@ import { accepts } from './codings.js'
 /** Seconds clients keep the news that there is no tile: long enough that the edges of a map are not asked for again with every move. */
 const MISSING_AGE = 60
 
+const [POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF] = SAFE_LIST // one by one: to spread the list takes 0.3 µs for each tile
 const MVT = formats.mvt.type
 const MOST_UNPACKED = 64e6 // bytes; what unpacks to more than this is no tile
 
@@ -98,7 +99,7 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
     'Cache-Control', ctx.policy.of(asked, found),
     'X-Tilecouch-Time', entry.time,
     'X-Tilecouch-Cache', outcome,
-    ...SAFE_LIST,
+    POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF,
     ...ctx.cors.headers(headers.origin)
   ]
   res.outcome = outcome
