@@ -8,12 +8,14 @@ export const aheadDefaults = {
   chunks: 4 // readings ahead of the one that is taken
 }
 
+/** @typedef {Uint8Array | null | (() => Promise<Uint8Array | null>)} Found the bytes of a tile, null where there are none, or what reads them when they are wanted */
+
 /**
- * @template {{z: number, x: number, y: number, size?: number}} T
+ * @template {{z: number, x: number, y: number, size?: number, gone?: boolean}} T
  * @param {AsyncIterable<T>} list
- * @param {(items: T[]) => Promise<(Uint8Array | null)[]>} readMany the bytes of each, null where there are none
+ * @param {(items: T[]) => Promise<Found[]>} readMany
  * @param {Partial<typeof aheadDefaults>} [options]
- * @returns {AsyncGenerator<{z: number, x: number, y: number, read: () => Promise<Uint8Array | null>}>}
+ * @returns {AsyncGenerator<import('./index.js').SourceTile>}
  */
 export async function * readAhead (list, readMany, options) {
   const { chunk: most, chunkBytes, chunks } = { ...aheadDefaults, ...options }
@@ -33,7 +35,7 @@ export async function * readAhead (list, readMany, options) {
         chunk.start()
         for (const next of ahead.slice(0, chunks)) next.start()
       }
-      for (const [index, { z, x, y }] of chunk.items.entries()) yield { z, x, y, read: () => { start(); return chunk.take(index) } }
+      for (const [index, { z, x, y, gone }] of chunk.items.entries()) yield gone ? { z, x, y, gone } : { z, x, y, read: () => { start(); return chunk.take(index) } }
     }
   } finally {
     await source.return(undefined)
@@ -42,10 +44,10 @@ export async function * readAhead (list, readMany, options) {
 
 /** @template T */
 class Chunk {
-  /** @type {Promise<(Uint8Array | null)[]> | undefined} */
+  /** @type {Promise<Found[]> | undefined} */
   #bytes
 
-  /** @param {T[]} items @param {(items: T[]) => Promise<(Uint8Array | null)[]>} readMany */
+  /** @param {T[]} items @param {(items: T[]) => Promise<Found[]>} readMany */
   constructor (items, readMany) {
     this.items = items
     this.readMany = readMany
@@ -58,6 +60,7 @@ class Chunk {
   }
 
   async take (index) {
-    return (await /** @type {Promise<(Uint8Array | null)[]>} */ (this.#bytes))[index]
+    const found = (await /** @type {Promise<Found[]>} */ (this.#bytes))[index]
+    return typeof found === 'function' ? found() : found
   }
 }

@@ -2,13 +2,12 @@
 // of tiles may have beside them.
 import { MAX_ZOOM, flipY } from '../../core/index.js'
 import { GONE_LIST, readGone, withGone } from './gone.js'
+import { sourceLimits } from './limits.js'
 import { layerFieldsOf, timeOf } from './metadata.js'
 
 export const METADATA = 'metadata.json'
 
 export const listingDefaults = {
-  tile: 64e6, // bytes of a tile, at most
-  metadata: 16e6, // bytes of metadata.json; a longer one is not read
   name: 4096, // letters of a name; a longer one is no tile's
   folders: 100 // whose metadata.json and gone.txt are remembered until it is known which holds the tiles
 }
@@ -99,7 +98,7 @@ export class Listing {
 
 /** @param {Beside | undefined} beside */
 async function readMetadata (beside) {
-  if (!beside || beside.length > listingDefaults.metadata) return {}
+  if (!beside || beside.length > sourceLimits.metadata) return {}
   const chunks = []
   for await (const chunk of await beside.stream()) chunks.push(chunk)
   try {

@@ -1,13 +1,19 @@
 // MBTiles 1.3: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated files.
 // Rows in the file are always counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
-import { pathToFileURL } from 'node:url'
-import Database from 'libsql'
 import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
+import { readAhead } from './ahead.js'
 import { BINARY_DIFFS, DIFF_KEYS } from './gone.js'
+import { sourceLimits } from './limits.js'
 import { layerFieldsOf, timeOf } from './metadata.js'
+import { invalid } from './reading.js'
+import { SqliteFile, cell, textOf } from './sqlite/file.js'
+import { endless, metadataRows } from './sqlite/mbtiles.js'
 
 const MAGIC = 'SQLite format 3\0'
+const COLUMNS = 1000 // of a zoom whose rows are asked for at once
+const TILE = `SELECT CASE WHEN length(tile_data) <= ${sourceLimits.tile} THEN CAST(tile_data AS BLOB) END, length(tile_data)
+  FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
 
 export const recognises = (name, stats, begin) =>
   stats.isFile() && (begin.toString('latin1', 0, MAGIC.length) === MAGIC || /\.(mbtiles|sqlite|db)$/i.test(name))
@@ -17,77 +23,147 @@ export const recognises = (name, stats, begin) =>
  * @param {import('./index.js').SourceOptions} options scheme: xyz for files whose writer forgot to flip rows
  * @returns {Promise<import('./index.js').Source>}
  */
-export async function open (file, { selected, zooms, scheme }) {
-  const unreadable = error => new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
-  const flipped = scheme !== 'xyz'
-  let db, metadata, diff, zoomLevels, columnsOf, rowsOf, tileAt
+export async function open (file, { signal, ...options }) {
+  const source = new Mbtiles(file, new SqliteFile(file, signal), options)
   try {
-    // libsql ignores its readonly option; SQLite itself does not
-    db = new Database(`file:${pathToFileURL(path.resolve(file)).pathname}?mode=ro`)
-    zoomLevels = db.prepare(`SELECT ${safe('z')} FROM (SELECT DISTINCT zoom_level AS z FROM tiles)`).raw()
-    columnsOf = db.prepare(`SELECT ${safe('x')} FROM (SELECT DISTINCT tile_column AS x FROM tiles WHERE zoom_level = ?)`).raw()
-    metadata = readMetadata(db)
-    diff = DIFF_KEYS.some(key => Object.hasOwn(metadata, key))
-    rowsOf = db.prepare(`SELECT ${safe('tile_row')}, ${diff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE zoom_level = ? AND tile_column = ?`).raw()
-    tileAt = db.prepare('SELECT CAST(tile_data AS BLOB) FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?').raw()
+    return await source.begin()
   } catch (error) {
-    db?.close()
-    throw unreadable(error)
+    await source.close()
+    throw error
   }
-  const binary = diff && tablesOf(db).find(name => BINARY_DIFFS.includes(name))
-  if (binary) {
-    db.close()
-    throw new TilecouchError('ARCHIVE_INVALID', { file, why: `its table ${binary} holds differences within tiles, not tiles: make it with whole ones (--patch-type whole)` })
+}
+
+class Mbtiles {
+  #file
+  #db
+  #options
+  #isDiff = false
+
+  /** @param {string} file @param {SqliteFile} db @param {import('./index.js').SourceOptions} options */
+  constructor (file, db, options) {
+    this.#file = file
+    this.#db = db
+    this.#options = options
   }
 
-  async function * tiles () {
-    for (const z of numbers(zoomLevels, [], compareInner)) {
+  /** @returns {Promise<import('./index.js').Source>} */
+  async begin () {
+    const metadata = await this.#reading(async () => {
+      const table = await endless(this.#db, ['tiles', 'metadata'])
+      if (table) throw new TilecouchError('ARCHIVE_INVALID', { file: this.#file, why: `its view ${table} is recursive, and may never end` })
+      await this.#db.rows('SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 0').next()
+      return readMetadata(this.#db)
+    })
+    this.#isDiff = DIFF_KEYS.some(key => Object.hasOwn(metadata, key))
+    if (this.#isDiff) await this.#refuseBinary()
+    return {
+      name: path.basename(this.#file),
+      fields: layerFieldsOf(metadata),
+      time: timeOf(metadata),
+      diff: this.#isDiff,
+      tiles: () => readAhead(this.#places(), places => this.#readMany(places)),
+      close: () => this.close()
+    }
+  }
+
+  async #refuseBinary () {
+    for await (const [name] of this.#rows(`SELECT ${cell('name')} FROM sqlite_schema WHERE type = 'table'`)) {
+      const binary = BINARY_DIFFS.find(table => table === textOf(name))
+      if (binary) throw new TilecouchError('ARCHIVE_INVALID', { file: this.#file, why: `its table ${binary} holds differences within tiles, not tiles: make it with whole ones (--patch-type whole)` })
+    }
+  }
+
+  async * #places () {
+    const { zooms, selected } = this.#options
+    for (const z of await this.#numbers('zoom_level', '', [], compareInner)) {
       if (zooms && (z < zooms.min || z > zooms.max)) continue
-      for (const x of numbers(columnsOf, [z], compareInner)) {
-        const rows = all(rowsOf, [z, x]).map(([row, gone]) => ({ row, y: flipped ? flipY(z, row) : row, gone }))
-        rows.sort((a, b) => compareRows(a.y, b.y))
-        for (const { row, y, gone } of rows) {
-          if (selected(z, x, y)) yield gone ? { z, x, y, gone: true } : { z, x, y, read: () => bytesAt(z, x, row) }
-        }
+      const columns = await this.#numbers('tile_column', 'WHERE zoom_level = ?', [z], compareInner)
+      for (let at = 0; at < columns.length; at += COLUMNS) {
+        for await (const tile of this.#columns(z, columns.slice(at, at + COLUMNS))) if (selected(tile.z, tile.x, tile.y)) yield tile
       }
     }
   }
 
+  /** The tiles of some columns of a zoom, one column after the other. */
+  async * #columns (z, columns) {
+    const sql = `SELECT ?2, ${cell('tile_row')}, ${this.#isDiff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE zoom_level = ?1 AND tile_column = ?2`
+    const flipped = this.#options.scheme !== 'xyz'
+    let tiles = []
+    for await (const [x, given, gone] of this.#rows(sql, columns.map(column => [z, column]))) {
+      if (tiles.length && tiles[0].x !== x) {
+        yield * sorted(tiles)
+        tiles = []
+      }
+      const row = textOf(given)
+      tiles.push({ z, x, y: flipped ? flipY(z, row) : row, row, gone: Boolean(gone) })
+      this.#refuseMore(tiles.length, `rows in a column of zoom ${z}`)
+    }
+    yield * sorted(tiles)
+  }
+
+  /** What is too much to be in memory at once is read when it is wanted. */
+  async #readMany (places) {
+    const found = await this.#db.get(TILE, places.map(parametersOf))
+    return places.map((place, index) => async () => this.#bytesOf(place, found[index] === undefined ? (await this.#db.get(TILE, [parametersOf(place)]))[0] : found[index]))
+  }
+
   // a row without bytes is a damaged tile: only in a diff does it mean anything
-  const bytesAt = (z, x, row) => tileAt.get(z, x, row)?.[0] ?? Buffer.alloc(0)
+  #bytesOf ({ z, x, y }, row) {
+    if (row instanceof Error) throw invalid(this.#file, `${z}/${x}/${y} cannot be read: ${row.message}`, row)
+    if (row?.[1] > sourceLimits.tile) throw invalid(this.#file, `${z}/${x}/${y} has ${row[1]} bytes`)
+    return row?.[0] ?? Buffer.alloc(0)
+  }
 
-  const numbers = (statement, parameters, compare) => all(statement, parameters).map(([number]) => number).sort(compare)
+  async #numbers (name, where, parameters, compare) {
+    const found = []
+    for await (const [number] of this.#rows(`SELECT ${cell('found')} FROM (SELECT DISTINCT ${name} AS found FROM tiles ${where})`, [parameters])) {
+      found.push(textOf(number))
+      this.#refuseMore(found.length, `different values of ${name}`)
+    }
+    return found.sort(compare)
+  }
 
-  function all (statement, parameters) {
+  #refuseMore (count, what) {
+    if (count > sourceLimits.names) throw new TilecouchError('ARCHIVE_INVALID', { file: this.#file, why: `it has more than ${sourceLimits.names} ${what}` })
+  }
+
+  async * #rows (sql, each) {
     try {
-      return statement.all(parameters).map(row => row.map(textOf))
+      yield * this.#db.rows(sql, each)
     } catch (error) {
-      throw unreadable(error)
+      throw this.#unreadable(error)
     }
   }
 
-  return {
-    name: path.basename(file),
-    fields: layerFieldsOf(metadata),
-    time: timeOf(metadata),
-    diff,
-    tiles,
-    close () { db.close() }
+  async #reading (work) {
+    try {
+      return await work()
+    } catch (error) {
+      throw this.#unreadable(error)
+    }
+  }
+
+  #unreadable (error) {
+    return error instanceof TilecouchError ? error : new TilecouchError('SOURCE_UNREADABLE', { value: this.#file, why: error.message }, { cause: error })
+  }
+
+  close () {
+    return this.#db.close()
   }
 }
 
-// the binding ends the process where a text is no UTF-8, so that every text is read as bytes
-const safe = column => `CASE typeof(${column}) WHEN 'text' THEN CAST(${column} AS BLOB) ELSE ${column} END`
-const textOf = cell => Buffer.isBuffer(cell) ? cell.toString() : cell
-
-const tablesOf = db => db.prepare(`SELECT ${safe('name')} FROM sqlite_schema WHERE type = 'table'`).raw().all().map(([name]) => textOf(name))
-
-function readMetadata (db) {
+async function readMetadata (db) {
+  /** @type {Record<string, any>} */
+  const found = {}
   try {
-    return Object.fromEntries(db.prepare(`SELECT ${safe('name')}, ${safe('value')} FROM metadata`).raw().all().map(row => row.map(textOf)))
+    for await (const [name, value] of metadataRows(db)) found[textOf(name)] = textOf(value)
   } catch (error) {
     // some writers leave the table out; one that is there and cannot be read may say that the file is a diff
-    if (/^no such (table|column)/.test(error.message)) return {}
-    throw error
+    if (!/^no such (table|column)/.test(error.message)) throw error
   }
+  return found
 }
+
+const parametersOf = ({ z, x, row }) => [z, x, row]
+
+const sorted = tiles => tiles.sort((a, b) => compareRows(a.y, b.y))

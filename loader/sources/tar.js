@@ -8,7 +8,8 @@ import { Parser } from 'tar'
 import { TilecouchError } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { LocalFile } from './file.js'
-import { Listing, listingDefaults } from './listing.js'
+import { sourceLimits } from './limits.js'
+import { Listing } from './listing.js'
 import { recogniser } from './magic.js'
 import { invalid, reading } from './reading.js'
 
@@ -105,7 +106,7 @@ function keep (entry, spool, listing) {
       return beside(entry, spool)
     })
     if (!kept) entry.resume()
-  } else if (entry.size > listingDefaults.tile) {
+  } else if (entry.size > sourceLimits.tile) {
     spool.add(tile.z, tile.x, tile.y, NOWHERE, 0, `has ${entry.size} bytes`)
     entry.resume()
   } else append(entry, spool, offset => spool.add(tile.z, tile.x, tile.y, offset, entry.size))

@@ -5,7 +5,8 @@ import { crc32 } from 'node:zlib'
 import yauzl from 'yauzl'
 import { Spool } from '../spool.js'
 import { LocalFile } from './file.js'
-import { Listing, listingDefaults } from './listing.js'
+import { sourceLimits } from './limits.js'
+import { Listing } from './listing.js'
 import { recogniser } from './magic.js'
 import { breather, invalid, reading } from './reading.js'
 import { unpack } from './unpack.js'
@@ -91,7 +92,7 @@ async function * tiles (name, file, spool) {
     const read = async () => {
       const tile = `${z}/${x}/${y}`
       if (times > 1) throw invalid(name, `${tile} is in it ${times} times`)
-      if (packed > listingDefaults.tile || size > listingDefaults.tile) throw invalid(name, `${tile} has ${size} bytes`)
+      if (packed > sourceLimits.tile || size > sourceLimits.tile) throw invalid(name, `${tile} has ${size} bytes`)
       try {
         return await readFile(file, { offset, packed, size, method: code % 256, sum: Math.floor(code / 256) })
       } catch (error) {

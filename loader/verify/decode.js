@@ -4,10 +4,11 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import PQueue from 'p-queue'
 import { formats, inspectTile } from '../../core/index.js'
+import { sourceLimits } from '../sources/limits.js'
 import { checkVectorTile } from './vector-tile.js'
 
 export const decodeDefaults = {
-  bytes: 64e6, // a tile of more, packed or unpacked, is not decoded; the loader's limit
+  bytes: sourceLimits.tile, // a tile of more, packed or unpacked, is not decoded
   alone: 4e6, // unpacked bytes of a vector tile from which on it waits for others of its size
   side: 2048 // pixels: images up to this are decoded whatever the tile size is
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { TilecouchError, inspectTile } from '../../../core/index.js'
+import { sourceLimits } from '../limits.js'
 import { breather, invalid, reading } from '../reading.js'
 import { unpack } from '../unpack.js'
 import { Blocks } from './blocks.js'
@@ -13,8 +14,6 @@ import { idSelection } from './ids.js'
 import { RemoteFile } from './remote.js'
 
 export const archiveDefaults = {
-  tile: 64e6, // bytes of a tile, packed or not
-  metadata: 16e6, // bytes of the metadata
   uncounted: 2 ** 26 // tiles of an archive that does not say how many it has: a run of many takes no more room than one of few
 }
 
@@ -41,11 +40,11 @@ export class Archive {
 
   async #metadata ({ metadata: { offset, length }, packing }) {
     if (!length) return {}
-    if (length > archiveDefaults.metadata) throw new Error(`its metadata has ${length} bytes`)
+    if (length > sourceLimits.metadata) throw new Error(`its metadata has ${length} bytes`)
     const bytes = await this.#file.read(offset, length)
     let text
     try {
-      text = String(await unpack(bytes, packing, archiveDefaults.metadata))
+      text = String(await unpack(bytes, packing, sourceLimits.metadata))
     } catch (error) {
       throw new Error(`its metadata cannot be read: ${error.message}`, { cause: error })
     }
@@ -78,7 +77,7 @@ export class Archive {
             const pause = breathe()
             if (pause) await pause
           }
-          if (any && length <= archiveDefaults.tile) blocks?.add(offset, length) // what is longer is refused when it is read
+          if (any && length <= sourceLimits.tile) blocks?.add(offset, length) // what is longer is refused when it is read
         }
       }
     })
@@ -106,7 +105,7 @@ export class Archive {
   }
 
   #read (tile, offset, length) {
-    if (length > archiveDefaults.tile) throw this.#invalid(`${tile} has ${length} bytes`)
+    if (length > sourceLimits.tile) throw this.#invalid(`${tile} has ${length} bytes`)
     try {
       const bytes = this.#file instanceof RemoteFile ? this.#spool.slice(offset, length) : this.#file.readSync(this.#header.data.offset + offset, length)
       return this.#isReady(bytes) ? bytes : this.#unpacked(tile, bytes)
@@ -127,7 +126,7 @@ export class Archive {
     const packing = tilePacking === 'gzip' && !isGzip(bytes) ? 'none' : tilePacking
     let content
     try {
-      content = await unpack(bytes, packing, archiveDefaults.tile)
+      content = await unpack(bytes, packing, sourceLimits.tile)
     } catch (error) {
       throw this.#invalid(`${tile} cannot be read: ${error.message}`, error)
     }

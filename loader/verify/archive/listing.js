@@ -1,11 +1,11 @@
 // The names in a zip or tar, and what they say: tiles below one folder, metadata and a list of what is gone beside them.
 import { MAX_ZOOM, TilecouchError, compareIds, flipY } from '../../../core/index.js'
 import { GONE_LIST, readGone } from '../../sources/gone.js'
+import { sourceLimits } from '../../sources/limits.js'
 import { HIDDEN, METADATA } from '../../sources/listing.js'
 import { Claims, claimsOf } from '../metadata.js'
 import { isUnsafe, readName } from '../names.js'
 
-const LONGEST = 16e6 // bytes of what lies beside the tiles
 const BREATH = 1000 // tiles looked at before others may go on
 
 export class Listing {
@@ -55,7 +55,7 @@ export class Listing {
 
   /** Whether a file that is no tile should be given to `keep`. @param {string} name @param {number} size */
   wants (name, size) {
-    return size <= LONGEST && /(?:^|\/)(?:metadata\.json|gone\.txt)$/.test(name) && this.#beside.size < 10
+    return size <= sourceLimits.metadata && /(?:^|\/)(?:metadata\.json|gone\.txt)$/.test(name) && this.#beside.size < 10
   }
 
   /** @param {string} name @param {Buffer} bytes */

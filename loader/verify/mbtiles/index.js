@@ -2,15 +2,18 @@
 import { createHash, hash } from 'node:crypto'
 import { MAX_ZOOM, flipY } from '../../../core/index.js'
 import { recogniser } from '../../sources/magic.js'
+import { SqliteFile, cell, textOf } from '../../sources/sqlite/file.js'
+import { endless } from '../../sources/sqlite/mbtiles.js'
 import { decodeDefaults } from '../decode.js'
 import { Claims } from '../metadata.js'
 import { examineAll } from '../tiles.js'
 import { readMetadata } from './metadata.js'
-import { Remote } from './remote.js'
-import { checkTables, numberOf, readSchema, textOf } from './schema.js'
+import { checkTables, numberOf, readSchema } from './schema.js'
 
 const COLUMNS = ['zoom_level', 'tile_column', 'tile_row', 'tile_data']
 const PLACE = COLUMNS.slice(0, 3)
+const SMALL = 250e3 // bytes of a tile that is read with others
+const LARGE = `SELECT tile_data FROM tiles WHERE typeof(tile_data) = 'blob' AND length(tile_data) = ? AND ${PLACE.map(name => `${name} = ?`).join(' AND ')} LIMIT 1`
 
 export const isMbtiles = recogniser('sqlite', /\.(mbtiles|sqlite|db)$/i)
 
@@ -19,7 +22,7 @@ export const isMbtiles = recogniser('sqlite', /\.(mbtiles|sqlite|db)$/i)
  * @param {import('../files.js').PickedOptions} options scheme: xyz for files whose writer forgot to flip rows
  */
 export async function verifyMbtiles (file, { report, selected, isPart, decode, scheme, signal, onProgress }) {
-  const db = new Remote(file, signal)
+  const db = new SqliteFile(file, signal)
   try {
     const schema = await schemaOf(db, file, report)
     if (!schema) return { tiles: 0, bytes: 0, checked: {} }
@@ -42,7 +45,10 @@ export async function verifyMbtiles (file, { report, selected, isPart, decode, s
 
 async function schemaOf (db, file, report) {
   try {
-    return await readSchema(db)
+    const schema = await readSchema(db)
+    const table = await endless(db, [...Object.keys(schema), 'metadata'])
+    if (!table) return schema
+    report.add('bad-structure', table, 'it is a recursive view, which may never end: nothing was read')
   } catch (error) {
     if (error.code === 'ABORTED') throw error
     report.add('damaged-file', file, error.message)
@@ -74,10 +80,11 @@ class Rows {
   async * jobs () {
     const table = this.#options.hashed?.includes('tile_hash') ? 'tiles_with_hash' : 'tiles'
     const sql = `SELECT ${PLACE.map(numberOf).join(', ')}, typeof(tile_data), length(tile_data),
-      CASE WHEN typeof(tile_data) = 'blob' AND length(tile_data) <= ${decodeDefaults.bytes} THEN tile_data END, ${table === 'tiles' ? 'NULL' : 'CAST(tile_hash AS BLOB)'}
+      CASE WHEN typeof(tile_data) = 'blob' AND length(tile_data) <= ${SMALL} THEN tile_data END, ${table === 'tiles' ? 'NULL' : cell('tile_hash')}
       FROM ${table}${this.#digest ? ` ORDER BY ${PLACE.join(', ')}` : ''}`
     try {
-      for await (const [z, x, row, kind, size, data, tileHash] of this.#db.rows(sql)) {
+      for await (const [z, x, row, kind, size, small, tileHash] of this.#db.rows(sql)) {
+        const data = kind === 'blob' && size > SMALL && size <= decodeDefaults.bytes ? await this.#large(size, z, x, row) : small
         this.#digest?.update(`${textOf(z)}${textOf(x)}${textOf(row)}`).update(data ?? '')
         const job = this.#job(textOf(z), textOf(x), textOf(row), { kind, size, data, tileHash: textOf(tileHash) })
         if (job) yield job
@@ -88,6 +95,12 @@ class Rows {
       this.#isWhole = false
       this.#options.report.add('damaged-file', 'tiles', `the rest of them cannot be read: ${error.message}`)
     }
+  }
+
+  async #large (...parameters) {
+    const [row] = await this.#db.get(LARGE, [parameters])
+    if (row instanceof Error) throw row
+    return row?.[0]
   }
 
   #job (z, x, row, { kind, size, data, tileHash }) {
@@ -111,6 +124,7 @@ class Rows {
       read () {
         if (kind === 'null') return Buffer.alloc(0)
         if (kind !== 'blob') throw new Error(`its data is of the type ${kind}`)
+        if (!data) throw new Error('it cannot be found again')
         return Buffer.from(data.buffer, data.byteOffset, data.byteLength)
       },
       compare: found => [...claims.compare(found), ...compareHash(tileHash, found.bytes)]

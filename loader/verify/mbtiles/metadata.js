@@ -1,14 +1,15 @@
 // The metadata table of MBTiles: what the specification wants to be there, and whether it is what it should be.
 import { isUtf8 } from 'node:buffer'
 import { DIFF_KEYS } from '../../sources/gone.js'
+import { textOf } from '../../sources/sqlite/file.js'
+import { metadataRows } from '../../sources/sqlite/mbtiles.js'
 import { claimsOf } from '../metadata.js'
-import { textOf } from './schema.js'
 
 const MUST = ['name', 'format']
 const SHOULD = ['bounds', 'center', 'minzoom', 'maxzoom']
 
 /**
- * @param {import('./remote.js').Remote} db
+ * @param {import('../../sources/sqlite/file.js').SqliteFile} db
  * @param {import('../report.js').Report} report
  */
 export async function readMetadata (db, report) {
@@ -16,7 +17,7 @@ export async function readMetadata (db, report) {
   const values = {}
   const bad = why => report.add('bad-metadata', 'metadata', why)
   try {
-    for await (const cells of db.rows('SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM metadata')) {
+    for await (const cells of metadataRows(db)) {
       if (cells.some(cell => cell && !isUtf8(cell))) bad('a text that is no UTF-8')
       const [name, value] = cells.map(textOf)
       if (Object.hasOwn(values, name)) bad(`${name} is there more than once`)

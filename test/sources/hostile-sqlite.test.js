@@ -1,0 +1,180 @@
+// SQLite files of somebody who means harm: they are refused, or the tile fails, soon and in bounded memory; and whatever
+// they do can be stopped.
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import Database from 'libsql'
+import { openSource } from '../../loader/sources/index.js'
+import { sourceLimits } from '../../loader/sources/limits.js'
+import { verify } from '../../loader/verify.js'
+import { tilesOf, useFolder } from '../loader/helpers.js'
+import { childrenOf, isRunning, peakOf } from '../support/processes.js'
+import { png } from '../support/tiles.js'
+
+const TABLE = 'CREATE TABLE own (zoom_level, tile_column, tile_row, tile_data)'
+const ENDLESS = 'WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers) SELECT'
+// no recursion, and no end that anybody would live to see
+const VAST = `CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]');
+  CREATE VIEW tiles AS SELECT a.n & 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'00' AS tile_data FROM many a, many b, many c, many d, many e`
+const MOST = 1e9 // bytes of memory
+
+describe('a hostile MBTiles file', function () {
+  this.timeout(60000)
+  const folder = useFolder()
+
+  function make (sql, values = []) {
+    const file = path.join(folder.dir, 'city.mbtiles')
+    const db = new Database(file)
+    db.exec(`${TABLE}; INSERT INTO own VALUES (0, 0, 0, x'${png(1).toString('hex')}')`)
+    db.exec(sql)
+    for (const [statement, ...parameters] of values) db.prepare(statement).run(parameters)
+    db.close()
+    return file
+  }
+
+  /** What each tile turned out to be, and what the process that read it took at most. */
+  async function readAll (file) {
+    const source = await openSource(file)
+    const found = {}
+    try {
+      for await (const { z, x, y, read } of source.tiles()) {
+        try {
+          found[`${z}/${x}/${y}`] = (await read()).length
+        } catch (error) {
+          found[`${z}/${x}/${y}`] = `${error.code}: ${error.details.why}`
+        }
+      }
+      return { found, peak: Math.max(...(childrenOf(process.pid) ?? []).map(peakOf), 0) }
+    } finally {
+      await source.close()
+    }
+  }
+
+  for (const [title, sql] of Object.entries({
+    'a view that never ends': `CREATE VIEW tiles AS ${ENDLESS} 1 AS zoom_level, n AS tile_column, 0 AS tile_row, x'00' AS tile_data FROM numbers`,
+    'a view that never ends in one column': `CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, (${ENDLESS} max(n) FROM numbers) AS tile_data FROM own`,
+    'a view that never ends within a view': `CREATE VIEW inner AS ${ENDLESS} n FROM numbers; CREATE VIEW tiles AS SELECT own.* FROM own, inner`,
+    'metadata that never end': `CREATE VIEW tiles AS SELECT * FROM own; CREATE VIEW metadata AS ${ENDLESS} n AS name, n AS value FROM numbers`
+  })) {
+    it(`is refused for ${title}`, async () => {
+      const file = make(sql)
+      await assert.rejects(openSource(file), error => error.code === 'ARCHIVE_INVALID' && /recursive, and may never end/.test(error.message))
+      const { kinds } = await verify(file)
+      assert.deepEqual(kinds, { 'bad-structure': 1 })
+    })
+  }
+
+  it('that takes years is stopped at once, wherever it is', async () => {
+    const file = make(VAST)
+    for (const work of [
+      async signal => {
+        const source = await openSource(file, { signal })
+        await tilesOf(source).finally(() => source.close())
+      },
+      signal => verify(file, { signal })
+    ]) {
+      const stop = new AbortController()
+      const working = work(stop.signal)
+      setTimeout(() => stop.abort(), 1000)
+      const [reader] = await readerOf()
+      await assert.rejects(working, { code: 'ABORTED' })
+      assert.ok(!isRunning(reader))
+    }
+  })
+
+  it('that says nothing for too long is given up', async () => {
+    const { silence } = sourceLimits
+    sourceLimits.silence = 1000
+    try {
+      const source = await openSource(make(VAST))
+      await assert.rejects(tilesOf(source), error => error.code === 'SOURCE_UNREADABLE' && /no answer for 1 seconds/.test(error.message))
+      await source.close()
+    } finally {
+      sourceLimits.silence = silence
+    }
+  })
+
+  it('has tiles that would fill the memory: they fail, and the others are read', async () => {
+    const { found, peak } = await readAll(make(`CREATE VIEW tiles AS SELECT * FROM own
+      UNION ALL SELECT 1, 0, 0, zeroblob(900000000) UNION ALL SELECT 1, 0, 1, randomblob(900000000) UNION ALL SELECT 1, 1, 0, printf('%900000000d', 1)`))
+    assert.deepEqual(found, {
+      '0/0/0': png(1).length,
+      '1/0/0': 'ARCHIVE_INVALID: 1/0/0 cannot be read: it takes more than 256000000 bytes of memory',
+      '1/0/1': 'ARCHIVE_INVALID: 1/0/1 cannot be read: it takes more than 256000000 bytes of memory',
+      '1/1/1': 'ARCHIVE_INVALID: 1/1/1 cannot be read: it takes more than 256000000 bytes of memory'
+    })
+    assert.ok(peak < MOST, `${peak}`)
+  })
+
+  it('has a tile that is longer than one may be: it fails', async () => {
+    const { found } = await readAll(make(`INSERT INTO own VALUES (2, 0, 0, zeroblob(${sourceLimits.tile + 1})); ALTER TABLE own RENAME TO tiles`))
+    assert.deepEqual(found, { '0/0/0': png(1).length, '2/0/3': `ARCHIVE_INVALID: 2/0/3 has ${sourceLimits.tile + 1} bytes` })
+  })
+
+  it('has many tiles that are just small enough: few of them are in memory at once', async () => {
+    const before = peakOf('self')
+    const { found, peak } = await readAll(make("CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19]'); CREATE VIEW tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data FROM many"))
+    assert.equal(Object.values(found).filter(size => size === 6e7).length, 20)
+    assert.ok(peak < MOST && peakOf('self') < before + MOST, `${peak}, ${before} to ${peakOf('self')}`)
+  })
+
+  it('is verified in bounded memory', async () => {
+    const file = make(`CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19]');
+      CREATE VIEW tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data FROM many;
+      CREATE TABLE metadata (name, value); INSERT INTO metadata VALUES ('agg_tiles_hash', 'x')`)
+    const verified = verify(file, {})
+    const [reader] = await readerOf()
+    let peak = 0
+    const watch = setInterval(() => { peak = Math.max(peak, peakOf(reader)) }, 20)
+    const { kinds } = await verified.finally(() => clearInterval(watch))
+    assert.equal(kinds['unknown-format'], 20)
+    assert.ok(peak < MOST, `${peak}`)
+  })
+
+  it('may have large metadata, and not any number of them', async () => {
+    const tiles = 'CREATE VIEW tiles AS SELECT * FROM own; CREATE TABLE metadata (name, value)'
+    const layers = Array.from({ length: 20000 }, (_, index) => ({ id: `layer-${index}`, fields: { name: 'String' } }))
+    const json = JSON.stringify({ vector_layers: layers, tilestats: 'x'.repeat(2e6) })
+    const source = await openSource(make(tiles, [['INSERT INTO metadata VALUES (?, ?)', 'json', json]]))
+    await source.close()
+    assert.equal(source.fields.vector_layers.length, layers.length)
+    for (const more of ["INSERT INTO metadata VALUES ('name', zeroblob(20000000))", 'INSERT INTO metadata SELECT a.value, b.value FROM json_each(:list) a, json_each(:list) b']) {
+      const file = path.join(folder.dir, 'city.mbtiles')
+      const db = new Database(file)
+      db.exec(more.replaceAll(':list', `'[${Array.from({ length: 500 }, (_, n) => n)}]'`))
+      db.close()
+      await assert.rejects(openSource(file), error => error.code === 'SOURCE_UNREADABLE' && /metadata have more than 16000000 bytes/.test(error.message))
+      assert.ok((await verify(file)).kinds['bad-metadata'])
+    }
+  })
+
+  it('has more columns, or rows in one, than there can be: they are refused before they are in memory', async () => {
+    const { names } = sourceLimits
+    sourceLimits.names = 500
+    try {
+      for (const columns of ['n AS tile_column, 0 AS tile_row', '0 AS tile_column, n AS tile_row']) {
+        const source = await openSource(make(`DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS many; ${VAST.slice(0, VAST.indexOf('CREATE VIEW'))} CREATE VIEW tiles AS SELECT 1 AS zoom_level, ${columns}, x'00' AS tile_data FROM many; DROP TABLE own`))
+        await assert.rejects(tilesOf(source), error => error.code === 'ARCHIVE_INVALID' && /more than 500/.test(error.message))
+        await source.close()
+      }
+    } finally {
+      sourceLimits.names = names
+    }
+  })
+
+  it('leaves nothing beside it, whatever its journal is', async () => {
+    const file = make('PRAGMA journal_mode = WAL; CREATE VIEW tiles AS SELECT * FROM own')
+    const beside = readdirSync(folder.dir)
+    assert.deepEqual((await readAll(file)).found, { '0/0/0': png(1).length })
+    assert.deepEqual(readdirSync(folder.dir), beside)
+  })
+
+  async function readerOf () {
+    if (!existsSync('/proc/self/stat')) return []
+    for (;;) {
+      const found = childrenOf(process.pid) ?? []
+      if (found.length) return found
+      await new Promise(resolve => { setTimeout(resolve, 10) })
+    }
+  }
+})
