@@ -1,9 +1,10 @@
 // Which files and folders a dated set consists of.
-import { readdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, compareIds } from '../../core/index.js'
 import { GONE_LIST } from '../sources/gone.js'
 import { isUrl, kindOf } from '../sources/index.js'
+import { FileTree } from '../sources/tree.js'
 
 const ZOOM = /^([12]?\d|30)$/
 const PATTERN = /[*?]/
@@ -55,9 +56,10 @@ function matching (pattern) {
 async function among (folder, matches, name) {
   const paths = []
   const passedOver = []
-  for (const child of (await list(folder)).filter(matches)) {
-    const one = path.join(folder, child)
-    if (BESIDE.test(child) || !await isSource(one)) passedOver.push(one)
+  const tree = await treeOf(folder)
+  for (const entry of await list(tree, matches)) {
+    const one = path.join(folder, entry.name)
+    if (BESIDE.test(entry.name) || !await tree.isHere('', entry) || !await isSource(one)) passedOver.push(one)
     else paths.push(one)
   }
   if (!paths.length) throw new TilecouchError(passedOver.length ? 'SOURCE_EMPTY' : 'SOURCE_NOT_FOUND', { value: name })
@@ -68,17 +70,20 @@ const isSource = async name => (await statOf(name))?.isDirectory() ? isTileFolde
 
 /** Whether there are zooms in a folder, or it is a diff, which may do nothing but take tiles away. */
 async function isTileFolder (name) {
-  for (const child of await list(name)) {
-    if (child === GONE_LIST) return true
-    if (ZOOM.test(child) && (await statOf(path.join(name, child)))?.isDirectory()) return true
+  const tree = new FileTree(name)
+  for await (const entry of tree.list('', child => child === GONE_LIST || ZOOM.test(child))) {
+    if (entry.name === GONE_LIST || (await statOf(path.join(name, entry.name)))?.isDirectory()) return true
   }
   return false
 }
 
-async function list (folder) {
-  try {
-    return (await readdir(folder)).sort(compareIds)
-  } catch (error) {
-    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: folder }) : new TilecouchError('SOURCE_UNREADABLE', { value: folder, why: error.message })
-  }
+async function treeOf (folder) {
+  if (!await statOf(folder)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: folder })
+  return new FileTree(folder)
+}
+
+async function list (tree, matches) {
+  const found = []
+  for await (const entry of tree.list('', matches)) found.push(entry)
+  return found.sort((a, b) => compareIds(a.name, b.name))
 }

@@ -1,10 +1,11 @@
 // A folder of z/x/y.ext files, as gdal2tiles, mbutil and most tile tools write it.
-import { createReadStream } from 'node:fs'
-import { readFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
 import { GONE_LIST, readGone, withGone } from './gone.js'
+import { sourceLimits } from './limits.js'
+import { METADATA } from './listing.js'
 import { layerFieldsOf, timeOf } from './metadata.js'
+import { FileTree } from './tree.js'
 
 const NUMBER = /^(0|[1-9]\d{0,9})$/
 // other files lie about in tile folders too: .kml, .xml, .json, thumbnails
@@ -19,38 +20,36 @@ export const recognises = (name, stats) => stats.isDirectory()
  * @param {import('./index.js').SourceOptions} options
  * @returns {Promise<import('./index.js').Source>}
  */
-export async function open (folder, { selected, zooms, scheme }) {
+export async function open (folder, { selected, zooms, scheme, signal }) {
+  const tree = new FileTree(folder, signal)
   const tms = scheme === 'tms'
 
   async function * tiles () {
-    for (const z of await numbers(folder, compareInner)) {
+    for (const z of await numbers(tree, '', compareInner)) {
       if (zooms && (z < zooms.min || z > zooms.max)) continue
-      for (const x of await numbers(path.join(folder, `${z}`), compareInner)) {
+      for (const x of await numbers(tree, `${z}`, compareInner)) {
         yield * column(z, x)
       }
     }
   }
 
   async function * column (z, x) {
-    const directory = path.join(folder, `${z}`, `${x}`)
+    const directory = path.join(`${z}`, `${x}`)
     const files = []
-    for (const name of await namesIn(directory)) {
-      const match = TILE_FILE.exec(name)
-      if (match) files.push({ y: tms ? flipY(z, +match[1]) : +match[1], name })
+    for await (const { name } of tree.list(directory, one => TILE_FILE.test(one))) {
+      const row = parseInt(name)
+      files.push({ y: tms ? flipY(z, row) : row, name })
     }
     files.sort((a, b) => compareRows(a.y, b.y) || (a.name < b.name ? -1 : 1))
     for (const { y, name } of files) {
-      if (selected(z, x, y)) yield { z, x, y, read: () => readFile(path.join(directory, name)) }
+      if (selected(z, x, y)) yield { z, x, y, read: () => tree.read(path.join(directory, name)) }
     }
   }
 
-  const metadata = await readMetadata(folder)
+  const metadata = await readMetadata(tree)
   const list = path.join(folder, GONE_LIST)
-  const gone = await ifThere(list, async () => {
-    await stat(list)
-    return readGone(createReadStream(list), { file: list, tms })
-  })
-  if (!gone && await isDiff(folder)) throw new TilecouchError('ARCHIVE_INVALID', { file: folder, why: 'the diff in it was stopped before it was whole: run the export again' })
+  const gone = await tree.has(GONE_LIST) ? await readGone(await tree.stream(GONE_LIST), { file: list, tms, signal }) : undefined
+  if (!gone && await isDiff(tree)) throw new TilecouchError('ARCHIVE_INVALID', { file: folder, why: 'the diff in it was stopped before it was whole: run the export again' })
   return {
     name: path.basename(path.resolve(folder)),
     fields: layerFieldsOf(metadata),
@@ -61,51 +60,32 @@ export async function open (folder, { selected, zooms, scheme }) {
   }
 }
 
-/** Whether an export says that it is one: its list of what is gone comes last. */
-async function isDiff (folder) {
-  const mark = await ifThere(path.join(folder, MARK), async file => JSON.parse(await readFile(file, 'utf8')))
-  return mark?.diff !== undefined
+/** Whether an export says that it is one: its list of what is gone comes last. @param {FileTree} tree */
+async function isDiff (tree) {
+  if (!await tree.has(MARK)) return false
+  const text = await tree.read(MARK, sourceLimits.metadata)
+  try {
+    return JSON.parse(String(text))?.diff !== undefined
+  } catch (error) {
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: MARK, why: error.message }, { cause: error })
+  }
 }
 
 /** Folders whose names are numbers, in order. */
-async function numbers (directory, compare) {
+async function numbers (tree, below, compare) {
   const found = []
-  for (const name of await namesIn(directory)) {
-    if (NUMBER.test(name) && await isFolder(path.join(directory, name))) found.push(+name)
+  for await (const entry of tree.list(below, name => NUMBER.test(name))) {
+    if (await tree.isFolder(below, entry)) found.push(+entry.name)
   }
   return found.sort(compare)
 }
 
-const namesIn = directory => reading(directory, readdir)
-
-const isFolder = name => reading(name, async file => (await stat(file)).isDirectory())
-
-async function reading (name, read) {
+/** mbutil and tippecanoe leave a metadata.json beside the tiles. @param {FileTree} tree */
+async function readMetadata (tree) {
+  const text = await tree.has(METADATA) ? await tree.read(METADATA, sourceLimits.metadata) : '{}'
   try {
-    return await read(name)
-  } catch (error) {
-    throw error instanceof TilecouchError ? error : new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
-  }
-}
-
-/** mbutil and tippecanoe leave a metadata.json beside the tiles. */
-async function readMetadata (folder) {
-  const text = await ifThere(path.join(folder, 'metadata.json'), file => readFile(file, 'utf8'))
-  try {
-    return Object(JSON.parse(text ?? '{}'))
+    return Object(JSON.parse(String(text)))
   } catch {
     return {} // it is a courtesy: a folder without one, or with another program's, is as good
   }
-}
-
-/** Nothing where there is no such file. One that cannot be read is there: it may say that the folder is a diff. */
-async function ifThere (file, read) {
-  return reading(file, async () => {
-    try {
-      return await read(file)
-    } catch (error) {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    }
-  })
 }

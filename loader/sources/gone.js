@@ -16,13 +16,13 @@ const LONGEST_LINE = 100 // bytes
 
 /**
  * @param {AsyncIterable<Buffer>} bytes of the list
- * @param {{file: string, tms?: boolean}} options
+ * @param {{file: string, tms?: boolean, signal?: AbortSignal}} options
  * @returns {Promise<Spool>} to be closed
  */
-export async function readGone (bytes, { file, tms }) {
+export async function readGone (bytes, { file, tms, signal }) {
   const spool = await Spool.open()
   try {
-    for await (const { line, number } of lines(bytes, file)) {
+    for await (const { line, number } of lines(bytes, file, signal)) {
       const { z, x, y } = parse(line, number, file)
       spool.add(z, x, tms ? flipY(z, y) : y)
     }
@@ -35,10 +35,11 @@ export async function readGone (bytes, { file, tms }) {
 
 const invalid = (file, why) => new TilecouchError('ARCHIVE_INVALID', { file, why })
 
-async function * lines (bytes, file) {
+async function * lines (bytes, file, signal) {
   let rest = ''
   let number = 0
   for await (const chunk of bytes) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
     const parts = (rest + chunk.toString('latin1')).split('\n')
     rest = parts.pop() ?? ''
     for (const part of parts) {

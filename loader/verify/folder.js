@@ -1,14 +1,15 @@
 // A folder of z/x/y.ext: names, extensions, and every tile. Folders are read one column at a time.
-import { createReadStream, existsSync } from 'node:fs'
-import { readFile, readdir, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { MAX_ZOOM, compareInner, compareRows, flipY } from '../../core/index.js'
 import { GONE_LIST, readGone } from '../sources/gone.js'
+import { sourceLimits } from '../sources/limits.js'
+import { METADATA } from '../sources/listing.js'
+import { FileTree } from '../sources/tree.js'
 import { Claims, claimsOf } from './metadata.js'
 import { readName } from './names.js'
 import { examineAll } from './tiles.js'
 
-const METADATA = 'metadata.json'
 const EXTENSIONS = ['png', 'jpg', 'jpeg', 'webp', 'avif', 'pbf', 'mvt']
 const NUMBER = /^\d+$/
 
@@ -17,8 +18,9 @@ const NUMBER = /^\d+$/
  * @param {import('./files.js').PickedOptions} options
  */
 export async function verifyFolder (folder, { report, selected, isPart, decode, scheme, signal, onProgress }) {
-  const claims = new Claims(report, await readMetadata(folder, report), isPart)
-  const gone = await checkGone(folder, { report })
+  const tree = new FileTree(folder, signal)
+  const claims = new Claims(report, await readMetadata(tree, report), isPart)
+  const gone = await checkGone(tree, folder, { report, signal })
 
   /** @returns {AsyncGenerator<import('./tiles.js').Job>} */
   async function * jobs () {
@@ -38,7 +40,7 @@ export async function verifyFolder (folder, { report, selected, isPart, decode, 
       claims.see(name, found.z, found.x, y)
       yield {
         where: name,
-        read: () => readFile(path.join(folder, name)),
+        read: () => tree.read(name),
         compare: ({ ext }) => ext && ext !== found.ext ? [['wrong-type', `${ext}, the name says ${found.ext}`]] : []
       }
     }
@@ -51,11 +53,11 @@ export async function verifyFolder (folder, { report, selected, isPart, decode, 
   /** Folders that are numbers; others are somebody else's. */
   async function numbers (below) {
     const found = []
-    for (const name of await list(path.join(folder, below))) {
-      if (!NUMBER.test(name)) continue
+    for await (const entry of list(below, one => NUMBER.test(one))) {
+      const { name } = entry
       const where = path.posix.join(below, name)
       try {
-        if (!(await stat(path.join(folder, where))).isDirectory()) continue
+        if (!await tree.isFolder(below, entry)) continue
       } catch (error) {
         report.add('unreadable-tile', where, error.message)
         continue
@@ -67,19 +69,19 @@ export async function verifyFolder (folder, { report, selected, isPart, decode, 
     return found.sort((a, b) => compareInner(path.posix.basename(a), path.posix.basename(b)))
   }
 
-  async function list (directory) {
+  async function * list (below, wanted) {
     try {
-      return await readdir(directory)
+      yield * tree.list(below, wanted)
     } catch (error) {
-      report.add('unreadable-tile', path.relative(folder, directory) || '.', error.message)
-      return []
+      if (error.code === 'ABORTED') throw error
+      report.add('unreadable-tile', below || '.', error.message)
     }
   }
 
   /** The tiles of one column in the order of their ids. */
   async function tilesOf (x) {
     const tiles = []
-    for (const file of await list(path.join(folder, x))) {
+    for await (const { name: file } of list(x, () => true)) {
       const name = `${x}/${file}`
       const found = readName(name)
       if (found && 'code' in found) report.add(found.code, name, found.why)
@@ -89,15 +91,10 @@ export async function verifyFolder (folder, { report, selected, isPart, decode, 
   }
 }
 
-async function readMetadata (folder, report) {
-  let text
+async function readMetadata (tree, report) {
   try {
-    text = await readFile(path.join(folder, METADATA), 'utf8')
-  } catch {
-    return {} // it is a courtesy
-  }
-  try {
-    return claimsOf(JSON.parse(text), why => report.add('bad-metadata', METADATA, why))
+    if (!await tree.has(METADATA)) return {} // it is a courtesy
+    return claimsOf(JSON.parse(String(await tree.read(METADATA, sourceLimits.metadata))), why => report.add('bad-metadata', METADATA, why))
   } catch (error) {
     report.add('bad-metadata', METADATA, error.message)
     return {}
@@ -105,18 +102,18 @@ async function readMetadata (folder, report) {
 }
 
 /** How many tiles a diff says are gone, none of which may be there; nothing where it is no diff. */
-async function checkGone (folder, { report }) {
-  const list = path.join(folder, GONE_LIST)
-  if (!existsSync(list)) return undefined
+async function checkGone (tree, folder, { report, signal }) {
+  if (!await tree.has(GONE_LIST)) return undefined
   let gone
   try {
-    gone = await readGone(createReadStream(list), { file: GONE_LIST })
+    gone = await readGone(await tree.stream(GONE_LIST), { file: GONE_LIST, signal })
     for await (const { z, x, y } of gone.tiles()) {
       const there = EXTENSIONS.find(ext => existsSync(path.join(folder, `${z}/${x}/${y}.${ext}`)))
       if (there) report.add('bad-structure', `${z}/${x}/${y}.${there}`, `${GONE_LIST} says that it is gone, and it is there`)
     }
     return gone.count()
   } catch (error) {
+    if (error.code === 'ABORTED') throw error
     report.add('bad-structure', GONE_LIST, error.details?.why ?? error.message)
     return 0
   } finally {

@@ -1,0 +1,55 @@
+// Files that others may have put where they lie. Only regular ones are read: a pipe waits for a writer, and a device may
+// have no end. And of none more than it may have.
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+
+const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants // without waiting for who writes into a pipe
+
+/**
+ * The bytes of a file that is read at once, such as one of settings.
+ * @param {string} file
+ * @param {number} most bytes
+ */
+export function readSmallFile (file, most) {
+  const handle = openRegular(file)
+  try {
+    const { size } = check(fstatSync(handle), most)
+    const bytes = Buffer.alloc(size)
+    return bytes.subarray(0, readSync(handle, bytes, 0, size, 0))
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** A file, open for reading. @param {string} file */
+export function openRegular (file) {
+  const handle = openSync(file, O_RDONLY | O_NONBLOCK)
+  try {
+    check(fstatSync(handle))
+    return handle
+  } catch (error) {
+    closeSync(handle)
+    throw error
+  }
+}
+
+/**
+ * A file, open for reading, whose name is no link.
+ * @param {string} file
+ * @param {number} [most] bytes
+ */
+export async function openUnlinked (file, most) {
+  const handle = await open(file, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+  try {
+    return { handle, size: check(await handle.stat(), most).size }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+function check (stats, most = Infinity) {
+  if (!stats.isFile()) throw new Error('it is no regular file')
+  if (stats.size > most) throw new Error(`it has ${stats.size} bytes, more than ${most}`)
+  return stats
+}

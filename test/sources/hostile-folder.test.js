@@ -1,0 +1,128 @@
+// Folders of somebody who means harm: nothing but regular files in them is read, never more than there may be, and nothing
+// that lies elsewhere.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import path from 'node:path'
+import { openSource } from '../../loader/sources/index.js'
+import { sourceLimits } from '../../loader/sources/limits.js'
+import { openSet } from '../../loader/set.js'
+import { verify } from '../../loader/verify.js'
+import { tilesOf, useFolder } from '../loader/helpers.js'
+import { png } from '../support/tiles.js'
+
+describe('a hostile folder', () => {
+  const folder = useFolder()
+  const at = name => path.join(folder.dir, name)
+  const tiles = () => at('tiles')
+
+  beforeEach(function () {
+    if (process.platform === 'win32') this.skip() // no pipes with names
+    folder.write({ 'tiles/1/0/0.png': png(1), 'secret/1/0/1.png': png(2), 'secret/metadata.json': '{"name": "secret"}' })
+  })
+
+  /** What each tile turned out to be. */
+  async function readAll (name = tiles()) {
+    const source = await openSource(name)
+    const found = {}
+    for await (const { z, x, y, read } of source.tiles()) {
+      found[`${z}/${x}/${y}`] = await Promise.resolve(read()).then(bytes => bytes.length, error => `${error.code}: ${error.details.why}`)
+    }
+    await source.close()
+    return found
+  }
+
+  const OUT = 'SOURCE_UNREADABLE: it is a link that leads out of the folder'
+  const harm = {
+    'a pipe': [file => execFileSync('mkfifo', [file]), 'SOURCE_UNREADABLE: it is no regular file'],
+    'a folder': [file => mkdirSync(file), 'SOURCE_UNREADABLE: it is no regular file'],
+    'a link to a pipe': [file => { execFileSync('mkfifo', [at('tiles/pipe')]); symlinkSync('../../pipe', file) }, 'SOURCE_UNREADABLE: it is no regular file'],
+    'a link to a device without an end': [file => symlinkSync('/dev/zero', file), OUT],
+    'a link to a file elsewhere': [file => symlinkSync(at('secret/1/0/1.png'), file), OUT],
+    'a link to a file elsewhere, by a way from here': [file => symlinkSync('../../../secret/1/0/1.png', file), OUT],
+    'a link to a link to a file elsewhere': [file => { symlinkSync('../secret/1/0/1.png', at('tiles/away')); symlinkSync('../../away', file) }, OUT],
+    'a file of more bytes than a tile may have': [file => { folder.write({ [path.relative(folder.dir, file)]: '' }); truncateSync(file, sourceLimits.tile + 1) }, `SOURCE_UNREADABLE: it has ${sourceLimits.tile + 1} bytes, more than ${sourceLimits.tile}`]
+  }
+  for (const [title, [make, why]] of Object.entries(harm)) {
+    it(`has ${title} for a tile: it fails, and the others are read`, async () => {
+      make(at('tiles/1/0/1.png'))
+      assert.deepEqual(await readAll(), { '1/0/0': png(1).length, '1/0/1': why })
+      const { kinds, examples } = await verify(tiles())
+      assert.deepEqual([kinds['unreadable-tile'], examples['unreadable-tile'].where], [1, '1/0/1.png'])
+    })
+  }
+
+  it('may have links that stay in it, be a link itself, and be reached through one', async () => {
+    mkdirSync(at('tiles/2'))
+    symlinkSync('0.png', at('tiles/1/0/1.png'))
+    symlinkSync('../1/0', at('tiles/2/3'))
+    symlinkSync(at('tiles/1/0/0.png'), at('tiles/1/0/2.png'))
+    symlinkSync('tiles', at('link'))
+    for (const name of [tiles(), at('link'), `${at('link')}/`]) {
+      assert.deepEqual(Object.entries(await readAll(name)).map(([tile, size]) => size === png(1).length && tile).sort(), ['1/0/0', '1/0/1', '1/0/2', '2/3/0', '2/3/1', '2/3/2'])
+      assert.deepEqual((await verify(name)).kinds['unreadable-tile'], undefined)
+    }
+  })
+
+  it('has folders that lead elsewhere: they are not entered', async () => {
+    for (const name of ['2', '1/3']) {
+      symlinkSync(at('secret/1'), at(`tiles/${name}`))
+      await assert.rejects(readAll(), error => error.code === 'SOURCE_UNREADABLE' && /leads out of the folder/.test(error.message))
+      assert.deepEqual((await verify(tiles())).examples['unreadable-tile'].where, name)
+      rmSync(at(`tiles/${name}`))
+    }
+  })
+
+  it('leads into itself: nobody walks in a circle', async () => {
+    symlinkSync('.', at('tiles/2'))
+    symlinkSync('..', at('tiles/1/1'))
+    assert.deepEqual(Object.keys(await readAll()), ['1/0/0'])
+  })
+
+  for (const name of ['metadata.json', 'gone.txt', '.tilecouch.json']) {
+    it(`has no file for ${name}, or one of elsewhere, or too long a one`, async () => {
+      for (const make of [file => execFileSync('mkfifo', [file]), file => symlinkSync('/dev/zero', file), file => symlinkSync('../secret/metadata.json', file)]) {
+        make(at(`tiles/${name}`))
+        await assert.rejects(openSource(tiles()), { code: 'SOURCE_UNREADABLE' })
+        assert.ok((await verify(tiles())).faults || name === '.tilecouch.json')
+        rmSync(at(`tiles/${name}`))
+      }
+      if (name === 'gone.txt') return // it is read line by line
+      folder.write({ [`tiles/${name}`]: '' })
+      truncateSync(at(`tiles/${name}`), 1e9)
+      await assert.rejects(openSource(tiles()), error => error.code === 'SOURCE_UNREADABLE' && /more than 16000000/.test(error.message))
+    })
+  }
+
+  it('has more files than are listed: it is refused', async () => {
+    const { names } = sourceLimits
+    sourceLimits.names = 20
+    try {
+      folder.write(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`tiles/5/0/${index}.png`, png(1)])))
+      await assert.rejects(readAll(), error => error.code === 'SOURCE_UNREADABLE' && /more than 20 files/.test(error.message))
+      assert.equal((await verify(tiles())).kinds['unreadable-tile'], 1)
+    } finally {
+      sourceLimits.names = names
+    }
+  })
+
+  it('of dated sets: what lies elsewhere is passed over, and named', async () => {
+    folder.write({ 'set/2023/1/0/0.png': png(1) })
+    symlinkSync('../secret', at('set/2024'))
+    symlinkSync('2023', at('set/2025'))
+    symlinkSync('/dev/zero', at('set/2026.mbtiles'))
+    execFileSync('mkfifo', [at('set/2027.zip')])
+    const { members, passedOver } = await openSet([at('set')])
+    assert.deepEqual(members.map(({ name }) => name), ['2023', '2025'])
+    assert.deepEqual(passedOver, ['set/2024', 'set/2026.mbtiles', 'set/2027.zip'].map(at))
+  })
+
+  it('or a pipe or device is no source', async () => {
+    execFileSync('mkfifo', [at('city.mbtiles')])
+    for (const name of [at('city.mbtiles'), '/dev/zero']) {
+      await assert.rejects(openSource(name), { code: 'SOURCE_UNKNOWN' })
+      await assert.rejects(verify(name), { code: 'SOURCE_UNKNOWN' })
+    }
+    await assert.doesNotReject(tilesOf(await openSource(tiles())))
+  })
+})
