@@ -3,14 +3,15 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 
+const SETTINGS = 1e6 // bytes of a file of settings, of keys, of an upstream
 const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants // without waiting for who writes into a pipe
 
 /**
  * The bytes of a file that is read at once, such as one of settings.
  * @param {string} file
- * @param {number} most bytes
+ * @param {number} [most] bytes
  */
-export function readSmallFile (file, most) {
+export function readSmallFile (file, most = SETTINGS) {
   const handle = openRegular(file)
   try {
     const { size } = check(fstatSync(handle), most)
@@ -34,12 +35,12 @@ export function openRegular (file) {
 }
 
 /**
- * A file, open for reading, whose name is no link.
+ * As openRegular, for reading without waiting.
  * @param {string} file
- * @param {number} [most] bytes
+ * @param {{most?: number, links?: boolean}} [options] most: bytes; links: its name may be a link, else that is an error (ELOOP)
  */
-export async function openUnlinked (file, most) {
-  const handle = await open(file, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+export async function openFile (file, { most, links = true } = {}) {
+  const handle = await open(file, O_RDONLY | O_NONBLOCK | (links ? 0 : O_NOFOLLOW))
   try {
     return { handle, size: check(await handle.stat(), most).size }
   } catch (error) {

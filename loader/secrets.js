@@ -1,6 +1,7 @@
 // Passwords that stand in no address: in the environment, in a file that it names, or typed in by whoever is asked.
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { TilecouchError } from '../core/index.js'
+import { readSmallFile } from './regular-file.js'
 
 const MOST = 4096 // bytes of a file that holds one password
 const OTHERS_WRITE = 0o002
@@ -19,10 +20,10 @@ function readSecret (file) {
   const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
   let text, mode
   try {
-    const { size, mode: found } = statSync(file)
-    if (size > MOST) refuse('this is no file with one password')
-    mode = found
-    text = readFileSync(file, 'utf8')
+    const stats = statSync(file)
+    if (!stats.isFile() || stats.size > MOST) refuse('this is no file with one password')
+    mode = stats.mode
+    text = String(readSmallFile(file, MOST))
   } catch (error) {
     throw error instanceof TilecouchError ? error : new TilecouchError('CONFIG_INVALID', { file, why: `the password in it cannot be read: ${error.code ?? error.message}` })
   }

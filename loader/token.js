@@ -1,9 +1,9 @@
 // Tokens that let whoever has one see private layers until a time: what it says, signed with a key that only the operator and
 // the gateway know. Nothing of them is stored anywhere, so a token ends with its time, or with the key that signed it.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { TilecouchError, fromSeconds } from '../core/index.js'
 import { LayerSet } from '../core/layer-set.js'
+import { readSmallFile } from './regular-file.js'
 
 const FORM = /^tc1\.([A-Za-z][\w-]{0,31})\.([\w-]{1,1600})\.([\w-]{43})$/
 const KEY_ID = /^[A-Za-z][\w-]{0,31}$/ // a letter first: objects would put numbers into an order of their own
@@ -98,7 +98,7 @@ function pairsIn (text) {
 /** @param {string} file @returns {Promise<Keys>} */
 export async function readKeys (file) {
   try {
-    return parseKeys(await readFile(file, 'utf8'))
+    return parseKeys(String(readSmallFile(file)))
   } catch (error) {
     throw new TilecouchError('CONFIG_INVALID', { file, why: error.code === 'ENOENT' ? 'no such file' : error.message })
   }

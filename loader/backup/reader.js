@@ -1,9 +1,9 @@
 // Reads the file of a backup from beginning to end, whoever wrote it: nothing of a block is given before all of it is right.
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { TilecouchError, isTileId } from '../../core/index.js'
 import { find } from '../export/target.js'
+import { openFile } from '../regular-file.js'
 import { unpack } from '../sources/unpack.js'
 import { CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, formatDefaults, noCounts } from './format.js'
 import { judge } from './judge.js'
@@ -164,7 +164,7 @@ export async function * readFileParts (file) {
 
 async function openToRead (file) {
   try {
-    return await open(file, 'r')
+    return (await openFile(file)).handle
   } catch (error) {
     if (error.code === 'ENOENT') throw new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
     throw new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })

@@ -1,6 +1,8 @@
 // Values of options that several commands take.
-import { readFile } from 'node:fs/promises'
 import { TilecouchError, addSeconds, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import { readSmallFile } from '../regular-file.js'
+
+const MOST_GEOJSON = 64e6 // bytes of a file with polygons
 
 /**
  * A whole number from 1 on; nothing stays nothing.
@@ -34,7 +36,7 @@ export const timeOrAgo = text => /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSec
 async function readGeoJson (file) {
   let text
   try {
-    text = await readFile(file, 'utf8')
+    text = String(readSmallFile(file, MOST_GEOJSON))
   } catch (error) {
     throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }) : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
   }

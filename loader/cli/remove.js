@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { TilecouchError, checkLayer, endOf, parseTilePath, startOf } from '../../core/index.js'
 import { compact } from '../compact.js'
+import { openRegular } from '../regular-file.js'
 import { removeEdition, removeLayer, removeTiles } from '../remove/index.js'
 import { withPatientStore } from './connect.js'
 import { diskWords } from './disk.js'
@@ -113,7 +114,7 @@ async function editionOf (store, layer, written) {
 async function readTiles (file) {
   const tiles = []
   try {
-    const lines = createInterface({ input: file === '-' ? process.stdin : createReadStream(file), crlfDelay: Infinity })
+    const lines = createInterface({ input: file === '-' ? process.stdin : createReadStream(file, { fd: openRegular(file) }), crlfDelay: Infinity })
     for await (const line of lines) {
       const text = line.replace(/#.*/, '').trim()
       if (text) tiles.push(parseTilePath(text))

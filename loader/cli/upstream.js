@@ -1,6 +1,6 @@
 // What several commands are told of upstreams: where they are, how much they may be asked, and the keys to them.
-import { readFile } from 'node:fs/promises'
 import { TilecouchError, checkUpstream } from '../../core/index.js'
+import { readSmallFile } from '../regular-file.js'
 import { wholeNumber } from './options.js'
 
 const MOST_AT_ONCE = 64 // requests, as in an upstream
@@ -18,9 +18,9 @@ const templateOf = url => ({ type: /\{tilematrix\}/i.test(url) ? 'wmts' : 'xyz',
 async function readJson (file) {
   let text
   try {
-    text = await readFile(file, 'utf8')
+    text = String(readSmallFile(file))
   } catch (error) {
-    throw new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
+    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error }) : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
   }
   try {
     return JSON.parse(text)

@@ -1,8 +1,8 @@
 // Where a command goes: an environment of .couchapprc, a URL, or the name of a database on this machine, as in couchapp.
-import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
+import { readSmallFile } from '../regular-file.js'
 import { withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
 
@@ -70,7 +70,7 @@ const userEnvironments = async home => await readEnvironments(path.join(home, '.
 async function readEnvironments (file) {
   let text
   try {
-    text = await readFile(file, 'utf8')
+    text = String(readSmallFile(file))
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
     throw new TilecouchError('CONFIG_INVALID', { file, why: error.message })

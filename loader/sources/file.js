@@ -1,5 +1,6 @@
 // The bytes of an archive that lies here, as far as they are wanted.
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { openRegular } from '../regular-file.js'
 
 export class LocalFile {
   #file
@@ -7,7 +8,7 @@ export class LocalFile {
   /** @param {string} path */
   constructor (path) {
     this.path = path
-    this.#file = openSync(path, 'r')
+    this.#file = openRegular(path)
     this.size = fstatSync(this.#file).size
   }
 

@@ -13,8 +13,9 @@
 //   walk()    its tiles in the order in which they are cheapest to read, where that is another than that of their ids
 //
 // To add a kind: a module with `recognises` (of files and folders) or `recognisesUrl`, and `open`; and its name in the lists below.
-import { open as openFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { TilecouchError, parseArea, selectorOf } from '../../core/index.js'
+import { openFile } from '../regular-file.js'
 import * as couchdb from './couchdb.js'
 import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
@@ -141,11 +142,11 @@ export async function lookAt (name) {
 }
 
 async function beginOf (name) {
-  const file = await openFile(name)
+  const { handle } = await openFile(name)
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGIN), 0, BEGIN, 0)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGIN), 0, BEGIN, 0)
     return buffer.subarray(0, bytesRead)
   } finally {
-    await file.close()
+    await handle.close()
   }
 }

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Parser } from 'tar'
 import { TilecouchError } from '../../core/index.js'
+import { openRegular } from '../regular-file.js'
 import { Spool } from '../spool.js'
 import { LocalFile } from './file.js'
 import { sourceLimits } from './limits.js'
@@ -79,7 +80,7 @@ async function unpackInto (spool, name, listing, { signal, onReading }) {
 /** The bytes of a tar from beginning to end, out of gzip where they are in it. @param {string} name */
 export function openBytes (name) {
   const { size: total, packed } = look(name)
-  const file = createReadStream(name, { highWaterMark: CHUNK })
+  const file = createReadStream(name, { fd: openRegular(name), highWaterMark: CHUNK })
   // errors are for who reads the last of them
   return { file, total, unpacked: packed ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file }
 }

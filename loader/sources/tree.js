@@ -3,7 +3,7 @@
 import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
-import { openUnlinked } from '../regular-file.js'
+import { openFile } from '../regular-file.js'
 import { sourceLimits } from './limits.js'
 import { breather } from './reading.js'
 
@@ -97,10 +97,10 @@ export class FileTree {
   async #open (name, most) {
     const file = path.join(this.#folder, name)
     try {
-      return await openUnlinked(file, most)
+      return await openFile(file, { most, links: false })
     } catch (error) {
       if (error.code !== 'ELOOP' && error.code !== 'EMLINK') throw error
-      return openUnlinked(await this.#inside(name), most)
+      return openFile(await this.#inside(name), { most, links: false })
     }
   }
 

@@ -1,8 +1,9 @@
 // What a gateway runs with: the command line before the environment before the file before the defaults. Whatever is wrong
 // is said at the door, by the name under which it was given.
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
 import { LayerSet } from '../../core/layer-set.js'
+import { readSmallFile } from '../../loader/regular-file.js'
 import { parseKeys } from '../../loader/token.js'
 import { longFlag, options } from './options.js'
 import { HOST } from './public-url.js'
@@ -181,7 +182,7 @@ async function readConfig (fileName) {
   let text
   let mode
   try {
-    text = await readFile(fileName, 'utf8')
+    text = String(readSmallFile(fileName))
     mode = (await stat(fileName)).mode
   } catch (error) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: error.code === 'ENOENT' ? 'no such file' : error.message })
