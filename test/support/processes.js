@@ -24,6 +24,12 @@ export const filesOf = pid => readdirSync(`/proc/${pid}/fd`).map(fd => ({
   name: linkOf(`/proc/${pid}/fd/${fd}`), flags: /^flags:\s+(\d*)$/m.exec(read(`/proc/${pid}/fdinfo/${fd}`) ?? '')?.[1] ?? ''
 }))
 
+/** How long a processor has worked for it, in seconds. @param {number} pid */
+export function workOf (pid) {
+  const [user = 0, system = 0] = read(`/proc/${pid}/stat`)?.split(') ').at(-1)?.split(' ').slice(11, 13).map(Number) ?? []
+  return (user + system) / 100
+}
+
 /** @param {number} pid */
 export const isRunning = pid => !/^Z|^X|^$/.test(read(`/proc/${pid}/stat`)?.split(') ').at(-1) ?? '')
 

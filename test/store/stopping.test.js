@@ -1,0 +1,124 @@
+// A command that reads a file of somebody who means harm ends when it is told to, whatever it is doing, and leaves nothing running.
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import Database from 'libsql'
+import { until } from '../../bench/wait.js'
+import { flipY } from '../../core/index.js'
+import { Store } from '../../loader/store/index.js'
+import { json, onEachStore } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { checkLoaded } from '../support/invariants.js'
+import { childrenOf, isRunning, workOf } from '../support/processes.js'
+import { square } from '../support/tiles.js'
+
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+const SOON = 5000 // milliseconds, on a machine that has other things to do
+const WORK = 1 // seconds of work of a processor: starting takes less
+const TIME = '2024-01-01T00:00:00Z'
+const TABLES = `CREATE TABLE own (zoom_level, tile_column, tile_row, tile_data);
+  CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]')`
+const YEARS = 'FROM many a, many b, many c, many d, many e' // how long SQLite would take
+
+function start (...args) {
+  const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...env } = process.env
+  const child = spawn(process.execPath, [bin, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const said = { out: '', err: '' }
+  child.stdout.on('data', chunk => { said.out += chunk })
+  child.stderr.on('data', chunk => { said.err += chunk })
+  const ended = new Promise(resolve => { child.once('close', (code, signal) => resolve({ code, signal, ...said })) })
+  return { child, ended, said }
+}
+
+onEachStore('a command on a hostile file', backend => {
+  const folder = useFolder()
+  const tiles = square({ layer: 'osm', time: TIME, z: 5, side: 16, seed: (x, y) => x * 16 + y })
+  let db
+  beforeEach(async function () {
+    this.timeout(60000)
+    if (!childrenOf(process.pid)) this.skip() // only Linux says which processes there are
+    db = await backend.database()
+  })
+
+  /** A file whose SQL takes years, and the tiles in it. */
+  function make (name, view) {
+    const file = path.join(folder.dir, name)
+    const sqlite = new Database(file)
+    sqlite.exec(`${TABLES}; BEGIN`)
+    const insert = sqlite.prepare('INSERT INTO own VALUES (?, ?, ?, ?)')
+    for (const { z, x, y, bytes } of tiles) insert.run([z, x, flipY(z, y), bytes])
+    sqlite.exec(`COMMIT; CREATE VIEW tiles AS ${view}`)
+    sqlite.close()
+    return file
+  }
+
+  const years = {
+    'listing the zooms': `SELECT a.n & 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'00' AS tile_data ${YEARS}`,
+    'reading ahead, and writing': `SELECT zoom_level, tile_column, tile_row, CASE WHEN tile_column <> 9 THEN tile_data ELSE (SELECT sum(a.n + own.tile_column) ${YEARS}) END AS tile_data FROM own`
+  }
+
+  /** Waits until SQLite is busy for years. */
+  async function readerOf (child) {
+    let reader
+    await until(() => child.exitCode !== null || ([reader] = childrenOf(child.pid)).length && workOf(reader) > WORK, { timeout: 30000, what: 'a process that reads' })
+    return reader
+  }
+
+  for (const [phase, view] of Object.entries(years)) {
+    for (const signal of ['SIGINT', 'SIGTERM']) {
+      it(`stops on ${signal} while ${phase}, says so, and leaves no process`, async function () {
+        this.timeout(60000)
+        const { child, ended } = start('load', make('years.mbtiles', view), '-l', 'osm', '-t', TIME, '--db', db)
+        const reader = await readerOf(child)
+        const asked = performance.now()
+        child.kill(signal)
+        const { code, err } = await ended
+        assert.equal(code, 130, err)
+        assert.match(err, /\[ABORTED\]/)
+        assert.ok(performance.now() - asked < SOON, `${performance.now() - asked} ms`)
+        assert.ok(!isRunning(reader))
+      })
+    }
+  }
+
+  it('has what was read before it was stopped in the store, and goes on with a file that is as it should be', async function () {
+    this.timeout(60000)
+    const { child, ended } = start('load', make('years.mbtiles', years['reading ahead, and writing']), '-l', 'osm', '-t', TIME, '--db', db)
+    await readerOf(child)
+    child.kill('SIGINT')
+    await ended
+    assert.ok((await json(db)).doc_count > 50)
+    const again = await start('load', make('whole.mbtiles', 'SELECT * FROM own'), '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
+    assert.equal(again.code, 0, again.err)
+    assert.ok(JSON.parse(again.out).unchanged > 50)
+    assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
+    await checkLoaded(db, tiles)
+  })
+
+  it('verifies it no longer than it may, and leaves no process when it is killed', async function () {
+    this.timeout(60000)
+    for (const signal of ['SIGTERM', 'SIGKILL']) {
+      const { child, ended } = start('verify', make(`${signal}.mbtiles`, years['listing the zooms']))
+      const reader = await readerOf(child)
+      child.kill(signal)
+      const { code } = await ended
+      assert.equal(code, signal === 'SIGTERM' ? 130 : null)
+      await until(() => !isRunning(reader), { timeout: SOON, what: 'the end of what read it' })
+    }
+  })
+
+  it('loads what is sound in a folder of pipes and of links to devices, and ends by itself', async function () {
+    this.timeout(60000)
+    const [one] = tiles
+    folder.write({ [`tiles/5/0/${one.y}.png`]: one.bytes })
+    execFileSync('mkfifo', [path.join(folder.dir, 'tiles/5/0/8.png')])
+    symlinkSync('/dev/zero', path.join(folder.dir, 'tiles/5/0/9.png'))
+    symlinkSync('/etc/hostname', path.join(folder.dir, 'tiles/5/0/10.png'))
+    const { code, out, err } = await start('load', path.join(folder.dir, 'tiles'), '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
+    const { created, failed, failures } = JSON.parse(out)
+    assert.deepEqual([code, created, failed], [1, 1, 3], err)
+    assert.deepEqual(failures.map(({ reason }) => /no regular file|leads out of the folder/.test(reason)), [true, true, true])
+  })
+})
