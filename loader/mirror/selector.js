@@ -1,11 +1,15 @@
 // A selection as CouchDB's replicator understands it: a Mango selector. It asks for ids alone, as our own mirrors do: of a
-// document that was deleted nothing but its id is left, and a selector for fields would leave the deletion out.
+// document that was deleted nothing but its id is left, and a selector for fields would leave the deletion out. The expressions
+// have no lookaheads: the embedded store as a source runs them in RE2.
 import { MAX_ZOOM, STORE_ID, TilecouchError } from '../../core/index.js'
 import { digitsBetween } from './digits.js'
 
 const MOST = 24000 // characters of the expression, which CouchDB reads anew for every change
 
-const NAME = '(?!(?:layer|edition|manifest|block|removed)(?:[:@]|$))[a-z0-9][a-z0-9_-]{0,62}'
+const NAME = '[a-z0-9][a-z0-9_-]{0,62}'
+const KIND = '(?:layer|edition|manifest|block|removed)'
+/** Ids with the name of a kind where a layer should stand. */
+const NO_LAYER = `^(?:${KIND}:${KIND}(?:[:@]|$)|${KIND}:[0-9]+:[0-9]+:[0-9]+(?:@|$))`
 const ZOOM = digitsBetween(0, MAX_ZOOM)
 const RUN = '[0-9]{8}T[0-9]{9}-[0-9a-z]{4}'
 const NUMBER = '(?:0|[1-9][0-9]{0,9})'
@@ -19,7 +23,9 @@ const TIME = '@[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'
 export function mangoOf (selection) {
   if (selection.since !== undefined) throw cannot('leave out the past before a time', 'whether a version was still to be seen then is told by the others of its tile, not by its own document')
   // code is never taken from elsewhere
-  return selection.isWhole ? { $not: { _id: { $regex: '^_design/' } } } : { _id: { $regex: expression(selection) } }
+  if (selection.isWhole) return { $not: { _id: { $regex: '^_design/' } } }
+  const own = { _id: { $regex: expression(selection) } }
+  return selection.layers ? own : { $and: [own, { $not: { _id: { $regex: NO_LAYER } } }] }
 }
 
 function expression ({ layers, area, zooms, current }) {

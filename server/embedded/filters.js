@@ -1,12 +1,8 @@
 // Filters of the changes feed: the built-in ones, and the functions of design documents.
-import { createRequire } from 'node:module'
-import { badRequest, notFound, toHttpError } from './errors.js'
-import { isObject } from './exchange.js'
+import { badRequest, notFound } from './errors.js'
 import { functionOf } from './design/cache.js'
 import { requestObject } from './design/request.js'
-
-const require = createRequire(import.meta.url)
-const { matchesSelector } = require('pouchdb-selector-core')
+import { compileSelector, pickFitting } from './selector.js'
 
 const everything = { needsDocs: false, pass: changes => changes }
 
@@ -28,9 +24,8 @@ const builtIn = {
   _design: () => ({ needsDocs: false, pass: changes => changes.filter(({ id }) => id.startsWith('_design/')) }),
   _selector (ex, body) {
     if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
-    if (!isObject(body.selector)) throw badRequest('Selector error: expected a JSON object')
-    matches({ _id: 'probe' }, body.selector)
-    return { needsDocs: true, pass: changes => changes.filter(({ doc }) => matches(doc, body.selector)) }
+    const fits = compileSelector(body.selector)
+    return { needsDocs: true, pass: changes => pickFitting(changes, ({ doc }) => fits(doc)) }
   },
   async _view (ex) {
     if (ex.query.view === undefined) throw badRequest('`view` filter parameter is not provided.')
@@ -40,14 +35,6 @@ const builtIn = {
     const { views = {} } = runtime.ddoc
     if (typeof (Object.hasOwn(views, name) ? views[name]?.map : undefined) !== 'string') throw notFound(`missing json key: ${name}`)
     return byFunction(runtime, 'filterView', { source: views[name].map })
-  }
-}
-
-function matches (doc, selector) {
-  try {
-    return matchesSelector(doc, selector)
-  } catch (error) {
-    throw badRequest(`Selector error: ${toHttpError(error).reason}`)
   }
 }
 
@@ -63,7 +50,7 @@ const byFunction = (runtime, kind, payload) => ({
 /**
  * @param {import('./exchange.js').Exchange} ex
  * @param {any} body
- * @returns {Promise<{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[]}>}
+ * @returns {Promise<{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[] | Promise<any[]>}>}
  */
 export async function changeFilter (ex, body) {
   const { filter } = ex.query

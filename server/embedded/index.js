@@ -13,7 +13,6 @@ import { Exchange } from './exchange.js'
 import { isLocalName, isLoopback } from './host.js'
 import { isDiskFull } from './level.js'
 import { lockFolder } from './lock.js'
-import { createMango } from './routes/mango.js'
 import { route } from './router.js'
 
 export { findEmbedded } from './lock.js'
@@ -36,13 +35,11 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
   try {
     const databases = new Databases(join(dir, 'databases'), { designTimeout })
     await databases.load()
-    let mango
     const server = {
       databases,
       authenticate: createAuth(admins, users),
       uuid: randomUUID().replaceAll('-', ''),
       isForThisMachine: isLoopback(host),
-      mango: () => (mango ??= createMango(databases)), // on first use: it costs half of the start
       log
     }
     const listener = createListener(server)

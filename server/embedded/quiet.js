@@ -1,9 +1,9 @@
-// The packages under the embedded store are old (node-fetch 2, express 4, readable-stream 1) and use parts of
+// The packages under the embedded store are old (node-fetch 2, readable-stream 1) and use parts of
 // Node that it now warns about. Nothing a user can do about that, so exactly these warnings, from exactly these
 // packages, are kept off the terminal. Every other warning passes, also the same ones from anybody else's code.
 
 const codes = new Set(['DEP0005', 'DEP0040', 'DEP0044', 'DEP0060', 'DEP0169'])
-const packages = /[\\/]node_modules[\\/](express|express-pouchdb|body-parser|raw-body|multiparty|pouchdb-[a-z-]+|couchdb-[a-z-]+|node-fetch|whatwg-url|tr46|readable-stream|leveldown|levelup|level[a-z-]*)[\\/]/
+const packages = /[\\/]node_modules[\\/](pouchdb-[a-z-]+|node-fetch|whatwg-url|tr46|readable-stream|leveldown|levelup|level[a-z-]*)[\\/]/
 
 let installed = false
 

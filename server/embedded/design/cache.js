@@ -1,5 +1,5 @@
-// Design documents of a database, read once for each change and not once for each document: express-pouchdb reads
-// and compiles all of them again for every document written, which makes a bulk load quadratic.
+// Design documents of a database, read once for each change and not once for each document, which would make a bulk
+// load quadratic.
 import { notFound } from '../errors.js'
 import { DesignRuntime } from './runtime.js'
 

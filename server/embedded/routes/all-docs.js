@@ -11,7 +11,7 @@ const PAGE = 1000 // rows a read
 const ranges = { _all_docs: ['', undefined], _design_docs: ['_design/', '_design0'] }
 
 /** Ids of a range, page by page. CouchDB sorts what is not a string before every id. */
-async function * page (database, group, { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity }) {
+export async function * idsInRange (database, group, { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity }) {
   const [first, last] = ranges[group]
   const asId = value => typeof value === 'string' ? value : value === undefined ? undefined : ''
   let [start, end] = (descending ? [last, first] : [first, last])
@@ -67,7 +67,7 @@ async function query (database, group, options) {
 
 function rowsOf (database, group, options) {
   if (!options.keys) {
-    const rows = page(database, group, options)
+    const rows = idsInRange(database, group, options)
     return options.include_docs ? withDocs(database, rows, options) : rows
   }
   if (!options.include_docs || (!options.attachments && !options.conflicts)) return joined(database, byKeys(database, options), options)

@@ -73,7 +73,7 @@ async function readBatch (ex, options, since, limit) {
     const { results, last_seq: last } = await ex.db.pouch.changes({
       since, style, descending, limit: descending ? undefined : Math.min(BATCH, limit), return_docs: true, include_docs: withDocs, conflicts: read.conflicts, attachments: includeDocs && read.attachments, ...(filter.docIds && { doc_ids: filter.docIds })
     })
-    const passed = filter.pass(results)
+    const passed = await filter.pass(results)
     const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => ({ seq: seqText(seq), id, changes: winnerFirst(revs), ...(deleted && { deleted }), ...(includeDocs && { doc }) }))
     const complete = descending || results.length < Math.min(BATCH, limit)
     return { changes: shown, last, complete, now }

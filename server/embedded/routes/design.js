@@ -1,5 +1,5 @@
-// _show, _list and _update. The answer of a design function is sent whole, with one length: express-pouchdb sends
-// Content-Length together with chunked encoding, which clients that keep connections take for two answers.
+// _show, _list and _update. The answer of a design function is sent whole, with one length: Content-Length
+// together with chunked encoding would be two answers to clients that keep connections.
 import { HttpError, notFound } from '../errors.js'
 import { findDocument } from '../documents.js'
 import { functionOf } from '../design/cache.js'

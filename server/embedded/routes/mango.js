@@ -1,65 +1,79 @@
-// Mango. _index and _explain are answered by express-pouchdb, which gets only these, with the body read and
-// checked, and a PouchDB whose databases are the ones this server has open: on its own it lists the databases on
-// disk for every request and opens each a second time. _find asks the same plugin (pouchdb-find) directly, because
-// limit, skip and bookmark have to be done here: the plugin counts rows equal to an excluded start towards the
-// limit, so {v: {$gt: 2}} with limit 2 can answer one document of many, and it knows no bookmarks and no default.
+// Mango. PouchDB's own plugin keeps the indexes (_index) and chooses among them (_explain); which documents fit is decided by
+// selector.js. The plugin never sees a whole selector: it joins conditions in a time that grows with a power of their number,
+// runs patterns that never end, counts rows equal to an excluded start towards the limit, and knows no bookmarks.
 import { createRequire } from 'node:module'
 import { requireDatabaseAdmin } from '../auth.js'
-import { HttpError, badRequest, notAllowed } from '../errors.js'
+import { findDocument } from '../documents.js'
+import { HttpError, badRequest, notAllowed, notFound } from '../errors.js'
 import { isObject } from '../exchange.js'
+import { withDocs } from '../rows.js'
+import { compileSelector, pickFitting } from '../selector.js'
+import { idsInRange } from './all-docs.js'
 
 const require = createRequire(import.meta.url)
+require('pouchdb-node').plugin(require('pouchdb-find'))
 
 const DEFAULT_LIMIT = 25 // documents, as in CouchDB
+const ALL = 2 ** 31 - 1 // documents, to a plugin that would take 25
+const MOST_COMPARED = 32 // fields that an index is chosen by, or sorted by: the plugin compares each with each
+const MOST_FIELDS = 1000 // that are shown of a document
 
-const replaced = ['compression', 'routes/all-dbs', 'routes/all-docs', 'routes/attachments', 'routes/bulk-docs', 'routes/bulk-get', 'routes/changes', 'routes/compact', 'routes/documents', 'routes/revs-diff', 'routes/root', 'routes/session-stub', 'routes/temp-views', 'routes/view-cleanup', 'routes/views']
-
-/** @param {import('../databases.js').Databases} databases */
-export async function createMango (databases) {
-  const expressPouchDB = require('express-pouchdb')
-  const PouchDB = require('pouchdb-node')
-  const app = expressPouchDB({ mode: 'minimumForPouchDB', overrideMode: { include: ['routes/find'], exclude: replaced } })
-  app.disable('x-powered-by')
-  await app.setPouchDB({
-    allDbs: callback => Promise.resolve(databases.names()).then(names => callback ? callback(null, names) : names),
-    plugin: plugin => PouchDB.plugin(plugin),
-    __dbCacheMap: { get: name => databases.get(name).pouch }
-  })
-  return app
+/** @type {Record<string, Record<string, (ex: import('../exchange.js').Exchange) => Promise<void>>>} */
+const routes = {
+  _find: { POST: find },
+  _explain: { POST: explain },
+  _index: { GET: listIndexes, POST: ex => write(ex, createIndex), DELETE: ex => write(ex, deleteIndex) }
 }
 
-const methods = { _find: ['POST'], _explain: ['POST'], _index: ['GET', 'POST', 'DELETE'] }
-
-export async function mangoRoute (ex, { mango }) {
-  const name = ex.segments[1]
-  if (!methods[name].includes(ex.method)) throw notAllowed(methods[name])
-  const writes = name === '_index' && ex.method !== 'GET'
-  if (writes) {
-    requireDatabaseAdmin(ex.userCtx, ex.db.security)
-    await ex.db.writable()
-  }
-  const body = ex.method === 'POST' ? await ex.jsonObject() : undefined
-  if (body && name !== '_index') checkFind(body)
-  const app = await mango()
-  if (name === '_find') return find(ex, body)
-  await handOver(ex, app, body)
-  if (writes) {
-    ex.db.designs.invalidate()
-    ex.db.changed()
-  }
+/** @param {import('../exchange.js').Exchange} ex */
+export async function mangoRoute (ex) {
+  const methods = routes[ex.segments[1]]
+  if (!Object.hasOwn(methods, ex.method)) throw notAllowed(Object.keys(methods))
+  await methods[ex.method](ex)
 }
 
-const isCount = value => value === undefined || (Number.isInteger(value) && value >= 0)
+/** What the plugin refuses is the question's fault. */
+const ask = promise => promise.catch(error => { throw badRequest(String(error?.message ?? error)) })
+
+// questions
+
+const isCount = value => value === undefined || (Number.isSafeInteger(value) && value >= 0)
+const isText = value => typeof value === 'string'
+const isField = value => isText(value) && value !== '__proto__'
 
 function checkFind ({ selector, limit, skip, fields, sort, bookmark }) {
   if (selector === undefined) throw new HttpError(400, 'missing_required_key', 'Missing required key: selector')
   if (!isObject(selector)) throw new HttpError(400, 'invalid_selector_json', 'Selector must be a JSON object')
   if (!isCount(limit)) throw new HttpError(400, 'invalid_key', 'Invalid key limit')
   if (!isCount(skip)) throw new HttpError(400, 'invalid_key', 'Invalid key skip')
-  if (fields !== undefined && !(Array.isArray(fields) && fields.every(field => typeof field === 'string'))) throw new HttpError(400, 'invalid_fields_json', 'Fields must be an array of strings')
-  if (sort !== undefined && !Array.isArray(sort)) throw new HttpError(400, 'invalid_sort_json', 'Sort must be an array')
-  if (bookmark !== undefined && typeof bookmark !== 'string') throw new HttpError(400, 'invalid_bookmark', 'Invalid bookmark value')
+  if (fields !== undefined && !(Array.isArray(fields) && fields.length <= MOST_FIELDS && fields.every(isText))) throw new HttpError(400, 'invalid_fields_json', 'Fields must be an array of strings')
+  if (sort !== undefined && !isSort(sort)) throw new HttpError(400, 'invalid_sort_json', 'Sort must be an array of fields')
+  if (bookmark !== undefined && !isText(bookmark)) throw new HttpError(400, 'invalid_bookmark', 'Invalid bookmark value')
 }
+
+const isSort = sort => Array.isArray(sort) && sort.length <= MOST_COMPARED && sort.every(one => isField(one) || (isObject(one) && Object.keys(one).length === 1 && Object.entries(one).every(([name, order]) => isField(name) && ['asc', 'desc'].includes(order))))
+
+const COMPARING = ['$eq', '$gt', '$gte', '$lt', '$lte']
+
+/** What of a selector an index can answer: plain comparisons of fields, which all must hold. The rest is looked at afterwards. */
+function comparisonsOf (selector) {
+  const found = new Map()
+  for (const part of [selector, ...(Array.isArray(selector.$and) ? selector.$and : [])]) {
+    for (const [field, wanted] of Object.entries(part)) {
+      if (field.startsWith('$') || !isField(field) || found.has(field)) continue
+      if (!isObject(wanted)) found.set(field, { $eq: wanted })
+      else if (isText(wanted.$regex)) found.set(field, { $gt: null })
+      else {
+        const plain = Object.entries(wanted).filter(([name]) => COMPARING.includes(name))
+        if (plain.length) found.set(field, Object.fromEntries(plain))
+      }
+    }
+  }
+  return found.size ? Object.fromEntries([...found].slice(0, MOST_COMPARED)) : { _id: { $gt: null } }
+}
+
+const requestOf = ({ selector, sort, use_index: useIndex }) =>
+  ({ selector: comparisonsOf(selector), limit: ALL, ...(sort?.length && { sort }), ...(useIndex && { use_index: useIndex }) })
 
 function positionOf (bookmark) {
   if (bookmark === undefined || bookmark === '' || bookmark === 'nil') return 0
@@ -68,22 +82,124 @@ function positionOf (bookmark) {
   return Number(position)
 }
 
-async function find (ex, { selector, sort, fields, use_index: useIndex, limit = DEFAULT_LIMIT, skip = 0, bookmark }) {
-  const from = positionOf(bookmark) || skip
-  const request = { selector, ...(sort?.length && { sort }), ...(fields?.length && { fields }), ...(useIndex && { use_index: useIndex }) }
-  const { docs, warning } = await ex.db.pouch.find(request).catch(error => { throw badRequest(String(error?.message ?? error)) })
-  const found = docs.slice(from, from + limit)
-  ex.sendJson(200, { docs: found, bookmark: found.length ? `at-${from + found.length}` : 'nil', ...(warning && { warning }) })
+async function question (ex) {
+  const body = await ex.jsonObject()
+  checkFind(body)
+  const fits = compileSelector(body.selector)
+  const plan = await ask(ex.db.pouch.explain(requestOf(body)))
+  return { body, fits, plan }
 }
 
-/** Runs the express app on this exchange and resolves when the answer is out. */
-function handOver (ex, app, body) {
-  return new Promise((resolve, reject) => {
-    const { req, res } = ex
-    Object.assign(req, { url: ex.target, method: ex.method, body: body ?? {} })
-    req.headers.accept = 'application/json' // or the answer is text/plain
-    req._body = true // tells body-parser that the body has been read
-    res.once('close', resolve)
-    app(req, res, error => reject(error ?? new Error('express-pouchdb has no answer')))
-  })
+async function find (ex) {
+  const { body, fits, plan } = await question(ex)
+  const { fields, limit = DEFAULT_LIMIT, skip = 0, bookmark } = body
+  const from = positionOf(bookmark) || skip
+  const show = fields?.length ? doc => only(doc, fields) : doc => doc
+  let seen = 0
+  let shown = 0
+  for await (const lot of plan.index.type === 'special' ? scanned(ex, body) : indexed(ex, body)) {
+    ex.signal.throwIfAborted()
+    const found = await pickFitting(lot, fits)
+    for (const doc of found.slice(Math.max(0, from - seen), Math.max(0, from + limit - seen))) {
+      if (!shown) await begin(ex)
+      await ex.write(`${shown++ ? ',\n' : ''}${JSON.stringify(show(doc))}`)
+    }
+    seen += found.length
+    if (seen >= from + limit) break
+  }
+  if (!shown) await begin(ex)
+  const warning = plan.index.defaultUsed ? 'No matching index found, create an index to optimize query time.' : undefined
+  ex.res.end(`\n],${JSON.stringify({ bookmark: shown ? `at-${from + shown}` : 'nil', warning }).slice(1)}\n`)
+}
+
+/** Only now: until the first document is there, what goes wrong is still an answer of its own. */
+async function begin (ex) {
+  ex.startStream()
+  await ex.write('{"docs":[\n')
+}
+
+/** All documents but those of code, some at a time. */
+async function * scanned ({ db }, { selector, sort }) {
+  const { _id: id } = comparisonsOf(selector)
+  const descending = sort?.[0]?._id === 'desc'
+  const [low, high] = [id?.$eq ?? id?.$gte ?? id?.$gt, id?.$eq ?? id?.$lte ?? id?.$lt].map(bound => isText(bound) ? bound : undefined)
+  const rows = idsInRange(db, '_all_docs', { startkey: descending ? high : low, endkey: descending ? low : high, descending, key: undefined, inclusive_end: true })
+  let lot = []
+  for await (const { id: own, doc } of withDocs(db, rows, {})) {
+    if (!doc || own.startsWith('_design/')) continue
+    if (lot.push(doc) < 100) continue
+    yield lot
+    lot = []
+  }
+  yield lot
+}
+
+/** What an index has, at once: the plugin cannot page without losing some. */
+async function * indexed ({ db }, body) {
+  yield (await ask(db.pouch.find(requestOf(body)))).docs
+}
+
+/** Some fields of a document, dotted names included. */
+function only (doc, fields) {
+  const shown = Object.create(null)
+  for (const field of fields) {
+    const steps = field.split('.')
+    const last = steps.pop()
+    let [from, to] = [doc, shown]
+    for (const step of steps) {
+      from = isObject(from) && Object.hasOwn(from, step) ? from[step] : undefined
+      if (!isObject(from)) break
+      to = to[step] = isObject(to[step]) ? to[step] : Object.create(null)
+    }
+    if (isObject(from) && Object.hasOwn(from, last)) to[last] = from[last]
+  }
+  return shown
+}
+
+async function explain (ex) {
+  const { body: { selector, fields, limit = DEFAULT_LIMIT, skip = 0 }, plan } = await question(ex)
+  ex.sendJson(200, { ...plan, dbname: ex.db.name, selector, opts: { ...plan.opts, limit, skip, fields }, limit, skip, fields })
+}
+
+// indexes
+
+async function listIndexes (ex) {
+  ex.sendJson(200, await ask(ex.db.pouch.getIndexes()))
+}
+
+async function write (ex, change) {
+  requireDatabaseAdmin(ex.userCtx, ex.db.security)
+  await ex.db.writable()
+  ex.sendJson(200, await change(ex))
+  ex.db.designs.invalidate()
+  ex.db.changed()
+}
+
+async function createIndex (ex) {
+  const { index, type = 'json', name, ddoc } = await ex.jsonObject()
+  if (type !== 'json') throw new HttpError(400, 'invalid_index', `this store has no indexes of the type ${JSON.stringify(type)}`)
+  if (!isObject(index) || !isSort(index.fields) || !index.fields.length) throw new HttpError(400, 'invalid_index', 'An index needs `fields`, a list of names')
+  if (index.partial_filter_selector !== undefined) throw new HttpError(400, 'invalid_index', 'this store has no partial indexes: leave out partial_filter_selector')
+  for (const given of [name, ddoc]) if (given !== undefined && !isName(given)) throw new HttpError(400, 'invalid_index', 'Invalid name of an index')
+  const design = ddoc?.replace(/^_design\//, '')
+  if (design !== undefined) await designOfIndexes(ex.db, design)
+  return ask(ex.db.pouch.createIndex({ index: { fields: index.fields }, ...(name && { name }), ...(design && { ddoc: design }) }))
+}
+
+const isName = name => isText(name) && /^(_design\/)?[^_/][^/]{0,199}$/.test(name)
+
+async function deleteIndex (ex) {
+  const [, , ...path] = ex.segments
+  const [design, type, name, ...rest] = path.join('/').replace(/^_design\//, '').split('/')
+  if (!design || type !== 'json' || !name || rest.length) throw notFound('missing')
+  const doc = await designOfIndexes(ex.db, design)
+  if (!Object.hasOwn(doc?.views ?? {}, name)) throw notFound('missing')
+  return ask(ex.db.pouch.deleteIndex({ ddoc: `_design/${design}`, type, name }))
+}
+
+/** The design document of indexes; nothing before the first. The plugin would write into any other. */
+async function designOfIndexes (database, name) {
+  const doc = await findDocument(database, `_design/${name}`)
+  if (doc && doc.language !== 'query') throw new HttpError(400, 'invalid_index', `_design/${name} holds other things than indexes`)
+  return doc
 }

@@ -1,0 +1,222 @@
+// Mango selectors, as CouchDB reads them: compiled once for each question, then asked of one document after the other. Anybody
+// who may read can send one, and this server has one thread. So nothing in a selector can take long: patterns run in an engine
+// whose time grows with the text alone (RE2 knows no backreferences and no lookaheads), lists are sets, and what is looked at
+// for one document is counted.
+import { RE2JS } from 're2js'
+import { HttpError, badRequest } from './errors.js'
+import { isObject } from './exchange.js'
+import { encodeKey } from './views/collate.js'
+
+const MOST_PATTERN = 100000 // characters of all patterns of a selector
+const PATTERN = 1000 // characters that each counts for at least: it has to be compiled
+const MOST_STEPS = 2e6 // conditions and steps of patterns, for each document: a tenth of a second
+const SLICE = 20 // milliseconds after which others get their turn
+
+const invalid = (operator, argument) => new HttpError(400, 'bad_arg', `Bad argument for operator ${operator}: ${JSON.stringify(argument)?.slice(0, 200)}`)
+
+let left = 0 // steps, of the document that is looked at
+
+function count (steps) {
+  left -= steps
+  if (left < 0) throw badRequest('Selector error: it takes too long for a document')
+}
+
+const keyOf = value => {
+  if (typeof value === 'string') count(value.length)
+  return encodeKey(value)
+}
+
+/** Keys as texts, so that a set can hold them. */
+const textOf = value => keyOf(value).toString('latin1')
+
+const isInteger = value => Number.isSafeInteger(value)
+const listOf = (operator, argument) => {
+  if (!Array.isArray(argument)) throw invalid(operator, argument)
+  return argument
+}
+
+function comparison (fits) {
+  return (argument, { isId }) => {
+    const key = encodeKey(argument)
+    // ids are compared by their characters, as the primary index sorts them
+    return value => fits(isId && typeof argument === 'string' && typeof value === 'string' ? Number(value > argument) - Number(value < argument) : keyOf(value).compare(key))
+  }
+}
+
+const isIn = argument => {
+  const wanted = new Set(listOf('$in', argument).map(one => encodeKey(one).toString('latin1')))
+  return value => wanted.has(textOf(value)) || (Array.isArray(value) && value.some(one => wanted.has(textOf(one))))
+}
+
+function pattern (argument, { spent }) {
+  if (typeof argument !== 'string') throw invalid('$regex', argument)
+  spent.characters += Math.max(PATTERN, argument.length)
+  if (spent.characters > MOST_PATTERN) throw badRequest(`Selector error: more than ${MOST_PATTERN / PATTERN} patterns, or ${MOST_PATTERN} characters of them`)
+  const regex = compiled(argument)
+  const size = regex.programSize()
+  return value => {
+    if (typeof value !== 'string') return false
+    count(size * (value.length + 1))
+    return regex.test(value)
+  }
+}
+
+function compiled (text) {
+  try {
+    return RE2JS.compile(text)
+  } catch (error) {
+    throw new HttpError(400, 'bad_arg', `Bad argument for operator $regex: ${error.message}. This store runs patterns as RE2 does: leave out backreferences and lookaheads`)
+  }
+}
+
+const types = {
+  null: value => value === null,
+  boolean: value => typeof value === 'boolean',
+  number: value => typeof value === 'number',
+  string: value => typeof value === 'string',
+  array: Array.isArray,
+  object: isObject
+}
+
+/** Each makes a test of a value out of its argument. @type {Record<string, (argument: any, context: any) => (value: any) => boolean>} */
+const operators = {
+  $lt: comparison(order => order < 0),
+  $lte: comparison(order => order <= 0),
+  $eq: comparison(order => order === 0),
+  $ne: comparison(order => order !== 0),
+  $gte: comparison(order => order >= 0),
+  $gt: comparison(order => order > 0),
+  $in: isIn,
+  $nin (argument) {
+    const test = isIn(listOf('$nin', argument))
+    return value => !test(value)
+  },
+  $all (argument) {
+    const wanted = listOf('$all', argument).map(one => encodeKey(one).toString('latin1'))
+    return value => {
+      if (!Array.isArray(value) || !wanted.length) return false
+      count(wanted.length)
+      const there = new Set(value.map(textOf))
+      return wanted.every(one => there.has(one))
+    }
+  },
+  $exists (argument) {
+    if (typeof argument !== 'boolean') throw invalid('$exists', argument)
+    return () => argument
+  },
+  $type (argument) {
+    if (!Object.hasOwn(types, argument)) throw invalid('$type', argument)
+    return types[argument]
+  },
+  $size (argument) {
+    if (!isInteger(argument) || argument < 0) throw invalid('$size', argument)
+    return value => Array.isArray(value) && value.length === argument
+  },
+  $mod (argument) {
+    const [divisor, rest] = Array.isArray(argument) && argument.length === 2 && argument.every(isInteger) ? argument : []
+    if (!divisor) throw invalid('$mod', argument)
+    return value => Number.isInteger(value) && value % divisor === rest
+  },
+  $regex: pattern,
+  $beginsWith (argument) {
+    if (typeof argument !== 'string') throw invalid('$beginsWith', argument)
+    return value => typeof value === 'string' && value.startsWith(argument)
+  },
+  $elemMatch (argument, context) {
+    const test = within('$elemMatch', argument, context)
+    return value => Array.isArray(value) && value.some(test)
+  },
+  $allMatch (argument, context) {
+    const test = within('$allMatch', argument, context)
+    return value => Array.isArray(value) && value.length > 0 && value.every(test)
+  },
+  $keyMapMatch (argument, context) {
+    const test = within('$keyMapMatch', argument, context)
+    return value => isObject(value) && Object.keys(value).some(test)
+  }
+}
+
+const within = (operator, argument, { spent }) => {
+  if (!isObject(argument)) throw invalid(operator, argument)
+  return condition(argument, [], false, spent)
+}
+
+const OPPOSITE = { $lt: '$gte', $gte: '$lt', $gt: '$lte', $lte: '$gt', $eq: '$ne', $ne: '$eq', $in: '$nin', $nin: '$in' }
+
+/** One operator on one field. What is not there fits nothing but that it does not exist, also when that is turned round: so does CouchDB. */
+function onField (path, operator, argument, isNot, spent) {
+  if (!Object.hasOwn(operators, operator)) throw new HttpError(400, 'invalid_operator', `Invalid operator: ${operator}`)
+  const opposite = isNot ? OPPOSITE[operator] : undefined
+  const made = operators[opposite ?? operator](argument, { isId: path.length === 1 && path[0] === '_id', spent })
+  const test = isNot && !opposite ? value => !made(value) : made
+  const fitsNothing = operator === '$exists' && argument === isNot
+  return value => {
+    count(1)
+    const found = path.reduce(inner, value)
+    return found === undefined ? fitsNothing : test(found)
+  }
+}
+
+const inner = (value, name) => typeof value === 'object' && value !== null && Object.hasOwn(value, name) && !(Array.isArray(value) && name === 'length') ? value[name] : undefined
+
+/** The steps of a dotted name; a backslash keeps a dot. */
+const stepsOf = name => name.split(/(?<!\\)\./).map(step => step.replaceAll('\\.', '.'))
+
+const all = tests => value => tests.every(test => test(value))
+const any = tests => value => tests.some(test => test(value))
+
+function members (operator, argument, make) {
+  if (!listOf(operator, argument).every(isObject)) throw invalid(operator, argument)
+  return argument.length ? argument.map(make) : [() => false]
+}
+
+/**
+ * @param {any} selector a part of one: of the value at `path`
+ * @param {string[]} path @param {boolean} isNot turned round @param {{characters: number}} spent
+ * @returns {(value: any) => boolean}
+ */
+function condition (selector, path, isNot, spent) {
+  if (!isObject(selector)) return onField(path, '$eq', selector, isNot, spent)
+  const names = Object.keys(selector)
+  if (!names.length) return path.length ? onField(path, '$eq', selector, isNot, spent) : () => !isNot
+  const tests = names.map(name => {
+    const argument = selector[name]
+    const each = isNotEach => members(name, argument, one => condition(one, path, isNotEach, spent))
+    if (name === '$and') return (isNot ? any : all)(each(isNot))
+    if (name === '$or') return (isNot ? all : any)(each(isNot))
+    if (name === '$nor') return (isNot ? any : all)(each(!isNot))
+    if (name === '$not' && !isObject(argument)) throw invalid(name, argument)
+    if (name === '$not') return condition(argument, path, !isNot, spent)
+    if (name.startsWith('$')) return onField(path, name, argument, isNot, spent)
+    return condition(argument, [...path, ...stepsOf(name)], isNot, spent)
+  })
+  return (isNot ? any : all)(tests)
+}
+
+/**
+ * Throws what is wrong with a selector, in CouchDB's words.
+ * @param {any} selector
+ * @returns {(doc: any) => boolean}
+ */
+export function compileSelector (selector) {
+  if (!isObject(selector)) throw badRequest('Selector error: expected a JSON object')
+  const test = condition(selector, [], false, { characters: 0 })
+  return doc => {
+    left = MOST_STEPS
+    return test(doc)
+  }
+}
+
+/** Those that fit. Others get their turn in between. @template T @param {T[]} items @param {(item: T) => boolean} test @returns {Promise<T[]>} */
+export async function pickFitting (items, test) {
+  const found = []
+  let since = performance.now()
+  for (const item of items) {
+    if (performance.now() - since > SLICE) {
+      await new Promise(resolve => setImmediate(resolve))
+      since = performance.now()
+    }
+    if (test(item)) found.push(item)
+  }
+  return found
+}
