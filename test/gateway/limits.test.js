@@ -6,6 +6,7 @@ import net from 'node:net'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
 import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
+import { checkLimits } from '../../server/gateway/db/question.js'
 import { parseReading } from '../../server/gateway/db/reading.js'
 import { Listener } from '../../server/gateway/listener.js'
 import { peerOf } from '../../server/gateway/peer.js'
@@ -44,6 +45,31 @@ onEachStore('questions to /db', backend => {
     assert.deepEqual([(await post(gateway.url, '/db/_revs_diff', many)).status, (await post(gateway.url, '/db/_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status], [413, 413])
     assert.equal((await post(gateway.url, '/db/_find', { selector: { $or: Array.from({ length: 50001 }, () => 1) } })).status, 413)
     assert.equal((await post(gateway.url, '/db/_find', `${'{"selector":'}${'{"a":'.repeat(100000)}1${'}'.repeat(100000)}}`)).status, 400)
+  })
+
+  it('have no way round the limit on images: it is held against what the store does, not against fields that it passes over', async () => {
+    const images = 'include_docs=true&attachments=true'
+    const many = ids(2001)
+    const view = '_design/versions/_view/by_tile'
+    for (const [path, body] of /** @type {[string, any][]} */ ([
+      [`_all_docs?${images}`, { doc_ids: ['open:3:0:0'] }], [`_all_docs?${images}`, {}], [`_all_docs?${images}`, { docs: [], queries: [], key_: 1 }], ['_all_docs', { include_docs: true, attachments: true, doc_ids: ['x'] }],
+      [`_all_docs?${images}&limit=5`, { limit: 100000 }], [`_all_docs?${images}`, { limit: 100000 }], [`_all_docs?${images}`, { limit: '5' }], [`_all_docs?${images}`, { limit: [5] }], [`_all_docs?${images}`, '{"limit":1,"limit":100000}'], [`_all_docs?${images}`, '{"limit":100000,"limit":-1}'],
+      [`_all_docs?${images}`, { startkey: 'open:', endkey: 'open;', keys: undefined }], ['_all_docs', { include_docs: true, attachments: 'true' }], ['_all_docs', { include_docs: true, attachments: true, keys: null }],
+      [`_all_docs/queries?${images}`, { queries: [{}] }], ['_all_docs/queries', { queries: [{ include_docs: true, attachments: true }], limit: 5 }], ['_all_docs/queries?limit=5', { queries: [{ include_docs: true, attachments: true, limit: 100000 }] }],
+      ['_all_docs/queries', { queries: Array.from({ length: 3 }, () => ({ include_docs: true, attachments: true, limit: 1000 })) }], ['_all_docs/queries', { queries: [{ keys: ['a'] }, { include_docs: true, attachments: true }] }],
+      [`${view}?reduce=false&${images}`, { key: ['open', 3, 0, 0] }], [`${view}?reduce=false&${images}`, { keys: [['open', 3, 0, 0]] }], [`${view}?reduce=false&${images}`, { doc_ids: ['a'] }], [`${view}/queries`, { queries: [{ reduce: false, include_docs: true, attachments: true, keys: [1] }] }],
+      [`_changes?${images}`, { doc_ids: ['open:3:0:0'] }], [`_changes?${images}&filter=_selector`, { doc_ids: ['a'], selector: {} }], [`_changes?${images}`, { limit: 5 }], [`_changes?${images}&filter=_design&doc_ids=["a"]`, {}], [`_changes?${images}&feed=longpoll&filter=_selector`, { selector: {}, keys: ['a'] }],
+      [`_all_docs?${images}`, { keys: many }], ['_bulk_get?attachments=true', { docs: many.map(id => ({ id })) }], [`_changes?${images}&filter=_doc_ids`, { doc_ids: many }]
+    ])) {
+      const { status } = await post(gateway.url, `/db/${path}`, body)
+      assert.ok(status === 400 || status === 413, `${path} ${JSON.stringify(body).slice(0, 120)}: ${status}`)
+    }
+    for (const path of [`${view}?reduce=false&${images}&key=["open",3,0,0]`, `_changes?${images}&doc_ids=["open:3:0:0"]`, `_all_docs?${images}&limit=1;limit=5`, `_all_docs?${images}&l%69mit=100000`, `_all_docs?include_docs=true&attac%68ments=true`]) assert.equal((await ask(gateway.url, `/db/${path}`)).status, 400, path)
+    for (const [path, body] of /** @type {[string, any][]} */ ([[`_all_docs?${images}`, { limit: 5 }], [`_all_docs/queries?${images}`, { queries: [{ limit: 5 }, { keys: ['open:3:0:0'] }] }], [`_changes?${images}&filter=_doc_ids`, { doc_ids: ['open:3:0:0'] }], ['_bulk_get?attachments=true', { docs: [{ id: 'open:3:0:0' }] }]])) {
+      const { status, text } = await post(gateway.url, `/db/${path}`, body, { headers: { accept: 'application/json' } })
+      assert.equal(status, 200, path)
+      assert.match(text, /"data":/, path)
+    }
   })
 
   it('have no images of rows without a limit', async () => {
@@ -122,6 +148,39 @@ describe('feeds of /db', () => {
       leaving.abort()
       const again = async () => (await fetch(`http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`, { headers: { 'x-forwarded-for': '1.1.1.1' } })).status === 200
       await until(again, { what: 'room for another' })
+    } finally {
+      for (const server of [gate, store]) server.close().closeAllConnections()
+      await proxy.close()
+    }
+  })
+
+  it('are apart from large answers, of which there are so many at once, and so many for each address', async () => {
+    const open = new Set()
+    const store = createServer((req, res) => {
+      if (!/attachments/.test(req.url ?? '')) return res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+      open.add(res)
+      res.on('close', () => open.delete(res)).writeHead(200, { 'Content-Type': 'application/json' }).write('{"rows":[\n')
+    })
+    await new Promise(resolve => { store.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1500 })
+    const gate = createServer((req, res) => {
+      const [, search = ''] = (req.url ?? '').split('?')
+      const reading = parseReading('GET', '/_all_docs', search)
+      reading.isLarge = checkLimits(reading)
+      proxy.forward(reading, undefined, req, res).catch(error => { res.writeHead(error.status).end() })
+    })
+    await new Promise(resolve => { gate.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const address = `http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`
+    const large = from => fetch(`${address}?include_docs=true&attachments=true&limit=5`, { headers: { 'x-forwarded-for': from } })
+    try {
+      const first = await Promise.all([large('1.1.1.1'), large('1.1.1.1')])
+      const third = large('1.1.1.1')
+      await until(async () => (await large('1.1.1.1')).status === 429, { what: 'one address to have enough' })
+      assert.equal(open.size, 2, 'the third waits')
+      assert.equal((await fetch(address)).status, 200, 'small ones do not wait for it')
+      for (const response of first) await assert.rejects(response.text(), 'it may not last for ever')
+      assert.equal((await third).status, 200)
+      await (await third).body?.cancel()
     } finally {
       for (const server of [gate, store]) server.close().closeAllConnections()
       await proxy.close()

@@ -49,7 +49,7 @@ function narrowFeed (visitor, reading, body, res, names) {
   const ours = allowed.filter(name => visitor.access.isPrivate(name))
   const seconds = ours.length ? lasting(visitor, ours) : undefined
   if (filter === '_doc_ids') {
-    const ids = [body?.doc_ids, idsIn(reading.query)].flatMap(list => list ?? [])
+    const ids = body?.doc_ids ?? reading.args.doc_ids ?? []
     const scope = scopeOf({ names: [], question: '_bulk_get' }, reading.query, { docs: ids.map(id => ({ id })) })
     if (!scope || !('layers' in scope) || [...scope.layers].some(layer => !visitor.may(layer))) throw visitor.refusal(res)
     return { reading, body, seconds }
@@ -65,14 +65,6 @@ function narrowFeed (visitor, reading, body, res, names) {
     reading: { ...reading, method: 'POST', search: `?${query}` },
     body: { ...body, selector: theirs === undefined ? own : { $and: [own, theirs] } },
     seconds
-  }
-}
-
-function idsIn (query) {
-  try {
-    return JSON.parse(query.get('doc_ids') ?? '[]')
-  } catch {
-    throw badRequest('invalid UTF-8 JSON')
   }
 }
 

@@ -3,19 +3,22 @@ import { setMaxListeners } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
 import { accepts } from '../codings.js'
-import { peerOf } from '../peer.js'
 import { SAFE } from '../safe.js'
 import { Refusal, away, notFound } from './refusal.js'
+import { Seats } from './seats.js'
 
 export const proxyDefaults = {
   connections: 96, // to the store, for questions that are answered at once; more of them wait
-  waiting: 2000, // of those that wait for one of these connections
+  waiting: 2000, // of those that wait for one of these connections, and as many for those of images
+  images: 32, // connections to the store for answers with images in JSON, which can be hundreds of MB; more of them wait
+  imagesEach: 16, // of those that ask for them or wait, for one address
+  longest: 1800000, // milliseconds such an answer may take in all
   feeds: 500, // that wait for changes at a time; each is a connection to the store
-  feedsEach: 64, // of these for one address; a proxy on this machine counts as none
+  feedsEach: 64, // of these for one address; a proxy on this machine counts as none, here and above
   connectTimeout: 5000, // milliseconds until a store that does not take a connection is away
   patience: 30000, // milliseconds a document or an image may take to come, and the pauses in between
   longPatience: 600000, // milliseconds for all else: a view may have to be built first, a feed waits
-  mostChanged: 32e6, // bytes of an answer that is read as a whole, since not all of it is for who asked
+  mostChanged: 8e6, // bytes of an answer that is read as a whole, since not all of it is for who asked
   stall: 30000 // milliseconds in which nothing of an answer goes on: it holds a connection to the store, which others wait for
 }
 
@@ -27,12 +30,8 @@ export const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 export class DatabaseProxy {
   #access
-  #reads
-  #feeds
-  #open = 0 // feeds
-  #asked = 0 // all else
-  /** @type {Map<string, number>} feeds of an address */
-  #each = new Map()
+  /** Connections of their own, so that none of these keeps the others waiting. @type {Record<'reads' | 'images' | 'feeds', {pool: Pool, seats: Seats}>} */
+  #ways
   #closing = new AbortController()
   /** @type {Promise<any> | undefined} */
   #closed
@@ -42,15 +41,21 @@ export class DatabaseProxy {
    * @param {Partial<typeof proxyDefaults> & {log?: any, signal?: AbortSignal, trustProxy?: boolean}} [options] signal: the gateway ends
    */
   constructor (couch, { log, signal, trustProxy = false, ...options } = {}) {
-    this.trustProxy = trustProxy
     this.options = { ...proxyDefaults, ...options }
     this.log = log
     this.#access = couch.access
     setMaxListeners(0, this.#closing.signal) // one for each feed
-    const { connections, feeds, connectTimeout } = this.options
-    const common = { connect: { timeout: connectTimeout }, pipelining: 1, keepAliveTimeout: 20000 }
-    this.#reads = new Pool(this.#access.origin, { ...common, connections })
-    this.#feeds = new Pool(this.#access.origin, { ...common, connections: feeds }) // they must not keep others waiting
+    const { connections, waiting, images, imagesEach, feeds, feedsEach, connectTimeout } = this.options
+    const way = (most, seats) => ({
+      pool: new Pool(this.#access.origin, { connect: { timeout: connectTimeout }, pipelining: 1, keepAliveTimeout: 20000, connections: most }),
+      seats: new Seats({ trustProxy, ...seats })
+    })
+    const tooMuch = status => () => away(status, 'too much is asked at once')
+    this.#ways = {
+      reads: way(connections, { most: connections + waiting, refusal: tooMuch(503) }),
+      images: way(images, { most: images + waiting, each: imagesEach, refusal: tooMuch(429) }),
+      feeds: way(feeds, { most: feeds, each: feedsEach, refusal: () => away(429, 'too many wait for changes already') })
+    }
     signal?.addEventListener('abort', () => { this.close() }, { once: true })
   }
 
@@ -62,66 +67,48 @@ export class DatabaseProxy {
    * @param {{change?: (answer: any) => any, seconds?: number}} [options] change: of an answer in JSON, before it is given; seconds: it may last
    */
   async forward (reading, body, req, res, { change, seconds } = {}) {
-    const leaveQueue = this.#enter(reading, req)
+    const way = this.#ways[reading.waits ? 'feeds' : reading.isLarge || change ? 'images' : 'reads']
+    const giveBack = way.seats.take(req)
     const gone = new AbortController()
     const leave = () => gone.abort()
     res.once('close', leave)
     if (reading.waits) this.#closing.signal.addEventListener('abort', leave)
-    const late = seconds === undefined ? undefined : setTimeout(() => res.destroy(), Math.max(0, seconds * 1000))
+    const lasting = Math.min(seconds === undefined ? Infinity : seconds * 1000, reading.isLarge && !reading.waits ? this.options.longest : Infinity)
+    const late = lasting === Infinity ? undefined : setTimeout(() => res.destroy(), Math.max(0, lasting))
+    const asked = { reading, body, pool: way.pool, signal: gone.signal }
     try {
-      await (change ? this.#passChanged(reading, body, req, res, gone.signal, change) : this.#pass(reading, body, req, res, gone.signal))
+      await (change ? this.#passChanged(asked, req, res, change) : this.#pass(asked, req, res))
     } finally {
       clearTimeout(late)
-      leaveQueue()
+      giveBack()
       res.off('close', leave)
       this.#closing.signal.removeEventListener('abort', leave)
     }
   }
 
-  /** Takes a place among those who ask, if there is one. @returns {() => void} to leave it */
-  #enter ({ waits }, req) {
-    const { connections, waiting, feeds, feedsEach } = this.options
-    if (!waits) {
-      if (this.#asked >= connections + waiting) throw away(503, 'too much is asked at once')
-      this.#asked++
-      return () => { this.#asked-- }
-    }
-    const peer = peerOf(req, this.trustProxy)
-    const own = peer === null ? 0 : this.#each.get(peer) ?? 0
-    if (this.#open >= feeds || own >= feedsEach) throw away(429, 'too many wait for changes already')
-    this.#open++
-    if (peer !== null) this.#each.set(peer, own + 1)
-    return () => {
-      this.#open--
-      if (peer === null) return
-      const left = (this.#each.get(peer) ?? 0) - 1
-      if (left > 0) this.#each.set(peer, left)
-      else this.#each.delete(peer)
-    }
-  }
-
   /** Asks; throws what is no answer to who asked. */
-  async #answer (reading, body, headers, signal) {
-    const answer = await this.#ask(reading, body, headers, signal)
+  async #answer (asked, headers) {
+    const answer = await this.#ask(asked, headers)
     const { statusCode: status } = answer
     const trouble = troubleOf(status)
     if (!trouble) return answer
     await answer.body.dump({ limit: 65536 }).catch(() => {})
-    this.log?.warn({ status, path: reading.path }, 'the store did not answer what /db asked')
+    this.log?.warn({ status, path: asked.reading.path }, 'the store did not answer what /db asked')
     throw trouble
   }
 
   /** An answer of which not all is for who asked: read as a whole, and with nothing of the store's own to tell it by. */
-  async #passChanged (reading, body, req, res, signal, change) {
-    const { statusCode, body: answer } = await this.#answer({ ...reading, method: reading.method === 'HEAD' ? 'GET' : reading.method }, body, { accept: 'application/json' }, signal)
+  async #passChanged ({ reading, ...asked }, req, res, change) {
+    const whole = { ...reading, method: reading.method === 'HEAD' ? 'GET' : reading.method }
+    const { statusCode, body: answer } = await this.#answer({ ...asked, reading: whole }, { accept: 'application/json' })
     const value = await readJson(answer, this.options.mostChanged)
     const text = Buffer.from(`${JSON.stringify(statusCode === 200 ? change(value) : value)}\n`)
     res.writeHead(statusCode, { 'Content-Type': 'application/json', 'Content-Length': text.length, 'Cache-Control': 'must-revalidate', ...SAFE })
     res.end(req.method === 'HEAD' ? undefined : text)
   }
 
-  async #pass (reading, body, req, res, signal) {
-    const answer = await this.#answer(reading, body, headersFor(req), signal)
+  async #pass ({ reading, ...asked }, req, res) {
+    const answer = await this.#answer({ ...asked, reading }, headersFor(req))
     const { statusCode: status, headers } = answer
     const kept = Object.fromEntries(ANSWERED.filter(name => headers[name] !== undefined).map(name => [name, headers[name]]))
     if (reading.pinned && (status === 200 || status === 206 || status === 304)) kept['cache-control'] = IMMUTABLE
@@ -139,7 +126,7 @@ export class DatabaseProxy {
   }
 
   /** Asks, and once more when the connection had been closed from the other side in the meantime: all of this only reads. */
-  async #ask (reading, body, given, signal) {
+  async #ask ({ reading, body, pool, signal }, given) {
     const { path, headers } = this.#access
     const patience = /document|attachment|info/.test(reading.question) ? this.options.patience : this.options.longPatience
     const request = {
@@ -151,7 +138,6 @@ export class DatabaseProxy {
       headersTimeout: patience,
       bodyTimeout: patience
     }
-    const pool = reading.waits ? this.#feeds : this.#reads
     for (let attempt = 1; ; attempt++) {
       try {
         return await pool.request(request)
@@ -171,7 +157,7 @@ export class DatabaseProxy {
   /** Feeds end, reads under way are answered. */
   close () {
     this.#closing.abort()
-    return (this.#closed ??= Promise.all([this.#reads.close(), this.#feeds.close()]))
+    return (this.#closed ??= Promise.all(Object.values(this.#ways).map(({ pool }) => pool.close())))
   }
 }
 

@@ -1,7 +1,7 @@
 // Which requests of CouchDB's API read, and read in this one database. What is not here is refused, and what is passed on is
-// spelled anew: nothing of the client's own spelling of a path or a query reaches the store.
+// spelled anew, out of the fields that the question has: nothing of the client's own spelling of a path or a query reaches the store.
 import { TILE_ATTACHMENT, parseTileId } from '../../../core/index.js'
-import { parseParameters } from './parameters.js'
+import { fieldsOfAddress } from './fields.js'
 import { badRequest, forbidden, notFound, readOnly } from './refusal.js'
 
 const LEAST_HEARTBEAT = 1000 // milliseconds between two signs of life of a feed
@@ -17,10 +17,13 @@ const WAITING = ['longpoll', 'continuous', 'live'] // feeds that stay open for w
  * @property {string} method
  * @property {string} path below the database
  * @property {string[]} names its segments, decoded
- * @property {URLSearchParams} query
+ * @property {URLSearchParams} query as the store is asked
+ * @property {Record<string, any>} args the values in it; of `queries`, which name their own, what they do not say themselves
  * @property {string} search with its question mark, or nothing
  * @property {string} question which of CouchDB's: `document`, `attachment`, `_all_docs`, `_view`, `queries`, …
+ * @property {string} form the fields that it has, as fields.js names them
  * @property {boolean} waits a feed that stays open
+ * @property {boolean} [isLarge] its answer has images in JSON
  * @property {{id: string, layer: string, z: number, x: number, y: number, time?: string, rev?: string}} [tile] it is the image of a tile
  * @property {boolean} pinned an attachment of one revision, which never changes
  */
@@ -35,15 +38,18 @@ export function parseReading (method, path, search) {
   const segments = path.split('/').slice(1)
   if (segments.at(-1) === '' && segments.length === 1) segments.pop() // /db/ is /db
   const names = segments.map(decode)
-  const { question, methods } = recognise(names)
+  const { question, methods, form = question } = recognise(names)
   if (!methods.includes(method)) throw readOnly(methods.length ? methods : GET)
-  const query = parseParameters(search)
+  const { query: given, args } = fieldsOfAddress(search, form)
+  const query = question === 'queries' ? new URLSearchParams() : given // into each of them
   const waits = question === '_changes' && checkFeed(query)
   const text = query.toString()
   return {
     method,
     names,
     query,
+    args,
+    form,
     path: names.map(name => `/${encodeURIComponent(name)}`).join(''),
     search: text && `?${text}`,
     question,
@@ -67,13 +73,13 @@ function decode (segment) {
 
 const hasStrangeCharacter = name => /[/\\\p{Cc}]/u.test(name)
 
-/** @param {string[]} names @returns {{question: string, methods: string[]}} */
+/** @param {string[]} names @returns {{question: string, methods: string[], form?: string}} */
 function recognise (names) {
   const [first, second] = names
   const { length } = names
   if (length === 0) return { question: 'info', methods: GET }
   if (length === 1 && Object.hasOwn(ENDPOINTS, first)) return { question: first, methods: ENDPOINTS[first] }
-  if (first === '_all_docs' && second === 'queries' && length === 2) return { question: 'queries', methods: POST }
+  if (first === '_all_docs' && second === 'queries' && length === 2) return { question: 'queries', methods: POST, form: 'queries of _all_docs' }
   if (first === '_local' && length === 2) return { question: 'document', methods: GET }
   if (first === '_design' && length > 1) return inDesign(names.slice(2))
   if (first.startsWith('_') || second?.startsWith('_')) throw forbidden('this is not shown here')
@@ -88,7 +94,7 @@ function inDesign ([first, view, last, ...rest]) {
   if (!first.startsWith('_')) return { question: 'attachment', methods: GET }
   if (first !== '_view' || view === undefined || rest.length) throw forbidden('this is not shown here')
   if (last === undefined) return { question: '_view', methods: BOTH }
-  if (last === 'queries') return { question: 'queries', methods: POST }
+  if (last === 'queries') return { question: 'queries', methods: POST, form: 'queries of _view' }
   throw notFound()
 }
 
@@ -100,11 +106,11 @@ function checkFeed (query) {
 }
 
 /**
- * The tile whose image an attachment is, when nothing else is asked of it.
+ * The tile whose image an attachment is.
  * @param {string[]} names @param {URLSearchParams} query
  */
 function imageOf ([id, name, ...rest], query) {
-  if (name !== TILE_ATTACHMENT || rest.length || [...query.keys()].join() !== (query.has('rev') ? 'rev' : '')) return {}
+  if (name !== TILE_ATTACHMENT || rest.length) return {}
   try {
     const rev = query.get('rev')
     return { tile: { id, ...parseTileId(id), ...(rev !== null && { rev }) } }

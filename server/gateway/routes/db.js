@@ -3,7 +3,7 @@ import { TilecouchError } from '../../../core/index.js'
 import { SECURITY, inWords, isAboutAccess, keepRows, narrow } from '../access/question.js'
 import { Refusal, away, notFound, refuse } from '../db/refusal.js'
 import { parseReading } from '../db/reading.js'
-import { checkImages, readQuestion } from '../db/question.js'
+import { checkLimits, readQuestion } from '../db/question.js'
 import { DatabaseProxy, IMMUTABLE } from '../db/proxy.js'
 import { isKnown } from '../etags.js'
 import { sendJson } from '../json.js'
@@ -36,8 +36,8 @@ export async function db (ctx, asked, req, res) {
     if (asked.path === '/_security' && await showsSecurity(asked, req, res)) return
     const reading = parseReading(req.method ?? '', asked.path, asked.query)
     if (ctx.isFilling?.() && VIEW.test(asked.path)) throw away(503, 'this edge is being filled, and its indexes come when all of it is there')
-    const body = req.method === 'POST' ? await readQuestion(req, reading.question, reading.query) : undefined
-    checkImages(reading, body)
+    const body = req.method === 'POST' ? await readQuestion(req, reading) : undefined
+    reading.isLarge = checkLimits(reading, body)
     if (asked.visitor) return await answerVisitor(ctx, asked.visitor, reading, body, req, res)
     if (await answerImage(ctx, reading, req, res)) return
     await proxyOf(ctx).forward(reading, body, req, res)
