@@ -19,8 +19,8 @@ const DRAIN = 2000 // ms a store that closes waits for the requests that still r
 const adminsOnly = () => ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
 
 export class Database extends EventEmitter {
-  /** @param {string} name @param {string} dir @param {{designTimeout?: number}} options */
-  constructor (name, dir, { designTimeout }) {
+  /** @param {string} name @param {string} dir @param {{threads: import('./design/threads.js').DesignThreads}} options */
+  constructor (name, dir, { threads }) {
     super()
     this.setMaxListeners(0) // one listener for every open _changes feed
     this.name = name
@@ -40,7 +40,7 @@ export class Database extends EventEmitter {
     /** @type {Promise<any> | null} */
     this.compacting = null
     this.views = new ViewIndexes(this)
-    this.designs = new DesignCache(this, designTimeout)
+    this.designs = new DesignCache(this, threads)
   }
 
   /** Runs a task with the store open, and keeps it open meanwhile. */
@@ -192,7 +192,7 @@ async function closePouch (pouch) {
 }
 
 export class Databases {
-  /** @param {string} dir @param {{designTimeout?: number}} options */
+  /** @param {string} dir @param {{threads: import('./design/threads.js').DesignThreads}} options */
   constructor (dir, options) {
     this.dir = dir
     this.options = options

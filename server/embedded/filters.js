@@ -40,9 +40,8 @@ const builtIn = {
 
 const byFunction = (runtime, kind, payload) => ({
   needsDocs: true,
-  pass (changes) {
-    if (!changes.length) return changes
-    const verdicts = runtime.call(kind, { ...payload, docs: changes.map(({ doc }) => doc) })
+  async pass (changes) {
+    const verdicts = await runtime.callEach(kind, payload, changes.map(({ doc }) => doc))
     return changes.filter((change, i) => verdicts[i])
   }
 })

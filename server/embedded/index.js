@@ -8,6 +8,7 @@ import { TilecouchError } from '../../core/errors.js'
 import { createAuth } from './auth.js'
 import { allowReaders } from './cors.js'
 import { Databases } from './databases.js'
+import { DesignThreads } from './design/threads.js'
 import { HttpError, toHttpError } from './errors.js'
 import { Exchange } from './exchange.js'
 import { isLocalName, isLoopback } from './host.js'
@@ -33,7 +34,8 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
   mkdirSync(dir, { recursive: true })
   const lock = await lockFolder(dir)
   try {
-    const databases = new Databases(join(dir, 'databases'), { designTimeout })
+    const threads = new DesignThreads(designTimeout)
+    const databases = new Databases(join(dir, 'databases'), { threads })
     await databases.load()
     const server = {
       databases,
@@ -48,7 +50,7 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`
     lock.announce(url, server.uuid)
     let closing
-    const close = () => (closing ??= stop(listener, databases, lock))
+    const close = () => (closing ??= stop(listener, databases, threads, lock))
     return { url, port: actual, dir, close }
   } catch (error) {
     await lock.release()
@@ -56,9 +58,10 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
   }
 }
 
-async function stop (listener, databases, lock) {
+async function stop (listener, databases, threads, lock) {
   const closed = new Promise(resolve => listener.close(resolve))
   await databases.close() // ends the feeds and lets requests under way finish
+  await threads.close()
   listener.closeAllConnections()
   await closed
   await lock.release()

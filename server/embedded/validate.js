@@ -1,5 +1,5 @@
-// validate_doc_update: every function sees a whole batch in one call into its sandbox, so that a bulk load pays
-// for the sandbox once and not for each document.
+// validate_doc_update: every function sees a whole batch in one call, so that a bulk load pays for the way to its thread once
+// and not for each document.
 import { validationError } from './design/runtime.js'
 
 /** What CouchDB shows a validation function: attachments as stubs, and the revisions a document continues. */
@@ -27,14 +27,14 @@ function stubOf ({ data, ...attachment }) {
  * @param {any[]} docs @param {any[]} olds
  * @param {{userCtx: any, database: import('./databases.js').Database, answers: any[]}} context
  */
-export function validate (validators, docs, olds, { userCtx, database, answers }) {
+export async function validate (validators, docs, olds, { userCtx, database, answers }) {
   const user = { db: database.name, name: userCtx.name, roles: userCtx.roles }
   for (const runtime of validators) {
     const places = docs.map((doc, i) => i).filter(i => !answers[i] && !/^_(design|local)\//.test(docs[i]._id))
     if (!places.length) return
     const jobs = places.map(i => ({ newDoc: shown(docs[i]), oldDoc: olds[i] && !olds[i]._deleted ? olds[i] : null }))
     const source = runtime.ddoc.validate_doc_update
-    const errors = runtime.call('validate', { source, jobs, userCtx: user, secObj: database.security })
+    const errors = await runtime.callEach('validate', { source, userCtx: user, secObj: database.security }, jobs)
     errors.forEach((error, n) => { if (error) answers[places[n]] = validationError(error) })
   }
 }

@@ -115,22 +115,14 @@ export async function writeDocuments (database, docs, { userCtx, newEdits = true
     return old.catch(error => { answers[i] = toHttpError(error) })
   }))
   docs.forEach((doc, i) => { if (!answers[i]) resolveStubs(doc, olds[i]) })
-  docs.forEach((doc, i) => {
-    if (answers[i] || !doc._id.startsWith('_design/')) return
+  for (const [i, doc] of docs.entries()) {
+    if (answers[i] || !doc._id.startsWith('_design/')) continue
     if (!isDatabaseAdmin(userCtx, database.security)) answers[i] = notDatabaseAdmin(userCtx)
-    else if (!doc._deleted) answers[i] = attempt(() => checkDesign(doc))
-  })
-  validate(validators, docs, olds, { userCtx, database, answers })
+    else if (!doc._deleted) answers[i] = await checkDesign(doc, database.designs.threads).catch(toHttpError)
+  }
+  await validate(validators, docs, olds, { userCtx, database, answers })
   await store(database, docs, answers, newEdits)
   return answers
-}
-
-const attempt = task => {
-  try {
-    task()
-  } catch (error) {
-    return toHttpError(error)
-  }
 }
 
 async function store (database, docs, answers, newEdits) {

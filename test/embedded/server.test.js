@@ -103,6 +103,8 @@ describe('the embedded server', function () {
     await client('PUT', '/db/doc/tile', 'abc', { 'Content-Type': 'image/png' })
     await client('POST', '/db/_index', { index: { fields: ['a'] } })
     await client('POST', '/db/_find', { selector: { a: { $gt: 1 } } })
+    await client('PUT', '/db/_design/d', { shows: { ok: '(function () { return "ok" })' } })
+    assert.equal((await client('GET', '/db/_design/d/_show/ok')).text, 'ok')
     client.end()
     child.kill('SIGTERM')
     await exited

@@ -4,10 +4,10 @@ import { notFound } from '../errors.js'
 import { DesignRuntime } from './runtime.js'
 
 export class DesignCache {
-  /** @param {import('../databases.js').Database} database @param {number} [timeout] ms */
-  constructor (database, timeout) {
+  /** @param {import('../databases.js').Database} database @param {import('./threads.js').DesignThreads} threads */
+  constructor (database, threads) {
     this.database = database
-    this.timeout = timeout
+    this.threads = threads
     /** @type {Promise<Map<string, DesignRuntime>> | null} */
     this.loaded = null
   }
@@ -19,7 +19,7 @@ export class DesignCache {
 
   async #load () {
     const { rows } = await this.database.pouch.allDocs({ startkey: '_design/', endkey: '_design0', include_docs: true })
-    return new Map(rows.map(({ doc }) => [doc._id, new DesignRuntime(doc, this.timeout)]))
+    return new Map(rows.map(({ doc }) => [doc._id, new DesignRuntime(doc, this.threads)]))
   }
 
   async all () {

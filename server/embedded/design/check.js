@@ -1,13 +1,13 @@
 // What CouchDB refuses in a design document when it is written, rather than when it is used.
-import vm from 'node:vm'
 import { HttpError } from '../errors.js'
 import { isObject } from '../exchange.js'
 import { isBuiltIn } from '../views/reduce.js'
+import { DesignRuntime } from './runtime.js'
 
 const invalid = reason => new HttpError(400, 'invalid_design_doc', reason)
 
-/** @param {any} ddoc */
-export function checkDesign (ddoc) {
+/** @param {any} ddoc @param {import('./threads.js').DesignThreads} threads */
+export async function checkDesign (ddoc, threads) {
   for (const group of ['views', 'shows', 'lists', 'filters', 'updates', 'options']) {
     if (ddoc[group] !== undefined && !isObject(ddoc[group])) throw invalid(`\`${group}\` field must have object type`)
   }
@@ -21,23 +21,25 @@ export function checkDesign (ddoc) {
   }
   const { rewrites } = ddoc
   if (rewrites !== undefined && typeof rewrites !== 'string' && !Array.isArray(rewrites)) throw invalid('`rewrites` field must have array or string type')
-  if ((ddoc.language ?? 'javascript') === 'javascript') Object.entries(ddoc.views ?? {}).forEach(([name, view]) => checkView(name, view))
+  if ((ddoc.language ?? 'javascript') !== 'javascript') return
+  const functions = Object.entries(ddoc.views ?? {}).flatMap(([name, view]) => functionsOf(name, view))
+  if (functions.length) await parse(functions, new DesignRuntime(ddoc, threads))
 }
 
-function checkView (name, view) {
-  if (name === 'lib') return
+/** The functions of a view, once its fields are right. */
+function functionsOf (name, view) {
+  if (name === 'lib') return []
   if (!isObject(view)) throw invalid(`\`views.${name}\` field must have object type`)
   if (view.map !== undefined && typeof view.map !== 'string') throw invalid(`\`views.${name}.map\` field must have string type`)
   if (view.reduce !== undefined && typeof view.reduce !== 'string') throw invalid(`\`views.${name}.reduce\` field must have string type`)
-  if (view.map) compiles(name, 'map', view.map)
-  if (view.reduce?.startsWith('_') ? !isBuiltIn(view.reduce) : false) throw invalid(`\`${view.reduce}\` is not a supported reduce function.`)
-  if (view.reduce && !isBuiltIn(view.reduce)) compiles(name, 'reduce', view.reduce)
+  if (view.reduce?.startsWith('_') && !isBuiltIn(view.reduce)) throw invalid(`\`${view.reduce}\` is not a supported reduce function.`)
+  return ['map', 'reduce'].filter(part => view[part] && !isBuiltIn(view[part])).map(part => ({ name, part, source: view[part] }))
 }
 
-function compiles (view, part, source) {
-  try {
-    new vm.Script(`(${source.replace(/;\s*$/, '')}\n)`) // parsed, never run
-  } catch (error) {
-    throw new HttpError(400, 'compilation_error', `Compilation of the ${part} function in the '${view}' view failed: ${error} (${source})`)
-  }
+/** Parses functions, and runs none. @param {{name: string, part: string, source: string}[]} functions @param {DesignRuntime} runtime */
+async function parse (functions, runtime) {
+  const faults = await runtime.call('parse', { sources: functions.map(({ source }) => source) })
+  functions.forEach(({ name, part, source }, i) => {
+    if (faults[i]) throw new HttpError(400, 'compilation_error', `Compilation of the ${part} function in the '${name}' view failed: ${faults[i]} (${source})`)
+  })
 }

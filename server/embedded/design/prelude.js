@@ -1,7 +1,7 @@
-// Runs inside the sandbox of a design document, never in the server: what CouchDB's own query server offers to
-// design functions. The server hands in JSON and gets JSON back, so no object of the server is within reach.
-(() => {
-  const ddoc = JSON.parse(globalThis.__input)
+// Runs inside the engine of a design document, never in Node: what CouchDB's own query server offers to design functions.
+// A function of the design document as JSON, that makes a function from the JSON of a call to the JSON of its answer.
+(text => {
+  const ddoc = JSON.parse(text)
   const compiled = new Map()
   const modules = new Map()
   let emitted, chunks, start, rows, provided, types, bestType
@@ -88,30 +88,48 @@
   }
 
   const calls = {
-    compile: ({ source }) => { compile(source) },
-    map: ({ sources, docs }) => {
+    parse: ({ sources }) => sources.map(source => {
+      try {
+        Function(`return (${source.replace(/;\s*$/, '')}\n)`)
+        return null
+      } catch (error) {
+        return String(error)
+      }
+    }),
+    map: ({ sources }, docs) => {
       const functions = sources.map(compile)
       return docs.map(doc => functions.map(map => {
         emitted = []
         try {
           map.call(ddoc, doc)
         } catch (error) { // CouchDB logs it and leaves the document out of this view
+          endIfFull(error)
           emitted = []
         }
         return emitted
       }))
     },
     reduce: ({ source, keys, values }) => compile(source)(keys, values, false),
-    validate: ({ source, jobs, userCtx, secObj }) => jobs.map(({ newDoc, oldDoc }) => {
-      try {
-        compile(source).call(ddoc, newDoc, oldDoc, userCtx, secObj)
-        return null
-      } catch (error) {
-        return describe(error)
-      }
-    }),
-    filter: ({ source, docs, req }) => docs.map(doc => Boolean(compile(source).call(ddoc, doc, req))),
-    filterView: ({ source, docs }) => docs.map(doc => { emitted = []; compile(source).call(ddoc, doc); return emitted.length > 0 }),
+    validate: ({ source, userCtx, secObj }, jobs) => {
+      let validation
+      return jobs.map(({ newDoc, oldDoc }) => {
+        try {
+          validation ??= compile(source)
+          validation.call(ddoc, newDoc, oldDoc, userCtx, secObj)
+          return null
+        } catch (error) {
+          return describe(error)
+        }
+      })
+    },
+    filter: ({ source, req }, docs) => {
+      const filter = compile(source)
+      return docs.map(doc => Boolean(filter.call(ddoc, doc, req)))
+    },
+    filterView: ({ source }, docs) => {
+      const map = compile(source)
+      return docs.map(doc => { emitted = []; map.call(ddoc, doc); return emitted.length > 0 })
+    },
     show: ({ source, doc, req }) => {
       reset()
       return render(compile(source).call(ddoc, doc, req), req)
@@ -134,23 +152,34 @@
     rewrite: ({ source, req }) => ({ value: compile(source).call(ddoc, req) })
   }
 
+  // without memory nothing that follows can be relied on: thrown out of here, it ends the engine
+  function endIfFull (error) {
+    if (error instanceof Error && error.name === 'InternalError' && error.message === 'out of memory') throw error
+  }
+
   function describe (error) {
+    endIfFull(error)
     if (Array.isArray(error)) return { tuple: error.map(String) }
     if (error instanceof Error) return { name: error.name, message: error.message, text: String(error), stack: String(error.stack).split('\n').slice(1, 3).join(' ').trim() }
     if (typeof error === 'object' && error !== null) return { object: error, text: String(error) }
     return { text: String(error) }
   }
 
-  define('__dispatch', input => {
-    const { kind, payload } = JSON.parse(input)
+  function answer (input) {
+    const { kind, payload, items } = JSON.parse(input)
     try {
-      return JSON.stringify({ ok: calls[kind](payload) })
+      return JSON.stringify({ ok: calls[kind](payload, items) })
     } catch (error) {
-      try {
-        return JSON.stringify({ error: describe(error) })
-      } catch {
-        return '{"error":{"text":"an error that cannot be shown"}}'
-      }
+      return JSON.stringify({ error: describe(error) })
     }
-  })
-})()
+  }
+
+  return input => {
+    try {
+      return answer(input)
+    } catch (error) {
+      endIfFull(error)
+      return '{"error":{"text":"an error that cannot be shown"}}'
+    }
+  }
+})

@@ -1,45 +1,30 @@
-// Runs the functions of one design document in a context of their own: no access to the server's objects, and a
-// timeout, so that an endless loop ends in an error instead of a server that hangs. This keeps mistakes in, not
-// attackers: only admins write design documents, and node's vm is no security boundary.
-import { readFileSync } from 'node:fs'
-import vm from 'node:vm'
+// Calls the functions of one design document. They run in threads.js, apart from everything, and get and give JSON.
 import { HttpError, statusOf } from '../errors.js'
 
-const TIMEOUT = 5000 // ms, CouchDB's os_process_timeout
+const INPUT = 2 ** 25 // characters of one call
+const LOT = 2 ** 21 // characters of the documents that one call is given, unless one alone has more
 
-const prelude = new vm.Script(readFileSync(new URL('prelude.js', import.meta.url), 'utf8'), { filename: 'prelude.js' })
-const dispatch = new vm.Script('__dispatch(__input)')
+let count = 0
 
 export class DesignRuntime {
-  /** @param {any} ddoc @param {number} [timeout] ms */
-  constructor (ddoc, timeout = TIMEOUT) {
+  /** @param {any} ddoc @param {import('./threads.js').DesignThreads} threads */
+  constructor (ddoc, threads) {
     this.ddoc = ddoc
-    this.timeout = timeout
-    this.context = null
+    this.threads = threads
+    this.id = ++count
+    const { _attachments, ...plain } = ddoc
+    this.text = JSON.stringify(plain)
   }
 
-  #start () {
-    const sandbox = Object.create(null)
-    // microtasks count towards the timeout, or a promise could loop after the call has returned
-    const context = vm.createContext(sandbox, { microtaskMode: 'afterEvaluate' })
-    const { _attachments, ...ddoc } = this.ddoc
-    sandbox.__input = JSON.stringify(ddoc)
-    prelude.runInContext(context)
-    return { context, sandbox }
-  }
-
-  /** @returns {{ok?: any, error?: any}} */
-  #run (kind, payload) {
-    this.context ??= this.#start()
-    const { context, sandbox } = this.context
-    sandbox.__input = JSON.stringify({ kind, payload })
+  /** @returns {Promise<{ok?: any, error?: any}>} */
+  async #run (input) {
+    if (input.length > INPUT) throw new HttpError(413, 'too_large', 'this is too much for a design function')
+    const text = await this.threads.run({ id: this.id, ddoc: this.text, input })
     try {
-      return JSON.parse(String(dispatch.runInContext(context, { timeout: this.timeout })))
+      const { ok, error } = JSON.parse(text)
+      return { ok, error }
     } catch {
-      this.context = null // it stopped halfway: nothing in it can be trusted any more
-      throw new HttpError(500, 'os_process_error', 'the design function ran too long or broke its sandbox')
-    } finally {
-      sandbox.__input = ''
+      throw new HttpError(500, 'os_process_error', 'the design function broke its engine')
     }
   }
 
@@ -48,11 +33,43 @@ export class DesignRuntime {
    * @param {string} kind @param {any} payload
    * @param {(error: any) => HttpError} [toError]
    */
-  call (kind, payload, toError = renderError) {
-    const { ok, error } = this.#run(kind, payload)
+  async call (kind, payload, toError = renderError) {
+    const { ok, error } = await this.#run(JSON.stringify({ kind, payload }))
     if (error) throw compilationError(error, payload.source) ?? toError(error)
     return ok
   }
+
+  /**
+   * Calls a design function that answers for each of many documents, some megabytes of them at a time.
+   * @param {string} kind @param {any} payload @param {any[]} items
+   * @returns {Promise<any[]>}
+   */
+  async callEach (kind, payload, items) {
+    const answers = []
+    for (const lot of lots(items.map(item => JSON.stringify(item) ?? 'null'))) {
+      const { ok, error } = await this.#run(`{"kind":${JSON.stringify(kind)},"payload":${JSON.stringify(payload)},"items":[${lot.join()}]}`)
+      if (error) throw compilationError(error, payload.source) ?? renderError(error)
+      if (ok?.length !== lot.length) throw new HttpError(500, 'os_process_error', 'the design function broke its engine')
+      for (const answer of ok) answers.push(answer)
+    }
+    return answers
+  }
+}
+
+/** @param {string[]} texts */
+function * lots (texts) {
+  let lot = []
+  let length = 0
+  for (const text of texts) {
+    if (lot.length && length + text.length > LOT) {
+      yield lot
+      lot = []
+      length = 0
+    }
+    lot.push(text)
+    length += text.length
+  }
+  if (lot.length) yield lot
 }
 
 function compilationError (error, source) {

@@ -43,7 +43,7 @@ export async function showRoute (ex, ddocName) {
   const source = functionOf(runtime.ddoc, 'shows', name)
   const id = idParts.length ? idParts.join('/') : null
   const doc = id === null ? null : await findDocument(ex.db, id, { revs: true })
-  const answer = runtime.call('show', { source, doc, req: await requestObject(ex, id) })
+  const answer = await runtime.call('show', { source, doc, req: await requestObject(ex, id) })
   sendDesignAnswer(ex, answer, 'text/html; charset=utf-8', { Vary: 'Accept' })
 }
 
@@ -58,7 +58,7 @@ export async function listRoute (ex, ddocName) {
   const { head, rows } = await viewRows(ex.db, viewDdoc, viewName, options)
   const all = []
   for await (const row of rows) all.push(row)
-  const answer = runtime.call('list', { source, head, rows: all, req: await requestObject(ex, null) })
+  const answer = await runtime.call('list', { source, head, rows: all, req: await requestObject(ex, null) })
   sendDesignAnswer(ex, answer, 'application/json')
 }
 
@@ -69,7 +69,7 @@ export async function updateRoute (ex, ddocName) {
   const source = functionOf(runtime.ddoc, 'updates', name)
   const id = idParts.length ? idParts.join('/') : null
   const old = id === null ? null : await findDocument(ex.db, id)
-  const { doc, response } = runtime.call('update', { source, doc: old, req: await requestObject(ex, id) })
+  const { doc, response } = await runtime.call('update', { source, doc: old, req: await requestObject(ex, id) })
   if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, 'text/html; charset=utf-8')
   const written = await writeDocument(ex.db, { ...doc, _id: doc._id ?? id ?? newId() }, { userCtx: ex.userCtx })
   sendDesignAnswer(ex, { code: 201, ...response }, 'text/html; charset=utf-8', { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev })

@@ -65,6 +65,6 @@ export async function rewrite (ex, ddocName) {
   const prefix = `/${encodeURIComponent(ex.db.name)}/_design/${encodeURIComponent(ddocName)}`
   if (Array.isArray(rewrites)) return ex.rewritten({ target: applyRules(rewrites, ex, prefix) })
   if (typeof rewrites !== 'string') throw rewriteError(404, 'Invalid path.')
-  const { value } = runtime.call('rewrite', { source: rewrites, req: await rewriteRequest(ex) }, error => renderError(error, 'rewrite_error'))
+  const { value } = await runtime.call('rewrite', { source: rewrites, req: await rewriteRequest(ex) }, error => renderError(error, 'rewrite_error'))
   return fromFunction(ex, prefix, value)
 }

@@ -6,7 +6,7 @@
 import { Level } from '../level.js'
 import { encodeKey } from './collate.js'
 
-const BATCH = 200 // documents a step: one call into the sandbox, one write
+const BATCH = 200 // documents a step: one call of the map functions, one write
 
 const rowPrefix = view => Buffer.from([0x72, view])
 const documentKey = id => `d${id}`
@@ -55,7 +55,7 @@ export class ViewIndex {
   async #step () {
     const { results, last_seq: seq } = await this.database.pouch.changes({ since: this.meta.seq, limit: BATCH, include_docs: true, conflicts: true, return_docs: true })
     const docs = results.filter(({ id }) => !id.startsWith('_design/'))
-    const emitted = this.#map(docs.map(({ doc }) => doc).filter(doc => !doc._deleted))
+    const emitted = await this.#map(docs.map(({ doc }) => doc).filter(doc => !doc._deleted))
     const totals = { ...this.meta.totals }
     const before = await Promise.all(docs.map(({ id }) => this.level.get(documentKey(id))))
     const operations = docs.flatMap(({ id }, i) => this.#replace(id, before[i], emitted.get(id), totals))
@@ -65,11 +65,11 @@ export class ViewIndex {
     this.meta = meta
   }
 
-  /** What each document emits into each view. @returns {Map<string, any[][]>} */
-  #map (docs) {
-    if (!docs.length || !this.names.length) return new Map()
+  /** What each document emits into each view. @returns {Promise<Map<string, any[][]>>} */
+  async #map (docs) {
+    if (!this.names.length) return new Map()
     const sources = this.names.map(name => this.runtime.ddoc.views[name].map)
-    const results = this.runtime.call('map', { sources, docs })
+    const results = await this.runtime.callEach('map', { sources }, docs)
     return new Map(docs.map((doc, i) => [doc._id, results[i]]))
   }
 

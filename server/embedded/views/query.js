@@ -58,13 +58,13 @@ async function * groups (index, name, view, ranges, options) {
       const key = groupKey(row.k)
       const id = JSON.stringify(key)
       if (group && group.id !== id) {
-        yield { key: group.key, value: group.state.end() }
+        yield { key: group.key, value: await group.state.end() }
         group = null
       }
       group ??= { id, key, state: begin() }
       group.state.step(row)
     }
-    if (group) yield { key: group.key, value: group.state.end() }
+    if (group) yield { key: group.key, value: await group.state.end() }
   }
 }
 

@@ -49,7 +49,7 @@ export const isBuiltIn = reduce => Object.hasOwn(builtIn, reduce)
 /**
  * @param {string} reduce a built-in name or the source of a function
  * @param {import('../design/runtime.js').DesignRuntime} runtime
- * @returns {() => {step: (row: any) => void, end: () => any}}
+ * @returns {() => {step: (row: any) => void, end: () => any}} end may answer a promise
  */
 export function reducer (reduce, runtime) {
   if (isBuiltIn(reduce)) {

@@ -1,0 +1,81 @@
+// A thread that runs design functions, each design document's in a QuickJS of its own. QuickJS is compiled to WebAssembly:
+// a function reaches the memory of that one engine and the language itself, no file, no network, no module of Node, no other
+// design document. What can go wrong inside is out of time or out of memory; threads.js ends the thread then.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parentPort, workerData } from 'node:worker_threads'
+import packaged from '@jitl/quickjs-wasmfile-release-sync'
+import { newQuickJSWASMModuleFromVariant, newVariant } from 'quickjs-emscripten-core'
+
+const PAGE = 65536 // bytes of a page of WebAssembly memory
+const MEMORY = 256 * 2 ** 20 // bytes an engine may take: CouchDB gives 64 MB, and sends lists their rows one by one
+const WORN = 64 * 2 ** 20 // bytes after a call that are worth a new engine: this memory never shrinks
+const STACK = 256 * 1024 // bytes of an engine's own stack: some 16,000 nested arrays in JSON
+const ENGINES = 16 // kept at once, each for a design document; the one that was used last is the last to go
+const RESULT = 2 ** 26 // characters a call may answer
+
+const variant = /** @type {import('quickjs-emscripten-core').QuickJSSyncVariant} */ (/** @type {unknown} */ (packaged))
+const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
+const { timeout } = workerData // milliseconds a call may take
+const prelude = readFileSync(new URL('prelude.js', import.meta.url), 'utf8')
+const wasmModule = new WebAssembly.Module(readFileSync(fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))))
+
+/** @type {Map<number, Engine>} by the id of the design document, the one that was used last at the end */
+const engines = new Map()
+let deadline = 0
+
+class Engine {
+  /** @param {string} ddoc the design document as JSON */
+  static async start (ddoc) {
+    // the engine's own memory limit counts hardly anything in WebAssembly, but its memory cannot grow past this
+    const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: MEMORY / PAGE })
+    const module = await newQuickJSWASMModuleFromVariant(/** @type {any} */ (newVariant(variant, { wasmModule, wasmMemory })))
+    return new Engine(module, wasmMemory, ddoc)
+  }
+
+  constructor (module, memory, ddoc) {
+    this.memory = memory
+    this.runtime = module.newRuntime({ maxStackSizeBytes: STACK, interruptHandler: () => performance.now() > deadline })
+    this.context = this.runtime.newContext()
+    const begin = this.context.unwrapResult(this.context.evalCode(prelude, 'prelude.js'))
+    this.dispatch = this.#call(begin, ddoc)
+  }
+
+  #call (task, text) {
+    return this.context.newString(text).consume(argument => this.context.unwrapResult(this.context.callFunction(task, this.context.undefined, argument)))
+  }
+
+  /** @returns {string} JSON */
+  run (input) {
+    const text = this.#call(this.dispatch, input).consume(result => this.context.getString(result))
+    this.runtime.executePendingJobs().dispose() // promises end within the call that made them
+    if (performance.now() > deadline || text.length > RESULT) throw new Error('too long')
+    return text
+  }
+
+  get isWorn () {
+    return this.memory.buffer.byteLength > WORN
+  }
+}
+
+async function engineOf (id, ddoc) {
+  const engine = engines.get(id) ?? await Engine.start(ddoc)
+  engines.delete(id)
+  engines.set(id, engine)
+  const [oldest] = engines.keys()
+  if (engines.size > ENGINES) engines.delete(oldest)
+  return engine
+}
+
+port.on('message', async ({ id, ddoc, input }) => {
+  deadline = performance.now() + timeout
+  try {
+    const engine = await engineOf(id, ddoc)
+    const text = engine.run(input)
+    if (engine.isWorn) engines.delete(id)
+    port.postMessage({ text })
+  } catch {
+    port.postMessage({}) // an engine that stopped halfway cannot be trusted any more: this thread ends
+  }
+})
+port.postMessage({}) // ready

@@ -1,0 +1,177 @@
+// Design functions are whoever's who may write a design document: they reach neither the machine nor each other, and what they
+// take too much of ends their own call.
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { clientFor, startInTmp } from './harness.js'
+
+const SECRET = 'a-secret-of-the-environment'
+
+// Each gives what it got hold of to `take`, which looks whether it leads out. Ways that were found out of node's vm, and others.
+const escapes = {
+  'the constructor of this': 'take(this.constructor && this.constructor.constructor)',
+  'the constructor of an argument': 'take(arguments[0] && arguments[0].constructor.constructor); take(arguments[1] && arguments[1].constructor.constructor)',
+  'the constructor of a helper': 'take(log.constructor); take(emit.constructor); take(require.constructor); take(JSON.parse.constructor)',
+  'the constructor of a literal': 'take([].constructor.constructor); take("".constructor.constructor); take((function () {}).constructor)',
+  'an import that fails': 'import("x").catch(function (e) { take(e.constructor.constructor) })',
+  'an import that succeeds': 'import("node:fs").then(function (fs) { fs.writeFileSync(FILE, "x") }); import("node:process").then(function (p) { take(p.default.constructor.constructor) })',
+  'an import of a data URL': 'import("data:text/javascript,export default Function").then(function (m) { take(m.default) })',
+  'the error of a promise': 'Promise.reject(new Error("x")).catch(function (e) { take(e.constructor.constructor) })',
+  'the species of a promise': 'var p = Promise.resolve(); p.constructor = {}; p.constructor[Symbol.species] = function (run) { take(run.constructor); run(function () {}, function () {}) }; p.then(function () {})',
+  'a thenable': '({ then: null }); Promise.resolve({ then: function (a) { take(a.constructor) } })',
+  'the hook for stacks': 'Error.prepareStackTrace = function (e, frames) { frames.forEach(function (f) { take(f.constructor.constructor); take(f.getThis && f.getThis()); take(f.getFunction && f.getFunction()) }); return "" }; try { null.x } catch (e) { e.stack }; try { (function f () { f() })() } catch (e) { take(e.constructor.constructor); e.stack }; new Error().stack',
+  'the limit of stacks': 'Object.defineProperty(Error, "stackTraceLimit", { get: function () { take(arguments.callee.caller); return 9 } }); new Error().stack',
+  'the error of too deep a recursion': 'function deep () { try { deep() } catch (e) { take(e.constructor.constructor) } } deep()',
+  'the error of too long a string': 'try { "x".repeat(Math.pow(2, 29) + 1) } catch (e) { take(e.constructor.constructor) }; try { new Array(-1) } catch (e) { take(e.constructor.constructor) }',
+  'a proxy that is asked': 'throw new Proxy({}, { get: function (t, name, r) { take(r && r.constructor); take(arguments.callee.caller); return undefined }, getPrototypeOf: function () { take(arguments.callee.caller); return null } })',
+  'a proxy that is answered': 'return new Proxy({}, { get: function (t, name) { take(arguments.callee.caller); return undefined }, ownKeys: function () { take(arguments.callee.caller); return [] } })',
+  'toJSON': 'return { toJSON: function () { take(this.constructor.constructor); take(arguments.callee.caller); return "x" } }',
+  'toString of what is thrown': 'throw { toString: function () { take(arguments.callee.caller); return "x" } }',
+  'Symbol.toPrimitive and hasInstance': 'var o = {}; o[Symbol.toPrimitive] = function () { take(arguments.callee.caller); return "x" }; Object.defineProperty(Array, Symbol.hasInstance, { value: function () { take(arguments.callee.caller); return true } }); throw o',
+  'Symbol.for of Node': 'take(this[Symbol.for("nodejs.util.inspect.custom")]); var o = {}; o[Symbol.for("nodejs.util.inspect.custom")] = function (d, options, inspect) { take(inspect.constructor) }; throw o',
+  'an async function': '(async function () { try { await import("x") } catch (e) { take(e.constructor.constructor) } })(); take((async function () {}).constructor)',
+  'a generator': 'take((function * () {}).constructor); var g = (function * () {})(); take(g.constructor.constructor)',
+  'an async generator': 'take((async function * () {}).constructor); (async function () { for await (var x of (async function * () { yield import("x") })()) take(x) })().catch(function (e) { take(e.constructor.constructor) })',
+  'the caller': 'take((function f () { return f.caller })()); take(arguments.callee && arguments.callee.caller)',
+  'prototypes changed for the server': 'Object.prototype.then = function (a) { take(a) }; Array.prototype.map = function () { take(arguments[0].constructor) }; JSON.stringify = function () { return "{\\"ok\\":{\\"code\\":200,\\"body\\":\\"x\\",\\"__proto__\\":{\\"code\\":500}}}" }; Function.prototype.call = function () { take(this); take(arguments[0]) }',
+  'WebAssembly': 'take(WebAssembly.constructor.constructor); new WebAssembly.Memory({ initial: 1 })',
+  'shared memory': 'var s = new SharedArrayBuffer(64); take(s.constructor.constructor); Atomics.wait(new Int32Array(s), 0, 0)',
+  'weak references': 'new FinalizationRegistry(function (x) { take(x) }).register({}, 1); take(new WeakRef({}).constructor.constructor)',
+  'globals of Node and of QuickJS': 'take(globalThis.process); take(globalThis.require); take(globalThis.module); take(globalThis.std); take(globalThis.os); take(globalThis.scriptArgs); take(globalThis.Worker); take(globalThis.fetch); take(globalThis.Deno); take(globalThis.bjson)',
+  'direct and indirect eval': 'take(eval("Function")); take((0, eval)("Function")); take(new Function("return Function")())',
+  'require of CommonJS': '["fs", "node:fs", "net", "child_process", "process", "../../../../etc/passwd", "/etc/passwd", "__proto__/constructor", "constructor/constructor"].forEach(function (name) { try { var m = require(name); take(m); if (m && m.writeFileSync) m.writeFileSync(FILE, "x") } catch (e) { take(e.constructor.constructor) } })'
+}
+
+const take = port => `
+  var FILE = ${JSON.stringify('%FILE%')}, loot = []
+  function take (found) {
+    try {
+      var F = typeof found === 'function' && found.constructor ? found.constructor : found && found.constructor && found.constructor.constructor
+      ;[F, found].forEach(function (make) {
+        if (typeof make !== 'function') return
+        var text = 'var p = typeof process !== "undefined" ? process : null; if (!p) return typeof fetch + typeof WebSocket + typeof setTimeout;' +
+          'try { (p.getBuiltinModule || p.mainModule.require)("fs").writeFileSync(' + JSON.stringify(FILE) + ', "x") } catch (e) {}' +
+          'try { (p.getBuiltinModule || p.mainModule.require)("net").connect(${port}, "127.0.0.1") } catch (e) {}' +
+          'try { p.binding("fs") } catch (e) {}; return JSON.stringify(p.env)'
+        try { loot.push(make(text)()) } catch (e) {}
+        try { loot.push(make('if (typeof fetch === "function") fetch("http://127.0.0.1:${port}/")')()) } catch (e) {}
+        try { loot.push(make('return import("node:fs").then(function (fs) { fs.writeFileSync(' + JSON.stringify(FILE) + ', "x") })')()) } catch (e) {}
+      })
+    } catch (e) {}
+  }`
+
+describe('design functions of the embedded store', function () {
+  this.timeout(30000)
+  let dir, server, client, listening, connections
+
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'emb-escape-'))
+    process.env.TILECOUCH_TEST_SECRET = SECRET
+    connections = 0
+    listening = net.createServer(socket => { connections++; socket.destroy() }).listen(0, '127.0.0.1')
+    await new Promise(resolve => listening.once('listening', resolve))
+    server = await startInTmp({ designTimeout: 500 })
+    client = clientFor(server.url)
+    await client('PUT', '/db')
+    await client('PUT', '/db/doc', { n: 1 })
+  })
+
+  after(async () => {
+    delete process.env.TILECOUCH_TEST_SECRET
+    client.end()
+    await server.stop()
+    await new Promise(resolve => listening.close(resolve))
+    rmSync(dir, { recursive: true })
+  })
+
+  beforeEach(() => { connections = 0 })
+
+  let count = 0
+
+  /** Writes a design document; resolves with a path below it. */
+  async function design (fields) {
+    const path = `/db/_design/d${count++}`
+    const { status, text } = await client('PUT', path, { shows: { ok: '(function () { return "ok" })' }, ...fields })
+    assert.equal(status, 201, text)
+    return path
+  }
+
+  for (const [name, code] of Object.entries(escapes)) it(`do not get out by ${name}`, async () => {
+    const file = join(dir, `out${count}`)
+    const body = `${take(listening.address().port).replace('%FILE%', file)}\n;(function () { ${code} }).apply(this, arguments)`
+    const show = `(function (doc, req) { ${body}; return JSON.stringify(loot) })`
+    const returned = `(function (doc, req) { ${body.replace(/\(function \(\) \{ (?=[^]*apply)/, 'return (function () { ')} })`
+    const path = await design({ shows: { s: show, returned }, filters: { f: show }, rewrites: show, views: { v: { map: `(function (doc) { ${body}; emit(null, loot) })`, reduce: `(function (keys, values) { ${body}; return loot })` } } })
+    for (const part of ['_show/s/doc', '_show/returned/doc', '_view/v?reduce=false', '_view/v', '_rewrite/x']) {
+      const { text } = await client('GET', `${path}/${part}`)
+      assert.ok(!text.includes(SECRET), part)
+    }
+    await client('GET', `/db/_changes?filter=${path.slice(12)}/f`)
+    await new Promise(resolve => setImmediate(resolve))
+    assert.equal(existsSync(file), false)
+    assert.equal(connections, 0)
+    assert.equal((await client('GET', '/db/doc')).json.n, 1)
+  })
+
+  const excesses = {
+    'an endless loop': 'for (;;) {}',
+    'an endless loop that catches': 'for (;;) try { for (;;) {} } catch (e) {} finally { for (;;) {} }',
+    'endless microtasks': '(function again () { Promise.resolve().then(again) })(); return "x"',
+    'an endless promise': 'Promise.resolve().then(function () { for (;;) {} }); return "x"',
+    'an endless async generator': '(async function () { for await (var x of (async function * () { for (;;) yield 1 })()); })(); return "x"',
+    'a catastrophic regular expression': 'return String(/^(a+)+$/.test(new Array(60).join("a") + "!"))',
+    'a search through nothing': 'var a = []; a.length = 4294967295; return String(a.indexOf(1))',
+    'joining nothing': 'return String(new Array(1e9) + "").length',
+    'an array that grows': 'var all = []; for (;;) all.push(new Array(1000).fill("x" + all.length))',
+    'buffers that grow': 'var all = []; for (;;) all.push(new ArrayBuffer(1e6))',
+    'a huge result': 'var text = new Array(1 << 20).join("xxxxxxxxxxxxxxxx"), all = []; for (var i = 0; i < 12; i++) all.push(text + i); return all.join("")',
+    'a long string': 'return "x".repeat(Math.pow(2, 29))',
+    'a longer string': 'var text = "x"; for (;;) text += text',
+    'deep recursion': 'return (function f (n) { return f(n + 1) + 1 })(0)',
+    'deep recursion in source': 'return String(eval(new Array(100001).join("[")))',
+    'a deep result': 'var deep = []; for (var i = 0; i < 1e5; i++) deep = [deep]; return { json: deep }',
+    'a deep regular expression': 'return String(new RegExp(new Array(1e5).join("(?:a|") + new Array(1e5).join(")")).test("a"))'
+  }
+
+  for (const [name, code] of Object.entries(excesses)) it(`end alone after ${name}`, async () => {
+    const path = await design({ shows: { s: `(function () { ${code} })`, ok: '(function () { return "ok" })' } })
+    const { status, json } = await client('GET', `${path}/_show/s`)
+    assert.equal(status, 500)
+    assert.match(json.error, /^(os_process_error|render_error|compilation_error)$/)
+    assert.equal((await client('GET', `${path}/_show/ok`)).text, 'ok')
+    assert.ok(process.memoryUsage().rss < 2e9)
+  })
+
+  it('stop no other request while they run, be it one that calls functions of another database', async () => {
+    const path = await design({ shows: { endless: '(function () { for (;;) {} })' } })
+    await client('PUT', '/other')
+    await client('PUT', '/other/_design/v', { validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: "bad" } })' })
+    let ended = 0
+    const endless = Array.from({ length: 2 }, () => client('GET', `${path}/_show/endless`).then(({ status }) => { ended++; return status }))
+    assert.equal((await client('GET', '/db/doc')).json.n, 1)
+    assert.equal((await client('PUT', '/other/good', {})).status, 201)
+    assert.equal((await client('PUT', '/other/bad', { bad: true })).status, 403)
+    assert.equal(ended < 2, true)
+    assert.deepEqual(await Promise.all(endless), [500, 500])
+  })
+
+  it('of two design documents share nothing', async () => {
+    const keep = '(function (doc) { globalThis.kept = JSON.stringify(doc); Object.prototype.kept = kept; return "ok" })'
+    const show = '(function () { return String(globalThis.kept) + String({}.kept) })'
+    const [one, two] = [await design({ shows: { keep } }), await design({ shows: { show } })]
+    assert.equal((await client('GET', `${one}/_show/keep/doc`)).text, 'ok')
+    assert.equal((await client('GET', `${two}/_show/show`)).text, 'undefinedundefined')
+  })
+
+  it('are given documents of any size, some at a time', async () => {
+    await client('PUT', '/large')
+    await client('PUT', '/large/_design/d', { validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: doc._id } })', views: { v: { map: '(function (doc) { emit(doc._id, doc.text.length) })' } } })
+    const docs = Array.from({ length: 30 }, (_, i) => ({ _id: `d${i}`, text: 'é'.repeat(1e6), ...(i === 20 && { bad: true }) }))
+    const { json: answers } = await client('POST', '/large/_bulk_docs', { docs })
+    assert.ok(Array.isArray(answers), JSON.stringify(answers))
+    assert.deepEqual(answers.filter(({ error }) => error).map(({ id, reason }) => [id, reason]), [['d20', 'd20']])
+    assert.equal((await client('GET', '/large/_design/d/_view/v')).json.total_rows, 29)
+  })
+})
