@@ -87,6 +87,7 @@ export const catalogue = {
   // where missing tiles come from
   NO_UPSTREAM: { status: 409, text: d => `the layer ${show(d.layer)} has no upstream`, advice: 'There is nowhere to fetch tiles from: give its layer document an upstream, or load a folder of tiles.' },
   SEED_FORBIDDEN: { status: 403, text: d => `the upstream of ${show(d.layer)} (${d.host}) is not for fetching ahead`, advice: 'Its terms forbid it. Serve the layer without seeding, or use a provider that allows it. Whoever has leave says --i-have-permission.' },
+  UPSTREAM_ADDRESS: { status: 502, text: d => `the upstream ${d.url} leads to ${d.address}, which is in an inner network`, advice: 'If it is meant to be asked there, name its host, address or network in upstreamNetworks (--upstream-networks, TILECOUCH_UPSTREAM_NETWORKS).' },
   UPSTREAM_UNREACHABLE: { status: 502, text: d => `cannot reach the upstream ${d.url}: ${d.why}`, advice: 'Is it up, and is the url of the layer right?' },
   UPSTREAM_FAILED: { status: 502, text: d => `the upstream ${d.url} failed: ${d.why}`, advice: 'Nothing of it was stored. Open the address of the tile to see what it answers.' },
   UPSTREAM_BUSY: { status: 503, text: d => `the upstream ${d.url} is not asked now: ${d.why}`, advice: 'Try again later.' },

@@ -31,7 +31,7 @@ export const expireDefaults = {
  * @property {boolean} [withPast] removes the past of a tile as well
  * @property {boolean} [purge] of what is removed, see Remover
  * @property {() => string} [now] exact time
- * @property {Pick<import('./seed.js').SeedOptions, 'rate' | 'concurrency' | 'permission' | 'userAgent' | 'secrets' | 'patience'>} [seeding] of refreshing
+ * @property {Pick<import('./seed.js').SeedOptions, 'rate' | 'concurrency' | 'permission' | 'userAgent' | 'secrets' | 'networks' | 'patience'>} [seeding] of refreshing
  * @property {AbortSignal} [signal]
  * @property {(tally: Tally) => void} [onProgress]
  * @property {(tile: {id: string, expires: string, seconds: number, bytes: number}) => void} [onTile] of a list

@@ -29,6 +29,7 @@ export const seedDefaults = {
  * @property {boolean} [permission] seeds although the upstream is not for it
  * @property {string} [userAgent]
  * @property {Record<string, Record<string, string>>} [secrets] headers by host
+ * @property {readonly string[]} [networks] inner ones that may be asked
  * @property {Partial<typeof import('./seed/fetcher.js').fetchDefaults>} [patience]
  * @property {AbortSignal} [signal] stops after what is in flight
  * @property {(plan: import('./seed/plan.js').Plan) => void} [onPlan] before anything is asked
@@ -44,7 +45,7 @@ export const seedDefaults = {
  * @param {SeedOptions} options
  */
 export async function seed (store, layer, {
-  area, zooms, only, refreshBefore, rate, concurrency, dryRun = false, permission = false, userAgent, secrets, patience, signal,
+  area, zooms, only, refreshBefore, rate, concurrency, dryRun = false, permission = false, userAgent, secrets, networks, patience, signal,
   onPlan, onProgress, onFailure, onTrouble, openUpstream = open
 }) {
   if (!only && !area) throw new TilecouchError('BAD_AREA', { why: 'there is neither an area nor a list of tiles' })
@@ -56,7 +57,7 @@ export async function seed (store, layer, {
   if (!plan.tiles && part) throw new TilecouchError('BAD_AREA', { why: 'the upstream has no tiles in it' })
 
   const tally = new Tally(onFailure)
-  const upstream = openUpstream({ ...doc, upstream: settings }, { userAgent, secrets, limits: { failures: Infinity } })
+  const upstream = openUpstream({ ...doc, upstream: settings }, { userAgent, secrets, networks, limits: { failures: Infinity } })
   const fetcher = new Fetcher(upstream, { signal, onTrouble, ...patience })
   const keeper = new Keeper(store, layer, tally)
   const groups = part ? groupsOf(part.area, part.zooms, upstream) : groupsOfList(covered(only, upstream, tally), upstream, seedDefaults.lookup)

@@ -19,7 +19,7 @@ export function flagsOf (table) {
   return table.filter(({ flags }) => flags).flatMap(({ flags, type, text, shown, default: initial }) => {
     const shownDefault = type === 'boolean' || !shown || shown === '{}' ? '' : ` (default: ${shown})`
     const flag = new Option(flags, text + shownDefault)
-    if (type === 'names' || type === 'layers') flag.argParser((value, /** @type {any} */ before) => [...(before ?? []), value])
+    if (type === 'names' || type === 'layers' || type === 'networks') flag.argParser((value, /** @type {any} */ before) => [...(before ?? []), value])
     if (type !== 'boolean') return [flag]
     // "no-" in front of a text that says what the switch is for
     if (initial === true) flag.description = `do not ${text}`

@@ -7,7 +7,7 @@ import { sayStates } from './following.js'
 import { timeOrAgo, wholeNumber } from './options.js'
 import { bytes, count, plural, secondsSince, table } from './output.js'
 import { ProgressLine } from './progress.js'
-import { rateOf, requestsOf, secretsOf } from './upstream.js'
+import { NETWORKS_FLAG, networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
 
 const SHOWN = 20 // tiles named; --limit says otherwise, --json has more
 const RETRIES = 2 // of a request of a live one: that the store is away is said soon, and waited out
@@ -31,6 +31,7 @@ export function addExpireCommand (program, run) {
     .option('--rate <n/s>', 'with --refresh: requests a second at most (default: as the layer says)')
     .option('--concurrency <n>', 'with --refresh: requests in flight at most (default: as the layer says)')
     .option('--contact <text>', 'mail address or page that the User-Agent tells the upstream (default: TILECOUCH_CONTACT)')
+    .option(...NETWORKS_FLAG)
     .option('--i-have-permission', 'refresh although the terms of the upstream forbid fetching ahead')
     .addHelpText('after', `
 Examples:
@@ -100,6 +101,7 @@ function settingsOf (options, names) {
       permission: Boolean(options.iHavePermission),
       userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
       secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS),
+      networks: networksOf(options),
       ...(live && { patience: { patience: LIVE_PATIENCE } })
     }
   }

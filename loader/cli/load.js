@@ -11,7 +11,7 @@ import { announceSource, reportLoad, warningLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { areaIfAny, wholeNumber, zoomsOf } from './options.js'
 import { Progress, ProgressLine } from './progress.js'
-import { rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
+import { NETWORKS_FLAG, networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addLoadCommand (program, run) {
@@ -35,6 +35,7 @@ export function addLoadCommand (program, run) {
     .option('--rate <n/s>', 'requests a second to a tile server at most')
     .option('--requests <n>', 'requests to a tile server in flight at most (default: 4)')
     .option('--contact <text>', 'mail address or page that the User-Agent tells a tile server (default: TILECOUCH_CONTACT)')
+    .option(...NETWORKS_FLAG)
     .option('--i-have-permission', 'fetch from a tile server although its terms forbid it')
     .option('--batch <n>', 'documents a request to the store (default: tunes itself)')
     .option('--concurrency <n>', 'requests to the store in flight (default: tunes itself)')
@@ -104,6 +105,7 @@ async function sourceOf ({ output }, options, [name], layer) {
     requests: requestsOf('--requests', options.requests),
     permission: Boolean(options.iHavePermission),
     userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
+    networks: networksOf(options),
     secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS),
     onTrouble: error => output.note(`Waiting: ${error.message}`)
   }

@@ -9,7 +9,7 @@ import { areaOf, timeOrAgo } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { announce } from './plan.js'
 import { ProgressLine } from './progress.js'
-import { rateOf, requestsOf, secretsOf } from './upstream.js'
+import { NETWORKS_FLAG, networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
 
 const SHOWN_FAILURES = 20 // lines; --failed and --json have more
 
@@ -28,6 +28,7 @@ export function addSeedCommand (program, run) {
     .option('--failed <file>', 'write the tiles that failed to this file, one JSON object a line')
     .option('--retry-failed <file>', 'fetch the tiles of such a file instead of an area')
     .option('--contact <text>', 'mail address or page that the User-Agent tells the upstream (default: TILECOUCH_CONTACT)')
+    .option(...NETWORKS_FLAG)
     .option('--i-have-permission', 'seed although the terms of the upstream forbid it')
     .addHelpText('after', `
 Examples:
@@ -52,7 +53,8 @@ async function seedCommand (context, options, layer) {
     dryRun: Boolean(options.dryRun),
     permission: Boolean(options.iHavePermission),
     userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
-    secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS)
+    secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS),
+    networks: networksOf(options)
   }
   return withPatientStore(context, options, async store => {
     const started = performance.now()

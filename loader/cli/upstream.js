@@ -1,6 +1,7 @@
 // What several commands are told of upstreams: where they are, how much they may be asked, and the keys to them.
 import { TilecouchError, checkUpstream } from '../../core/index.js'
 import { readSmallFile } from '../regular-file.js'
+import { Networks } from '../upstream/networks.js'
 import { wholeNumber } from './options.js'
 
 const MOST_AT_ONCE = 64 // requests, as in an upstream
@@ -43,6 +44,16 @@ export function requestsOf (option, text) {
   const value = wholeNumber(option, text, 2)
   if (value !== undefined && value > MOST_AT_ONCE) throw new TilecouchError('BAD_OPTION', { option, value: text })
   return value
+}
+
+/** The flag of every command that asks upstreams. */
+export const NETWORKS_FLAG = /** @type {const} */ (['--upstream-networks <list>', 'inner networks, addresses and hosts that upstreams may be at, separated by commas; * for all (default: TILECOUCH_UPSTREAM_NETWORKS)'])
+
+/** @param {{upstreamNetworks?: string}} options */
+export function networksOf ({ upstreamNetworks = process.env.TILECOUCH_UPSTREAM_NETWORKS ?? '' }) {
+  const networks = upstreamNetworks.split(',').map(name => name.trim()).filter(Boolean)
+  new Networks(networks) // what is wrong is said at the door
+  return networks
 }
 
 /** Headers and parameters by host, from the environment. @param {string | undefined} text */

@@ -2,6 +2,7 @@
 // has, so that an area and zooms must. The same limits, patience and terms hold as for `seed`; nothing is cached.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, checkUpstream, hostOf, parseArea } from '../../core/index.js'
+import { fillTemplate } from '../../core/upstream-url.js'
 import { zoomsById } from '../../core/order.js'
 import { Fetcher } from '../seed/fetcher.js'
 import { clip, countByZoom } from '../seed/plan.js'
@@ -29,6 +30,7 @@ export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLAT
  * @property {number} [requests] at once at most
  * @property {string} [userAgent]
  * @property {import('../upstream/secrets.js').SecretsByHost} [secrets] by host
+ * @property {readonly string[]} [networks] inner ones that it may redirect to
  * @property {Partial<typeof import('../seed/fetcher.js').fetchDefaults>} [patience]
  * @property {(error: TilecouchError) => void} [onTrouble] it does not answer, and is waited for
  * @property {typeof openUpstream} [connect]
@@ -134,9 +136,9 @@ class TileServer {
    */
   #open ({ tileSize, format }) {
     if (this.#upstream) return
-    const { layer = 'upstream', userAgent, secrets, patience, signal, onTrouble, connect = openUpstream } = this.#options
+    const { layer = 'upstream', userAgent, secrets, networks = [], patience, signal, onTrouble, connect = openUpstream } = this.#options
     const doc = { layer, tileSize, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
-    this.#upstream = connect(doc, { userAgent, secrets, limits: { failures: Infinity } })
+    this.#upstream = connect(doc, { userAgent, secrets, networks: [...networks, ...hostsOf(this.#settings)], limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...patience })
   }
 
@@ -144,6 +146,14 @@ class TileServer {
     this.#fetcher?.close()
     await this.#upstream?.close()
   }
+}
+
+/** Wherever they are: who loads has named them himself. @param {import('../../core/upstream.js').UpstreamSettings} settings */
+function hostsOf ({ url, subdomains = [''] }) {
+  return subdomains.map(subdomain => {
+    const { hostname, port, protocol } = new URL(fillTemplate(url, name => name === 's' ? subdomain : '1'))
+    return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+  })
 }
 
 /** @param {import('../upstream/index.js').Answer | undefined} answer */

@@ -14,7 +14,7 @@ export const gateDefaults = {
 }
 
 /** What counts against an upstream. A missing tile and a refusal do not: it is there, and answers. */
-const FAILURES = new Set(['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED'])
+const FAILURES = new Set(['UPSTREAM_ADDRESS', 'UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED'])
 
 export class Gate {
   #queue

@@ -36,18 +36,19 @@ export class Requester {
   /**
    * @param {object} options
    * @param {import('./secrets.js').Secrets} options.secrets
+   * @param {import('./networks.js').Networks} options.networks that may be asked
    * @param {Record<string, string>} options.headers sent with every request
    * @param {number} options.timeout seconds for a request
    * @param {number} options.connections
    * @param {number} [options.maxBytes]
    */
   constructor (options) {
-    const { timeout, connections, maxBytes = httpDefaults.maxBytes } = options
+    const { timeout, connections, networks, maxBytes = httpDefaults.maxBytes } = options
     this.#options = options
     const milliseconds = timeout * 1000
     this.#agent = new Agent({
       connections,
-      connect: { timeout: Math.min(milliseconds, httpDefaults.connect * 1000) },
+      connect: networks.connector(Math.min(milliseconds, httpDefaults.connect * 1000)),
       headersTimeout: milliseconds,
       bodyTimeout: milliseconds,
       maxResponseSize: maxBytes
@@ -140,6 +141,7 @@ const failed = (url, why) => new TilecouchError('UPSTREAM_FAILED', { url: url.or
 // messages of errors may quote what was sent or received; their codes do not
 function explain (error, url) {
   const code = typeof error.code === 'string' ? error.code : ''
+  if (code === 'ADDRESS_REFUSED') return new TilecouchError('UPSTREAM_ADDRESS', { url: url.origin, address: error.address })
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return failed(url, 'its answer is too large')
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return failed(url, 'no answer in time')
   if (error.inBody) return failed(url, 'its answer was cut off')

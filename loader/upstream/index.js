@@ -6,6 +6,7 @@ import { Gate } from './gate.js'
 import { Requester, userAgentOf } from './http.js'
 import { tileFrom } from './image.js'
 import { blockOf, cut, rectangleOf, tilesOf } from './metatile.js'
+import { Networks } from './networks.js'
 import { Recall } from './recall.js'
 import { Secrets } from './secrets.js'
 import { tileAddress } from './template.js'
@@ -32,6 +33,7 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
  * @typedef {object} UpstreamOptions
  * @property {string} [userAgent] who asks, with a contact: see userAgentOf
  * @property {import('./secrets.js').SecretsByHost} [secrets]
+ * @property {readonly string[] | Networks} [networks] inner ones that may be asked: host names, addresses, networks; * for all
  * @property {Partial<typeof import('./gate.js').gateDefaults> & {maxBytes?: number}} [limits]
  */
 
@@ -51,7 +53,7 @@ export class Upstream {
    * @param {Record<string, any>} layer a layer document with an `upstream`
    * @param {UpstreamOptions} [options]
    */
-  constructor (layer, { userAgent = userAgentOf(), secrets, limits = {} } = {}) {
+  constructor (layer, { userAgent = userAgentOf(), secrets, networks, limits = {} } = {}) {
     const settings = checkUpstream(layer.upstream)
     this.#layer = layer
     this.#settings = { ...settings, format: settings.format ?? IMAGE_TYPES[layer.format] ?? 'image/png' }
@@ -66,6 +68,7 @@ export class Upstream {
     this.#gate = new Gate(this.url, { concurrency: settings.concurrency, rate: settings.rate, ...limits })
     this.#requester = new Requester({
       secrets: this.#secrets,
+      networks: networks instanceof Networks ? networks : new Networks(networks),
       headers: { 'user-agent': userAgent, accept: this.#accept, 'accept-encoding': this.#isVector ? 'gzip' : 'identity', ...smallNames(settings.headers) },
       timeout: settings.timeout,
       connections: settings.concurrency,
@@ -111,7 +114,7 @@ export class Upstream {
   }
 
   /**
-   * Asks for a tile and what comes with it. Throws UPSTREAM_UNREACHABLE, UPSTREAM_FAILED (5xx, too late, no image, damaged),
+   * Asks for a tile and what comes with it. Throws UPSTREAM_ADDRESS, UPSTREAM_UNREACHABLE, UPSTREAM_FAILED (5xx, too late, no image, damaged),
    * UPSTREAM_REFUSED (401, 403, 429 after waiting), UPSTREAM_BUSY (not asked at all: `details.retryAfter` seconds) or ABORTED.
    * @param {Tile} tile
    * @param {{validators?: Validators, signal?: AbortSignal}} [options] validators: the `origin` of the stored tile, if it has bytes

@@ -5,6 +5,7 @@ import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
 import { LayerSet } from '../../core/layer-set.js'
 import { readSmallFile } from '../../loader/regular-file.js'
 import { parseKeys } from '../../loader/token.js'
+import { Networks } from '../../loader/upstream/networks.js'
 import { longFlag, options } from './options.js'
 import { HOST } from './public-url.js'
 
@@ -31,6 +32,7 @@ const parsers = {
   json: parseHeaders,
   layers: parseLayers,
   hosts: parseHosts,
+  networks: value => checked(parseNames(value), names => new Networks(names)),
   keys: value => said(() => parseKeys(value))
 }
 
@@ -46,8 +48,12 @@ function said (take) {
 /** Names and patterns; true and false for all and none. */
 function parseLayers (value) {
   if (/^(true|false)$/.test(String(value))) return String(value) === 'true' ? ['*'] : []
-  const names = parseNames(value)
-  said(() => new LayerSet(names))
+  return checked(parseNames(value), names => new LayerSet(names))
+}
+
+/** Names that something can be made of. */
+function checked (names, make) {
+  said(() => make(names))
   return names
 }
 

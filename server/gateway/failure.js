@@ -21,6 +21,12 @@ const INSIDE = {
 }
 
 /**
+ * All that is known of an upstream that gave no tile. Who writes layers says which address is asked: were one failure told from another,
+ * by a word or by a status, the gateway would read the network it stands in to strangers.
+ */
+const UPSTREAM = { code: 'UPSTREAM_FAILED', status: 502, message: 'the upstream of this layer gave no tile' }
+
+/**
  * @typedef {object} PublicError
  * @property {string} code of the catalogue
  * @property {number} status
@@ -32,6 +38,7 @@ const INSIDE = {
 /** @param {any} error whatever was thrown @returns {PublicError} */
 export function publicError (error) {
   const code = error instanceof TilecouchError ? error.code : 'INTERNAL'
+  if (code.startsWith('UPSTREAM_')) return UPSTREAM
   const inside = INSIDE[code]
   if (inside) return { code, status: inside.status, message: inside.reason }
   return { code, status: error.status, message: error.message, advice: error.advice, retryAfter: error.details.seconds }

@@ -27,7 +27,7 @@ export const metricTable = {
   storeSeconds: { name: 'tilecouch_store_seconds', type: 'histogram', labels: ['outcome'], help: 'how long these requests took' },
   followerUp: { name: 'tilecouch_follower_up', type: 'gauge', labels: [], aggregator: 'min', help: '1 while changes of the store are heard, 0 while what is in memory may be old' },
   followerLag: { name: 'tilecouch_follower_lag_seconds', type: 'gauge', labels: [], aggregator: 'max', help: 'since the store was last heard of' },
-  upstreamRequests: { name: 'tilecouch_upstream_requests_total', type: 'counter', labels: ['layer', 'outcome'], help: 'requests to upstreams: tiles, unchanged, missing, or the code of the error' },
+  upstreamRequests: { name: 'tilecouch_upstream_requests_total', type: 'counter', labels: ['layer', 'outcome'], help: 'requests to upstreams: tiles, unchanged, missing, or failed; the log says why' },
   upstreamSeconds: { name: 'tilecouch_upstream_seconds', type: 'histogram', labels: ['layer', 'outcome'], help: 'how long they took' },
   upstreamInFlight: { name: 'tilecouch_upstream_in_flight', type: 'gauge', labels: ['layer'], help: 'requests under way' },
   upstreamQueued: { name: 'tilecouch_upstream_queued', type: 'gauge', labels: ['layer'], help: 'requests that wait for their turn' },
@@ -188,7 +188,7 @@ export class Metrics {
     this.#tiles.of(outcome).count += tiles
   }
 
-  /** One request to an upstream. @param {{layer: string, outcome: string, seconds: number}} request outcome: kind of the answer or code of the error */
+  /** One request to an upstream. @param {{layer: string, outcome: string, seconds: number}} request outcome: kind of the answer, or failed */
   upstream ({ layer, outcome, seconds }) {
     this.#upstream.of(layer, outcome).observe(seconds)
   }

@@ -2,7 +2,7 @@
 // defaults all come from this table.
 
 /**
- * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' | 'layers' | 'keys' | 'hosts'} Type
+ * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' | 'layers' | 'keys' | 'hosts' | 'networks'} Type
  *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
@@ -43,6 +43,7 @@ export const table = [
   { name: 'staleIfError', type: 'duration', whole: true, default: 604800, shown: '7d', text: 'how long they may show it when nobody answers' },
   { name: 'upstream', type: 'boolean', default: true, text: 'fetch tiles that are missing or expired from the upstream of their layer' },
   { name: 'upstreamHeaders', type: 'json', default: {}, secret: true, text: 'headers for upstreams, by host, such as {"tiles.example.org": {"Authorization": "…"}}; keys and passwords belong here' },
+  { name: 'upstreamNetworks', type: 'networks', default: null, text: 'inner networks, addresses and hosts that upstreams may be at, separated by commas, such as 10.0.0.0/8,127.0.0.1:8081,maps.intranet; * for all; without it, the public internet alone' },
   { name: 'contact', type: 'text', default: null, text: 'mail address or page that the User-Agent tells upstreams' },
   { name: 'viewer', type: 'boolean', default: true, text: 'serve the viewer at /' },
   { name: 'dbAccess', type: 'boolean', default: true, text: 'serve the store at /db, read-only, for PouchDB and the viewer' },
@@ -62,7 +63,7 @@ export const table = [
 const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 /** What a flag takes, in --help. */
-const VALUES = { text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', layers: '<names>', hosts: '<hosts>', keys: '', boolean: '' }
+const VALUES = { text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>', choice: '<choice>', json: '<json>', layers: '<names>', hosts: '<hosts>', networks: '<list>', keys: '', boolean: '' }
 const VALUE = { db: '<env|url>', data: '<folder>', host: '<address>', opsHost: '<address>', cors: '<origins>', config: '<file>' }
 
 /** Rows with what follows from them. @param {Row[]} rows @returns {Option[]} */

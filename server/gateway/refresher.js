@@ -94,9 +94,8 @@ export class Refresher {
       this.counts[{ tiles: 'fetched', unchanged: 'unchanged', missing: 'missing' }[answer.kind]]++
       return answer
     } catch (error) {
-      outcome = error.code ?? 'INTERNAL'
       this.counts.failed++
-      this.log.say('warn', `${layer.layer} ${error.code}`, { layer: layer.layer, ...tile, code: error.code, reason: error.message }, 'the upstream gave no tile')
+      this.log.say('warn', `${layer.layer} ${error.code}`, { layer: layer.layer, ...tile, code: error.code, reason: error.message, advice: error.advice }, 'the upstream gave no tile')
       throw error
     } finally {
       this.metrics?.upstream({ layer: layer.layer, outcome, seconds: (performance.now() - start) / 1000 })

@@ -11,7 +11,7 @@ export class Upstreams {
 
   /**
    * @param {object} options
-   * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>, contact?: string | null}} [options.options]
+   * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>, upstreamNetworks?: string[] | null, contact?: string | null}} [options.options]
    * @param {any} [options.log]
    * @param {any} [options.layers]
    * @param {typeof openUpstream} [options.open]
@@ -42,9 +42,9 @@ export class Upstreams {
   }
 
   #openOne (layer) {
-    const { contact, upstreamHeaders } = this.options
+    const { contact, upstreamHeaders, upstreamNetworks } = this.options
     try {
-      return this.open(layer, { userAgent: userAgentOf(contact ?? undefined), secrets: upstreamHeaders ?? {} })
+      return this.open(layer, { userAgent: userAgentOf(contact ?? undefined), secrets: upstreamHeaders ?? {}, networks: upstreamNetworks ?? [] })
     } catch (error) {
       this.log?.error?.({ layer: layer.layer, code: error.code, reason: error.message }, 'the upstream of this layer cannot be used')
       return null

@@ -9,7 +9,7 @@ import { Store } from '../../loader/store/index.js'
 import { QUICK } from '../seed/helpers.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
-import { startUpstream } from '../support/upstream-server.js'
+import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 const DAY = 86400
 
@@ -29,7 +29,7 @@ onEachStore('refreshing what has expired', backend => {
 
   const ago = seconds => addSeconds(now(), -seconds)
   const columns = Array.from({ length: 8 }, (_, x) => x)
-  const refresh = (options = {}) => expire(store, { action: 'refresh', layers: [layer], seeding: { patience: QUICK }, ...options })
+  const refresh = ({ seeding = {}, ...options } = {}) => expire(store, { action: 'refresh', layers: [layer], seeding: { networks: LOOPBACK, patience: QUICK, ...seeding }, ...options })
   const counts = ({ expired, changed, unchanged, missing, failed, left }) => ({ expired, changed, unchanged, missing, failed, left })
   const head = async x => (await store.versions(layer, 3, x, 2)).at(-1)
 

@@ -10,7 +10,7 @@ import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { png, square } from '../support/tiles.js'
-import { startUpstream } from '../support/upstream-server.js'
+import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 import { openGateway, openStore } from './support/stand.js'
 import { ask, closeConnections } from './support/wire.js'
 
@@ -42,7 +42,7 @@ for (const { name, start } of kinds) {
         await made.defineLayer('lasting', { minzoom: 0, maxzoom: 10, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
         await made.defineLayer('far', { minzoom: 0, maxzoom: 10, ttl: 1, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
       })
-      gateway = await openGateway(`${server.url}/tiles`)
+      gateway = await openGateway(`${server.url}/tiles`, { upstreamNetworks: LOOPBACK })
     })
 
     after(async () => {

@@ -48,7 +48,7 @@ onEachStore('the gateway under hostile requests', backend => {
       secrets = `${await backend.url()}/_users/org.couchdb.user:fuzz_${process.pid}`
       await request(secrets, { method: 'PUT', headers, body: JSON.stringify({ _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`, type: 'user', roles: [], password: 'x', text: SECRET }) })
     }
-    gateway = await openGateway(url)
+    gateway = await openGateway(url, { upstreamNetworks: ['127.0.0.1:9'] })
     process.on('unhandledRejection', note).on('warning', note)
   })
 

@@ -81,10 +81,10 @@ describe('the metrics of the gateway', () => {
     metrics.storeRead({ tiles: 20, seconds: 0.01 })
     metrics.storeRead({ tiles: 5, seconds: 0.02, failed: true })
     metrics.upstream({ layer: 'osm', outcome: 'tiles', seconds: 0.2 })
-    metrics.upstream({ layer: 'osm', outcome: 'UPSTREAM_FAILED', seconds: 30 })
+    metrics.upstream({ layer: 'osm', outcome: 'failed', seconds: 30 })
     assert.equal(await value('tilecouch_store_reads_total', { outcome: 'ok' }), 20)
     assert.equal(await value('tilecouch_store_batches_total', { outcome: 'failed' }), 1)
-    assert.equal(await value('tilecouch_upstream_requests_total', { layer: 'osm', outcome: 'UPSTREAM_FAILED' }), 1)
+    assert.equal(await value('tilecouch_upstream_requests_total', { layer: 'osm', outcome: 'failed' }), 1)
     assert.equal((await values('tilecouch_upstream_seconds')).filter(({ name }) => name.endsWith('_count')).length, 2)
   })
 

@@ -124,6 +124,7 @@ describe('the configuration of the gateway', () => {
     ['publicUrl', ['http://a', 'https://maps.example.org/x/'], ['maps.example.org', 'ftp://a/', 'https://u:p@a/', 'http://a/?x=1', 'http://a/#b', '/x']],
     ['publicHosts', ['maps.example.org', 'Maps.example.org:8443,tiles.example.org', ['[::1]:8080']], ['https://maps.example.org', 'maps.example.org/x', 'a b', 'a@b', '-']],
     ['logLevel', ['debug', 'silent'], ['loud', '']],
+    ['upstreamNetworks', ['*', 'maps.intranet,10.0.0.0/8', ['::1', '127.0.0.1:8081'], []], ['10.0.0.0/33', 'http://h', 'h/path', [1]]],
     ['contact', ['maps@example.org'], ['a\r\nX-Evil: 1', '  ', 7]],
     ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }], ['[]', '{', 'null', { 'http://a': {} }, { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
   ])) {

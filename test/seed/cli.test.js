@@ -14,6 +14,7 @@ import { counts, pyramid, useSeeding } from './helpers.js'
 
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 const WORLD = ['--bbox', '-180,-85,180,85']
+const WHERE = ['--upstream-networks', '127.0.0.1']
 
 onEachStore('tilecouch seed', backend => {
   const map = useSeeding(backend)
@@ -22,7 +23,7 @@ onEachStore('tilecouch seed', backend => {
   const lines = name => readFileSync(file(name), 'utf8').split('\n').filter(Boolean).map(line => JSON.parse(line))
 
   function start (argv, env = {}) {
-    const child = spawn(process.execPath, [bin, 'seed', 'map', ...argv, '--db', map.url], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [bin, 'seed', 'map', ...argv, ...WHERE, '--db', map.url], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
     const said = { out: '', err: '' }
     child.stdout.on('data', text => { said.out += text })
     child.stderr.on('data', text => { said.err += text })
@@ -34,7 +35,7 @@ onEachStore('tilecouch seed', backend => {
   async function run (argv) {
     const streams = { stdout: memory(), stderr: memory() }
     const { run: program } = createProgram({ streams, openEmbedded: async () => { throw new Error('not here') } })
-    const code = await program(['seed', 'map', ...argv, '--db', map.url])
+    const code = await program(['seed', 'map', ...argv, ...WHERE, '--db', map.url])
     return { code, out: streams.stdout.text, err: streams.stderr.text }
   }
 

@@ -3,7 +3,7 @@ import { seed as run } from '../../loader/seed.js'
 import { Store } from '../../loader/store/index.js'
 import { parseArea } from '../../core/index.js'
 import { json } from '../support/backends.js'
-import { startUpstream } from '../support/upstream-server.js'
+import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 export const TILE = 64 // pixels: small tiles are drawn and stored faster
 
@@ -26,7 +26,7 @@ export function useSeeding (backend) {
 
     /** @param {{bbox?: any, polygon?: any, zooms?: any} & Record<string, any>} options */
     seed: ({ bbox = '-180,-85,180,85', polygon, zooms = { min: 0, max: 3 }, only, ...options } = {}) =>
-      run(context.store, 'map', { ...(only ? { only } : { area: parseArea(polygon ? { polygon } : { bbox }), zooms }), patience: QUICK, ...options }),
+      run(context.store, 'map', { ...(only ? { only } : { area: parseArea(polygon ? { polygon } : { bbox }), zooms }), networks: LOOPBACK, patience: QUICK, ...options }),
 
     /** z/x/y of the tiles the store holds. */
     async tiles () {

@@ -6,7 +6,7 @@ import { seed } from '../../loader/seed.js'
 import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { checkInvariants } from '../support/invariants.js'
-import { startUpstream } from '../support/upstream-server.js'
+import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 import { QUICK, TILE, counts, pyramid } from './helpers.js'
 
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
@@ -33,6 +33,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       const summary = await seed(store, 'map', {
         area: parseArea({ bbox: '-180,-85,180,85' }),
         zooms: { min: 0, max: 4 },
+        networks: LOOPBACK,
         patience: QUICK,
         onProgress ({ fetched }) {
           // in the middle of fetching: batches are stored and looked up while it is away

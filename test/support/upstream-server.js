@@ -41,6 +41,9 @@ const TILE = /^\/(xyz|tms|wmts)\/(?:\w+\/\w+\/\w+\/)?(?:EPSG:3857:)?(\d+)\/(\d+)
 const QUADKEY = /^\/quadkey\/([0-3]*)\.(png)$/
 const FORMATS = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
 
+/** Where it is: an upstream in an inner network is only asked where that is named. */
+export const LOOPBACK = ['127.0.0.0/8']
+
 /** @param {{tileSize?: number}} [options] */
 export async function startUpstream ({ tileSize = 256 } = {}) {
   /** @type {Asked[]} */

@@ -1,7 +1,7 @@
 // What the tests of upstreams share: a server for each suite, and upstreams of it that are closed after each test.
 import assert from 'node:assert/strict'
 import { openUpstream } from '../../loader/upstream/index.js'
-import { startUpstream } from '../support/upstream-server.js'
+import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 /**
  * A server for the suite, well again before each test, and upstreams of it.
@@ -21,7 +21,7 @@ export function useUpstream (options) {
     const type = settings.type ?? 'xyz'
     const upstream = openUpstream({
       layer: 'osm', ...layer, upstream: { url: addresses[type], ...(type === 'wms' || type === 'wmts' ? { layers: 'map' } : {}), timeout: 5, ...settings }
-    }, more)
+    }, { networks: LOOPBACK, ...more })
     opened.push(upstream)
     return upstream
   }

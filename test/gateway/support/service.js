@@ -5,6 +5,7 @@ import { LayerBook } from '../../../server/gateway/layers.js'
 import { Memory } from '../../../server/gateway/memory.js'
 import { TileService } from '../../../server/gateway/tiles.js'
 import { Upstreams } from '../../../server/gateway/upstreams.js'
+import { LOOPBACK } from '../../support/upstream-server.js'
 import { startFront } from '../../client/support/front.js'
 
 /** Everything quicker than in earnest, so that a test need not wait. */
@@ -28,7 +29,7 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
   const store = await Store.open(through.href, { retries: 3, firstDelay: 20, longestDelay: 100 })
   const memory = new Memory(bytes)
   const layers = new LayerBook(store, { limits: { pause: 50, timesAge: 0 } })
-  const upstreams = new Upstreams({ options })
+  const upstreams = new Upstreams({ options: { upstreamNetworks: LOOPBACK, ...options } })
   const reads = []
   const metrics = { storeRead: read => reads.push(read), upstream () {} }
   const tiles = new TileService({

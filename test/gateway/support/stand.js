@@ -6,8 +6,9 @@ import { startGateway } from '../../../server/gateway/index.js'
 /**
  * @param {string} db URL of the database
  * @param {Record<string, any>} [options] of the gateway
+ * @param {Parameters<typeof startGateway>[1]} [own] such as a log
  */
-export const openGateway = (db, options = {}) => startGateway({ db, port: 0, logLevel: 'silent', ...options })
+export const openGateway = (db, options = {}, own = {}) => startGateway({ db, port: 0, logLevel: 'silent', ...options }, own)
 
 /**
  * A store that everybody reads.
