@@ -82,7 +82,7 @@ export class Requester {
   async #follow (first, headers, signal) {
     let url = first
     for (let hop = 0; ; hop++) {
-      const answer = await this.#again(url, first, headers, signal)
+      const answer = await this.#again(url, headers, signal)
       const status = answer.statusCode
       const location = headerOf(answer.headers, 'location')
       if (status === 200) return { status, headers: answer.headers, bytes: await read(answer.body) }
@@ -93,18 +93,18 @@ export class Requester {
     }
   }
 
-  async #again (url, first, headers, signal) {
+  async #again (url, headers, signal) {
     try {
-      return await this.#once(url, first, headers, signal)
+      return await this.#once(url, headers, signal)
     } catch (error) {
       if (signal.aborted || !STALE_CONNECTION.has(error.code)) throw error
-      return this.#once(url, first, headers, signal)
+      return this.#once(url, headers, signal)
     }
   }
 
-  #once (url, first, headers, signal) {
+  #once (url, headers, signal) {
     this.requests++
-    const secret = this.#options.secrets.for(url, first)
+    const secret = this.#options.secrets.for(url)
     const search = secret.query ? `${url.search ? `${url.search}&` : '?'}${secret.query}` : url.search
     return this.#agent.request({
       origin: url.origin, path: url.pathname + search, method: 'GET', headers: { ...this.#options.headers, ...headers, ...secret.headers }, signal

@@ -187,7 +187,8 @@ export class Upstream {
 
   // remembered as what is missing is: a wrong key would be refused once a request, a place that is forbidden likewise
   #isRefused (tile, status) {
-    const error = new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: `it answered ${status} for ${tileId(this.#layer.layer, tile.z, tile.x, tile.y)}` })
+    const kept = this.#secrets.keepsFrom(new URL(this.#addressOf(tile).url)) ? `; the upstreamHeaders of its host go to https alone, unless their key is ${this.url}` : ''
+    const error = new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: `it answered ${status} for ${tileId(this.#layer.layer, tile.z, tile.x, tile.y)}${kept}` })
     this.#missing.set(this.groupOf(tile.z, tile.x, tile.y).key, { until: Date.now() + this.#settings.negative * 1000, error })
     return error
   }

@@ -1,20 +1,23 @@
 // Keys and passwords for upstreams, by host. They come from the configuration of whoever asks, never from a document, and
-// go to their own host alone.
+// go to their own host alone, its port included, and encrypted: to `http` only where the key of the configuration says so.
 import { TilecouchError } from '../../core/index.js'
 
 const HEADER = /^[\w!#$%&'*+.^`|~-]{1,100}$/
 const SHORTEST = 4 // letters of a text that is looked for in messages: less would blank out half of them
 
-/** @typedef {Record<string, Record<string, string>>} SecretsByHost host -> headers, and query parameters whose name begins with a question mark */
+/** @typedef {Record<string, Record<string, string>>} SecretsByHost host or origin -> headers, and query parameters whose name begins with a question mark */
+
+const NOTHING = Object.freeze({ headers: {}, query: '' })
 
 export class Secrets {
-  #hosts = new Map()
+  #origins = new Map()
   #values
 
   /** @param {SecretsByHost} [given] such as { "tiles.example.org": { "Authorization": "Bearer …", "?key": "…" } } */
   constructor (given = {}) {
     for (const [host, entries] of Object.entries(given)) {
-      if (typeof entries !== 'object' || entries === null || !isHost(host)) throw new TilecouchError('BAD_OPTION', { option: 'upstreamHeaders', value: host })
+      const origin = originOf(host)
+      if (typeof entries !== 'object' || entries === null || !origin) throw new TilecouchError('BAD_OPTION', { option: 'upstreamHeaders', value: host })
       const headers = {}
       const query = []
       for (const [name, value] of Object.entries(entries)) {
@@ -24,21 +27,24 @@ export class Secrets {
         if (name.startsWith('?')) query.push(`${encodeURIComponent(name.slice(1))}=${encodeURIComponent(value)}`)
         else headers[name.toLowerCase()] = value
       }
-      this.#hosts.set(host.toLowerCase(), { headers, query: query.join('&') })
+      this.#origins.set(origin, { headers, query: query.join('&') })
     }
     const all = Object.values(given).flatMap(Object.values)
     this.#values = [...new Set(all.flatMap(shapesOf))].filter(value => value.length >= SHORTEST).sort((a, b) => b.length - a.length)
   }
 
   /**
-   * What a request takes along: nothing for a host that is not named, nor in the clear after it began encrypted.
+   * What a request takes along: nothing for an origin that is not named, whether it was redirected there or not.
    * @param {URL} url of the request
-   * @param {URL} first where it was redirected from, or the same
    * @returns {{headers: Record<string, string>, query: string}}
    */
-  for (url, first) {
-    const found = this.#hosts.get(url.host)
-    return found && !(first.protocol === 'https:' && url.protocol === 'http:') ? found : { headers: {}, query: '' }
+  for ({ origin }) {
+    return this.#origins.get(origin) ?? NOTHING
+  }
+
+  /** Whether there are some for this host that do not go there in the clear. @param {URL} url */
+  keepsFrom ({ protocol, host, origin }) {
+    return protocol === 'http:' && !this.#origins.has(origin) && this.#origins.has(`https://${host}`)
   }
 
   /** A text without them: servers repeat what they were sent, even in error pages. @param {string} text */
@@ -54,10 +60,12 @@ function shapesOf (value) {
   return [value, encodeURIComponent(value), credentials ?? '', decoded, decoded.slice(decoded.indexOf(':') + 1)]
 }
 
-function isHost (text) {
-  try {
-    return new URL(`http://${text}/`).host === text.toLowerCase()
-  } catch {
-    return false
-  }
+/**
+ * Where a key of the configuration sends its secrets: `tiles.example.org`, with a port or without, is https; any origin may be written out.
+ * @param {string} text
+ */
+export function originOf (text) {
+  const whole = /^https?:\/\//i.test(text) ? text : `https://${text}`
+  const [, authority] = /^\w+:\/\/([^/?#@\\]+)\/?$/.exec(whole) ?? []
+  return authority && URL.canParse(whole) ? new URL(whole).origin : undefined
 }

@@ -6,6 +6,7 @@ import { LayerSet } from '../../core/layer-set.js'
 import { readSmallFile } from '../../loader/regular-file.js'
 import { parseKeys } from '../../loader/token.js'
 import { Networks } from '../../loader/upstream/networks.js'
+import { originOf } from '../../loader/upstream/secrets.js'
 import { longFlag, options } from './options.js'
 import { HOST } from './public-url.js'
 
@@ -100,7 +101,7 @@ function parseHeaders (value) {
   const hosts = typeof value === 'string' ? tryJson(value) : value
   if (!isObject(hosts)) return refuse('it takes a JSON object: host -> header -> value')
   for (const [host, headers] of Object.entries(hosts)) {
-    if (!/^[\w.[\]:-]+$/.test(host)) refuse('one of its keys is no host name such as tiles.example.org')
+    if (!originOf(host)) refuse('one of its keys is no host such as tiles.example.org, nor an origin such as http://10.0.0.1:8080')
     if (!isObject(headers)) refuse(`the headers of ${host} are no object`)
     for (const [name, text] of Object.entries(headers)) {
       if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) refuse(`a header of ${host} has no valid name`)

@@ -42,7 +42,7 @@ export const table = [
   { name: 'staleWhileRevalidate', type: 'duration', whole: true, default: 86400, shown: '1d', text: 'how long after that they may show the old tile while they ask' },
   { name: 'staleIfError', type: 'duration', whole: true, default: 604800, shown: '7d', text: 'how long they may show it when nobody answers' },
   { name: 'upstream', type: 'boolean', default: true, text: 'fetch tiles that are missing or expired from the upstream of their layer' },
-  { name: 'upstreamHeaders', type: 'json', default: {}, secret: true, text: 'headers for upstreams, by host, such as {"tiles.example.org": {"Authorization": "…"}}; keys and passwords belong here' },
+  { name: 'upstreamHeaders', type: 'json', default: {}, secret: true, text: 'headers for upstreams, by host, such as {"tiles.example.org": {"Authorization": "…"}}; keys and passwords belong here; they go to https, and to http only where the key says http://host' },
   { name: 'upstreamNetworks', type: 'networks', default: null, text: 'inner networks, addresses and hosts that upstreams may be at, separated by commas, such as 10.0.0.0/8,127.0.0.1:8081,maps.intranet; * for all; without it, the public internet alone' },
   { name: 'contact', type: 'text', default: null, text: 'mail address or page that the User-Agent tells upstreams' },
   { name: 'viewer', type: 'boolean', default: true, text: 'serve the viewer at /' },

@@ -126,7 +126,7 @@ describe('the configuration of the gateway', () => {
     ['logLevel', ['debug', 'silent'], ['loud', '']],
     ['upstreamNetworks', ['*', 'maps.intranet,10.0.0.0/8', ['::1', '127.0.0.1:8081'], []], ['10.0.0.0/33', 'http://h', 'h/path', [1]]],
     ['contact', ['maps@example.org'], ['a\r\nX-Evil: 1', '  ', 7]],
-    ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }], ['[]', '{', 'null', { 'http://a': {} }, { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
+    ['upstreamHeaders', [{}, '{}', { 'a.example:8080': { Authorization: 'Bearer x' } }, { 'http://a': {} }], ['[]', '{', 'null', { 'http://a/b': {} }, { 'ftp://a': {} }, { a: 'x' }, { a: { 'X Y': '1' } }, { a: { X: 'a\nb' } }, { a: { X: 1 } }]]
   ])) {
     it(`knows a good ${name} from a bad one, and names the one that was given`, () => {
       for (const value of good) assert.doesNotThrow(() => resolveOptions({ flags: { [name]: value } }), String(value))

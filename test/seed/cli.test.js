@@ -125,7 +125,7 @@ onEachStore('tilecouch seed', backend => {
   it('says who asks, and sends keys to their host alone, and shows them nowhere', async () => {
     await map.define()
     map.upstream.behave({ status: 401 })
-    const secrets = { [map.upstream.host]: { Authorization: 'Bearer s3cret-key' }, 'other.example.org': { Cookie: 's3cret-other' } }
+    const secrets = { [map.upstream.url]: { Authorization: 'Bearer s3cret-key' }, 'other.example.org': { Cookie: 's3cret-other' } }
     const { code, out, err } = await start([...WORLD, '--zoom', '0-1', '--contact', 'maps@example.org', '--json'], { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify(secrets) }).ended
     assert.equal(code, 1)
     const { headers } = map.upstream.asked[0]

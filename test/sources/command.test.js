@@ -49,7 +49,7 @@ onEachStore('tilecouch load', backend => {
   })
 
   it('tells the server who asks, sends keys to their host alone, and shows them nowhere', async () => {
-    const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify({ [map.upstream.host]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }) }
+    const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify({ [map.upstream.url]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }) }
     map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 8, status: 401 })
     const { out, err } = await run([address(), '-l', 'map', ...BOX, '--contact', 'me@example.org', '--json'], { env })
     const [{ headers, query }] = map.upstream.asked

@@ -3,6 +3,8 @@ import sharp from 'sharp'
 import { inspectTile } from '../../core/index.js'
 import { pixelsOf, tilePixels } from '../support/drawing.js'
 import { until } from '../../bench/wait.js'
+import { Secrets } from '../../loader/upstream/secrets.js'
+import { startUpstream } from '../support/upstream-server.js'
 import { codeOf, useUpstream } from './support.js'
 
 for (const size of [256, 512]) {
@@ -145,7 +147,7 @@ describe('metatiles', () => {
 
 describe('what is given to an upstream in confidence', () => {
   const given = useUpstream()
-  const secrets = () => ({ [given.server.host]: { Authorization: 'Bearer hunter2-hunter2', '?key': 'k3y/with space' } })
+  const secrets = () => ({ [given.server.url]: { Authorization: 'Bearer hunter2-hunter2', '?key': 'k3y/with space' } })
   const shown = error => [error.message, error.stack, JSON.stringify(error), JSON.stringify(error.details)].join(' ')
 
   it('goes to its host, as headers and as parameters, and nowhere else', async () => {
@@ -157,14 +159,39 @@ describe('what is given to an upstream in confidence', () => {
     assert.equal(given.server.asked[1].headers.authorization, undefined)
   })
 
-  it('does not follow a redirect to another host', async () => {
-    const { host, url } = given.server
-    const elsewhere = url.replace('127.0.0.1', 'localhost')
-    given.server.behave({ redirect: request => `${elsewhere}${request.url.split('?')[0]}`, only: request => request.headers.host === host })
-    assert.equal((await given.open({}, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles')
-    const [first, second] = given.server.asked
-    assert.ok(first.headers.authorization && first.query.has('key'))
-    assert.deepEqual([second.headers.authorization, second.query.has('key')], [undefined, false])
+  it('does not follow a redirect to another host, nor to another port', async () => {
+    const other = await startUpstream()
+    try {
+      for (const elsewhere of [given.server.url.replace('127.0.0.1', 'localhost'), other.url]) {
+        given.server.requests.length = 0
+        given.server.behave({ redirect: request => `${elsewhere}${request.url.split('?')[0]}`, only: request => request.headers.host === given.server.host })
+        assert.equal((await given.open({}, {}, { secrets: secrets() }).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles')
+        const [first, second] = [...given.server.asked, ...other.asked]
+        assert.ok(first.headers.authorization && first.query.has('key'))
+        assert.deepEqual([second.headers.authorization, second.query.has('key')], [undefined, false])
+      }
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('goes in the clear only where its key says so, and a refusal says how', async () => {
+    given.server.behave({ status: ({ headers }) => headers['x-key'] ? undefined : 401 })
+    const open = key => given.open({ negative: 0 }, {}, { secrets: { [key]: { 'X-Key': 'hunter2' } } })
+    for (const key of [given.server.url, `${given.server.url}/`, given.server.url.toUpperCase()]) assert.equal((await open(key).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles', key)
+    given.server.requests.length = 0
+    await assert.rejects(open(given.server.host).fetch({ z: 1, x: 0, y: 0 }), { code: 'UPSTREAM_REFUSED', message: /go to https alone, unless their key is http:\/\/127\.0\.0\.1:\d+$/ })
+    await assert.rejects(open('other.example.org').fetch({ z: 1, x: 0, y: 0 }), { code: 'UPSTREAM_REFUSED', message: /osm:1:0:0$/ })
+    assert.ok(given.server.asked.every(({ headers }) => headers['x-key'] === undefined))
+    assert.equal(given.server.asked.length, 2)
+  })
+
+  it('is for one origin: a host with its port, encrypted unless said otherwise', () => {
+    const goes = (key, ...urls) => urls.map(url => 'x-key' in new Secrets({ [key]: { 'X-Key': 'hunter2' } }).for(new URL(url)).headers)
+    assert.deepEqual(goes('tiles.example.org', 'https://tiles.example.org/1', 'https://TILES.example.org:443/', 'http://tiles.example.org/', 'https://tiles.example.org:8443/', 'https://a.tiles.example.org/', 'https://tiles.example.org./'), [true, true, false, false, false, false])
+    assert.deepEqual(goes('tiles.example.org:8443', 'https://tiles.example.org:8443/', 'http://tiles.example.org:8443/', 'https://tiles.example.org/'), [true, false, false])
+    assert.deepEqual(goes('http://10.0.0.1:8080', 'http://10.0.0.1:8080/', 'https://10.0.0.1:8080/', 'http://10.0.0.1/'), [true, false, false])
+    assert.deepEqual(goes('https://[::1]:8443', 'https://[::1]:8443/', 'http://[::1]:8443/'), [true, false])
   })
 
   it('is in no answer and in no error, not even where the server repeats it', async () => {
@@ -184,12 +211,12 @@ describe('what is given to an upstream in confidence', () => {
 
   it('is no more seen when the server has decoded it', async () => {
     given.server.behave({ body: 'no user maps with the password hunter2:x' })
-    const basic = { [given.server.host]: { Authorization: `Basic ${Buffer.from('maps:hunter2:x').toString('base64')}` } }
+    const basic = { [given.server.url]: { Authorization: `Basic ${Buffer.from('maps:hunter2:x').toString('base64')}` } }
     await assert.rejects(given.open({}, {}, { secrets: basic }).fetch({ z: 1, x: 0, y: 0 }), error => error.code === 'UPSTREAM_FAILED' && !/hunter2/.test(shown(error)))
   })
 
   it('is refused where it is not what a header can be, without being repeated', () => {
-    for (const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } }, { h: { A: 'hunter2\r\nB: c' } }, { h: { A: 5 } }, { h: 'hunter2' }, { h: { '?': 'hunter2' } }]) {
+    for (const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h/path': { A: 'hunter2' } }, { 'ftp://h': { A: 'hunter2' } }, { 'me@h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } }, { h: { A: 'hunter2\r\nB: c' } }, { h: { A: 5 } }, { h: 'hunter2' }, { h: { '?': 'hunter2' } }]) {
       assert.throws(() => given.open({}, {}, { secrets: /** @type {any} */ (bad) }), error => error.code === 'BAD_OPTION' && !shown(error).includes('hunter2'))
     }
   })
