@@ -94,7 +94,7 @@ export const catalogue = {
   UPSTREAM_REFUSED: { status: 502, text: d => `the upstream ${d.url} refused: ${d.why}`, advice: 'Look at its terms and limits, and whether it wants a key (upstreamHeaders of the gateway).' },
 
   // the server
-  UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them in the URL, or as COUCHDB_USER and COUCHDB_PASSWORD; for what is mirrored from, as TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.' },
+  UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them as COUCHDB_USER and COUCHDB_PASSWORD, or the name alone in the URL: a terminal asks for the password. For what is mirrored from: TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.' },
   FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'Writing needs an admin or the role tilecouch-writer; reading what is not public, the name and password of a member.' },
   UNREACHABLE: { status: 503, text: d => `cannot reach ${d.url}: ${d.why}`, advice: 'Is the server running, and is the address right?' },
   DISK_FULL: { status: 507, text: d => `no space left where ${d.where} keeps its data`, advice: 'Free some space and run the command again: it resumes.' },
@@ -121,7 +121,8 @@ export const catalogue = {
   // the couchapp
   COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
   CONFIG_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
-  PASSWORD_IN_FILE: { status: 400, text: d => `${d.file} holds a password`, advice: 'Remove it there, and give COUCHDB_USER and COUCHDB_PASSWORD in the environment or the URL on the command line.' },
+  PASSWORD_NOT_SENT: { status: 403, text: d => `the name and password of ${d.value} are not sent to ${d.url}: only ${d.file} names it`, advice: 'If you mean that server, type its address in place of its name (--db URL); for the store, setting COUCHDB_URL to it does as well.' },
+  PASSWORD_IN_FILE: { status: 400, text: d => `${d.file} holds a password`, advice: 'Remove it there, and give COUCHDB_URL, COUCHDB_USER and COUCHDB_PASSWORD in the environment.' },
 
   ABORTED: { status: 499, text: () => 'stopped on request', advice: 'Run it again to resume.' },
   INTERNAL: { status: 500, text: d => `${d.why ?? 'unexpected error'}` }

@@ -3,6 +3,9 @@ import { statSync } from 'node:fs'
 import { TilecouchError } from '../core/index.js'
 import { readSmallFile } from './regular-file.js'
 
+/** Names of hosts by which every machine means itself. */
+export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
 const MOST = 4096 // bytes of a file that holds one password
 const OTHERS_WRITE = 0o002
 const OTHERS_READ = 0o004
@@ -55,25 +58,66 @@ export const passwordOf = (prefix, user, env = process.env) =>
 
 /** @type {Ask | undefined} */
 let ask
+let tell = /** @type {(text: string) => void} */ (() => {})
 const typed = new Map()
+const told = new Set()
 
 /**
- * How somebody is asked for a password, where there is somebody: the command line on a terminal.
- * @param {Ask} [asking]
+ * How somebody is asked for a password, where there is somebody: the command line on a terminal. And how he is told of one.
+ * @param {Ask} [asking] @param {(text: string) => void} [telling]
  */
-export function askWith (asking) {
-  ask = asking
+export function askWith (asking, telling = () => {}) {
+  [ask, tell] = [asking, telling]
   typed.clear()
+  told.clear()
+}
+
+/** @typedef {'COUCHDB' | 'TILECOUCH_FROM'} Side whose name and password are meant: those of the store, or of what is copied from */
+
+/**
+ * A name and password of the environment are for the server that the operator named, in COUCHDB_URL or on the command line.
+ * A file that came with a project names servers as well: it gets those of the store for COUCHDB_URL's server, without that
+ * for this machine.
+ * @param {string} url that the file names
+ * @param {string} file
+ * @param {Side} side
+ * @param {NodeJS.ProcessEnv} env
+ */
+export function refuseToLend (url, file, side, env) {
+  if (!env[`${side}_USER`] || !secretOf(`${side}_PASSWORD`, env)) return
+  const { COUCHDB_URL: own } = env
+  if (side === 'COUCHDB' && (own ? serverOf(own) === serverOf(url) : serverOf(url)?.startsWith(HERE))) return
+  throw new TilecouchError('PASSWORD_NOT_SENT', { value: `${side}_USER`, url: new URL(url).origin, file })
+}
+
+const HERE = 'this machine:'
+
+/** One text for one server, however it is written. @param {string} url */
+function serverOf (url) {
+  if (!URL.canParse(url)) return undefined
+  const { protocol, hostname, port } = new URL(url)
+  return `${LOOPBACK.test(hostname) ? HERE : `${hostname}:`}${port} ${protocol}`
+}
+
+/**
+ * Says, once of each server, that its password crosses the network so that everybody in between can read it.
+ * @param {string} url @param {Side} side @param {NodeJS.ProcessEnv} env
+ */
+export function tellIfReadable (url, side, env) {
+  const { protocol, hostname, host, username } = new URL(url)
+  if (protocol !== 'http:' || LOOPBACK.test(hostname) || !(username || env[`${side}_USER`]) || told.has(host)) return
+  told.add(host)
+  tell(`The password for http://${host} crosses the network unencrypted. Use https where others share that network.`)
 }
 
 /**
  * The address with its password, where it has a name and none: nobody is asked twice, nor for what the environment holds.
- * @param {string} url @param {NodeJS.ProcessEnv} [env]
+ * @param {string} url @param {NodeJS.ProcessEnv} [env] @param {Side} [side]
  */
-export async function withPassword (url, env = process.env) {
+export async function withPassword (url, env = process.env, side = 'COUCHDB') {
   if (!ask || !URL.canParse(url)) return url
   const parsed = new URL(url)
-  const user = parsed.username ? decode(parsed.username) : env.COUCHDB_USER
+  const user = parsed.username ? decode(parsed.username) : env[`${side}_USER`]
   if (!user || parsed.password || ['COUCHDB', 'TILECOUCH_FROM'].some(prefix => passwordOf(prefix, user, env))) return url
   const key = `${parsed.host} ${user}`
   if (!typed.has(key)) typed.set(key, await ask(user, parsed.host))

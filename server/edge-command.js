@@ -17,7 +17,7 @@ export function addEdgeCommand (program, run) {
   command
     .addOption(new Option('--db <env|url>', 'as --store').hideHelp())
     .addHelpText('after', '\nEvery option is also a variable (TILECOUCH_MAX_LAG, TILECOUCH_FROM) and a key of the file (maxLag, from): see docs/mirrors.md and docs/gateway.md.' +
-      '\nThe name and password at the origin are in FROM, or in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD; those of the store in --store, or in COUCHDB_USER and COUCHDB_PASSWORD.' +
+      '\nThe name at the origin is in FROM or TILECOUCH_FROM_USER, the password in TILECOUCH_FROM_PASSWORD or TILECOUCH_FROM_PASSWORD_FILE; those of the store in --store, COUCHDB_USER, COUCHDB_PASSWORD or COUCHDB_PASSWORD_FILE.' +
       '\nUpstreams are left to the origin: what an edge fetched and stored itself would conflict with what the origin stores later (tilecouch resolve).' +
       '\n\nExamples:\n  tilecouch edge http://maps.example.org:5984/tiles --area 13.0,52.3,13.8,52.7 --zoom 0-14' +
       '\n  tilecouch edge https://maps.example.org/db --layer osm --current --port 8080 --memory 1GB --workers 2' +

@@ -25,7 +25,7 @@ import { openGateway } from './serve.js'
 export async function edge (options, { signal, warnings = [], env = process.env, onTurn, onProgress } = {}) {
   if (!options.from) throw new TilecouchError('BAD_OPTION', { option: 'FROM', value: null, why: 'name the store that is to be mirrored' })
   const wanted = await wantedOf(options)
-  const from = await databaseOf(options.from, env)
+  const from = await databaseOf(options.from, env, 'TILECOUCH_FROM')
   const named = options.store && options.store !== EMBEDDED ? await databaseOf(options.store, env) : null
   const log = createLog({ level: options.logLevel, secrets: [from, named].flatMap(db => secretsOf({ ...options, db })) })
   for (const warning of warnings) log.warn(warning)
@@ -53,4 +53,4 @@ export async function edge (options, { signal, warnings = [], env = process.env,
 }
 
 /** Never nothing: what is named is meant. */
-const databaseOf = async (name, env) => /** @type {string} */ (await resolveDatabase(name, { env }))
+const databaseOf = async (name, env, side = /** @type {import('../loader/secrets.js').Side} */ ('COUCHDB')) => /** @type {string} */ (await resolveDatabase(name, { env, side }))

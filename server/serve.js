@@ -4,6 +4,7 @@ import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couch
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/mirror/door.js'
+import { LOOPBACK } from '../loader/secrets.js'
 import { checkNames } from './gateway/access/index.js'
 import { createLog, secretsOf } from './gateway/log.js'
 
@@ -84,16 +85,13 @@ async function checkPrivate (/** @type {any} */ { privateLayers, accessKeys, acc
   const couch = new Couch(db, { retries: 0 })
   try {
     await checkNames(privateLayers, couch)
-    if (!isLoopback(couch) && await isPublic(couch)) log.warn({ store: couch.url }, 'everybody who reaches the store may read all of it: its private layers are private at this gateway only')
+    if (!LOOPBACK.test(new URL(couch.url).hostname) && await isPublic(couch)) log.warn({ store: couch.url }, 'everybody who reaches the store may read all of it: its private layers are private at this gateway only')
   } catch (error) {
     // a store that is away or yet to be filled has to be taken as it comes
     if (error.code === 'BAD_OPTION' && !mirror) throw error
     log.warn({ code: error.code, reason: error.message }, 'nobody can tell whether the private layers are there')
   }
 }
-
-/** Whether only this machine reaches a store. */
-const isLoopback = ({ url }) => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
 
 /** @param {Record<string, any>} options @param {Parameters<typeof openGateway>[2]} own @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
 async function start (options, { log, mirror }) {

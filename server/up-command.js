@@ -9,7 +9,7 @@ export function addUpCommand (program, run) {
     .option('--data <folder>', 'where the embedded store keeps its data', './data')
     .option('-p, --port <n>', 'port of the embedded store (default: 5984, or the next free one)')
     .option('--no-demo', 'leave an empty store empty')
-    .addHelpText('after', '\nExamples:\n  tilecouch up\n  tilecouch up --data maps --port 8080\n  tilecouch up --db http://admin:PASSWORD@localhost:5984/tiles')
+    .addHelpText('after', '\nExamples:\n  tilecouch up\n  tilecouch up --data maps --port 8080\n  tilecouch up --db http://admin@localhost:5984/tiles')
     .action(run(upCommand))
 }
 
@@ -33,7 +33,7 @@ function portOf (text) {
 }
 
 function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data, db }) {
-  // named in full: without --db, commands go where .couchapprc or COUCHDB_URL says
+  // named in full: without --db, commands go where COUCHDB_URL or .couchapprc says
   const target = `--db ${!embedded && db && !/^https?:/.test(db) ? db : url}`
   const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` puts nothing on the PATH
   return [
@@ -47,7 +47,7 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data
     ...(blocked ? ['  This CouchDB forbids the scripts of the viewer. To allow them:', `    ${command} setup --fix ${target}`, ''] : []),
     '  Tiles of your own:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
-    ...(!embedded && url !== db ? ['    (name and password: in the URL, or as COUCHDB_USER and COUCHDB_PASSWORD)'] : []),
+    ...(!embedded && url !== db ? ['    (name and password: COUCHDB_USER and COUCHDB_PASSWORD, or the name in the URL)'] : []),
     ...(started ? ['', `  Data is in ${data}. Ctrl-C stops.`] : [])
   ]
 }

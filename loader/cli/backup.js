@@ -18,7 +18,7 @@ export function addBackupCommand (program, run) {
     .option('--force', 'replace a file that is there')
     .addHelpText('after', `
 Examples:
-  tilecouch backup tiles-full.tcb --db http://admin:PASSWORD@localhost:5984/tiles
+  tilecouch backup tiles-full.tcb --db http://admin@localhost:5984/tiles
   tilecouch backup tiles-tuesday.tcb --base tiles-full.tcb
   tilecouch backup tiles-wednesday.tcb --base tiles-tuesday.tcb
   tilecouch backup - | ssh elsewhere 'cat > tiles.tcb'
@@ -35,8 +35,8 @@ owner may read it. Design documents are not in it. Keep the base of every backup
     .option('--shards <q>', 'of the new database (default: as many as it had)')
     .addHelpText('after', `
 Examples:
-  tilecouch restore tiles-full.tcb --db http://admin:PASSWORD@localhost:5984/tiles
-  tilecouch restore tiles-*.tcb --db http://admin:PASSWORD@localhost:5984/restored
+  tilecouch restore tiles-full.tcb --db http://admin@localhost:5984/tiles
+  tilecouch restore tiles-*.tcb --db http://admin@localhost:5984/restored
   tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
 
 The database must not be there yet, or be empty. Only admins see it until everything is in it, its indexes are built, and every

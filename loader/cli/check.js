@@ -31,7 +31,7 @@ Examples:
 
 Without --repair it changes nothing: that is its dry run. Readers and loads go on meanwhile. The exit code is 0 if there is no
 fault, or none left; warnings do not count. What is found, and what is done about it, is in docs/checking.md. The name and
-password at --from are in its URL, or in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
+password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
     .action(run(checkCommand))
 }
 
@@ -46,7 +46,7 @@ async function checkCommand (context, options) {
 }
 
 async function openMirror (from, store) {
-  const mirror = new Store(openSource(await resolveDatabase(from) ?? from, { retries: 3 }))
+  const mirror = new Store(openSource(await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from, { retries: 3 }))
   await mirror.recognise()
   if (mirror.url === store.url) throw new TilecouchError('SAME_DATABASE', { url: mirror.url, where: store.url })
   return mirror

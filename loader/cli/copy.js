@@ -33,8 +33,8 @@ Examples:
 
 Into a layer that is there both are put together, as replication would: what is newer becomes the newest, what is older goes to the
 past, and of two images of one time that of the later run has it. Run it again, and it brings what has come meanwhile. Of a part its versions are copied,
-and not what editions found unchanged in it. The name and password at --from are in its URL, or in TILECOUCH_FROM_USER
-and TILECOUCH_FROM_PASSWORD.`)
+and not what editions found unchanged in it. The name and password at --from are in TILECOUCH_FROM_USER and
+TILECOUCH_FROM_PASSWORD.`)
     .action(run(copyCommand))
   program.command('rename')
     .description('give a layer another name')
@@ -65,7 +65,7 @@ async function copyCommand (context, options, name, to) {
     dryRun: Boolean(options.dryRun)
   }
   return withPatientStore(context, options, async store => {
-    const source = options.from === undefined ? undefined : new Store(openSource(await resolveDatabase(options.from) ?? options.from, { retries: 3 }))
+    const source = options.from === undefined ? undefined : new Store(openSource(await resolveDatabase(options.from, { side: 'TILECOUCH_FROM' }) ?? options.from, { retries: 3 }))
     const begun = performance.now()
     const progress = new ProgressLine(output)
     const report = (summary, how = '') => {

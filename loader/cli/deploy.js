@@ -30,7 +30,7 @@ export function addDeployCommands (program, run) {
     .option('-N, --copies <n>', 'copies of each shard in a cluster')
     .option('--tiles <n>', 'how many tiles there will be, with every version that is kept, such as 40000000 or 40M: advises shards and copies, and makes a new database with them')
     .option('--tile-bytes <n>', 'bytes a tile, for --tiles (default: 10000)')
-    .addHelpText('after', '\nExamples:\n  tilecouch setup --db http://admin:PASSWORD@localhost:5984/tiles\n  tilecouch setup --fix\n  tilecouch setup --tiles 40M --fix')
+    .addHelpText('after', '\nExamples:\n  tilecouch setup --db http://admin@localhost:5984/tiles\n  tilecouch setup --fix\n  tilecouch setup --tiles 40M --fix')
     .action(run(setupCommand))
 
   program.command('build')

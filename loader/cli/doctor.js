@@ -17,7 +17,7 @@ export function addDoctorCommand (program, run) {
     .option('--metrics <file>', 'write what was found for Prometheus as well: a file ending in .prom that node_exporter reads')
     .addHelpText('after', `
 Examples:
-  tilecouch doctor --db http://admin:PASSWORD@localhost:5984/tiles
+  tilecouch doctor --db http://admin@localhost:5984/tiles
   tilecouch doctor --mirrors --gateway http://localhost:9090 --json
   tilecouch doctor --metrics /var/lib/node_exporter/tilecouch.prom
 

@@ -91,7 +91,8 @@ async function sourceOf ({ output }, options, [name], layer) {
   const from = options.from === undefined ? { layer } : parseReference(options.from)
   if (options.upstream === undefined && !(name && isUrl(name))) {
     if (name === undefined || (options.from === undefined && options.idTemplate === undefined)) return { name, from, layer }
-    return { name: await resolveDatabase(name), from, layer, idTemplate: options.idTemplate } // an environment, as for --db
+    // an environment, as for --db; the name and password are for the store that is loaded into
+    return { name: await resolveDatabase(name, { side: null }), from, layer, home: await resolveDatabase(options.db) ?? '', idTemplate: options.idTemplate }
   }
   const upstream = options.upstream === undefined ? undefined : await readUpstream(options.upstream)
   return {

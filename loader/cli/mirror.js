@@ -32,11 +32,11 @@ export function addMirrorCommand (program, run) {
     .addOption(new Option('--data <folder>', 'where the embedded store keeps its data').default('./data'))
     .addHelpText('after', `
 Examples:
-  tilecouch mirror https://maps.example/tiles http://admin:PASSWORD@localhost:5984/tiles
+  tilecouch mirror https://maps.example/tiles http://admin@localhost:5984/tiles
   tilecouch mirror https://gateway.example/db embedded --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14 --live
   tilecouch mirror production backup --dry-run
 
-Run it again, and it goes on where it was. Names and passwords: in the URLs; else TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD
+Run it again, and it goes on where it was. Names: in the URLs; else, with passwords, TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD
 for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is there, and everybody may read it only if
 everybody may read FROM. Two stores that are both written to are mirrored both ways, and \`tilecouch resolve\` settles their conflicts.
 What TO refuses is tried again with every run, and every minute of a live one.
@@ -101,7 +101,7 @@ async function withSides (context, { data, dryRun }, names, action) {
   try {
     const urls = /** @type {any[]} */ ([])
     for (const [index, name] of names.entries()) {
-      if (name !== EMBEDDED) urls.push(await resolveDatabase(name))
+      if (name !== EMBEDDED) urls.push(await resolveDatabase(name, { side: index ? 'COUCHDB' : 'TILECOUCH_FROM' }))
       else if (!index && !existsSync(data)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: data })
       else if (dryRun && !existsSync(data)) urls.push(null) // opening it would make it
       else urls.push(`${(embedded = await context.openEmbedded(data)).url}/${DEFAULT_DATABASE}`)

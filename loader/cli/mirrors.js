@@ -14,7 +14,7 @@ export function addMirrorsCommand (program, run) {
     .option('--stop <id>', 'end a replication of CouchDB: remove its document from _replicator')
     .addHelpText('after', `
 Examples:
-  tilecouch mirrors --db http://admin:PASSWORD@localhost:5984/tiles
+  tilecouch mirrors --db http://admin@localhost:5984/tiles
   tilecouch mirrors --stop tilecouch-c49285ff2730ff90-live
 
 A mirror stands in both stores; a replication of CouchDB at the server that does it, which is asked as an admin.`)

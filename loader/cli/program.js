@@ -52,6 +52,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   const program = new Command('tilecouch')
     .description(description)
     .version(version)
+    .addHelpText('after', '\nA name without a password in an address (http://anna@localhost:5984/tiles): it is asked for, or COUCHDB_PASSWORD, COUCHDB_PASSWORD_FILE or --password-file has it.')
     .showHelpAfterError('(see --help)')
     .exitOverride()
     .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
@@ -123,7 +124,7 @@ function addCommonOptions (command) {
   if (!has('--json')) command.option('--json', 'print one JSON object, for programs')
   if (command.name() !== 'build') command.option('--password-file <file>', 'the password of the database, for a name in its address or COUCHDB_USER (default: COUCHDB_PASSWORD_FILE)')
   if (!['build', 'mirror', 'token'].includes(command.name()) && !has('--db')) {
-    command.addOption(new Option('--db <env|url>', 'database: an environment of .couchapprc, a URL, or a name on this machine (default: the environment "default", else COUCHDB_URL, else the embedded store)'))
+    command.addOption(new Option('--db <env|url>', 'database: an environment of .couchapprc, a URL, or a name on this machine (default: COUCHDB_URL, else the environment "default", else the embedded store)'))
     command.addOption(new Option('--data <folder>', 'where the embedded store keeps its data').default('./data'))
   }
 }

@@ -12,7 +12,7 @@ const LACKS_PASSWORD = /^https?:\/\/[^/@:]+@/i
  */
 export async function withSecrets ({ passwordFile }, args, { output, stdin }) {
   if (passwordFile !== undefined) process.env.COUCHDB_PASSWORD_FILE = passwordFile
-  askWith(askerOn({ stdin, stderr: output.stderr }))
+  askWith(askerOn({ stdin, stderr: output.stderr }), text => output.note(text))
   for (const file of openSecretFiles()) output.note(`${file} holds a password, and everybody on this machine may read it: chmod 600`)
   const complete = async arg => {
     if (typeof arg === 'string') return LACKS_PASSWORD.test(arg) ? withPassword(arg) : arg

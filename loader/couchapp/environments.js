@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { readSmallFile } from '../regular-file.js'
-import { withPassword } from '../secrets.js'
+import { refuseToLend, tellIfReadable, withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
 
 const LOCAL = 'http://127.0.0.1:5984/'
@@ -13,23 +13,31 @@ const IS_URL = /^https?:\/\//i
 export const DEFAULT_DATABASE = 'tiles'
 
 /**
+ * What is typed counts most, then COUCHDB_URL, then the environment "default".
  * @param {string} [target] what --db says
- * @param {{cwd?: string, home?: string, env?: NodeJS.ProcessEnv}} [options]
+ * @param {{cwd?: string, home?: string, env?: NodeJS.ProcessEnv, side?: import('../secrets.js').Side | null}} [options] side: whose name and password it is opened with; null: nobody's
  * @returns {Promise<string | null>} the URL of a database; null: the embedded store
  */
-export async function resolveDatabase (target, { cwd = process.cwd(), home = homedir(), env = process.env } = {}) {
-  const url = await addressOf(target, { cwd, home, env })
-  return url && withPassword(url, env)
+export async function resolveDatabase (target, { cwd = process.cwd(), home = homedir(), env = process.env, side = 'COUCHDB' } = {}) {
+  const { url, file } = await addressOf(target || env.COUCHDB_URL || undefined, { cwd, home, typed: Boolean(target) })
+  if (!url || !side) return url
+  if (file) refuseToLend(url, file, side, env)
+  tellIfReadable(url, side, env)
+  return withPassword(url, env, side)
 }
 
-async function addressOf (target, { cwd, home, env }) {
-  if (target && IS_URL.test(target)) return withDatabase(target)
-  const environments = { ...await userEnvironments(home), ...await projectEnvironments(cwd) }
-  const entry = Object.hasOwn(environments, target ?? 'default') ? environments[target ?? 'default'] : undefined
-  if (entry) return IS_URL.test(entry.db) ? withDatabase(entry.db) : local(entry.db)
-  if (target) return local(target)
-  return env.COUCHDB_URL ? withDatabase(env.COUCHDB_URL) : null
+/** file: of a project, which alone says so. @returns {Promise<{url: string | null, file?: string}>} */
+async function addressOf (target, { cwd, home, typed }) {
+  if (target && (IS_URL.test(target) || !typed)) return { url: withDatabase(target) }
+  const name = target ?? 'default'
+  const { file, environments } = await projectEnvironments(cwd)
+  if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file }
+  const own = await userEnvironments(home)
+  if (Object.hasOwn(own, name)) return { url: urlOf(own[name]) }
+  return { url: target ? local(target) : null }
 }
+
+const urlOf = ({ db }) => IS_URL.test(db) ? withDatabase(db) : local(db)
 
 /** A database on this machine. A URL whose beginning was lost is none, and its password is not repeated. */
 function local (name) {
@@ -55,14 +63,14 @@ async function projectEnvironments (folder) {
   const file = path.join(folder, '.couchapprc')
   const environments = await readEnvironments(file)
   if (environments) {
-    for (const { db } of Object.values(environments)) {
-      if (IS_URL.test(db) && /^[^/]*\/\/[^/]*@/.test(db)) throw new TilecouchError('PASSWORD_IN_FILE', { file })
-    }
-    return environments
+    if (Object.values(environments).some(({ db }) => IS_URL.test(db) && namesSomebody(db))) throw new TilecouchError('PASSWORD_IN_FILE', { file })
+    return { file, environments }
   }
   const parent = path.dirname(folder)
-  return parent === folder ? {} : projectEnvironments(parent)
+  return parent === folder ? { environments: {} } : projectEnvironments(parent)
 }
+
+const namesSomebody = url => URL.canParse(url) ? new URL(url).username + new URL(url).password !== '' : url.includes('@')
 
 /** ~/.couchapp.conf is the user's own and may hold passwords, as couchapp has it. */
 const userEnvironments = async home => await readEnvironments(path.join(home, '.couchapp.conf')) ?? {}

@@ -2,7 +2,7 @@
 import { readFile, readdir, stat, statfs } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import path from 'node:path'
-import { LOOPBACK } from '../mirror/scheduler.js'
+import { LOOPBACK } from '../secrets.js'
 import { bytes, plural } from '../cli/output.js'
 import { names as namesIn } from '../tree/paths.js'
 import { indexes } from './views.js'

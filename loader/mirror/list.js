@@ -3,9 +3,10 @@
 import { TilecouchError } from '../../core/index.js'
 import { PREFIX, askQueries } from '../../core/mirror/index.js'
 import { patience } from '../../core/patience.js'
+import { LOOPBACK } from '../secrets.js'
 import { encodeId } from '../store/address.js'
 import { Couch } from '../store/couch.js'
-import { DATABASE, LOOPBACK, changesAfter, credentialsOf, statusOf, withCredentials } from './scheduler.js'
+import { DATABASE, changesAfter, credentialsOf, statusOf, withCredentials } from './scheduler.js'
 
 export const listDefaults = {
   patience: 2000, // milliseconds another store may take to answer

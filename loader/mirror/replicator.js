@@ -5,12 +5,13 @@ import { TilecouchError } from '../../core/index.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection } from '../../core/mirror/index.js'
 import { patience } from '../../core/patience.js'
+import { LOOPBACK } from '../secrets.js'
 import { Couch } from '../store/couch.js'
 import { bringDesigns } from './designs.js'
 import { examine, openSource } from './open.js'
 import { adoptEmpty, makeDatabase, makeReady } from './ready.js'
 import { mangoOf } from './selector.js'
-import { DATABASE, LOOPBACK, changesAfter, readStatus, replicatorVersion, sideOf, stopReplication, updateDoc } from './scheduler.js'
+import { DATABASE, changesAfter, readStatus, replicatorVersion, sideOf, stopReplication, updateDoc } from './scheduler.js'
 
 export const replicatorDefaults = {
   poll: 1000, // milliseconds between two looks at how it goes

@@ -5,9 +5,6 @@ import { encodeId } from '../store/address.js'
 
 export const DATABASE = '_replicator'
 
-/** Names of hosts by which every machine means itself. */
-export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-
 const OBJECTS = [3, 2] // the first version that takes names and passwords beside the address
 
 /**

@@ -39,7 +39,7 @@ export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
   const texts = Object.values(upstreamHeaders).flatMap(headers => Object.values(headers))
     // "Bearer abc": the second word alone is as bad
     .flatMap(text => [text, ...text.split(/\s+/)])
-  return [...texts, ...Object.values(accessKeys ?? {}), decode(password), password, secretOf('COUCHDB_PASSWORD') ?? ''].filter(text => text.length > 5 && !SCHEME.test(text))
+  return [...texts, ...Object.values(accessKeys ?? {}), decode(password), password, secretOf('COUCHDB_PASSWORD') ?? '', secretOf('TILECOUCH_FROM_PASSWORD') ?? ''].filter(text => text.length > 5 && !SCHEME.test(text))
 }
 
 function decode (text) {

@@ -23,7 +23,7 @@ describe('environments', () => {
 
   it('are what .couchapprc calls default', async () => {
     assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }) }), 'http://localhost:5984/maps')
-    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }), env: { COUCHDB_URL: 'http://other:1/x' } }), 'http://localhost:5984/maps')
+    assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }), env: { COUCHDB_URL: '' } }), 'http://localhost:5984/maps')
   })
 
   it('are named', async () => {
@@ -62,6 +62,56 @@ describe('environments', () => {
     }
   })
 
+  it('count less than COUCHDB_URL, and that less than what is typed', async () => {
+    const project = environments({ default: { db: 'http://localhost:5984/maps' }, own: { db: 'http://localhost:5984/own' } })
+    const env = { COUCHDB_URL: 'http://other:1/x' }
+    assert.equal(await resolve(undefined, { project, user: project, env }), 'http://other:1/x')
+    assert.equal(await resolve('own', { project, env }), 'http://localhost:5984/own')
+    assert.equal(await resolve('http://h/typed', { project, env }), 'http://h/typed')
+  })
+
+  describe('with a name and password of the environment', () => {
+    const [COUCHDB_USER, COUCHDB_PASSWORD] = ['anna', 'hunter2-s3cret']
+    const project = environments({ default: { db: 'https://maps.example.org/tiles' }, here: { db: 'http://127.0.0.1:5984/tiles' }, name: { db: 'tiles' } })
+    const refused = (target, options) => assert.rejects(resolve(target, { project, ...options }), error => {
+      assert.equal(error.code, 'PASSWORD_NOT_SENT', error.stack)
+      assert.match(error.message, /https:\/\/maps\.example\.org: only \S+\.couchapprc names it/)
+      assert.ok(!JSON.stringify([error.message, error.details]).includes(COUCHDB_PASSWORD))
+      return true
+    })
+    const env = { COUCHDB_USER, COUCHDB_PASSWORD }
+
+    it('of a file in the folder get none of it for a server that only they name', async () => {
+      await refused(undefined, { env })
+      await refused('default', { env: { ...env, COUCHDB_URL: 'https://maps.example.org:444' } })
+      await refused('default', { env: { ...env, COUCHDB_URL: 'http://maps.example.org' } })
+      await refused('default', { env: { ...env, COUCHDB_URL: 'nonsense' } })
+      assert.equal(await resolve('default', { project, env: { COUCHDB_USER } }), 'https://maps.example.org/tiles', 'a name is no secret')
+      assert.equal(await resolve(undefined, { user: project, project: {}, env }), 'https://maps.example.org/tiles', 'the file at home is his own')
+    })
+
+    it('get it for the server of COUCHDB_URL, and without that on this machine', async () => {
+      assert.equal(await resolve('default', { project, env: { ...env, COUCHDB_URL: 'https://u:p@maps.example.org:443/x' } }), 'https://maps.example.org/tiles')
+      for (const name of ['here', 'name']) {
+        assert.equal(await resolve(name, { project, env }), 'http://127.0.0.1:5984/tiles')
+        assert.equal(await resolve(name, { project, env: { ...env, COUCHDB_URL: 'http://localhost:5984' } }), 'http://127.0.0.1:5984/tiles')
+        await assert.rejects(resolve(name, { project, env: { ...env, COUCHDB_URL: 'https://maps.example.org' } }), { code: 'PASSWORD_NOT_SENT' })
+      }
+    })
+
+    it('keep apart what is for the store and what is for the one that is copied from', async () => {
+      const side = 'TILECOUCH_FROM'
+      const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: COUCHDB_PASSWORD }
+      folder.write({ 'project/.couchapprc': JSON.stringify(project) })
+      const options = { cwd: path.join(folder.dir, 'project'), home: folder.dir }
+      assert.equal(await resolveDatabase('default', { ...options, env, side }), 'https://maps.example.org/tiles')
+      assert.equal(await resolveDatabase('default', { ...options, env: from }), 'https://maps.example.org/tiles')
+      assert.equal(await resolveDatabase('https://maps.example.org/tiles', { ...options, env: from, side }), 'https://maps.example.org/tiles', 'typed')
+      await assert.rejects(resolveDatabase('default', { ...options, env: { ...from, COUCHDB_URL: 'https://maps.example.org' }, side }), { code: 'PASSWORD_NOT_SENT' })
+      await assert.rejects(resolveDatabase('here', { ...options, env: from, side }), { code: 'PASSWORD_NOT_SENT' })
+    })
+  })
+
   it('fall back to COUCHDB_URL, which may name a server only', async () => {
     assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://u:p@h:5984/maps' } }), 'http://u:p@h:5984/maps')
     assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://h:5984' } }), 'http://h:5984/tiles')
@@ -76,7 +126,7 @@ describe('environments', () => {
   })
 
   it('of the project hold no password, in whichever environment', async () => {
-    for (const db of ['http://admin:secret@h/x', 'https://admin@h/x', 'HTTP://admin:secret@h/x']) {
+    for (const db of ['http://admin:secret@h/x', 'https://admin@h/x', 'HTTP://admin:secret@h/x', 'http:///admin:secret@h/x', 'http://:secret@h/x']) {
       await assert.rejects(resolve(undefined, { project: environments({ default: { db: 'http://h/x' }, other: { db } }) }), error => {
         assert.equal(error.code, 'PASSWORD_IN_FILE')
         assert.ok(!error.message.includes('secret'))

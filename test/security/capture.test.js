@@ -1,0 +1,132 @@
+// A name and password of the environment go to the server that the operator named: not to one that a file of the folder
+// names, nor to where a server sends on.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { createProgram } from '../../loader/cli/program.js'
+import { openSource } from '../../loader/sources/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
+import { addServerCommands } from '../../server/commands.js'
+import { resolveOptions } from '../../server/gateway/config.js'
+import { startGateway } from '../../server/gateway/index.js'
+import { createLog } from '../../server/gateway/log.js'
+import { useFolder } from '../support/folder.js'
+
+const SECRET = 'hunter2-s3cret'
+const VARIABLES = ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD', 'COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_DB']
+
+/** A server that keeps what it is shown. @param {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void} [answer] */
+async function listen (answer = (req, res) => res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_found","reason":"Database does not exist."}')) {
+  const seen = /** @type {{url: string, authorization: string | undefined}[]} */ ([])
+  const server = createServer((req, res) => {
+    seen.push({ url: req.url ?? '', authorization: req.headers.authorization })
+    req.resume()
+    answer(req, res)
+  })
+  await new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return {
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    passwords: () => seen.filter(({ authorization }) => authorization !== undefined),
+    close: () => new Promise(resolve => { server.close(resolve); server.closeAllConnections() })
+  }
+}
+
+describe('a name and password of the environment', function () {
+  this.timeout(60000)
+  const folder = useFolder()
+  const before = { cwd: '', env: /** @type {Record<string, string | undefined>} */ ({}) }
+  let thief, own
+  beforeEach(async () => {
+    [thief, own] = [await listen(), await listen()]
+    before.cwd = process.cwd()
+    before.env = Object.fromEntries(VARIABLES.map(name => [name, process.env[name]]))
+    for (const name of VARIABLES) delete process.env[name]
+    writeFileSync(path.join(folder.dir, '.couchapprc'), JSON.stringify({ env: { default: { db: `${thief.url}/tiles` }, tiles: { db: `${thief.url}/tiles` } } }))
+    process.chdir(folder.dir)
+  })
+  afterEach(async () => {
+    process.chdir(before.cwd)
+    for (const [name, value] of Object.entries(before.env)) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+    await thief.close()
+    await own.close()
+  })
+
+  const run = async args => {
+    const streams = { stdout: { text: '', write (text) { this.text += text } }, stderr: { text: '', write (text) { this.text += text } } }
+    const program = createProgram({ extend: addServerCommands, streams: /** @type {any} */ (streams), openEmbedded: async () => { throw new Error('no embedded store here') } })
+    await program.run(args)
+    return streams.stdout.text + streams.stderr.text
+  }
+
+  it('goes to COUCHDB_URL, whatever the folder calls default', async () => {
+    Object.assign(process.env, { COUCHDB_URL: own.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
+    assert.match(await run(['layers']), /DATABASE_NOT_FOUND/)
+    assert.ok(own.passwords().length)
+    assert.deepEqual(thief.seen, [])
+  })
+
+  it('goes from no command to a server that only a file of the folder names', async () => {
+    Object.assign(process.env, { COUCHDB_URL: own.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: SECRET, TILECOUCH_DB: 'default' })
+    const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('none') } })
+    const commands = program.commands.filter(({ _name: name }) => !['build', 'help', 'token'].includes(name))
+    assert.ok(commands.length > 20)
+    const quiet = ({ options }) => options.some(({ long }) => long === '--log-level') ? ['--log-level', 'silent'] : []
+    const refused = new Set()
+    for (const command of commands) {
+      const name = command.name()
+      const wanted = command.registeredArguments.filter(({ required }) => required).length
+      const flag = ['--db', '--store'].find(long => command.options.some(option => option.long === long))
+      for (const args of [Array(wanted).fill('default'), Array(wanted).fill('osm'), ['osm', 'osm', 'default'].slice(-wanted || 3)]) {
+        const said = await run([name, ...args, ...quiet(command), ...(flag ? [flag, 'default'] : []), ...(command.options.some(({ long }) => long === '--from') ? ['--from', 'default'] : [])])
+        if (/PASSWORD_NOT_SENT/.test(said)) refused.add(name)
+        assert.ok(!said.includes(SECRET), said)
+      }
+    }
+    for (const args of [['mirror', 'default', `${own.url}/tiles`], ['mirror', `${own.url}/tiles`, 'default'], ['edge', 'default'], ['edge', `${own.url}/tiles`, '--store', 'default'], ['serve'], ['up', '--db', 'tiles'],
+      ['load', 'default', '--from', 'osm', '--layer', 'osm'], ['load', 'default', '--id-template', '{z}-{x}-{y}', '--layer', 'osm'], ['load', `${thief.url}/tiles`, '--layer', 'osm'],
+      ['copy', 'osm', '--from', 'default'], ['check', '--repair', '--from', 'default']]) refused.add(/PASSWORD_NOT_SENT/.test(await run(args)) ? args.slice(0, 2).join(' ') : '')
+    assert.deepEqual(thief.passwords(), [])
+    for (const name of ['layers', 'push', 'setup', 'serve', 'up', 'doctor', 'backup', 'mirror default', 'edge default']) assert.ok(refused.has(name), `${name}: ${[...refused]}`)
+  })
+
+  it('is not carried on to where a server sends on', async () => {
+    const sending = await listen((req, res) => res.writeHead(req.method === 'GET' ? 302 : 307, { location: `${thief.url}${req.url}`, 'content-type': 'application/json' }).end('{}'))
+    Object.assign(process.env, { COUCHDB_URL: sending.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
+    try {
+      const couch = new Couch(`${sending.url}/tiles`, { retries: 0 })
+      const ways = [
+        () => couch.request({}), () => couch.request({ raw: true }), () => couch.request({ method: 'POST', path: '_bulk_get', body: { docs: [] } }),
+        () => couch.bulk('{"docs":[]}'), () => couch.docs(['osm:0:0:0']), () => couch.queries('_all_docs', [{}]), () => Store.open(couch.url, { retries: 0 }),
+        () => openSource(`${couch.url}`, { from: { layer: 'osm' }, home: couch.url }), () => run(['layers']), () => run(['mirrors']), () => run(['doctor']), () => run(['access'])
+      ]
+      for (const way of ways) await way().catch(() => {})
+      const gateway = await startGateway(resolveOptions({ flags: { db: couch.url, port: 0, host: '127.0.0.1' } }), { log: createLog({ level: 'silent', secrets: [] }) })
+      try {
+        for (const below of ['db/', 'db/osm:0:0:0', 'db/_all_docs', 'db/_changes', 'osm/0/0/0.png', 'osm.json']) await fetch(new URL(below, gateway.url), { redirect: 'manual' }).then(answer => answer.body?.cancel())
+      } finally {
+        await gateway.close()
+      }
+      assert.ok(sending.passwords().length > ways.length)
+      assert.deepEqual(thief.passwords(), [])
+    } finally {
+      await sending.close()
+    }
+  })
+
+  it('is named when everybody in between could read it', async () => {
+    Object.assign(process.env, { COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
+    const warned = /The password for http:\/\/no-such-host\.invalid:5984 crosses the network unencrypted/g
+    const said = await run(['layers', '--db', 'http://no-such-host.invalid:5984/tiles'])
+    assert.equal(said.match(warned)?.length, 1, said)
+    assert.doesNotMatch(await run(['layers', '--db', `${own.url}/tiles`]), /unencrypted/)
+    delete process.env.COUCHDB_USER
+    assert.doesNotMatch(await run(['layers', '--db', 'http://no-such-host.invalid:5984/tiles']), /unencrypted/)
+  })
+})
