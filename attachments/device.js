@@ -75,8 +75,7 @@ export class Device {
   }
 
   async #open (db) {
-    // of the version that this page is of
-    const file = await import(new URL(`offline.js${new URL(import.meta.url).search}`, import.meta.url).href)
+    const file = await import(await fetched('later'))
     const offline = await file.openOffline(db, this.name)
     this.offline = offline
     const tell = () => {
@@ -98,4 +97,22 @@ export class Device {
       return // the next visit begins without
     }
   }
+}
+
+/**
+ * A script that the page names and did not ask for: of its version, and with its digest, which is what CouchDB lets run.
+ * @param {string} id of the template that holds it
+ * @returns {Promise<string>} its address: whoever imports it now gets what was fetched
+ */
+function fetched (id) {
+  const template = /** @type {HTMLTemplateElement} */ (document.getElementById(id))
+  const script = /** @type {HTMLScriptElement} */ (document.importNode(template.content.children[0], true))
+  return new Promise((resolve, reject) => {
+    script.onload = () => resolve(script.src)
+    script.onerror = () => {
+      script.remove()
+      reject(new TypeError(`cannot load ${script.src}`))
+    }
+    document.head.append(script)
+  })
 }

@@ -4,13 +4,11 @@ import { accessOf } from './access.js'
 import { isOpen, isUntouched } from './access/rules.js'
 import { adviseShards, compareShards } from './advice.js'
 import { ownDesigns } from './couchapp/compose.js'
+import { VIEWER_CSP, couchPolicy, letsRun } from './couchapp/policy.js'
 import { push } from './couchapp/push.js'
 import { isPublished, publish } from './publish.js'
 import { Couch } from './store/couch.js'
 import { Store } from './store/index.js'
-
-/** Lets the viewer's own scripts, styles and tiles work, and nothing else. A stock server sends "sandbox", which stops every script. */
-export const VIEWER_CSP = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 const SYSTEM_DATABASES = ['_users', '_replicator']
 
@@ -25,10 +23,11 @@ const SYSTEM_DATABASES = ['_users', '_replicator']
 
 /**
  * @param {string} url of the database
- * @param {{fix?: boolean, cors?: string, q?: number, n?: number, tiles?: number, tileBytes?: number}} [options] cors: origins whose pages may read; tiles: how many there will be, which q and n are advised for
+ * @param {{fix?: boolean, cors?: string, allowViewer?: boolean, q?: number, n?: number, tiles?: number, tileBytes?: number}} [options] cors, allowViewer: what holds for all databases of the server, and is left alone unless it is said: origins whose pages may read, and that the viewer's scripts may run; tiles: how many there will be, which q and n are advised for
  * @returns {Promise<{url: string, server: string, findings: Finding[], advice?: import('./advice.js').Advice}>}
  */
-export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBytes } = {}) {
+export async function setup (url, { fix = false, cors, allowViewer = false, q, n, tiles, tileBytes } = {}) {
+  const origins = cors === undefined ? undefined : parseOrigins(cors)
   const couch = new Couch(url, { retries: 2 })
   const welcome = await couch.request({ server: true })
   if (!welcome.couchdb) throw new TilecouchError('BAD_ANSWER', { url: couch.serverUrl, why: 'it does not say that it is CouchDB' })
@@ -58,13 +57,12 @@ export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBy
       note: 'users and replication need it'
     })
   }
-  for (const [section, key, wanted, note] of viewerSettings(cors)) {
-    const path = `_node/_local/_config/${section}/${key}`
-    await examine(`${section}/${key}`, {
-      look: async () => embedded ? { skip: 'the embedded server does this by itself', found: 'not needed' } : settingState(couch, path, wanted),
-      mend: () => couch.request({ method: 'PUT', path, server: true, body: JSON.stringify(wanted), raw: true }), // answers a bare string
-      note
-    })
+  const byItself = { skip: 'the embedded server does this by itself', found: 'not needed' }
+  for (const { key, judge } of serverSettings({ origins, allowViewer, policy: await couchPolicy() })) {
+    const look = async () => embedded ? byItself : settingOf(couch, key, judge)
+    const { mend, note } = await look()
+    // answers a bare string
+    await examine(key, { look, mend: async () => mend && couch.request({ method: 'PUT', path: pathOf(key), server: true, body: JSON.stringify(mend), raw: true }), note })
   }
   await examine(`database ${couch.db}`, {
     look: () => databaseState(couch, couch.db),
@@ -82,12 +80,52 @@ export async function setup (url, { fix = false, cors = '*', q, n, tiles, tileBy
   return { url: couch.url, server, findings, ...(advice && { advice }) }
 }
 
-/** Section, key, what is wanted there and why. @param {string} [cors] origins whose pages may read */
-export const viewerSettings = (cors = '*') => [
-  ['chttpd', 'enable_cors', 'true', 'pages of other origins may read tiles'],
-  ['cors', 'origins', cors, 'whose pages may read tiles'],
-  ['csp', 'attachments_header_value', VIEWER_CSP, 'without it browsers refuse to run the viewer that this CouchDB serves; it holds for attachments of every database of the server']
+const EVERY = 'it holds for every database of this server'
+
+/** @typedef {(found: string | undefined) => {ok?: boolean, skip?: string, found: string, wanted?: string, mend?: string, note?: string}} Judge mend: what is set */
+
+/**
+ * What holds for the whole server. Nothing here is opened by `fix` alone.
+ * @param {{origins?: string, allowViewer: boolean, policy: string}} wanted
+ * @returns {{key: string, judge: Judge}[]}
+ */
+const serverSettings = ({ origins, allowViewer, policy }) => [
+  { key: 'chttpd/enable_cors', judge: found => corsState(found, origins && 'true') },
+  { key: 'cors/origins', judge: found => corsState(found, origins) },
+  {
+    key: 'cors/credentials',
+    judge: (found = 'false') => origins === '*' && found === 'true'
+      ? { ok: false, found, wanted: 'false', mend: 'false', note: 'pages of every origin would read as who looks at them' }
+      : { ok: true, found }
+  },
+  {
+    key: 'csp/attachments_header_value',
+    judge: (found = 'sandbox') => {
+      if (found === policy) return { ok: true, found: 'the viewer runs, and no other script' }
+      const lets = letsRun(found)
+      const shut = { ok: false, found, wanted: policy, note: `with it browsers run the scripts of the viewer, by their digests, and no other; ${EVERY}` }
+      if (allowViewer || lets === 'digests') return { ...shut, mend: policy }
+      if (lets === 'nothing') return { skip: `the viewer does not run in CouchDB's own pages. A gateway serves it, without any change here: tilecouch serve. --allow-viewer lets it run here, too; ${EVERY}`, found }
+      // that of older versions of this program
+      return { ...shut, wanted: 'sandbox', ...(found === VIEWER_CSP && { mend: policy }), note: `whoever may attach a page in any database of this server has it run with the session of who opens it; --fix --allow-viewer lets the scripts of the viewer run alone` }
+    }
+  },
+  { key: 'csp/attachments_enable', judge: (found = 'true') => found === 'true' ? { ok: true, found } : { ok: false, found, wanted: 'true', mend: 'true', note: 'without a policy every page that is attached runs its scripts' } }
 ]
+
+/** @param {string | undefined} found @param {string | undefined} wanted */
+function corsState (found, wanted) {
+  if (wanted === undefined) return { skip: `--cors ORIGINS lets pages of other origins read; ${EVERY}`, found: found ?? 'not set' }
+  return { ok: found === wanted, found: found ?? 'not set', wanted, mend: wanted, note: `pages of other origins may read what their visitor may; ${EVERY}` }
+}
+
+/** Origins as browsers say them, one or several; `*` for all. @param {string} text */
+function parseOrigins (text) {
+  const origins = text.split(',').map(origin => origin.trim()).filter(Boolean)
+  const wrong = origins.length > 1 || origins[0] !== '*' ? origins.find(origin => origin.includes('*') || !URL.canParse(origin) || new URL(origin).origin !== origin) : undefined
+  if (wrong !== undefined || !origins.length) throw new TilecouchError('BAD_OPTION', { option: '--cors', value: wrong ?? text, why: 'it takes origins such as https://maps.example.org, separated by commas, or *' })
+  return origins.join(', ')
+}
 
 /** @returns {Finding} */
 export function versionFinding (version, embedded) {
@@ -125,14 +163,16 @@ const missingDatabase = error => {
   if (error.code !== 'DATABASE_NOT_FOUND') throw error
 }
 
-async function settingState (couch, path, wanted) {
+const pathOf = key => `_node/_local/_config/${key}`
+
+/** @param {Couch} couch @param {string} key @param {Judge} judge told nothing where nobody has set it @returns {Promise<any>} */
+async function settingOf (couch, key, judge) {
   try {
-    const answer = await couch.request({ path, server: true, retries: 0, raw: true, parse: bytes => JSON.parse(bytes.toString()) })
-    return { ok: answer === wanted, found: answer, wanted }
+    return judge(await couch.request({ path: pathOf(key), server: true, retries: 0, raw: true, parse: bytes => JSON.parse(bytes.toString()) }))
   } catch (error) {
     if (error.code === 'FORBIDDEN' || error.code === 'UNAUTHORIZED') return { skip: 'only a server admin sees it', found: 'unknown' }
     if (error.details?.status !== 404) throw error
-    return { ok: false, found: 'not set', wanted }
+    return judge(undefined)
   }
 }
 

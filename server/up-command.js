@@ -44,7 +44,7 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data
     `  As of     ${asOf}`,
     `  CouchDB   ${url}`,
     '',
-    ...(blocked ? ['  This CouchDB forbids the scripts of the viewer. To allow them:', `    ${command} setup --fix ${target}`, ''] : []),
+    ...(blocked ? ['  This CouchDB forbids the scripts of the viewer. A gateway serves it:', `    ${command} serve ${target}`, ''] : []),
     '  Tiles of your own:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
     ...(!embedded && url !== db ? ['    (name and password: COUCHDB_USER and COUCHDB_PASSWORD, or the name in the URL)'] : []),

@@ -1,5 +1,6 @@
 // From nothing to a map: a store, something in it, the design documents, and the addresses to open.
 import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
+import { runsViewer } from '../loader/couchapp/policy.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { isDemoWanted, loadDemo } from './demo/index.js'
 import { findEmbedded, startEmbedded } from './embedded/index.js'
@@ -100,6 +101,5 @@ async function templates (store, viewer) {
 async function isBlocked (viewer) {
   const answer = await fetch(viewer).catch(() => null)
   await answer?.body?.cancel()
-  const policy = answer?.headers.get('content-security-policy') ?? ''
-  return /(^|;)\s*sandbox\b(?![^;]*allow-scripts)/.test(policy)
+  return answer !== null && !await runsViewer(answer.headers.get('content-security-policy'))
 }

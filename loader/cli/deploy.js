@@ -24,13 +24,14 @@ export function addDeployCommands (program, run) {
 
   program.command('setup')
     .description('check what a CouchDB needs to serve maps, and with --fix set it')
-    .option('--fix', 'create and set what is missing')
-    .option('--cors <origins>', 'origins whose pages may read tiles', '*')
+    .option('--fix', 'create and set what is missing; what holds for other databases of the server only with the next two')
+    .option('--cors <origins>', 'let pages of these origins read, such as https://maps.example.org, or * for all: from every database of the server')
+    .option('--allow-viewer', 'let browsers run the scripts of the viewer that CouchDB serves, from every database of the server; `tilecouch serve` needs no such thing')
     .option('-q, --shards <n>', 'shards of a new database')
     .option('-N, --copies <n>', 'copies of each shard in a cluster')
     .option('--tiles <n>', 'how many tiles there will be, with every version that is kept, such as 40000000 or 40M: advises shards and copies, and makes a new database with them')
     .option('--tile-bytes <n>', 'bytes a tile, for --tiles (default: 10000)')
-    .addHelpText('after', '\nExamples:\n  tilecouch setup --db http://admin@localhost:5984/tiles\n  tilecouch setup --fix\n  tilecouch setup --tiles 40M --fix')
+    .addHelpText('after', '\nExamples:\n  tilecouch setup --db http://admin@localhost:5984/tiles\n  tilecouch setup --fix\n  tilecouch setup --fix --cors https://maps.example.org --allow-viewer\n  tilecouch setup --tiles 40M --fix')
     .action(run(setupCommand))
 
   program.command('build')
@@ -79,6 +80,7 @@ async function setupCommand (context, options) {
     const result = await setup(url, {
       fix: options.fix,
       cors: options.cors,
+      allowViewer: options.allowViewer,
       q: wholeNumber('--shards', options.shards, 4),
       n: wholeNumber('--copies', options.copies, 4),
       tiles: tilesOf(options.tiles),

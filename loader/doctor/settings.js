@@ -1,5 +1,5 @@
 // The settings of the server, as one of its admins sees them. Of all that it tells, only what is named here is looked at.
-import { viewerSettings } from '../setup.js'
+import { letsRun } from '../couchapp/policy.js'
 import { plural } from '../cli/output.js'
 import { settings } from './settings-table.js'
 import { access } from './door.js'
@@ -19,7 +19,7 @@ export async function lookAtSettings (visit) {
       visit.add('settings', key, { state, found: `${value}${where}`, why, advice: wanted === undefined ? `Remove ${key} from the ini files.` : `${key} = ${wanted}` })
     }
     ignored(visit, nodes)
-    viewer(visit, nodes[0].config, about.isPublic)
+    browsers(visit, nodes[0].config)
     return { state: 'ok', found: `${plural(settings.length - found.length, 'setting')} as they should be`, figures: { settings: settings.length, wrong: found.length } }
   })
 }
@@ -60,18 +60,20 @@ function ignored (visit, nodes) {
   }
 }
 
-/** What browsers need that read the store itself: the findings of `setup`. */
-function viewer (visit, config, isPublic) {
-  const unset = viewerSettings().filter(([section, name, wanted]) => {
-    const value = config[section]?.[name]
-    return name === 'enable_cors' ? value !== wanted : value === undefined // whose pages and which policy is for the operator to say
-  })
-  if (!unset.length) return visit.add('settings', 'browsers', { state: 'ok', found: 'let in' })
-  const found = unset.map(([section, name]) => `${section}/${name}`).join(', ')
-  if (!isPublic) return visit.add('settings', 'browsers', { state: 'ok', found: `the store is closed, and ${found} unset` })
-  visit.add('settings', 'browsers', {
-    state: 'warning', found: `${found} not set`,
-    why: 'Maps on pages of others stay empty, and the viewer that CouchDB serves shows none. Who is served by a gateway alone need not care.',
-    advice: 'tilecouch setup --fix'
-  })
+/** What pages in browsers may do: with the session of who looks at them, and with what is open to everybody. */
+function browsers (visit, config) {
+  const { csp = {}, cors = {}, chttpd = {} } = config
+  const lets = csp.attachments_enable === 'false' ? 'anything' : letsRun(csp.attachments_header_value ?? 'sandbox')
+  const anyone = chttpd.enable_cors === 'true' && (cors.origins ?? '').split(',').some(origin => origin.trim() === '*')
+  if (lets === 'anything') {
+    visit.add('settings', 'csp/attachments_header_value', {
+      state: 'bad', found: csp.attachments_enable === 'false' ? 'no policy' : csp.attachments_header_value,
+      why: 'A page that somebody attached in any database of this server runs with the session of who opens it.',
+      advice: 'tilecouch setup --fix --allow-viewer, or csp/attachments_header_value = sandbox and the viewer of `tilecouch serve`'
+    })
+  }
+  if (anyone && cors.credentials === 'true') {
+    visit.add('settings', 'cors/credentials', { state: 'warning', found: 'true, and cors/origins *', why: 'Pages of every origin would read as who looks at them.', advice: 'cors/credentials = false, or cors/origins as a list' })
+  }
+  visit.add('settings', 'browsers', { state: 'ok', found: `${lets === 'nothing' ? 'the viewer is for a gateway to serve' : 'the viewer runs'}; pages of ${chttpd.enable_cors !== 'true' || !cors.origins ? 'no other origin' : anyone ? 'every origin' : cors.origins} read` })
 }

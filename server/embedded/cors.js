@@ -1,4 +1,4 @@
-// Pages of any origin may read, as on a CouchDB that `tilecouch setup --fix` has prepared. They may not write: here
+// Pages of any origin may read, as on a CouchDB that `tilecouch setup --fix --cors '*'` has prepared. They may not write: here
 // everybody who can connect is admin, and any page that its owner happens to look at can connect. Browsers ask before
 // they send what is not plain reading, and are told no.
 

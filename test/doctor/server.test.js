@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { setup } from '../../loader/setup.js'
 import { as, json, request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
@@ -71,7 +72,7 @@ describe('the doctor at a CouchDB of its own', () => {
       assert.ok(found.why && found.advice.includes(key), key)
     }
     const named = report.findings.filter(({ area, state }) => area === 'settings' && state !== 'ok').map(({ check }) => check)
-    assert.deepEqual(named.filter(key => !ILL[key]), ['browsers'])
+    assert.deepEqual(named.filter(key => !ILL[key]), [])
     assert.equal(report.state, 'bad')
     assert.ok(!JSON.stringify(report).includes('pbkdf2') && !JSON.stringify(report).includes('admin:test'), 'no secret of the configuration')
   })
@@ -118,10 +119,19 @@ describe('the doctor at a CouchDB of its own', () => {
     for (const setting of settings) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'DELETE' })
   })
 
-  it('lets browsers in, once setup has', async () => {
-    assert.equal(finding(await look(url), 'settings', 'browsers').state, 'warning')
-    await setup(url, { fix: true })
-    assert.equal(finding(await look(url), 'settings', 'browsers').state, 'ok')
+  it('says what pages in browsers may do, and what none should', async () => {
+    const set = (key, value) => json(`${couch.url}/_node/_local/_config/${key}`, { method: 'PUT', body: JSON.stringify(value) })
+    const browsers = async () => finding(await look(url), 'settings', 'browsers').found
+    assert.equal(await browsers(), 'the viewer is for a gateway to serve; pages of no other origin read')
+    await setup(url, { fix: true, cors: '*', allowViewer: true })
+    assert.equal(await browsers(), 'the viewer runs; pages of every origin read')
+    await set('cors/credentials', 'true')
+    await set('csp/attachments_header_value', VIEWER_CSP)
+    const report = await look(url)
+    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(report, 'settings', key)?.state), ['warning', 'bad'])
+    await setup(url, { fix: true, cors: '*' })
+    const mended = await look(url)
+    assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(mended, 'settings', key)), [undefined, undefined])
   })
 
   it('tells a reader and nobody what they cannot see, and of everything else as much as an admin', async () => {

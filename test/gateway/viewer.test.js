@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { compose } from '../../loader/couchapp/compose.js'
-import { VIEWER_CSP } from '../../loader/setup.js'
+import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { hang, history, layers, stepAt, T } from '../client/support/gallery.js'
 import { install } from '../client/support/in-page.js'
 import { serveExamples } from '../examples/server.js'

@@ -16,7 +16,7 @@ export async function deploy (store, number) {
   const files = Object.fromEntries(Object.entries(_attachments).map(([name, { content_type: type, data }]) => [name, { type, bytes: Buffer.from(data, 'base64') }]))
   for (const name of Object.keys(MARKED)) files[name].bytes = Buffer.concat([files[name].bytes, Buffer.from(mark(name, number))])
   // as it was before it was stamped
-  files['index.html'].bytes = Buffer.from(files['index.html'].bytes.toString().replace(/\?v=[0-9a-f]+/g, ''))
+  files['index.html'].bytes = Buffer.from(files['index.html'].bytes.toString().replace(/\?v=[0-9a-f]+/g, '').replace(/integrity="[^"]+"/g, 'integrity=""'))
   files['sw.js'].bytes = Buffer.from(files['sw.js'].bytes.toString().replace(/^const SHELL=.*\n/, ''))
   stamp(files, name => !/^(tilecouch|pouchdb)\./.test(name))
   const attached = Object.entries(files).map(([name, { type, bytes }]) => [name, { content_type: type, data: bytes.toString('base64') }])

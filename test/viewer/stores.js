@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Store } from '../../loader/index.js'
-import { VIEWER_CSP } from '../../loader/setup.js'
+import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { up } from '../../server/index.js'
 
 export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5 }

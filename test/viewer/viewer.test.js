@@ -133,7 +133,7 @@ onViewer('the page', {}, (stage, kind) => {
     try {
       const page = await stage.visit()
       await page.getByRole('heading', { name: 'The viewer may not run here' }).waitFor()
-      assert.equal(await page.locator('noscript code').first().textContent(), 'tilecouch setup --fix')
+      assert.equal(await page.locator('noscript code').first().textContent(), 'tilecouch serve')
       assert.equal((await up({ db: stage.backend.database, demo: false })).blocked, true)
     } finally {
       await stage.backend.allowScripts()

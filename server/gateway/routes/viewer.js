@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../core/index.js'
 import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
-import { VIEWER_CSP } from '../../../loader/setup.js'
+import { VIEWER_CSP } from '../../../loader/couchapp/policy.js'
 import { accepts } from '../codings.js'
 import { isKnown } from '../etags.js'
 

@@ -1,0 +1,40 @@
+// The Content-Security-Policy under which browsers run the viewer, and what another one lets run.
+import { VIEWER, ownDesigns } from './compose.js'
+
+const REST = "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+/** Of a gateway, which serves no page but the viewer: its own scripts, styles and tiles work, and nothing else. */
+export const VIEWER_CSP = `default-src 'self'; ${REST}`
+
+/**
+ * Of a CouchDB, which sends one policy with the attachments of all its databases. It lets the scripts of the viewer run, by
+ * their digests, and no other: a page that somebody attached elsewhere has the viewer's code at most, and none of its own.
+ */
+export const couchPolicy = async () => `default-src 'none'; script-src ${(await digests()).join(' ')}; connect-src 'self'; worker-src 'self'; manifest-src 'self'; ${REST}`
+
+async function digests () {
+  const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
+  const page = Buffer.from(design?._attachments?.['index.html'].data ?? '', 'base64').toString()
+  return [...page.matchAll(/ integrity="([^"]+)"/g)].map(([, digest]) => `'${digest}'`)
+}
+
+/**
+ * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server: none, so that
+ * no page has the session of who opens it; those named by their digest; those of whoever may attach a page
+ */
+
+/** @param {string | null} policy nothing: none is sent @returns {Lets} */
+export function letsRun (policy) {
+  const directives = new Map((policy ?? '').split(';').map(text => text.trim().split(/\s+/)).reverse().map(([name, ...values]) => [name.toLowerCase(), values.map(value => value.toLowerCase())]))
+  const sandbox = directives.get('sandbox')
+  if (sandbox && !(sandbox.includes('allow-scripts') && sandbox.includes('allow-same-origin'))) return 'nothing'
+  const sources = directives.get('script-src') ?? directives.get('default-src')
+  if (!sources || !sources.every(source => /^'(none|sha\d{3}-.*)'$/.test(source))) return 'anything'
+  return sources.some(source => source !== "'none'") ? 'digests' : 'nothing'
+}
+
+/** Whether the viewer of this program runs. @param {string | null} policy as a server sent it */
+export async function runsViewer (policy) {
+  const lets = letsRun(policy)
+  return lets === 'anything' || (lets === 'digests' && (await digests()).every(digest => policy?.includes(digest)))
+}

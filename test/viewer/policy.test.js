@@ -1,0 +1,120 @@
+/* global window -- of the page, in functions that run there */
+// The policy that `setup --allow-viewer` sets on a CouchDB, in a browser: the viewer runs under it, whole, and a page that
+// somebody attached in another database does nothing, also when an admin opens it.
+import assert from 'node:assert/strict'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { VIEWER_CSP, couchPolicy, letsRun, runsViewer } from '../../loader/couchapp/policy.js'
+import { setup } from '../../loader/setup.js'
+import { up } from '../../server/index.js'
+import { json, request } from '../support/backends.js'
+import { skip } from '../support/tools.js'
+import { openAreas } from './areas.js'
+import { drawnTiles, openBrowser, openPage } from './browser.js'
+import { SMALL } from './stores.js'
+
+const HURT = what => `fetch('/hurt_${what}', { method: 'PUT', credentials: 'include' })`
+
+/** Every way in which a page runs a script. */
+const ATTACHED = {
+  'page.html': ['text/html', `<!doctype html><script>${HURT('inline')}</script><script src="script.js"></script><script type="module" src="module.js"></script>
+<img src="/no" onerror="${HURT('handler')}"><iframe srcdoc="<script>${HURT('frame')}</script>"></iframe><object data="image.svg"></object>
+<template id="later"><script src="script.js" integrity="sha256-AAAA" type="module"></script></template><base href="/other/hostile/"><p>read me</p>`],
+  'script.js': ['text/javascript', HURT('script')],
+  'offline.js': ['text/javascript', HURT('copy')],
+  'module.js': ['text/javascript', HURT('module')],
+  'image.svg': ['image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg"><script>${HURT('image')}</script></svg>`]
+}
+
+describe('the policy of a CouchDB that serves the viewer', function () {
+  this.timeout(120000)
+  let couch, browser, url
+  before(async function () {
+    if (!findCouchDb()) return skip(this, 'no couchdb executable: set COUCHDB_BIN')
+    browser = await openBrowser(this)
+    couch = await startCouchDb()
+    url = `${couch.url}/tiles`
+    await up({ db: url, demoSize: SMALL })
+    await json(`${couch.url}/other`, { method: 'PUT' })
+    const _attachments = Object.fromEntries(Object.entries(ATTACHED).map(([name, [type, text]]) => [name, { content_type: type, data: Buffer.from(text).toString('base64') }]))
+    await json(`${couch.url}/other/hostile`, { method: 'PUT', body: JSON.stringify({ _attachments }) })
+  })
+  after(async () => {
+    await browser?.close()
+    await couch?.close()
+  })
+
+  const set = policy => request(`${couch.url}/_node/_local/_config/csp/attachments_header_value`, { method: policy === null ? 'DELETE' : 'PUT', ...(policy !== null && { body: JSON.stringify(policy) }) })
+
+  /** An admin who has logged in opens it. */
+  async function visit (path, waitUntil = 'networkidle') {
+    const opened = await openPage(browser)
+    const { username, password } = new URL(couch.url)
+    const answer = await opened.page.context().request.post(`http://127.0.0.1:${couch.port}/_session`, { form: { name: username, password } })
+    assert.equal(answer.status(), 200)
+    await opened.page.goto(`http://127.0.0.1:${couch.port}${path}`, { waitUntil })
+    return opened
+  }
+
+  async function hurt () {
+    const { page, close } = await visit('/other/hostile/page.html')
+    await page.getByText('read me').waitFor()
+    await close()
+    const { page: image, close: closeImage } = await visit('/other/hostile/image.svg')
+    assert.match(image.url(), /image\.svg$/)
+    await closeImage()
+    const found = (await json(`${couch.url}/_all_dbs`)).filter(name => name.startsWith('hurt_'))
+    for (const name of found) await request(`${couch.url}/${name}`, { method: 'DELETE' })
+    return found
+  }
+
+  it('that older versions set ran what anybody attached, with the session of an admin', async () => {
+    await set(VIEWER_CSP)
+    assert.deepEqual(await hurt(), ['hurt_module', 'hurt_script'])
+  })
+
+  it('is narrowed by `setup --fix`, which opens nothing by itself', async () => {
+    const state = async options => (await setup(url, options)).findings.find(({ check }) => check === 'csp/attachments_header_value')
+    assert.equal((await state({}))?.state, 'missing', 'the old one')
+    assert.equal((await state({ fix: true }))?.state, 'fixed')
+    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), await couchPolicy())
+    await set(null)
+    assert.deepEqual([(await state({ fix: true }))?.state, (await state({ fix: true }))?.found], ['skipped', 'sandbox'])
+    await set("default-src 'self' 'unsafe-inline'")
+    assert.equal((await state({ fix: true }))?.state, 'missing', 'of somebody else: said, and left to him')
+    assert.equal((await state({ fix: true, allowViewer: true }))?.state, 'fixed')
+    await set((await couchPolicy()).replace(/sha256-\w/, 'sha256-x'))
+    assert.equal((await up({ db: url, demo: false })).blocked, true, 'of another version')
+    assert.equal((await state({}))?.state, 'missing')
+    assert.equal((await state({ fix: true }))?.state, 'fixed')
+  })
+
+  it('runs the viewer, its service worker and its maps on the device, and no page of another database', async () => {
+    await set(await couchPolicy())
+    assert.equal((await up({ db: url, demo: false })).blocked, false)
+    assert.deepEqual(await hurt(), [])
+    const { page, errors, close } = await visit('/tiles/_design/tiles/_rewrite/', 'load')
+    assert.ok(await drawnTiles(page) > 0)
+    await openAreas(page)
+    await page.getByText('Connected to the store').waitFor()
+    await page.waitForFunction(() => window.navigator.serviceWorker.ready.then(() => true))
+    assert.deepEqual(errors, [])
+    await close()
+  })
+
+  it('that CouchDB sends by itself lets nothing run', async () => {
+    await set(null)
+    assert.deepEqual(await hurt(), [])
+  })
+})
+
+describe('what a policy lets run', () => {
+  it('is told of each', async () => {
+    const policies = {
+      nothing: ['sandbox', 'Sandbox allow-scripts', "default-src 'none'", "script-src 'none'; default-src *", 'default-src *; sandbox'],
+      digests: [await couchPolicy(), "script-src 'sha256-x'"],
+      anything: [null, '', VIEWER_CSP, 'sandbox allow-same-origin allow-scripts', "img-src 'self'", "default-src 'sha256-x' 'strict-dynamic'", "script-src 'unsafe-inline'; script-src 'none'", 'script-src https:']
+    }
+    for (const [lets, all] of Object.entries(policies)) for (const policy of all) assert.equal(letsRun(policy), lets, String(policy))
+    assert.deepEqual(await Promise.all([null, VIEWER_CSP, 'sandbox', await couchPolicy(), "script-src 'sha256-x'"].map(policy => runsViewer(policy))), [true, true, false, true, false])
+  })
+})
