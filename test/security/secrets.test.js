@@ -15,6 +15,7 @@ import { askWith, openSecretFiles, passwordOf, secretOf, withPassword } from '..
 import { parseDatabaseUrl } from '../../loader/store/address.js'
 import { addServerCommands } from '../../server/commands.js'
 import { startEmbedded } from '../../server/embedded/index.js'
+import { withoutSecrets } from '../../server/title.js'
 import { useFolder } from '../support/folder.js'
 
 const SECRET = 'hunter2-s3cret'
@@ -136,13 +137,29 @@ describe('passwords', function () {
     }
   })
 
-  it('leave the list of processes when a command has begun, and are not in what servers log', async function () {
+  it('leave the list of processes before anything else is read', async function () {
     if (process.platform !== 'linux') return this.skip()
-    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--log-level', 'trace'], { TILECOUCH_DEBUG: '1' })
-    const line = () => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+    const bits = [
+      ['layers', '--db', address(SECRET)], ['up', '--db', address(SECRET)], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
+      ['serve', '--upstream-headers', `{"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`], ['edge', `--upstream-headers={"a":{"b":"${SECRET}"}}`]
+    ]
+    for (const words of bits) assert.ok(!withoutSecrets(words).join(' ').includes(SECRET), words.join(' '))
+    assert.deepEqual(withoutSecrets(['layers', '--db', 'http://h/x']), ['layers', '--db', 'http://h/x'])
+    // an import that stands beside it is read before it runs
+    const imports = name => [...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)].map(([, from]) => from)
+    assert.deepEqual([imports('server/bin.js'), imports('server/title.js'), imports('core/errors.js')], [['./title.js'], ['../core/errors.js'], []])
+  })
+
+  it('leave the list of processes when a command has begun, also of workers, and are not in what servers log', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--workers', '2', '--log-level', 'trace'], { TILECOUCH_DEBUG: '1' })
+    const line = (pid = child.pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     try {
       await until(() => child.exitCode !== null || /^tilecouch serve --db http:\/\/127/.test(line()), { timeout: 20000, what: 'the title of the process' })
       if (child.exitCode === null) assert.ok(!line().includes(SECRET))
+      const workers = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+      await until(() => child.exitCode !== null || workers().length > 0, { timeout: 20000, what: 'workers' })
+      for (const pid of workers()) assert.ok(!line(+pid).includes(SECRET))
     } finally {
       child.kill('SIGTERM')
     }
