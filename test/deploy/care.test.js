@@ -78,6 +78,11 @@ describe('deploy/tilecouch-care@.service', () => {
     assert.ok(Number(/exposure level for \S+: ([\d.]+)/.exec(security.stdout)?.[1]) < 2, security.stdout)
   })
 
+  it('bounds its memory, and keeps it from where clouds tell a machine its keys', () => {
+    assert.match(service.MemoryMax, /^\d+G$/)
+    assert.match(service.IPAddressDeny, /^169\.254\.0\.0\/16/)
+  })
+
   it('writes what node_exporter may read, as a user that stays the same', () => {
     assert.equal(service.UMask, '0022')
     assert.equal(service.User, 'tilecouch-care')

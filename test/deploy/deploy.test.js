@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
 import { edgeOptions, wantedOf } from '../../server/edge/options.js'
@@ -22,8 +23,8 @@ const seconds = text => Number(/^(\d+)s?$/.exec(text)?.[1])
 const longestStop = resolveOptions().grace + restartDefaults.kill / 1000
 
 describe('deploy/compose.yaml', () => {
-  const { services, volumes } = yaml.load(read('deploy/compose.yaml'), { schema: yaml.CORE_SCHEMA.withTags(yaml.mergeTag) })
-  const { couchdb, prepare, gateway, nginx } = services
+  const { services, volumes, networks } = yaml.load(read('deploy/compose.yaml'), { schema: yaml.CORE_SCHEMA.withTags(yaml.mergeTag) })
+  const { couchdb, prepare, user, gateway, nginx } = services
 
   it('sets variables that the gateway has, to values that it takes', () => {
     const env = gateway.environment
@@ -54,15 +55,65 @@ describe('deploy/compose.yaml', () => {
     for (const [name, { ports }] of Object.entries(services)) if (name !== 'nginx') assert.equal(ports, undefined, name)
   })
 
-  it('takes the password from outside, the same for all, and waits for what each needs', () => {
-    for (const { environment } of [couchdb, prepare, gateway]) {
+  it('takes passwords from outside, and the admin’s goes to nothing that strangers reach', () => {
+    for (const { environment } of [couchdb, prepare, user]) {
       assert.equal(environment.COUCHDB_USER, 'admin')
       assert.match(environment.COUCHDB_PASSWORD, /^\$\{COUCHDB_PASSWORD:\?/)
     }
-    assert.deepEqual([prepare, gateway, nginx].map(({ depends_on: on }) => Object.entries(on).map(([name, { condition }]) => [name, condition])),
-      [[['couchdb', 'service_healthy']], [['prepare', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
+    for (const service of [gateway, nginx]) assert.doesNotMatch(JSON.stringify(service), /admin|\{COUCHDB_PASSWORD/)
+    assert.deepEqual([gateway.environment.COUCHDB_USER, gateway.environment.COUCHDB_PASSWORD], [user.environment.GATEWAY_USER, user.environment.GATEWAY_PASSWORD])
+    assert.match(gateway.environment.COUCHDB_PASSWORD, /^\$\{GATEWAY_PASSWORD:\?/)
+    assert.match(read('.gitignore'), /^\.env$/m)
+  })
+
+  it('waits for what each needs', () => {
+    assert.deepEqual([prepare, user, gateway, nginx].map(({ depends_on: on }) => Object.entries(on).map(([name, { condition }]) => [name, condition])),
+      [[['couchdb', 'service_healthy']], [['prepare', 'service_completed_successfully']], [['user', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
     assert.ok(couchdb.healthcheck && gateway.healthcheck)
-    assert.equal(prepare.restart, undefined, 'it ends')
+    for (const service of [prepare, user]) assert.equal(service.restart, undefined, 'it ends')
+  })
+
+  it('gives no service rights, files, memory or neighbours that it does not need', () => {
+    for (const [name, service] of Object.entries(services)) {
+      assert.deepEqual(service.cap_drop, ['ALL'], name)
+      assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name)
+      assert.match(service.mem_limit, /^\d+[mg]$/, name)
+      assert.ok(service.pids_limit > 0, name)
+      if (name !== 'couchdb') assert.equal(service.read_only, true, name)
+      if (name !== 'nginx') assert.equal(service.cap_add, undefined, name)
+    }
+    assert.match(couchdb.user, /^[1-9]\d*:[1-9]\d*$/)
+    assert.deepEqual([couchdb.networks, nginx.networks, networks.store], [['store'], ['front'], { internal: true }], 'nobody but the gateway stands between')
+    const cached = nginx.volumes.map(volume => volume.split(':')[1])
+    for (const folder of ['/etc/nginx/conf.d', '/run', '/tmp', '/var/cache/nginx']) assert.ok([...nginx.tmpfs, ...cached].includes(folder), `nginx writes ${folder}`)
+  })
+
+  it('makes the gateway a user that may fill the store, and nothing else', async function () {
+    this.timeout(60000)
+    if (!findCouchDb()) return skip(this, 'no couchdb executable: set COUCHDB_BIN')
+    const server = await startCouchDb()
+    try {
+      const { origin, username, password } = new URL(server.url)
+      const admin = { COUCHDB_URL: `${origin}/tiles`, COUCHDB_USER: username, COUCHDB_PASSWORD: password }
+      const make = env => spawnSync(process.execPath, [file(user.entrypoint[1].replace('/app/', ''))], { encoding: 'utf8', env: { PATH: process.env.PATH, ...admin, ...env } })
+      const session = async word => {
+        const answer = await fetch(`${origin}/_session`, { headers: { authorization: `Basic ${btoa(`gateway:${word}`)}` } })
+        return answer.ok ? (await answer.json()).userCtx : answer.status
+      }
+      const names = { GATEWAY_USER: user.environment.GATEWAY_USER, GATEWAY_ROLE: user.environment.GATEWAY_ROLE }
+      for (const word of ['first-word', 'second-word']) {
+        const { status, stderr, stdout } = make({ ...names, GATEWAY_PASSWORD: word })
+        assert.deepEqual([status, stderr], [0, ''])
+        assert.ok(!stdout.includes(word))
+        assert.deepEqual(await session(word), { name: 'gateway', roles: ['tilecouch-writer'] })
+      }
+      assert.equal(make({ ...names, GATEWAY_ROLE: '', GATEWAY_PASSWORD: 'third-word' }).status, 0)
+      assert.deepEqual(await session('third-word'), { name: 'gateway', roles: [] })
+      assert.equal(await session('first-word'), 401)
+      for (const env of [names, { ...names, GATEWAY_USER: username, GATEWAY_PASSWORD: 'x' }]) assert.notEqual(make(env).status, 0)
+    } finally {
+      await server.close()
+    }
   })
 
   it('looks for health where it is', () => {
@@ -81,6 +132,7 @@ describe('deploy/compose.yaml', () => {
       assert.ok(command, name)
       for (const flag of args) assert.ok(command.options.some(({ long }) => long === flag), flag)
     }
+    assert.ok(user.entrypoint[1].startsWith('/app/deploy/') && read('deploy/Dockerfile.dockerignore').includes(`\n!${user.entrypoint[1].slice('/app/'.length)}\n`))
     const image = read(`deploy/${gateway.build.dockerfile.replace('deploy/', '')}`)
     const ignored = read('deploy/Dockerfile.dockerignore')
     const { files, engines } = JSON.parse(read('package.json'))
@@ -92,6 +144,7 @@ describe('deploy/compose.yaml', () => {
     assert.doesNotMatch(image, /couchapprc \./)
     assert.ok(Number(/^FROM node:(\d+)/m.exec(image)?.[1]) >= Number(/\d+/.exec(engines.node)?.[0]))
     assert.match(image, /^USER node$/m)
+    assert.ok(image.includes(`COPY ${user.entrypoint[1].slice('/app/'.length)} ${user.entrypoint[1].slice('/app/'.length)}\n`))
   })
 
   it('names its volumes', () => {
@@ -127,6 +180,12 @@ for (const { unit, name: command, config, table } of units) describe(`deploy/${u
     assert.equal(source, `/etc/tilecouch/${config}`)
   })
 
+  it('bounds its memory, and keeps it from where clouds tell a machine its keys', () => {
+    assert.match(service.MemoryMax, /^\d+G$/)
+    assert.ok(Number(service.TasksMax) > 0)
+    assert.match(service.IPAddressDeny, /^169\.254\.0\.0\/16/)
+  })
+
   it('lets the gateway end by itself', () => {
     assert.equal(service.KillMode, 'mixed')
     assert.ok(seconds(service.TimeoutStopSec) > longestStop)
@@ -157,6 +216,11 @@ describe('deploy/gateway.json', () => {
   it('is a configuration that the gateway takes', () => {
     const resolved = resolveOptions({ file: JSON.parse(read('deploy/gateway.json')) })
     assert.deepEqual([resolved.port, resolved.workers, resolved.memory, resolved.trustProxy], [8080, 2, 512e6, true])
+    // whose password is in a file of its own
+    const unit = read('deploy/tilecouch.service')
+    const [, credential] = /^LoadCredential=([\w-]+):\/etc\/tilecouch\/couchdb-password$/m.exec(unit) ?? []
+    assert.match(unit, new RegExp(`^Environment=COUCHDB_PASSWORD_FILE=%d/${credential}$`, 'm'))
+    assert.equal(new URL(resolved.db).username, 'gateway')
   })
 })
 
