@@ -62,6 +62,10 @@ export const catalogue = {
   BACKUP_MISSING: { status: 404, text: d => `${show(d.file)} goes on from a backup that is not among the files: ${d.why}`, advice: 'Name the full backup and every one between.' },
   BACKUP_UNFIT: { status: 409, text: d => `${show(d.file)} is no base for a backup of ${d.url}: ${d.why}`, advice: 'Make a full backup, without --base.' },
   BACKUP_OVERTAKEN: { status: 409, text: d => `${d.url} was changed under the backup: ${d.why}`, advice: 'Run it again, not while documents are purged.' },
+  BACKUP_LOCKED: { status: 403, text: d => `the backup ${show(d.file)} is encrypted: ${d.why}`, advice: 'Name the file with a key that it was encrypted for: --identity.' },
+  BACKUP_UNSIGNED: { status: 403, text: d => `the backup ${show(d.file)} is not signed`, advice: 'Take one that is, or leave out --signed-by if you know who had the file in his hands.' },
+  BACKUP_FORGED: { status: 403, text: d => `the backup ${show(d.file)} is not what was signed: ${d.why}`, advice: 'Name the public key of who made it with --signed-by; fetch the file again from where it was kept. Do not restore it.' },
+  RESTORE_RIGHTS: { status: 409, text: d => `somebody would get rights by the backup, and you said no: ${d.who.slice(0, 10).join('; ')}${d.who.length > 10 ? `; and ${d.who.length - 10} more` : ''}`, advice: 'Nothing was written. --closed restores it and leaves the database to admins; set who may do what with `tilecouch access` then.' },
   RESTORE_NOT_EMPTY: { status: 409, text: d => `${d.db} holds documents already${d.why ? `: ${d.why}` : ''}`, advice: 'Restore into a database that is not there yet, or into an empty one.' },
 
   // the store

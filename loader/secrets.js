@@ -20,30 +20,39 @@ export const secretOf = (name, env = process.env) => env[name] || readSecret(env
 /** @param {string | undefined} file */
 function readSecret (file) {
   if (!file) return undefined
-  const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
-  let text, mode
-  try {
-    const stats = statSync(file)
-    if (!stats.isFile() || stats.size > MOST) refuse('this is no file with one password')
-    mode = stats.mode
-    text = String(readSmallFile(file, MOST))
-  } catch (error) {
-    throw error instanceof TilecouchError ? error : new TilecouchError('CONFIG_INVALID', { file, why: `the password in it cannot be read: ${error.code ?? error.message}` })
-  }
-  // whoever writes there may have us send another's password, or none, to the store
-  if (process.platform !== 'win32' && mode & OTHERS_WRITE) refuse('everybody on this machine may write it: chmod 600')
-  const secret = text.replace(/\r?\n$/, '')
-  if (!secret || /[\r\n\0]/.test(secret)) refuse('it must hold one line, the password')
+  const secret = readSecretFile(file, 'one password').replace(/\r?\n$/, '')
+  if (!secret || /[\r\n\0]/.test(secret)) throw new TilecouchError('CONFIG_INVALID', { file, why: 'it must hold one line, the password' })
   return secret
 }
+
+/**
+ * A file with a password or keys, of which what it says is not shown.
+ * @param {string} file @param {string} what it holds @param {number} [most] bytes
+ */
+export function readSecretFile (file, what, most = MOST) {
+  const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
+  let text, found
+  try {
+    found = statSync(file)
+    if (!found.isFile() || found.size > most) refuse(`this is no file with ${what}`)
+    text = String(readSmallFile(file, most))
+  } catch (error) {
+    throw error instanceof TilecouchError ? error : new TilecouchError('CONFIG_INVALID', { file, why: `what is in it cannot be read: ${error.code ?? error.message}` })
+  }
+  // whoever writes there may have us send another's password, or none, to the store, or encrypt for himself
+  if (process.platform !== 'win32' && found.mode & OTHERS_WRITE) refuse('everybody on this machine may write it: chmod 600')
+  return text
+}
+
+/** Whether every user of this machine may read it. @param {string} file */
+export const isReadByAll = file => process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_READ) !== 0
 
 /**
  * Files with passwords that every user of this machine may read. In containers that is how they are given, so that it is said and not refused.
  * @param {NodeJS.ProcessEnv} [env]
  */
 export function openSecretFiles (env = process.env) {
-  const files = ['COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_PASSWORD_FILE'].map(name => env[name]).filter(file => file !== undefined)
-  return process.platform === 'win32' ? [] : files.filter(file => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_READ) !== 0)
+  return ['COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_PASSWORD_FILE'].map(name => env[name]).filter(file => file !== undefined && isReadByAll(file))
 }
 
 /**

@@ -21,11 +21,11 @@ export async function standingOf (store, peer) {
 }
 
 /**
- * @param {string} file @param {Standing} now @param {import('../../core/mirror/peer.js').Peer} peer
+ * @param {string} file @param {Standing} now @param {import('../../core/mirror/peer.js').Peer} peer @param {import('./file.js').Keys} keys
  * @returns {Promise<{id: string, made: string, file: string, seq: string | number}>}
  */
-export async function checkBase (file, now, peer) {
-  const { header, trailer } = await readEnds(file)
+export async function checkBase (file, now, peer, keys) {
+  const { header, trailer } = await readEnds(file, keys)
   const why = await unfit({ header, trailer }, now, peer)
   if (why) throw new TilecouchError('BACKUP_UNFIT', { file, url: peer.name, why })
   return { id: header.id, made: header.made, file, seq: trailer.seq }

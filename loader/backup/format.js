@@ -30,11 +30,12 @@ const gzip = promisify(gzipWith)
 /**
  * @param {string} kind
  * @param {any} value its JSON
- * @param {Uint8Array[]} [attachments]
+ * @param {Uint8Array[] | ((json: Buffer) => Uint8Array[])} [bytes] behind the JSON, which may depend on how that stands in the file
  * @returns {Promise<Buffer>}
  */
-export async function encodeBlock (kind, value, attachments = []) {
+export async function encodeBlock (kind, value, bytes = []) {
   const json = await gzip(JSON.stringify(value), { level: formatDefaults.level })
+  const attachments = Array.isArray(bytes) ? bytes : bytes(json)
   const head = Buffer.alloc(HEAD)
   head.write(kind, 0, 'latin1')
   head.writeUInt32BE(json.length, 1)
@@ -80,6 +81,7 @@ export const damaged = (file, why, at) =>
  * @property {any} security its _security, null where it was not to be had
  * @property {Counts} counts
  * @property {string} sha256 of everything before the trailer
+ * @property {string} [signer] id of the key that signed it; the signature of its JSON in the file stands behind it
  *
  * @typedef {{blocks: number, documents: number, deleted: number, tiles: number, attachments: number, bytes: number}} Counts documents: revisions of documents; bytes: of attachments
  */

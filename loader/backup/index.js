@@ -6,10 +6,11 @@ import { TilecouchError, now } from '../../core/index.js'
 import { Carrier, replicationDefaults } from '../../core/mirror/index.js'
 import { placeOf } from '../../core/place.js'
 import { peerOf } from '../mirror/peer.js'
+import { sealFor } from './age.js'
 import { checkBase, note, standingOf } from './base.js'
 import { FORMAT } from './format.js'
 import { Moments } from './moment.js'
-import { BackupWriter, openFile, openStream } from './writer.js'
+import { BackupWriter, openFile, openStream, sealSink } from './writer.js'
 
 export const backupDefaults = {
   page: 1000, // changes read at once
@@ -33,6 +34,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * @property {number} tiles
  * @property {number} attachments
  * @property {number} bytes of attachments
+ * @property {boolean} encrypted
+ * @property {string} [signer] id of the key that signed it
  * @property {number} designs design documents that were left out: ours are deployed by a restore
  * @property {number} refused documents that are too large
  * @property {{id: string, reason: string}[]} named some of those
@@ -45,19 +48,25 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * @param {object} [options]
  * @param {string} [options.base] a file: only what has changed since
  * @param {boolean} [options.force] replaces a file that is there
+ * @param {import('./age-keys.js').Recipient[]} [options.recipients] encrypts it for them
+ * @param {import('./age-keys.js').Identity[]} [options.identities] to read an encrypted base
+ * @param {import('./signature.js').Signer} [options.signer] signs it; the base must be signed by the same key
  * @param {AbortSignal} [options.signal]
  * @param {(progress: {documents: number, total?: number, size: number, bytes: number}) => void} [options.onProgress]
  * @param {Partial<typeof backupDefaults>} [options.limits]
  * @returns {Promise<BackupSummary>}
  */
-export async function backup (store, target, { base, force, signal, onProgress, limits } = {}) {
+export async function backup (store, target, { base, force, recipients, identities, signer, signal, onProgress, limits } = {}) {
   const peer = peerOf(store.couch)
   const before = await standingOf(store, peer)
-  const from = base === undefined ? null : await checkBase(base, before, peer)
+  const from = base === undefined ? null : await checkBase(base, before, peer, { identities, signedBy: signer && [signer] })
   if (base !== undefined && typeof target === 'string' && path.resolve(target) === path.resolve(base)) throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why: 'it would be replaced by what goes on from it' })
-  const sink = typeof target === 'string' ? await openFile(target, { force }) : openStream(target)
+  const sealed = recipients?.length ? sealFor(recipients) : undefined
+  const keys = { sealed: sealed && { length: sealed.start.length, chunks: sealed.chunks }, signedBy: signer && [signer] }
+  const sink = typeof target === 'string' ? await openFile(target, { force, keys }) : openStream(target)
   try {
-    const work = new Work(peer, new BackupWriter(sink), { since: from?.seq ?? 0, limits: { ...backupDefaults, ...limits }, signal, onProgress })
+    const writer = new BackupWriter(sealed ? await sealSink(sink, sealed) : sink, { signer })
+    const work = new Work(peer, writer, { since: from?.seq ?? 0, limits: { ...backupDefaults, ...limits }, signal, onProgress })
     const id = randomUUID()
     await work.writer.begin({
       format: FORMAT,
@@ -77,7 +86,7 @@ export async function backup (store, target, { base, force, signal, onProgress, 
     const noted = await note(peer, id, signal)
     const { counts: { blocks, ...counts } } = await work.writer.end({ id, finished: now(), moment, seq, purged, noted, security: await securityOf(store) })
     const { designs, refused, named } = work
-    return { file: sink.name, id, ...(from && { base: from.file }), moment, seq, size: work.writer.size, ...counts, designs, refused, named, noted }
+    return { file: sink.name, id, ...(from && { base: from.file }), moment, seq, size: sealed ? sealed.sizeOf(writer.size) : writer.size, encrypted: Boolean(sealed), ...(signer && { signer: signer.id }), ...counts, designs, refused, named, noted }
   } catch (error) {
     await sink.stop()
     throw signal?.aborted ? new TilecouchError('ABORTED') : error
@@ -126,8 +135,9 @@ class Work {
   /** @param {import('../../core/mirror/peer.js').Row[]} rows */
   async #take (rows) {
     this.#page++
-    const wanted = rows.filter(({ id }) => !id.startsWith('_design/'))
-    this.designs += rows.length - wanted.length
+    const own = rows.filter(({ id }) => !id.startsWith('_design/'))
+    this.designs += rows.length - own.length
+    const wanted = [...new Map(own.map(row => [row.id, row])).values()] // a file that says two things of one document at once is refused
     const asked = wanted.flatMap(({ id, revs }) => revs.map(rev => ({ id, rev })))
     for (const { id, revs } of wanted) this.#owed.set(id, new Set(revs))
     if (asked.length) await this.carrier.bring(asked, this.signal)

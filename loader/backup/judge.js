@@ -4,6 +4,7 @@ import { digestOf } from '../store/tile.js'
 const FIELDS = new Set(['_id', '_rev', '_revisions', '_deleted', '_attachments']) // of CouchDB's own
 const ID = 1000 // letters of an id at most; a tile's has a hundred
 const REVISION = /^[A-Za-z0-9_.]{1,64}$/
+export const PAGES = 2 ** 32 // that a file has at most
 const NAME = 255 // letters of the name of an attachment
 
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -17,7 +18,7 @@ const isLength = value => Number.isSafeInteger(value) && value >= 0
  * @returns {any[]}
  */
 export function judge (block, bytes, wrong) {
-  if (!isObject(block) || !isLength(block.page) || !Array.isArray(block.docs)) throw wrong('a block lacks its documents')
+  if (!isObject(block) || !isLength(block.page) || block.page >= PAGES || !Array.isArray(block.docs)) throw wrong('a block lacks its documents')
   let at = 0
   for (const doc of block.docs) {
     const bad = badIn(doc)

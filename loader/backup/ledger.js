@@ -6,6 +6,7 @@ import { Scratch } from '../scratch.js'
 export class Ledger {
   #scratch
   #rank
+  #known
   #forget
   #insert
   #leaves
@@ -22,8 +23,9 @@ export class Ledger {
     const { db } = scratch
     db.exec('CREATE TABLE leaves (id TEXT, rev TEXT, rank INTEGER, deleted INTEGER, digests TEXT, bytes INTEGER, seen INTEGER, PRIMARY KEY (id, rev)) WITHOUT ROWID; BEGIN')
     this.#rank = db.prepare('SELECT rank FROM leaves WHERE id = ? LIMIT 1').raw()
+    this.#known = db.prepare('SELECT 1 FROM leaves WHERE id = ? AND rev = ?').raw()
     this.#forget = db.prepare('DELETE FROM leaves WHERE id = ?')
-    this.#insert = db.prepare('INSERT OR REPLACE INTO leaves VALUES (?, ?, ?, ?, ?, ?, 0)')
+    this.#insert = db.prepare('INSERT INTO leaves VALUES (?, ?, ?, ?, ?, ?, 0)')
     this.#leaves = db.prepare('SELECT rev, digests FROM leaves WHERE id = ?').raw()
     this.#see = db.prepare('UPDATE leaves SET seen = 1 WHERE id = ?')
     this.#unseen = db.prepare('SELECT DISTINCT id FROM leaves WHERE seen = 0 LIMIT ?').raw()
@@ -32,17 +34,18 @@ export class Ledger {
   /**
    * @param {any} doc
    * @param {number} rank of the page; where another one says something of the same document, the higher is right
-   * @returns {boolean} whether it stands, as far as is known
+   * @returns {'stands' | 'superseded' | 'twice'} as far as is known; twice: that page has the very revision already
    */
   add (doc, rank) {
     const { _id: id, _rev: rev, _deleted: gone = false, _attachments: attachments = {} } = doc
     return this.#scratch.work(() => {
       const known = /** @type {any} */ (this.#rank.get([id]))?.[0]
-      if (known > rank) return false
+      if (known > rank) return 'superseded'
       if (known < rank) this.#forget.run([id])
+      else if (known === rank && this.#known.get([id, rev])) return 'twice'
       const bytes = Object.values(attachments).reduce((sum, { length }) => sum + length, 0)
       this.#insert.run([id, rev, rank, gone ? 1 : 0, digestsOf(doc), bytes])
-      return true
+      return 'stands'
     })
   }
 

@@ -2,58 +2,28 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { TilecouchError, isTileId } from '../../core/index.js'
-import { find } from '../export/target.js'
-import { openFile } from '../regular-file.js'
 import { unpack } from '../sources/unpack.js'
 import { CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, formatDefaults, noCounts } from './format.js'
+import { Bytes, openBackup, openedStream } from './file.js'
 import { judge } from './judge.js'
+import { SIGNATURE, checkSignature } from './signature.js'
 
-const CHUNK = 1024 * 1024 // bytes read from a file at once
+const MOST_SHARDS = 256 // of a database that a file asks for
 
 /**
- * @typedef {{page: number, docs: any[], size: number}} Documents page: of what several say of one document the last is right
+ * @typedef {{page: number, docs: any[]}} Documents page: of what several say of one document the last is right
  * @typedef {{kind: 'header', header: import('./format.js').Header} | {kind: 'documents', documents: Documents} | {kind: 'trailer', trailer: import('./format.js').Trailer}} Part
  */
 
-/** Bytes as they come, taken as they are wanted. */
-class Bytes {
-  #chunks
-  #have = /** @type {Buffer} */ (Buffer.alloc(0))
-  at = 0
-
-  /** @param {AsyncIterable<Uint8Array>} chunks */
-  constructor (chunks) {
-    this.#chunks = chunks[Symbol.asyncIterator]()
-  }
-
-  /** As many, or fewer at the end. @param {number} wanted */
-  async take (wanted) {
-    const parts = [this.#have]
-    let length = this.#have.length
-    while (length < wanted) {
-      const { done, value } = await this.#chunks.next()
-      if (done) break
-      parts.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
-      length += value.length
-    }
-    const all = parts.length > 1 ? Buffer.concat(parts, length) : parts[0]
-    const taken = all.subarray(0, wanted)
-    this.#have = all.subarray(wanted)
-    this.at += taken.length
-    return taken
-  }
-
-  async end () {
-    await this.#chunks.return?.()
-  }
-}
+/** @typedef {import('./file.js').Keys} Keys */
 
 /**
  * @param {AsyncIterable<Uint8Array>} chunks
  * @param {string} name for errors
+ * @param {Keys} [keys]
  * @returns {AsyncGenerator<Part>} the header, documents, the trailer; throws BACKUP_DAMAGED for anything else
  */
-export async function * readBackup (chunks, name) {
+export async function * readBackup (chunks, name, keys = {}) {
   const bytes = new Bytes(chunks)
   try {
     checkMagic(await bytes.take(MAGIC.length), name)
@@ -62,16 +32,17 @@ export async function * readBackup (chunks, name) {
     /** @type {string | undefined} */
     let id
     for (;;) {
-      const { kind, value, attachments, block, at } = await readBlock(bytes, name)
+      const read = await readBlock(bytes, name)
+      const { kind, value, attachments, head, body, at } = read
       if ((id === undefined) !== (kind === HEADER)) throw damaged(name, 'its header is not where it has to be', at)
       if (kind === TRAILER) {
-        const { sha256 } = checkTrailer(value, { id, counts }, name, at)
+        const { sha256 } = checkTrailer(read, { id, counts }, keys, name)
         if (whole.digest('hex') !== sha256) throw damaged(name, 'it is not what it was when it was written', at)
-        await checkEnd(bytes, block.length, name)
+        await checkEnd(bytes, head.length + body.length, name)
         yield { kind: 'trailer', trailer: value }
         return
       }
-      whole.update(block)
+      whole.update(head).update(body)
       counts.blocks++
       if (kind === HEADER) {
         id = checkHeader(value, name, at).id
@@ -79,7 +50,7 @@ export async function * readBackup (chunks, name) {
       } else {
         const docs = judge(value, attachments, why => damaged(name, why, at))
         count(counts, docs)
-        yield { kind: 'documents', documents: { page: value.page, docs, size: block.length } }
+        yield { kind: 'documents', documents: { page: value.page, docs } }
       }
     }
   } finally {
@@ -118,15 +89,15 @@ async function readBlock (bytes, name) {
   if (!isPossible) throw damaged(name, 'no block begins here', at)
   const body = await bytes.take(json + rest + CHECK)
   if (body.length < json + rest + CHECK) throw cut()
-  const block = Buffer.concat([head, body])
-  if (crc32(block.subarray(0, -CHECK)) !== block.readUInt32BE(block.length - CHECK)) throw damaged(name, 'a block is not what it was when it was written', at)
+  if (crc32(body.subarray(0, -CHECK), crc32(head)) !== body.readUInt32BE(json + rest)) throw damaged(name, 'a block is not what it was when it was written', at)
+  const packed = body.subarray(0, json)
   let value
   try {
-    value = JSON.parse((await unpack(body.subarray(0, json), 'gzip', formatDefaults.unpacked)).toString())
+    value = JSON.parse((await unpack(packed, 'gzip', formatDefaults.unpacked)).toString())
   } catch (error) {
     throw damaged(name, `a block holds no JSON: ${error.message}`, at)
   }
-  return { kind, value, attachments: body.subarray(json, json + rest), block, at }
+  return { kind, value, packed, attachments: body.subarray(json, json + rest), head, body, at }
 }
 
 const isText = value => typeof value === 'string' && value.length > 0 && value.length < 1000
@@ -134,16 +105,20 @@ const isPlace = value => isText(value) || Number.isInteger(value) || (typeof val
 
 /** @returns {import('./format.js').Header} */
 function checkHeader (value, name, at) {
-  const { format, id, made, store, database, since, base } = value ?? {}
-  const isRight = format === FORMAT && [id, made, store, database].every(isText) && isPlace(since) && (base === null || (isText(base?.id) && isText(base.made) && isText(base.file)))
+  const { format, id, made, store, database, name: called, q, since, base } = value ?? {}
+  const isShards = q === undefined || (Number.isInteger(q) && q > 0 && q <= MOST_SHARDS)
+  const isRight = format === FORMAT && [id, made, store, database, called].every(isText) && isShards && isPlace(since) && (base === null || (isText(base?.id) && isText(base.made) && isText(base.file)))
   if (!isRight) throw damaged(name, 'its header lacks something', at)
   return value
 }
 
-function checkTrailer (value, { id, counts }, name, at) {
-  const { moment, seq, purged, sha256, counts: said } = value ?? {}
-  if (!['store', 'tile'].includes(moment) || !isPlace(seq) || !isText(purged) || !isText(sha256)) throw damaged(name, 'its trailer lacks something', at)
+/** @param {any} block @param {{id?: string, counts: any}} header @param {Keys} keys @param {string} name @returns {import('./format.js').Trailer} */
+function checkTrailer ({ value, packed, attachments, at }, { id, counts }, { signedBy }, name) {
+  const { moment, finished, seq, purged, sha256, signer, counts: said } = value ?? {}
+  const isSigned = signer === undefined ? !attachments.length : isText(signer) && attachments.length === SIGNATURE
+  if (!['store', 'tile'].includes(moment) || !isPlace(seq) || ![finished, purged, sha256].every(isText) || !isSigned) throw damaged(name, 'its trailer lacks something', at)
   if (value.id !== id) throw damaged(name, 'its end is that of another one', at)
+  if (signedBy) checkSignature(signedBy, { signer, trailer: packed, signature: attachments }, name)
   if (Object.keys(counts).some(key => said?.[key] !== counts[key])) throw damaged(name, 'it does not hold as much as it says', at)
   return value
 }
@@ -156,47 +131,52 @@ async function checkEnd (bytes, length, name) {
   if ((await bytes.take(1)).length) throw damaged(name, 'something stands behind its end', at + FOOTER)
 }
 
-/** The parts of a file. @param {string} file */
-export async function * readFileParts (file) {
-  const handle = await openToRead(file)
-  yield * readBackup(handle.createReadStream({ highWaterMark: CHUNK }), file)
-}
+/**
+ * The parts of a backup as it comes.
+ * @param {AsyncIterable<Uint8Array>} stream @param {string} name @param {Keys} keys
+ */
+export const readStreamParts = (stream, name, keys) => readBackup(openedStream(stream, name, keys), name, keys)
 
-async function openToRead (file) {
+/** The parts of a file. @param {string} file @param {Keys} [keys] @returns {AsyncGenerator<Part>} */
+export async function * readFileParts (file, keys = {}) {
+  const opened = await openBackup(file, keys)
   try {
-    return (await openFile(file)).handle
-  } catch (error) {
-    if (error.code === 'ENOENT') throw new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error })
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
+    yield * readBackup(opened.read(), file, keys)
+  } finally {
+    await opened.close()
   }
 }
 
 /**
  * The header and the trailer of a file, and nothing between.
- * @param {string} file
+ * @param {string} file @param {Keys} [keys]
  * @returns {Promise<{header: import('./format.js').Header, trailer: import('./format.js').Trailer}>}
  */
-export async function readEnds (file) {
-  const size = (await find(file))?.size ?? 0
-  const handle = await openToRead(file)
-  try {
-    const part = async function * (start, end = size) {
-      if (start < 0) throw damaged(file, 'it is cut off', size)
-      const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(end, size) - start), { position: start })
-      yield buffer.subarray(0, bytesRead)
+export async function readEnds (file, keys = {}) {
+  const opened = await openBackup(file, keys)
+  /** @template T @param {number} at @param {(bytes: Bytes) => Promise<T>} take */
+  const from = async (at, take) => {
+    if (at < 0) throw damaged(file, 'it is cut off', opened.size)
+    const bytes = new Bytes(opened.read(at))
+    try {
+      return await take(bytes)
+    } finally {
+      await bytes.end()
     }
-    const first = new Bytes(part(0, CHUNK))
-    checkMagic(await first.take(MAGIC.length), file)
-    const { value: header } = await readBlock(first, file)
-    checkHeader(header, file, MAGIC.length)
-    const footer = await new Bytes(part(size - FOOTER)).take(FOOTER)
-    if (!footer.subarray(4).equals(END)) throw damaged(file, 'it is cut off', size)
-    const at = size - FOOTER - footer.readUInt32BE()
-    const { kind, value: trailer } = await readBlock(new Bytes(part(at, size - FOOTER)), file)
-    if (kind !== TRAILER) throw damaged(file, 'it has no trailer', at)
-    checkTrailer(trailer, { id: header.id, counts: trailer.counts ?? {} }, file, at)
-    return { header, trailer }
+  }
+  try {
+    const header = await from(0, async bytes => {
+      checkMagic(await bytes.take(MAGIC.length), file)
+      const { value } = await readBlock(bytes, file)
+      return checkHeader(value, file, MAGIC.length)
+    })
+    const footer = await from(opened.size - FOOTER, bytes => bytes.take(FOOTER))
+    if (!footer.subarray(4).equals(END)) throw damaged(file, 'it is cut off', opened.size)
+    const at = opened.size - FOOTER - footer.readUInt32BE()
+    const block = await from(at, bytes => readBlock(bytes, file))
+    if (block.kind !== TRAILER) throw damaged(file, 'it has no trailer', at)
+    return { header, trailer: checkTrailer(block, { id: header.id, counts: block.value?.counts ?? {} }, keys, file) }
   } finally {
-    await handle.close()
+    await opened.close()
   }
 }

@@ -1,8 +1,7 @@
 // The database that is restored into: not there, or empty, or left by the same restore when it was killed.
+import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
-import { position } from '../../core/place.js'
 import { peerOf } from '../mirror/peer.js'
-import { isOpen } from '../access/rules.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 
 const MARK = 'tilecouch-restoring' // _local/…: the database is being restored, and of what
@@ -11,6 +10,7 @@ const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } } // nobody ta
 /**
  * @typedef {object} Site
  * @property {boolean} resumed
+ * @property {any} security as it is now
  * @property {(of: {chain: string[], q?: number}) => Promise<void>} begin closes it, and makes it where it is not there
  * @property {() => Promise<void>} end
  */
@@ -23,9 +23,10 @@ const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } } // nobody ta
 export async function openSite (couch, chain) {
   const peer = peerOf(couch)
   const info = await infoOf(couch)
-  // whoever may read may have written it: it holds for a database that nobody may read, and for those files alone
-  const mark = info && !isOpen(await new Store(couch).security()) ? await peer.getLocal(MARK) : undefined
-  const isEmpty = !info || (!info.doc_count && !info.doc_del_count && !position(info.update_seq))
+  // whoever may read may have written it: it holds for a database as a restore closes it, and for those files alone
+  const security = info ? await new Store(couch).security() : PRIVATE_SECURITY
+  const mark = info && isDeepStrictEqual(security, CLOSED) ? await peer.getLocal(MARK) : undefined
+  const isEmpty = !info || (!info.doc_count && !info.doc_del_count) // CouchDB counts that its rights were set as a change
   const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
   const check = of => {
     if (mark && !isEmpty && String(mark.chain) !== String(of)) throw refuse('another restore was begun there and not ended; remove the database to begin anew')
@@ -34,6 +35,7 @@ export async function openSite (couch, chain) {
   if (chain.length) check(chain)
   return {
     resumed: !isEmpty,
+    security,
     async begin ({ chain: of, q }) {
       check(of)
       if (!info) await make(couch, q)

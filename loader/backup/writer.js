@@ -5,8 +5,10 @@ import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { explain, find } from '../export/target.js'
 import { lock } from '../export/lock.js'
+import { PLAIN } from './age.js'
 import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, noCounts } from './format.js'
 import { count, readFileParts } from './reader.js'
+import { sign } from './signature.js'
 
 /**
  * Where bytes go.
@@ -21,12 +23,14 @@ export class BackupWriter {
   #sink
   #whole = createHash('sha256')
   #queue = Promise.resolve() // one block after the other, whoever comes
+  #signer
   counts = noCounts()
   size = 0 // bytes written
 
-  /** @param {Sink} sink */
-  constructor (sink) {
+  /** @param {Sink} sink @param {{signer?: import('./signature.js').Signer}} [options] */
+  constructor (sink, { signer } = {}) {
     this.#sink = sink
+    this.#signer = signer
   }
 
   /** @param {import('./format.js').Header} header */
@@ -47,11 +51,12 @@ export class BackupWriter {
     count(this.counts, docs)
   }
 
-  /** @param {Omit<import('./format.js').Trailer, 'sha256' | 'counts'>} about */
+  /** @param {Omit<import('./format.js').Trailer, 'sha256' | 'counts' | 'signer'>} about */
   async end (about) {
     await this.#queue
-    const trailer = { ...about, counts: this.counts, sha256: this.#whole.digest('hex') }
-    const block = await encodeBlock(TRAILER, trailer)
+    const signer = this.#signer
+    const trailer = { ...about, counts: this.counts, sha256: this.#whole.digest('hex'), ...(signer && { signer: signer.id }) }
+    const block = await encodeBlock(TRAILER, trailer, json => signer ? [sign(signer, json)] : [])
     await this.#append(block)
     await this.#append(encodeFooter(block.length))
     await this.#sink.finish()
@@ -80,10 +85,11 @@ const withoutBytes = attachments => Object.fromEntries(Object.entries(attachment
 
 /**
  * A file, for nobody else meanwhile.
- * @param {string} name @param {{force?: boolean}} options force: replaces what is there
+ * @param {string} name
+ * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces what is there; keys: with which it can be read
  * @returns {Promise<Sink>}
  */
-export async function openFile (name, { force = false }) {
+export async function openFile (name, { force = false, keys = {} }) {
   const part = `${name}.part`
   const guard = async task => {
     try {
@@ -101,7 +107,8 @@ export async function openFile (name, { force = false }) {
     /** @type {import('node:fs/promises').FileHandle} */
     let handle
     try {
-      handle = await open(part, 'w', 0o600) // layers that not everybody may see are in it
+      await rm(part, { force: true }) // of a run before; or somebody's link, or a file that he may read
+      handle = await open(part, 'wx', 0o600) // layers that not everybody may see are in it
     } catch (error) {
       await unlock()
       throw error
@@ -113,7 +120,7 @@ export async function openFile (name, { force = false }) {
         await handle.sync()
         await handle.close()
         isOpen = false
-        for await (const { kind } of readFileParts(part)) if (kind === 'trailer') await rename(part, name)
+        for await (const { kind } of readFileParts(part, keys)) if (kind === 'trailer') await rename(part, name)
         await syncFolder(path.dirname(name))
         await unlock()
       }),
@@ -125,6 +132,33 @@ export async function openFile (name, { force = false }) {
       }
     }
   })
+}
+
+/**
+ * Encrypts what goes to another sink.
+ * @param {Sink} sink @param {ReturnType<typeof import('./age.js').sealFor>} sealed
+ * @returns {Promise<Sink>}
+ */
+export async function sealSink (sink, { start, chunks }) {
+  let held = Buffer.alloc(0) // the last chunk is encrypted as such, and is not known before the end
+  let index = 0
+  await sink.write(start)
+  return {
+    name: sink.name,
+    async write (bytes) {
+      const all = Buffer.concat([held, bytes])
+      const parts = []
+      let at = 0
+      for (; all.length - at > PLAIN; at += PLAIN) parts.push(chunks.seal(all.subarray(at, at + PLAIN), index++, false))
+      held = all.subarray(at)
+      if (parts.length) await sink.write(Buffer.concat(parts))
+    },
+    async finish () {
+      await sink.write(chunks.seal(held, index, true))
+      await sink.finish()
+    },
+    stop: () => sink.stop()
+  }
 }
 
 /** A new name is on the disk when its folder is. */

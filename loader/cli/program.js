@@ -68,7 +68,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
     try {
       const given = await withSecrets(options, args.slice(0, -2), { output, stdin })
-      state.exitCode = await action({ output, openEmbedded, signal: interrupt.signal }, options, ...given) ?? EXIT.ok
+      state.exitCode = await action({ output, openEmbedded, stdin, signal: interrupt.signal }, options, ...given) ?? EXIT.ok
     } catch (error) {
       const known = error instanceof TilecouchError ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
       output.error(known, process.env.TILECOUCH_DEBUG ? error : undefined)

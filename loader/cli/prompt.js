@@ -1,4 +1,5 @@
 // A password typed in on a terminal, of which nothing is shown. The question goes to standard error: the result may be piped on.
+import { createInterface } from 'node:readline'
 import { TilecouchError } from '../../core/index.js'
 
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE, CTRL_U] = ['\u0003', '\u0004', '\b', '\u007f', '\u0015']
@@ -32,6 +33,24 @@ export function promptSecret (question, { stdin = process.stdin, stderr = proces
     stdin.setEncoding('utf8')
     stdin.on('data', onData)
     stdin.resume()
+  })
+}
+
+/**
+ * Whether somebody says yes; anything else is no. Nothing where nobody sits: there is nobody to ask.
+ * @param {{stdin?: any, stderr?: any}} [streams]
+ * @returns {((question: string) => Promise<boolean>) | undefined}
+ */
+export function confirmOn ({ stdin = process.stdin, stderr = process.stderr } = {}) {
+  if (!stdin.isTTY || !stderr.isTTY) return undefined
+  return question => new Promise((resolve, reject) => {
+    const lines = createInterface({ input: stdin, output: stderr, terminal: false })
+    lines.once('line', line => {
+      resolve(/^y(es)?$/i.test(line.trim()))
+      lines.close()
+    })
+    lines.once('close', () => reject(new TilecouchError('ABORTED')))
+    stderr.write(question)
   })
 }
 

@@ -13,6 +13,7 @@ import { square } from '../support/tiles.js'
 import { T3, fill, post } from './stage.js'
 
 const CLOSED = { admins: { names: [], roles: ['_admin'] }, members: { names: ['anna'], roles: ['surveyors'] } }
+const GIVE = { rights: /** @type {const} */ ('give') }
 const fails = (promise, code, words = /./) => assert.rejects(promise, error => error.code === code && words.test(error.message))
 
 onEachStore('a backup', backend => {
@@ -39,7 +40,7 @@ onEachStore('a backup', backend => {
     assert.equal(statSync(file('a.tcb')).size, summary.size)
 
     const to = await backend.database()
-    const restored = await restore([file('a.tcb')], to)
+    const restored = await restore([file('a.tcb')], to, GIVE)
     assert.deepEqual([restored.differences, restored.refused, restored.door, restored.written], [0, 0, 'restored', summary.documents])
     await same(url, to)
     assert.equal(await (await Store.open(to)).identity(), await store.identity())
@@ -68,7 +69,7 @@ onEachStore('a backup', backend => {
     assert.ok(alone.documents >= second.documents)
 
     const to = await backend.database()
-    const { files, unneeded, written, revisions, security } = await restore(['third.tcb', 'full.tcb', 'second.tcb'].map(file), to)
+    const { files, unneeded, written, revisions, security } = await restore(['third.tcb', 'full.tcb', 'second.tcb'].map(file), to, GIVE)
     assert.deepEqual(files.map(name => path.basename(name)), ['full.tcb', 'second.tcb', 'third.tcb'])
     assert.deepEqual(unneeded, [])
     assert.equal(written, revisions, 'what was superseded is not written')
@@ -115,7 +116,7 @@ onEachStore('a backup', backend => {
     assert.equal((await json(`${to}/${layerId('mine')}`)).layer, 'mine')
     const empty = await backend.database()
     await request(empty, { method: 'PUT' })
-    assert.equal((await restore([file('there.tcb')], empty)).differences, 0)
+    assert.equal((await restore([file('there.tcb')], empty, GIVE)).differences, 0)
     const nothing = await backend.database()
     const { documents, door } = await restore([file('there.tcb')], nothing, { dryRun: true })
     assert.ok(documents > 40)
@@ -127,7 +128,7 @@ onEachStore('a backup', backend => {
     this.timeout(30000)
     await backup(store, file('a.tcb'))
     const streamed = await backend.database()
-    assert.equal((await restore(createReadStream(file('a.tcb')), streamed)).differences, 0)
+    assert.equal((await restore(createReadStream(file('a.tcb')), streamed, GIVE)).differences, 0)
     await same(url, streamed)
 
     const whole = readFileSync(file('a.tcb'))
@@ -140,7 +141,7 @@ onEachStore('a backup', backend => {
     assert.deepEqual([door, differing], ['closed', 0])
     assert.deepEqual((await json(`${to}/_security`)).members.roles, ['_admin'], 'and only admins see it')
     const cut = await backend.database()
-    await fails(restore(createReadStream(file('a.tcb')), cut), 'BACKUP_DAMAGED')
+    await fails(restore(createReadStream(file('a.tcb')), cut, GIVE), 'BACKUP_DAMAGED')
     assert.deepEqual((await json(`${cut}/_security`)).members.roles, ['_admin'])
   })
 })

@@ -37,7 +37,7 @@ onEachStore('a backup between two requests', backend => {
     const wrong = []
     for (const [at, file] of files.entries()) {
       const to = await backend.database()
-      await restore([file], to)
+      await restore([file], to, { rights: 'give' })
       await check(await Store.open(to), { decode: false, onFinding: ({ code, where }) => { if (UNSETTLED.has(code)) wrong.push(`after request ${at + 1} of ${files.length}: ${code} ${where}`) } })
       await request(to, { method: 'DELETE' })
     }

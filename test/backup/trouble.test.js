@@ -57,7 +57,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     it('is restored by one that is killed and run again, and is seen by nobody before it is whole', async () => {
       await backup(await Store.open(url), file('a.tcb'))
       const to = `${server.url}/restored`
-      const command = ['restore', file('a.tcb'), '--db', to]
+      const command = ['restore', file('a.tcb'), '--yes', '--db', to]
       const count = async () => (await json(to)).doc_count ?? 0
       for (let kill = 0; kill < KILLS; kill++) {
         const { child } = startCommand(command)
@@ -85,7 +85,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       await isAway
       isAway = undefined
       const to = `${server.url}/again`
-      const { differences: differing } = await restore([file('a.tcb')], to, { onProgress })
+      const { differences: differing } = await restore([file('a.tcb')], to, { rights: 'give', onProgress })
       assert.ok(isAway)
       await isAway
       assert.equal(differing, 0)

@@ -89,7 +89,7 @@ onEachStore('a backup of a store that is written to', backend => {
         await writers.stop()
         const files = Array.from({ length: ROUNDS }, (_, round) => path.join(folder.dir, `${round}.tcb`))
         const restored = await backend.database()
-        assert.equal((await restore(files, restored)).differences, 0)
+        assert.equal((await restore(files, restored, { rights: 'give' })).differences, 0)
         const tiles = await checkInvariants(restored, { settled: false })
         const numbers = [...tiles].filter(([id]) => id.startsWith('numbered')).flatMap(([, versions]) => [...new Set(versions.map(({ time }) => (Date.parse(time) - Date.parse(T1)) / 1000))]).sort((a, b) => a - b)
         assert.deepEqual(numbers, numbers.map((_, index) => index + 1))

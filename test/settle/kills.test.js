@@ -116,7 +116,7 @@ class Life {
     if (!this.model.said.size) return
     const file = path.join(this.dir, `backup-${++this.#runs}`)
     await this.twice('backup', file, '--db', this.through(this.urls[0]))
-    await this.twice('restore', file, '--db', this.through(this.urls[2]))
+    await this.twice('restore', file, '--yes', '--db', this.through(this.urls[2]))
     await this.compare(this.urls[2])
     await (await Store.open(this.urls[2])).destroy()
   }

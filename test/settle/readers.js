@@ -112,7 +112,7 @@ export const dear = {
     const file = path.join(dir, 'backup.tcb')
     await backup(store, file, { force: true })
     const url = await database()
-    await restore([file], url)
+    await restore([file], url, { rights: 'give' })
     const restored = await Store.open(url)
     try {
       return await cheap['store.at and store.head'](/** @type {any} */ ({ store: restored, layer }), times)

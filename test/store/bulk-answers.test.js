@@ -136,7 +136,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
     const file = path.join(folder.dir, 'a.tcb')
     await backup(through, file)
     const to = await another()
-    await restore([file], to)
+    await restore([file], to, { rights: 'give' })
     assert.deepEqual(await differences(url, to, { revpos: backend.name === 'CouchDB' }), [])
   }).timeout(60000)
 

@@ -1,0 +1,119 @@
+// Who has which rights by a backup: a file that somebody else had in his hands makes nobody an admin unasked.
+import assert from 'node:assert/strict'
+import { createReadStream } from 'node:fs'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { createProgram } from '../../loader/cli/program.js'
+import { Store } from '../../loader/index.js'
+import { backup } from '../../loader/backup/index.js'
+import { inWords, plainSecurity, rightsBetween } from '../../loader/backup/rights.js'
+import { restore } from '../../loader/backup/restore.js'
+import { PRIVATE_SECURITY, PUBLIC_SECURITY } from '../../loader/store/index.js'
+import { memory } from '../loader/helpers.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { rewrite } from './forge.js'
+
+const MINE = { admins: { names: [], roles: ['_admin'] }, members: { names: ['anna'], roles: ['_admin'] }, tilecouch: { writers: { names: ['anna'], roles: [] } } }
+const EDITED = { admins: { names: ['mallory'], roles: ['_admin'] }, members: { names: ['anna', 'mallory'], roles: [] }, tilecouch: { writers: { names: ['mallory'], roles: ['staff'] } } }
+
+describe('the rights of a backup', () => {
+  const words = (before, after) => rightsBetween(before, plainSecurity(after)).map(inWords)
+
+  it('are said in words: who gets them, and who loses them', () => {
+    assert.deepEqual(words(MINE, EDITED), ['the user mallory becomes an admin', 'the user mallory may write', 'the user anna may not write any more', 'the role staff may write', 'the user mallory may read'])
+    assert.deepEqual(words(PRIVATE_SECURITY, PUBLIC_SECURITY), ['the role tilecouch-writer may write', 'everybody may read, without a name'])
+    assert.deepEqual(words(PUBLIC_SECURITY, PRIVATE_SECURITY), ['the role tilecouch-writer may not write any more', 'everybody may not read any more'])
+    assert.deepEqual(words(MINE, MINE), [])
+    assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, cloudant: { nobody: ['_admin'] } }), ['another field is set: cloudant'])
+  })
+
+  it('are given as they are shown, whatever their form', () => {
+    assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] } }).members, { names: ['mallory'], roles: [] }, 'CouchDB takes readers for members')
+    assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] }, members: { names: ['anna'] } }), { admins: { names: [], roles: [] }, members: { names: ['anna'], roles: [] } })
+    assert.deepEqual(plainSecurity({ members: { names: 'mallory', roles: [1] }, tilecouch: { writers: 'x' } }), { admins: { names: [], roles: [] }, members: { names: [], roles: [] }, tilecouch: { writers: { names: [], roles: [] } } })
+    for (const none of [undefined, null, 'x', []]) assert.equal(plainSecurity(none), null)
+  })
+})
+
+onEachStore('a backup with an edited _security', backend => {
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+  let store
+
+  before(async function () {
+    this.timeout(30000)
+    store = await Store.create(await backend.database())
+    await store.defineLayer('osm', { format: 'png', upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
+    await store.secure(MINE)
+  })
+
+  async function edited (security) {
+    await backup(store, file('mine.tcb'), { force: true })
+    await rewrite(file('mine.tcb'), file('edited.tcb'), { trailer: trailer => ({ ...trailer, security }) })
+    return file('edited.tcb')
+  }
+
+  async function run (argv, { answer } = /** @type {{answer?: string}} */ ({})) {
+    const stdin = Object.assign(new PassThrough(), { isTTY: answer !== undefined })
+    const streams = { stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: answer !== undefined }) }
+    if (answer !== undefined) stdin.write(answer)
+    const code = await createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } }).run(argv)
+    return { code, out: streams.stdout.text, err: streams.stderr.text }
+  }
+
+  const isClosed = async url => {
+    const { admins, members } = await json(`${url}/_security`)
+    assert.deepEqual([admins.names, members.names, members.roles], [[], [], ['_admin']])
+  }
+
+  it('makes nobody an admin unasked: the documents are there, the rights are not, until it is run again with --yes', async function () {
+    this.timeout(30000)
+    const [to, streamed] = [await backend.database(), await backend.database()]
+    const { withheld, door, differences, rights, upstreams } = await restore([await edited(EDITED)], to)
+    assert.deepEqual([withheld, door, differences], [true, 'closed', 0])
+    await isClosed(to)
+    assert.ok(rights.some(change => inWords(change) === 'the user mallory becomes an admin'))
+    assert.deepEqual(upstreams, [{ layer: 'osm', hosts: ['tiles.example.org'] }])
+    assert.equal((await restore(createReadStream(file('edited.tcb')), streamed)).withheld, true)
+    await isClosed(streamed)
+    const again = await run(['restore', file('edited.tcb'), '--db', to])
+    assert.equal(again.code, 1)
+    assert.match(again.out, /run it again with --yes[^]*the user mallory becomes an admin\n[^]*stays closed/)
+    const confirmed = await run(['restore', file('edited.tcb'), '--yes', '--db', to])
+    assert.equal(confirmed.code, 0, confirmed.err)
+    assert.deepEqual(await json(`${to}/_security`), EDITED)
+  })
+
+  it('gives what somebody said yes to, and no other', async function () {
+    this.timeout(30000)
+    await edited(EDITED)
+    const to = await backend.database()
+    const no = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'n\n' })
+    assert.equal(no.code, 1)
+    assert.match(no.err, /the user mallory becomes an admin\n[^]*Is that right\? \[y\/N\]/)
+    assert.equal((await request(to)).status, 404)
+    const yes = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'y\n' })
+    assert.equal(yes.code, 0, yes.err)
+    assert.match(yes.out, /layer osm are fetched from tiles.example.org/)
+    assert.deepEqual(await json(`${to}/_security`), EDITED)
+    const [given, left] = [await backend.database(), await backend.database()]
+    assert.equal((await run(['restore', file('edited.tcb'), '--yes', '--db', given])).code, 0)
+    assert.deepEqual(await json(`${given}/_security`), EDITED)
+    const closed = await run(['restore', file('edited.tcb'), '--closed', '--db', left])
+    assert.equal(closed.code, 0)
+    assert.match(closed.out, /stays closed/)
+    await isClosed(left)
+    assert.equal((await request(`${left}/_local/tilecouch-restoring`)).status, 404)
+  })
+
+  it('asks nothing where nobody gets a right by it', async () => {
+    const [to, like] = [await backend.database(), await backend.database()]
+    const { door } = await restore([await edited(PRIVATE_SECURITY)], to)
+    assert.equal(door, 'restored')
+    await request(like, { method: 'PUT' })
+    await request(`${like}/_security`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(MINE) })
+    await restore([file('mine.tcb')], like)
+    assert.deepEqual(await json(`${like}/_security`), MINE)
+  })
+})
