@@ -20,7 +20,10 @@ export const FOOTER = 4 + END.length // bytes behind the trailer
 
 export const formatDefaults = {
   json: 16 * 2 ** 20, // bytes of a block's JSON in the file at most
-  unpacked: 64 * 2 ** 20, // bytes of it unpacked
+  unpacked: 32 * 2 ** 20, // bytes of it unpacked
+  values: 2e6, // that it may name: an empty list has two bytes, and takes fifty in memory
+  depth: 100, // of lists in lists
+  wanted: 2 * 2 ** 20, // characters of JSON after which another block is begun
   bytes: 128 * 2 ** 20, // bytes of a block's attachments
   level: 6 // of gzip
 }
@@ -29,12 +32,12 @@ const gzip = promisify(gzipWith)
 
 /**
  * @param {string} kind
- * @param {any} value its JSON
+ * @param {any} value its JSON, or what becomes that
  * @param {Uint8Array[] | ((json: Buffer) => Uint8Array[])} [bytes] behind the JSON, which may depend on how that stands in the file
  * @returns {Promise<Buffer>}
  */
 export async function encodeBlock (kind, value, bytes = []) {
-  const json = await gzip(JSON.stringify(value), { level: formatDefaults.level })
+  const json = await gzip(typeof value === 'string' ? value : JSON.stringify(value), { level: formatDefaults.level })
   const attachments = Array.isArray(bytes) ? bytes : bytes(json)
   const head = Buffer.alloc(HEAD)
   head.write(kind, 0, 'latin1')

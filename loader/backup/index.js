@@ -37,7 +37,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * @property {boolean} encrypted
  * @property {string} [signer] id of the key that signed it
  * @property {number} designs design documents that were left out: ours are deployed by a restore
- * @property {number} refused documents that are too large
+ * @property {number} refused documents that no backup takes: too large, or with an id or a revision that is none
  * @property {{id: string, reason: string}[]} named some of those
  * @property {boolean} noted false: whether the database was put back to an older state cannot be told next time
  */
@@ -146,11 +146,11 @@ class Work {
   async #write (docs) {
     const page = this.#page
     for (const { _attachments: attachments = {} } of docs) for (const attachment of Object.values(attachments)) plain(attachment)
-    await this.writer.write(page, docs)
+    const left = await this.writer.write(page, docs)
     for (const { _id: id, _rev: rev } of docs) this.#pay(id, rev)
     const { counts, size } = this.writer
     this.onProgress?.({ documents: counts.documents, total: this.moments.total, size, bytes: counts.bytes })
-    return []
+    return left.map(({ doc: { _id: id, _rev: rev }, why }) => ({ id, rev, error: 'forbidden', reason: why }))
   }
 
   #pay (id, rev) {

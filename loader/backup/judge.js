@@ -34,8 +34,8 @@ export function judge (block, bytes, wrong) {
   return block.docs
 }
 
-/** What is wrong with a document, if anything is. */
-function badIn (doc) {
+/** What is wrong with a document, its bytes aside, if anything is. @param {any} doc @returns {string | undefined} */
+export function badIn (doc) {
   if (!isObject(doc)) return 'no object'
   const { _id: id, _rev: rev, _revisions: revisions, _deleted: gone, _attachments: attachments } = doc
   if (typeof id !== 'string' || !id || id.length > ID) return 'a bad id'

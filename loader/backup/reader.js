@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { TilecouchError, isTileId } from '../../core/index.js'
 import { unpack } from '../sources/unpack.js'
+import { parseBounded } from './bounds.js'
 import { CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, formatDefaults, noCounts } from './format.js'
 import { Bytes, openBackup, openedStream } from './file.js'
 import { judge } from './judge.js'
@@ -93,7 +94,7 @@ async function readBlock (bytes, name) {
   const packed = body.subarray(0, json)
   let value
   try {
-    value = JSON.parse((await unpack(packed, 'gzip', formatDefaults.unpacked)).toString())
+    value = parseBounded(await unpack(packed, 'gzip', formatDefaults.unpacked))
   } catch (error) {
     throw damaged(name, `a block holds no JSON: ${error.message}`, at)
   }

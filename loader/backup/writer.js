@@ -6,7 +6,9 @@ import { TilecouchError } from '../../core/index.js'
 import { explain, find } from '../export/target.js'
 import { lock } from '../export/lock.js'
 import { PLAIN } from './age.js'
-import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, noCounts } from './format.js'
+import { boundedJson } from './bounds.js'
+import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, formatDefaults, noCounts } from './format.js'
+import { badIn } from './judge.js'
 import { count, readFileParts } from './reader.js'
 import { sign } from './signature.js'
 
@@ -43,12 +45,32 @@ export class BackupWriter {
   /**
    * @param {number} page of the feed that they are of: of what two pages say of one document, the later is right
    * @param {any[]} docs with the bytes of their attachments in `data`
+   * @returns {Promise<{doc: any, why: string}[]>} those that no reader would take, which are left out
    */
   async write (page, docs) {
-    const attachments = docs.flatMap(({ _attachments: held = {} }) => Object.values(held).map(({ data }) => data))
-    const described = docs.map(doc => doc._attachments ? { ...doc, _attachments: withoutBytes(doc._attachments) } : doc)
-    await this.#block(DOCUMENTS, { page, docs: described }, attachments)
-    count(this.counts, docs)
+    const left = []
+    /** @type {{docs: any[], texts: string[], size: number}} */
+    let part = { docs: [], texts: [], size: 0 }
+    const parts = [part]
+    for (const doc of docs) {
+      const described = doc._attachments ? { ...doc, _attachments: withoutBytes(doc._attachments) } : doc
+      const bad = badIn(described)
+      const { json = '', excess } = bad ? { excess: bad } : boundedJson(described)
+      if (excess) {
+        left.push({ doc, why: excess })
+        continue
+      }
+      if (part.docs.length && part.size + json.length > formatDefaults.wanted) parts.push(part = { docs: [], texts: [], size: 0 })
+      part.docs.push(doc)
+      part.texts.push(json)
+      part.size += json.length
+    }
+    for (const { docs: taken, texts } of parts) {
+      if (!taken.length) continue
+      await this.#block(DOCUMENTS, `{"page":${page},"docs":[${texts}]}`, taken.flatMap(({ _attachments: held = {} }) => Object.values(held).map(({ data }) => data)))
+      count(this.counts, taken)
+    }
+    return left
   }
 
   /** @param {Omit<import('./format.js').Trailer, 'sha256' | 'counts' | 'signer'>} about */

@@ -1,7 +1,6 @@
 // Backups on somebody else's storage: encrypted, signed, and refused where anything of them is not what was made.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, createReadStream, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption'
@@ -15,16 +14,10 @@ import { memory } from '../loader/helpers.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { square } from '../support/tiles.js'
-import { rewrite } from './forge.js'
+import { newPair, rewrite } from './forge.js'
 import { T3, fill } from './stage.js'
 
 const fails = (promise, code, words = /./) => assert.rejects(promise, error => error.code === code && words.test(error.message))
-
-/** A pair of keys to sign with, as PEM. */
-const pair = () => {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  return { secret: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(), open: publicKey.export({ format: 'pem', type: 'spki' }).toString() }
-}
 
 onEachStore('a backup with keys', backend => {
   const folder = useFolder()
@@ -38,7 +31,7 @@ onEachStore('a backup with keys', backend => {
     text = await generateIdentity()
     recipients = [parseRecipient(await identityToRecipient(text))]
     identities = [parseIdentity(text)]
-    pem = pair()
+    pem = newPair()
     signer = parseSigner(pem.secret)
     signedBy = [parsePublicKey(pem.open)]
   })
@@ -77,9 +70,9 @@ onEachStore('a backup with keys', backend => {
     this.timeout(30000)
     await backup(store, file('unsigned.tcb'))
     await backup(store, file('signed.tcb'), { signer })
-    await backup(store, file('others.tcb'), { signer: parseSigner(pair().secret) })
+    await backup(store, file('others.tcb'), { signer: parseSigner(newPair().secret) })
     assert.ok((await dry(['signed.tcb'])).signer)
-    assert.equal((await dry(['signed.tcb'], { signedBy: [parsePublicKey(pair().open), ...signedBy] })).signer, signer.id, 'one of several keys')
+    assert.equal((await dry(['signed.tcb'], { signedBy: [parsePublicKey(newPair().open), ...signedBy] })).signer, signer.id, 'one of several keys')
     const changes = {
       header: { header: header => ({ ...header, made: '2020-01-01T00:00:00Z' }) },
       documents: { docs: docs => docs.slice(1) },

@@ -1,0 +1,177 @@
+// Backups that somebody made to do harm, folders in which others write, and documents that would spoil every backup.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { crc32, gzipSync } from 'node:zlib'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { backup } from '../../loader/backup/index.js'
+import { parseIdentity, parseRecipient } from '../../loader/backup/age-keys.js'
+import { HEADER, MAGIC, encodeBlock, formatDefaults } from '../../loader/backup/format.js'
+import { readFileParts } from '../../loader/backup/reader.js'
+import { restore } from '../../loader/backup/restore.js'
+import { parseSigner } from '../../loader/backup/signature.js'
+import { Store } from '../../loader/index.js'
+import { digestOf } from '../../loader/store/tile.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
+import { newPair, rewrite } from './forge.js'
+import { fill, leaf, post } from './stage.js'
+
+const FLIPS = process.env.TILECOUCH_LONG ? 2000 : 60
+const fails = (promise, code, words = /./) => assert.rejects(promise, error => error.code === code && words.test(error.message))
+
+/** Numbers that look thrown, the same in every run. */
+function * numbers (seed) {
+  for (let state = seed >>> 0; ;) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    yield state
+  }
+}
+
+const header = { format: 1, program: 'tilecouch', id: 'one', made: '2024-01-01T00:00:00Z', store: 's', database: 'd', name: 'tiles', q: 2, since: 0, base: null }
+
+/** A block whose JSON is this text, with a right check sum. */
+function blockOf (text) {
+  const packed = gzipSync(text)
+  const block = Buffer.concat([Buffer.from('D'), Buffer.alloc(8), packed, Buffer.alloc(4)])
+  block.writeUInt32BE(packed.length, 1)
+  block.writeUInt32BE(crc32(block.subarray(0, -4)), block.length - 4)
+  return block
+}
+
+async function readAll (file, keys = {}) {
+  for await (const part of readFileParts(file, keys)) assert.ok(part.kind)
+}
+
+onEachStore('a hostile backup', backend => {
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+  let store
+
+  before(async function () {
+    this.timeout(30000)
+    store = await fill(await backend.database())
+  })
+
+  it('is refused with any bit turned, signed or encrypted', async function () {
+    this.timeout(120000)
+    const text = await generateIdentity()
+    const pem = newPair()
+    const signer = parseSigner(pem.secret)
+    const identities = [parseIdentity(text)]
+    await backup(store, file('signed.tcb'), { signer })
+    await backup(store, file('sealed.age'), { signer, recipients: [parseRecipient(await identityToRecipient(text))] })
+    for (const name of ['signed.tcb', 'sealed.age']) {
+      const whole = readFileSync(file(name))
+      const places = numbers(17)
+      for (let flip = 0; flip < FLIPS; flip++) {
+        const bit = /** @type {number} */ (places.next().value) % (whole.length * 8)
+        const bad = Buffer.from(whole)
+        bad[bit >> 3] ^= 1 << (bit & 7)
+        writeFileSync(file('bad'), bad)
+        await assert.rejects(restore([file('bad')], null, { dryRun: true, identities, signedBy: [signer] }), ({ code }) => /^(BACKUP_|CONFIG_INVALID)/.test(code), `${name}, bit ${bit}`)
+        writeFileSync(file('bad'), whole.subarray(0, bit >> 3))
+        await assert.rejects(restore([file('bad')], null, { dryRun: true, identities, signedBy: [signer] }), { code: 'BACKUP_DAMAGED' }, `${name}, the first ${bit >> 3}`)
+      }
+    }
+  })
+
+  const described = (seed, doc) => {
+    const data = png(seed)
+    return { ...doc, _attachments: { tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data } } }
+  }
+  const twice = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, described(99, docs[0])] : docs
+
+  it('is refused with two things about one revision, with pages or shards beyond measure, and with names that are none', async function () {
+    this.timeout(30000)
+    await backup(store, file('a.tcb'))
+    const refused = async (change, words) => {
+      await rewrite(file('a.tcb'), file('bad.tcb'), { ...change, recount: true })
+      await fails(restore([file('bad.tcb')], null, { dryRun: true }), 'BACKUP_DAMAGED', words)
+    }
+    await refused({ docs: twice }, /says two things of osm:5/)
+    await refused({ page: () => 2 ** 32 }, /lacks its documents/)
+    for (const q of [0, 1e9, '8', 2.5]) await refused({ header: one => ({ ...one, q }) }, /header/)
+    await refused({ header: one => ({ ...one, name: { toString: 1 } }) }, /header/)
+    await refused({ docs: docs => docs.map((doc, at) => at ? doc : { ...doc, _id: '_design/tiles' }) }, /not taken from a file/)
+    const to = await backend.database()
+    await fails(restore([file('bad.tcb')], to, { rights: 'give' }), 'BACKUP_DAMAGED')
+    assert.equal((await request(to)).status, 404)
+  })
+
+  it('opens no other file than those that were named', async function () {
+    this.timeout(30000)
+    await backup(store, file('a.tcb'))
+    await rewrite(file('a.tcb'), file('b.tcb'), { header: one => ({ ...one, base: { id: 'x', made: one.made, file: '../../../etc/passwd' } }) })
+    await fails(restore([file('b.tcb'), file('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
+  })
+
+  it('of a writer, who stores what no reader of backups takes, does not keep the rest from being backed up', async function () {
+    this.timeout(60000)
+    const own = await backend.database()
+    const mine = await Store.create(own)
+    await mine.defineLayer('osm', { format: 'png' })
+    const deep = depth => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
+    const odd = [
+      leaf(`x${'y'.repeat(1500)}`, ['a'], { _deleted: true }),
+      leaf('layer:deep', ['a'], { type: 'layer', layer: 'deep', field: deep(3000) }),
+      ...['many', 'more', 'most', 'other'].map(layer => leaf(`layer:${layer}`, ['a'], { type: 'layer', layer, field: Array.from({ length: 300000 }, () => 1) }))
+    ]
+    for (const doc of odd) await post(`${own}/_bulk_docs`, { new_edits: false, docs: [doc] })
+    const made = await backup(mine, file('a.tcb'))
+    assert.equal(made.refused, 2, JSON.stringify(made.named))
+    assert.match(made.named.map(({ reason }) => reason).join(), /bad id|lists in lists/)
+    const to = await backend.database()
+    const restored = await restore([file('a.tcb')], to, { rights: 'give' })
+    assert.deepEqual([restored.differences, restored.refused], [0, 0])
+    for (const layer of ['osm', 'many', 'more', 'most', 'other']) assert.equal((await json(`${to}/layer:${layer}`)).layer, layer)
+  })
+})
+
+describe('a hostile folder or file', function () {
+  this.timeout(30000)
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+
+  it('is no file: a folder, a pipe, nothing', async () => {
+    mkdirSync(file('folder'))
+    execFileSync('mkfifo', [file('pipe')])
+    for (const name of ['folder', 'pipe']) await fails(restore([file(name)], null, { dryRun: true }), 'SOURCE_UNREADABLE', /no file/)
+    await fails(restore([file('none')], null, { dryRun: true }), 'SOURCE_NOT_FOUND')
+  })
+
+  it('has lists in lists, or more values than anybody stores, and takes no memory for them', async () => {
+    const most = formatDefaults.unpacked
+    const bombs = {
+      nested: Buffer.alloc(most - 1, '['),
+      lists: Buffer.concat([Buffer.from('{"page":1,"docs":['), Buffer.alloc(most - 100, '[],'), Buffer.from('[]]}')]),
+      text: Buffer.alloc(1e8, '"') // one line of 100 MB; one of 1 GB ends at the same place
+    }
+    for (const [name, bomb] of Object.entries(bombs)) {
+      writeFileSync(file('bomb.tcb'), Buffer.concat([MAGIC, await encodeBlock(HEADER, header), blockOf(bomb)]))
+      const before = process.memoryUsage().rss
+      await fails(readAll(file('bomb.tcb')), 'BACKUP_DAMAGED', /lists in lists|values|unpacks to more/)
+      assert.ok(process.memoryUsage().rss - before < 250e6, name)
+    }
+  })
+})
+
+onEachStore('a folder in which others write', backend => {
+  const folder = useFolder()
+  const file = name => path.join(folder.dir, name)
+
+  it('gets no backup through a link that somebody made there, nor into a file that he may read', async function () {
+    this.timeout(30000)
+    const store = await Store.create(await backend.database())
+    writeFileSync(file('precious'), 'mine')
+    symlinkSync(file('precious'), file('a.tcb.part'))
+    await backup(store, file('a.tcb'))
+    assert.equal(readFileSync(file('precious'), 'utf8'), 'mine')
+    writeFileSync(file('b.tcb.part'), '', { mode: 0o666 })
+    await backup(store, file('b.tcb'))
+    assert.equal(statSync(file('b.tcb')).mode & 0o777, 0o600)
+    assert.deepEqual(readdirSync(folder.dir), ['a.tcb', 'b.tcb', 'precious'])
+  })
+})
