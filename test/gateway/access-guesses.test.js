@@ -122,6 +122,7 @@ describe('wrong passwords', () => {
     for (let at = 0; at < 9; at++) guesses.begin(`made up ${at}`, `peer ${at}`)
     assert.throws(() => guesses.begin('made up', null), { code: 'TOO_MANY_GUESSES' })
     assert.throws(() => guesses.begin('anna', null), { code: 'TOO_MANY_GUESSES' })
+    guesses.begin('bert', null, true)()
     guesses.begin('made up 0', null)()
     clock += guessDefaults.window
     guesses.begin('made up', null)

@@ -41,7 +41,7 @@ export class Guesses {
     const wait = Math.max(
       ofName.length < most ? 0 : ofName[ofName.length - most] + window - now,
       delay && ofPeer[ofPeer.length - 1] + delay - now,
-      this.#isFull(this.#names, name, now) || (peer !== null && this.#isFull(this.#peers, peer, now)) ? window : 0
+      !wasRight && (this.#isFull(this.#names, name, now) || (peer !== null && this.#isFull(this.#peers, peer, now))) ? window : 0
     )
     if (wait > 0) throw new TilecouchError('TOO_MANY_GUESSES', { seconds: Math.ceil(wait / 1000) })
     const counted = [[this.#names, name, ofName], ...(wasRight || peer === null ? [] : [[this.#peers, peer, ofPeer]])]
