@@ -2,6 +2,8 @@
 import { tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { Extent } from '../../core/store/extent.js'
+import { sourceLimits } from '../sources/limits.js'
+import { invalid } from '../sources/reading.js'
 import { TileSizes } from './tile-sizes.js'
 
 export class Pass {
@@ -77,6 +79,7 @@ export class Pass {
 
   async #read ({ z, x, y }, read) {
     const bytes = await read()
+    if (bytes && bytes.length > sourceLimits.tile) throw invalid(this.source.name, `${z}/${x}/${y} has ${bytes.length} bytes`)
     this.#sizes?.check(bytes)
     this.extent.tileSize = this.#sizes?.expected
     if (bytes) this.extent.add(z, x, y)

@@ -57,7 +57,7 @@ function isSame (found, own) {
 
 const contents = ({ _attachments: attachments = {} }) => Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type, data, encoding }]) => {
   const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : Buffer.from(data ?? [])
-  return [name, { type, bytes: encoding === 'gzip' && typeof data !== 'string' ? gunzipSync(bytes) : bytes }]
+  return [name, { type, bytes: encoding === 'gzip' && typeof data !== 'string' ? gunzipSync(bytes, { maxOutputLength: MOST }) : bytes }]
 }))
 
 /**

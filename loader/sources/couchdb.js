@@ -3,7 +3,7 @@
 import { TilecouchError, flipY } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { readAhead } from './ahead.js'
-import { openDatabase } from './database.js'
+import { openDatabase, readWithin } from './database.js'
 import { IdTemplate, MAPPROXY_TEMPLATE } from './id-template.js'
 
 const PAGE = 5000 // ids a request
@@ -28,11 +28,11 @@ export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, sele
     name: `${template.text} of ${couch.url}`,
     fields: {},
     get ignored () { return list.ignored },
-    tiles: () => readAhead(list.tiles(), async tiles => {
+    tiles: () => readAhead(list.tiles(), found => readWithin(found, async tiles => {
       const images = (await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })).map(({ doc }) => imageOf(doc))
       list.learn(images)
       return images
-    }),
+    })),
     close: () => list.close()
   }
 }

@@ -3,6 +3,7 @@
 import { TilecouchError } from '../../core/index.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
+import { sourceLimits } from './limits.js'
 
 const FIRST = { retries: 2 } // an address that was mistyped is told at once; later on a server that is restarted is waited for
 
@@ -32,13 +33,30 @@ export async function openStore (name, options) {
 /** @param {string} name @param {Reaching} options */
 async function reach (name, { home, signal }) {
   const ambient = home === undefined || originOf(home) === originOf(name)
+  const settings = { ambient, signal, most: sourceLimits.answer }
   try {
-    await new Couch(name, { ...FIRST, ambient }).request({ path: '', signal })
+    await new Couch(name, { ...FIRST, ...settings }).request({ path: '' })
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') throw new TilecouchError('SOURCE_NOT_FOUND', { value: name }, { cause: error })
     throw error
   }
-  return { ambient }
+  return settings
+}
+
+/**
+ * The tiles of some documents. What is too much for one answer is asked for tile by tile, when it is wanted.
+ * @template T
+ * @param {T[]} items
+ * @param {(items: T[]) => Promise<(Buffer | null)[]>} read
+ * @returns {Promise<import('./ahead.js').Found[]>}
+ */
+export async function readWithin (items, read) {
+  try {
+    return await read(items)
+  } catch (error) {
+    if (error.code !== 'ANSWER_TOO_LARGE') throw error
+    return items.map(item => async () => (await read([item]))[0])
+  }
 }
 
 const originOf = url => URL.canParse(url) ? new URL(url).origin : undefined

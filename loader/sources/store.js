@@ -3,7 +3,7 @@ import { TilecouchError, endOf, formatReference } from '../../core/index.js'
 import { parseDatabaseUrl } from '../store/address.js'
 import { readListed } from '../store/fetch.js'
 import { readAhead } from './ahead.js'
-import { openStore } from './database.js'
+import { openStore, readWithin } from './database.js'
 
 /** What a layer document says of the tiles themselves, and not of how this store keeps or gets them. */
 const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'format', 'tileSize']
@@ -28,9 +28,9 @@ export async function open (name, { from, layer: into, area, zooms, home, signal
     fields,
     ...(time !== undefined && last && { time: last }),
     ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
-    tiles: () => readAhead(store.list(layer, wanted), async listed => (
+    tiles: () => readAhead(store.list(layer, wanted), found => readWithin(found, async listed => (
       (await readListed(store.couch, listed, { signal })).map(version => version?.bytes ?? null) // null: it is gone since it was listed
-    )),
+    ))),
     close () {}
   }
 }

@@ -29,7 +29,7 @@ export const retryDefaults = {
  * @property {Record<string, any>} [qs]
  * @property {any} [body] an object; or JSON already, as a string or bytes
  * @property {boolean} [raw] the answer as bytes
- * @property {number} [most] bytes of a raw answer; one that is larger is given up
+ * @property {number} [most] bytes of the answer; one that is larger is given up
  * @property {(bytes: Buffer) => any} [parse] what becomes of a raw answer; when it throws, the request is made again
  * @property {string} [accept] media types, when not JSON
  * @property {boolean} [server] the path is the server's, not the database's
@@ -50,7 +50,8 @@ export class Couch {
 
   /**
    * @param {string} url of a database, may hold a name and password
-   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void, ambient?: boolean}} [options] ambient: see parseDatabaseUrl
+   * @param {Partial<typeof retryDefaults> & {onRetry?: (error: TilecouchError) => void, ambient?: boolean, most?: number, signal?: AbortSignal}} [options]
+   * ambient: see parseDatabaseUrl; most: bytes of any answer, for a database of somebody else; signal: ends every request
    */
   constructor (url, options = {}) {
     const parsed = parseDatabaseUrl(url, options)
@@ -84,7 +85,8 @@ export class Couch {
    * @returns {Promise<any>}
    */
   async request (request) {
-    const { silentRetries, firstDelay, longestDelay } = this.options
+    const { silentRetries, firstDelay, longestDelay, signal, most } = this.options
+    request = { ...request, signal: request.signal ?? signal, most: request.most ?? most }
     const retries = request.retries ?? this.options.retries
     for (let attempt = 0; ; attempt++) {
       if (request.signal?.aborted) throw new TilecouchError('ABORTED')
@@ -117,6 +119,7 @@ export class Couch {
   async #once (request) {
     const { method = 'GET', path = '', qs, body, server, signal, type } = request
     if (request.raw) return askBytes(this.access, request)
+    if (request.most) return askBytes(this.access, { ...request, qs: encodeKeys(qs), accept: 'application/json', parse: parseWhole })
     // of its own: fetch keeps listeners until they are collected, and one signal may stop thousands of requests
     const own = signal && linked(signal)
     const answer = await abortable(this.nano.request({
@@ -270,6 +273,9 @@ export class Couch {
     return this.bulk(bulkBody(docs), signal)
   }
 }
+
+/** As nano has it: keys are JSON. */
+const encodeKeys = (qs = {}) => Object.fromEntries(Object.entries(qs).map(([name, value]) => [name, /key/.test(name) ? JSON.stringify(value) : value]))
 
 /** Whether CouchDB says that something is not there, in a database that is. */
 const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404

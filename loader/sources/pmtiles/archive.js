@@ -14,7 +14,7 @@ import { idSelection } from './ids.js'
 import { RemoteFile } from './remote.js'
 
 export const archiveDefaults = {
-  uncounted: 2 ** 26 // tiles of an archive that does not say how many it has: a run of many takes no more room than one of few
+  uncounted: 2 ** 26 // tiles of an archive, however short it is
 }
 
 const packed = promisify(gzip)
@@ -65,7 +65,9 @@ export class Archive {
     const wanted = idSelection({ area, zooms })
     const blocks = this.#file instanceof RemoteFile ? new Blocks(this.#header.data.length) : undefined
     const breathe = breather(signal)
-    let left = this.#header.addressed ? Infinity : archiveDefaults.uncounted
+    // a run of many takes no more room than one of few: a count is believed as far as there are bytes of tiles
+    const most = Math.max(archiveDefaults.uncounted, this.#header.addressed ? this.#header.data.length : 0)
+    let left = most
     await reading(this.#name, async () => {
       for await (const entries of walkDirectories(this.#file, this.#header, wanted.any)) {
         for (const { id, run, offset, length } of entries) {
@@ -73,7 +75,7 @@ export class Archive {
           for (const [z, x, y] of wanted.tiles(id, id + run)) {
             spool.add(z, x, y, offset, length)
             any = true
-            if (--left < 0) throw new Error(`it does not say how many tiles it has, and has more than ${archiveDefaults.uncounted}`)
+            if (--left < 0) throw new Error(`it would have more than ${most} tiles: say which of them (--bbox, --polygon, --zoom)`)
             const pause = breathe()
             if (pause) await pause
           }

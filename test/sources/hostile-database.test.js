@@ -1,0 +1,92 @@
+// Databases of somebody who means harm, as sources: their answers are bounded, they can be stopped, and they lead nowhere else.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { sourceLimits } from '../../loader/sources/limits.js'
+import { openSource } from '../../loader/sources/index.js'
+import { load } from '../../loader/load.js'
+import { Store } from '../../loader/store/index.js'
+import { onEachStore, request } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+
+const kinds = { 'of tilecouch': { from: { layer: 'osm' } }, 'of MapProxy': { idTemplate: '{z}/{x}/{y}' } }
+
+describe('a hostile database as a source', () => {
+  const { answer } = sourceLimits
+  let server, other, url, act, asked
+  const listen = async handler => {
+    const made = createServer(handler)
+    await new Promise(resolve => { made.listen(0, '127.0.0.1', resolve) })
+    return made
+  }
+  const close = async made => {
+    made.closeAllConnections()
+    await new Promise(resolve => { made.close(resolve) })
+  }
+  beforeEach(async () => {
+    asked = []
+    server = await listen((question, response) => act(question, response))
+    other = await listen(({ headers }, response) => { asked.push(headers.authorization); response.end('{}') })
+    url = `http://anna:secret@127.0.0.1:${server.address().port}/tiles`
+    sourceLimits.answer = 1e6
+  })
+  afterEach(async () => {
+    sourceLimits.answer = answer
+    await close(server)
+    await close(other)
+  })
+
+  const endless = response => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"rows": [')
+    const more = () => {
+      while (!response.destroyed && response.write('{"id": "0/0/0", "key": "0/0/0", "value": {}},\n'.repeat(1000)));
+      if (!response.destroyed) response.once('drain', more)
+    }
+    more()
+  }
+
+  for (const [kind, options] of Object.entries(kinds)) {
+    it(`${kind} whose answers have no end is given up`, async () => {
+      for (const isFirst of [true, false]) {
+        act = ({ url: path }, response) => !isFirst && /^\/tiles\/?$/.test(path) ? response.end('{"db_name": "tiles"}') : endless(response)
+        await assert.rejects(openSource(url, options), { code: 'ANSWER_TOO_LARGE' })
+      }
+    })
+
+    it(`${kind} that never answers is left when it is told to`, async () => {
+      for (const isFirst of [true, false]) {
+        act = ({ url: path }, response) => { if (!isFirst && /^\/tiles\/?$/.test(path)) response.end('{"db_name": "tiles"}') }
+        const stop = new AbortController()
+        setTimeout(() => stop.abort(), 300)
+        await assert.rejects(openSource(url, { ...options, signal: stop.signal }), { code: 'ABORTED' })
+      }
+    })
+
+    it(`${kind} that sends its readers elsewhere is not followed`, async () => {
+      act = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other.address().port}/tiles` }).end()
+      await assert.rejects(openSource(url, options))
+      assert.deepEqual(asked, [])
+    })
+  }
+})
+
+onEachStore('a database with tiles that are too large, as a source', backend => {
+  const { answer, tile } = sourceLimits
+  afterEach(() => Object.assign(sourceLimits, { answer, tile }))
+
+  it('gives the others', async () => {
+    const [from, into] = [await backend.database(), await backend.database()]
+    await request(from, { method: 'PUT' })
+    const large = Buffer.concat([png(7), Buffer.alloc(3e6)])
+    for (const [index, bytes] of [png(0), png(1), large, Buffer.concat([png(3), Buffer.alloc(5e5)]), png(4)].entries()) {
+      const doc = { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } }
+      const { status } = await request(`${from}/${encodeURIComponent(`3/0/${index}`)}`, { method: 'PUT', body: JSON.stringify(doc), headers: { 'content-type': 'application/json' } })
+      assert.equal(status, 201)
+    }
+    Object.assign(sourceLimits, { answer: 2e6, tile: 4e5 })
+    const source = await openSource(from, { idTemplate: '{z}/{x}/{y}' })
+    const { created, failures } = await load(await Store.create(into), source, { layer: 'osm', time: '2024-01-01T00:00:00Z' })
+    await source.close()
+    assert.equal(created, 3)
+    assert.deepEqual(failures.map(({ id, code }) => [id, code]), [['osm:3:0:2', 'ANSWER_TOO_LARGE'], ['osm:3:0:3', 'ARCHIVE_INVALID']])
+  })
+})
