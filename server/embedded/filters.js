@@ -4,7 +4,8 @@ import { functionOf } from './design/cache.js'
 import { requestObject } from './design/request.js'
 import { compileSelector, pickFitting } from './selector.js'
 
-const everything = { needsDocs: false, pass: changes => changes }
+/** No filter. */
+export const everything = { needsDocs: false, pass: changes => changes }
 
 function docIdsOf (ex, body) {
   let ids = body.doc_ids

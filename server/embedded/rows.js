@@ -2,13 +2,17 @@
 // than one of ten. Documents are joined in small lots.
 import { toHttpError } from './errors.js'
 
-const LOT = 100 // rows whose documents are read together
+const PIECE = 65536 // characters that are written together
 
-async function * lots (rows) {
+/** Documents that are read together: with their images, hundreds would be as many MB. @param {{attachments?: boolean}} [options] */
+export const lotSize = ({ attachments } = {}) => attachments ? 4 : 100
+
+/** @param {AsyncIterable<any>} rows @param {number} size */
+export async function * lots (rows, size) {
   let lot = []
   for await (const row of rows) {
     lot.push(row)
-    if (lot.length < LOT) continue
+    if (lot.length < size) continue
     yield lot
     lot = []
   }
@@ -21,7 +25,7 @@ async function * lots (rows) {
  */
 export async function * withDocs (database, rows, options) {
   const read = { attachments: options.attachments === true, conflicts: options.conflicts === true }
-  for await (const lot of lots(rows)) {
+  for await (const lot of lots(rows, lotSize(read))) {
     yield * await Promise.all(lot.map(async row => {
       const linked = row.value?._id
       const doc = await database.pouch.get(typeof linked === 'string' ? linked : row.id, read).catch(error => {
@@ -36,13 +40,16 @@ export async function * withDocs (database, rows, options) {
 /** One result: {"total_rows":…,"rows":[…]}. */
 async function writeResult (ex, head, rows) {
   const opening = JSON.stringify(head).slice(0, -1)
-  await ex.write(`${opening}${opening === '{' ? '' : ','}"rows":[\n`)
-  let first = true
-  for await (const lot of lots(rows)) {
-    await ex.write(`${first ? '' : ',\n'}${lot.map(row => JSON.stringify(row)).join(',\n')}`)
-    first = false
+  let text = `${opening}${opening === '{' ? '' : ','}"rows":[\n`
+  let between = ''
+  for await (const row of rows) {
+    text += between + JSON.stringify(row)
+    between = ',\n'
+    if (text.length < PIECE) continue
+    await ex.write(text)
+    text = ''
   }
-  await ex.write('\n]}')
+  await ex.write(`${text}\n]}`)
 }
 
 /** Takes the first row before the headers go out, so that an error can still be an error answer. */

@@ -1,7 +1,7 @@
 // The primary index: _all_docs, _design_docs, _local_docs, by range or by keys.
 import { notFound } from '../errors.js'
 import { findDocument, localDocuments, winner } from '../documents.js'
-import { sendResults, sendRows, withDocs } from '../rows.js'
+import { lotSize, lots, sendResults, sendRows, withDocs } from '../rows.js'
 import { manyOptions, viewOptions } from '../views/options.js'
 import { seqText } from './database.js'
 import { only } from './server.js'
@@ -39,9 +39,9 @@ export async function * idsInRange (database, group, { startkey, endkey, key, de
 async function * byKeys (database, { keys, skip = 0, limit = Infinity, descending, include_docs: includeDocs }) {
   const ordered = descending ? [...keys].reverse() : keys
   const wanted = ordered.slice(skip, skip + limit)
-  const LOT = 100
-  for (let at = 0; at < wanted.length; at += LOT) {
-    yield * await Promise.all(wanted.slice(at, at + LOT).map(async key => {
+  const size = lotSize()
+  for (let at = 0; at < wanted.length; at += size) {
+    yield * await Promise.all(wanted.slice(at, at + size).map(async key => {
       const doc = typeof key === 'string' && key !== '' ? await findDocument(database, key) ?? await winner(database, key) : null
       if (!doc) return { key, error: 'not_found' }
       if (doc._deleted) return { id: key, key, value: { rev: doc._rev, deleted: true }, ...(includeDocs && { doc: null }) }
@@ -75,17 +75,10 @@ function rowsOf (database, group, options) {
 }
 
 async function * withDocsOfFound (database, rows, options) {
-  const LOT = 100
-  let lot = []
-  const flush = () => Promise.all(lot.map(async ({ found, ...row }) => found
-    ? { ...row, doc: await findDocument(database, row.id, { attachments: options.attachments === true, conflicts: options.conflicts === true }) }
-    : row))
-  for await (const row of rows) {
-    if (lot.push(row) < LOT) continue
-    yield * await flush()
-    lot = []
+  const read = { attachments: options.attachments === true, conflicts: options.conflicts === true }
+  for await (const lot of lots(rows, lotSize(read))) {
+    yield * await Promise.all(lot.map(async ({ found, ...row }) => found ? { ...row, doc: await findDocument(database, row.id, read) } : row))
   }
-  yield * await flush()
 }
 
 export async function allDocs (ex) {

@@ -3,7 +3,8 @@
 import { HttpError, badRequest } from '../errors.js'
 import { compareRevs } from '../../../core/mirror/index.js'
 import { isObject } from '../exchange.js'
-import { changeFilter } from '../filters.js'
+import { winner } from '../documents.js'
+import { changeFilter, everything } from '../filters.js'
 import { seqText } from './database.js'
 import { only } from './server.js'
 
@@ -64,18 +65,22 @@ async function postBody (ex) {
 /** CouchDB names the winning leaf first. */
 const winnerFirst = revs => revs.length < 2 ? revs : [...revs].sort((a, b) => compareRevs(b.rev, a.rev))
 
+/** Whether documents are read one by one, when they are sent: with their images, or when all changes are read at once, they are too much together. */
+const isLate = ({ includeDocs, read, descending }) => includeDocs && (read.attachments || descending)
+
 /** One read: the changes that pass, and how far it got. */
 async function readBatch (ex, options, since, limit) {
   const { filter, includeDocs, read, style, descending } = options
-  const withDocs = includeDocs || filter.needsDocs
+  const withDocs = filter.needsDocs || (includeDocs && !isLate(options))
+  const most = Math.min(BATCH, limit)
   return ex.db.use(async () => {
     const { update_seq: now } = await ex.db.pouch.info() // before the read: what is written during it belongs to the next
     const { results, last_seq: last } = await ex.db.pouch.changes({
-      since, style, descending, limit: descending ? undefined : Math.min(BATCH, limit), return_docs: true, include_docs: withDocs, conflicts: read.conflicts, attachments: includeDocs && read.attachments, ...(filter.docIds && { doc_ids: filter.docIds })
+      since, style, descending, limit: !descending ? most : filter === everything && limit !== Infinity ? limit : undefined, return_docs: true, include_docs: withDocs, conflicts: read.conflicts, ...(filter.docIds && { doc_ids: filter.docIds })
     })
     const passed = await filter.pass(results)
     const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => ({ seq: seqText(seq), id, changes: winnerFirst(revs), ...(deleted && { deleted }), ...(includeDocs && { doc }) }))
-    const complete = descending || results.length < Math.min(BATCH, limit)
+    const complete = descending || results.length < most
     return { changes: shown, last, complete, now }
   })
 }
@@ -138,7 +143,8 @@ async function feedChanges (ex, options, shape, batch) {
   let sent = 0
   for (;;) {
     for (const change of batch.changes.slice(0, limit)) {
-      await ex.write(shape.line(JSON.stringify(change), sent === 0, change.seq))
+      const whole = isLate(options) ? { ...change, doc: await ex.db.use(() => winner(ex.db, change.id, options.read)) } : change
+      await ex.write(shape.line(JSON.stringify(whole), sent === 0, change.seq))
       sent++
       since = Number.parseInt(change.seq, 10)
     }

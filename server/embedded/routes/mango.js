@@ -6,7 +6,7 @@ import { requireDatabaseAdmin } from '../auth.js'
 import { findDocument } from '../documents.js'
 import { HttpError, badRequest, notAllowed, notFound } from '../errors.js'
 import { isObject } from '../exchange.js'
-import { withDocs } from '../rows.js'
+import { lotSize, lots, withDocs } from '../rows.js'
 import { compileSelector, pickFitting } from '../selector.js'
 import { idsInRange } from './all-docs.js'
 
@@ -120,18 +120,11 @@ async function begin (ex) {
 
 /** All documents but those of code, some at a time. */
 async function * scanned ({ db }, { selector, sort }) {
-  const { _id: id } = comparisonsOf(selector)
+  const { _id: wanted } = comparisonsOf(selector)
   const descending = sort?.[0]?._id === 'desc'
-  const [low, high] = [id?.$eq ?? id?.$gte ?? id?.$gt, id?.$eq ?? id?.$lte ?? id?.$lt].map(bound => isText(bound) ? bound : undefined)
+  const [low, high] = [wanted?.$eq ?? wanted?.$gte ?? wanted?.$gt, wanted?.$eq ?? wanted?.$lte ?? wanted?.$lt].map(bound => isText(bound) ? bound : undefined)
   const rows = idsInRange(db, '_all_docs', { startkey: descending ? high : low, endkey: descending ? low : high, descending, key: undefined, inclusive_end: true })
-  let lot = []
-  for await (const { id: own, doc } of withDocs(db, rows, {})) {
-    if (!doc || own.startsWith('_design/')) continue
-    if (lot.push(doc) < 100) continue
-    yield lot
-    lot = []
-  }
-  yield lot
+  for await (const lot of lots(withDocs(db, rows, {}), lotSize())) yield lot.filter(({ id, doc }) => doc && !id.startsWith('_design/')).map(({ doc }) => doc)
 }
 
 /** What an index has, at once: the plugin cannot page without losing some. */

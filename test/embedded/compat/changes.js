@@ -150,4 +150,15 @@ export const changes = target => describe('changes', () => {
     await until(() => heard.text.includes('data: {'))
     heard.req.destroy()
   })
+
+  it('come newest first, with documents and images of those alone that are shown', async () => {
+    await admin('PUT', '/image', { _attachments: { t: { content_type: 'text/plain', data: 'aGVsbG8=' } } })
+    const { results } = await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]&descending=true')
+    assert.deepEqual(results.map(({ id, doc }) => [id, doc._id, doc._attachments.t.data]), [['image', 'image', 'aGVsbG8=']])
+    assert.equal((await feed('?descending=true&limit=2&include_docs=true')).results.filter(({ id, doc }) => doc._id === id).length, 2)
+    const { rev } = (await admin('GET', '/_all_docs?key=%22image%22')).json.rows[0].value
+    await admin('DELETE', `/image?rev=${rev}`)
+    const [gone] = (await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]')).results
+    assert.deepEqual([gone.deleted, gone.doc._deleted], [true, true])
+  })
 })
