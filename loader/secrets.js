@@ -1,5 +1,6 @@
 // Passwords that stand in no address: in the environment, in a file that it names, or typed in by whoever is asked.
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
 import { TilecouchError } from '../core/index.js'
 import { readSmallFile } from './regular-file.js'
 
@@ -9,6 +10,7 @@ export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 const MOST = 4096 // bytes of a file that holds one password
 const OTHERS_WRITE = 0o002
 const OTHERS_READ = 0o004
+const OWN_FILES_ONLY = 0o1000 // as in /tmp: others may add files, and not replace them
 
 /**
  * The password of this name, as Docker has it: COUCHDB_PASSWORD, or what stands in the file COUCHDB_PASSWORD_FILE.
@@ -31,9 +33,10 @@ function readSecret (file) {
  */
 export function readSecretFile (file, what, most = MOST) {
   const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
-  let text, found
+  let text, found, above
   try {
     found = statSync(file)
+    above = statSync(path.dirname(realpathSync(file))).mode
     if (!found.isFile() || found.size > most) refuse(`this is no file with ${what}`)
     text = String(readSmallFile(file, most))
   } catch (error) {
@@ -41,6 +44,7 @@ export function readSecretFile (file, what, most = MOST) {
   }
   // whoever writes there may have us send another's password, or none, to the store, or encrypt for himself
   if (process.platform !== 'win32' && found.mode & OTHERS_WRITE) refuse('everybody on this machine may write it: chmod 600')
+  if (process.platform !== 'win32' && above & OTHERS_WRITE && !(above & OWN_FILES_ONLY)) refuse('everybody on this machine may put another in its place: chmod o-w the folder')
   return text
 }
 
@@ -62,6 +66,17 @@ export function openSecretFiles (env = process.env) {
  */
 export const passwordOf = (prefix, user, env = process.env) =>
   [undefined, '', user].includes(env[`${prefix}_USER`]) ? secretOf(`${prefix}_PASSWORD`, env) : undefined
+
+/** The line of a text that is no JSON: what the parser says shows a piece of it, which may be the secret. @param {string} text */
+export function whereJsonEnds (text) {
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    const [, position] = /position (\d+)/.exec(error.message) ?? []
+    if (position !== undefined) return ` (line ${text.slice(0, +position).split('\n').length})`
+  }
+  return ''
+}
 
 /** @typedef {(who: string, where: string) => Promise<string>} Ask */
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { readSmallFile } from '../regular-file.js'
-import { refuseToLend, tellIfReadable, withPassword } from '../secrets.js'
+import { refuseToLend, tellIfReadable, whereJsonEnds, withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
 
 const LOCAL = 'http://127.0.0.1:5984/'
@@ -86,8 +86,8 @@ async function readEnvironments (file) {
   let environments
   try {
     environments = JSON.parse(text).env ?? {}
-  } catch (error) {
-    throw new TilecouchError('CONFIG_INVALID', { file, why: `bad JSON: ${error.message}` })
+  } catch {
+    throw new TilecouchError('CONFIG_INVALID', { file, why: `not a JSON object${whereJsonEnds(text)}` })
   }
   for (const [name, environment] of Object.entries(environments)) {
     if (typeof environment?.db !== 'string') throw new TilecouchError('CONFIG_INVALID', { file, why: `environment ${name} needs { "db": "URL" }` })

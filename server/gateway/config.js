@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
 import { LayerSet } from '../../core/layer-set.js'
 import { readSmallFile } from '../../loader/regular-file.js'
+import { whereJsonEnds } from '../../loader/secrets.js'
 import { parseKeys } from '../../loader/token.js'
 import { Networks } from '../../loader/upstream/networks.js'
 import { originOf } from '../../loader/upstream/secrets.js'
@@ -195,7 +196,6 @@ async function readConfig (fileName) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: error.code === 'ENOENT' ? 'no such file' : error.message })
   }
   const file = tryJson(text.replace(/^\ufeff/, ''))
-  // what the parser says shows a piece of the text, which may be the secret
   if (!isObject(file)) throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${whereJsonEnds(text)}` })
   if (process.platform !== 'win32' && mode & 0o004 && holdsSecret(file)) warnings.push(`${fileName} holds secrets and everybody on this machine may read it: chmod 640 ${fileName}`)
   return { file, warnings }
@@ -203,15 +203,4 @@ async function readConfig (fileName) {
 
 function holdsSecret ({ db, from, store, upstreamHeaders, accessKeys }) {
   return Boolean(accessKeys) || [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) || isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0
-}
-
-/** The line a person has to look at. */
-function whereJsonEnds (text) {
-  try {
-    JSON.parse(text)
-  } catch (error) {
-    const [, position] = /position (\d+)/.exec(error.message) ?? []
-    if (position !== undefined) return ` (line ${text.slice(0, +position).split('\n').length})`
-  }
-  return ''
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { useFolder } from './helpers.js'
@@ -143,6 +143,11 @@ describe('environments', () => {
         return true
       })
     }
+    await assert.rejects(resolve(undefined, { project: {}, user: '{"env": {"own": {"db": "http://me:pw@h/x", "password": hunter2}}}' }), error => {
+      assert.doesNotMatch(JSON.stringify([error.message, error.details]), /hunter2/)
+      return error.code === 'CONFIG_INVALID'
+    })
+    rmSync(path.join(folder.dir, 'home/.couchapp.conf'))
     mkdirSync(path.join(folder.dir, 'home/.couchapp.conf'), { recursive: true })
     await assert.rejects(resolve(undefined, { project: {} }), { code: 'CONFIG_INVALID' })
   })

@@ -76,6 +76,15 @@ describe('passwords', function () {
     assert.deepEqual([secretOf('COUCHDB_PASSWORD', env), openSecretFiles(env)], [SECRET, [file]])
     await chmod(file, 0o602)
     refused('written by others', /everybody on this machine may write it/)
+    await chmod(file, 0o600)
+    try {
+      await chmod(folder.dir, 0o777)
+      refused('replaced by others', /may put another in its place/)
+      await chmod(folder.dir, 0o1777)
+      assert.equal(secretOf('COUCHDB_PASSWORD', env), SECRET)
+    } finally {
+      await chmod(folder.dir, 0o700)
+    }
     assert.equal(secretOf('COUCHDB_PASSWORD', { ...env, COUCHDB_PASSWORD: 'said' }), 'said')
   })
 
