@@ -21,6 +21,7 @@ const [IHDR, IDAT, IEND] = [0x49484452, 0x49444154, 0x49454e44]
 const isLetter = byte => (byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122)
 const isChunkType = (bytes, at) => isLetter(bytes[at]) && isLetter(bytes[at + 1]) && isLetter(bytes[at + 2]) && isLetter(bytes[at + 3])
 
+const MOST_LAYERS = 10000 // of a vector tile: a map has some twenty, and each costs a look
 const SMALLEST_GZIP = 20 // 10 bytes of header, 2 of data, 8 of check sum and length
 
 export const u16 = (bytes, at) => bytes[at] << 8 | bytes[at + 1]
@@ -133,8 +134,8 @@ function checkVectorTile (bytes, gunzip) {
 
 // A vector tile is a protobuf message of layers: field 3, length-delimited. Anything gzipped that is not is refused.
 function checkProtobuf (bytes) {
-  for (let at = 0; at < bytes.length;) {
-    if (bytes[at++] !== 0x1a) return 'not a vector tile'
+  for (let at = 0, layers = 0; at < bytes.length; layers++) {
+    if (bytes[at++] !== 0x1a || layers === MOST_LAYERS) return 'not a vector tile'
     let length = 0
     let shift = 0
     do {

@@ -1,10 +1,7 @@
 // Tiles on their way into the store: checked, digested, and turned into documents.
 import { hash } from 'node:crypto'
-import { gunzipSync } from 'node:zlib'
-import { TilecouchError, checkLayer, checkTile, inspectTile, isExactTime, tileId } from '../../core/index.js'
-
-// a vector tile that unpacks to more than this is not a tile
-const gunzip = bytes => gunzipSync(bytes, { maxOutputLength: 64e6 })
+import { TilecouchError, checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
+import { inspectWhole } from '../unpack.js'
 
 /**
  * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is no tile.
@@ -33,7 +30,7 @@ export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, ex
   if (gone) return new Tile({ layer, z, x, y, time, expires, origin })
   const content = toBuffer(bytes ?? await read?.())
   if (content === null) return null
-  const { type } = inspectTile(content, { gunzip })
+  const { type } = await inspectWhole(content)
   return new Tile({ layer, z, x, y, time, expires, origin, type, bytes: content })
 }
 

@@ -8,7 +8,7 @@ import { headerOf } from './freshness.js'
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 export const httpDefaults = {
-  maxBytes: 32e6, // bytes of an answer: a metatile of photographs has ten
+  maxBytes: 32e6, // bytes of an answer, packed or unpacked: a metatile of photographs has ten
   redirects: 3, // followed one after the other
   connect: 10 // seconds until there is a connection, at most
 }
@@ -53,6 +53,7 @@ export class Requester {
       bodyTimeout: milliseconds,
       maxResponseSize: maxBytes
     })
+    this.maxBytes = maxBytes
     /** Requests made, redirects and repetitions included. */
     this.requests = 0
   }

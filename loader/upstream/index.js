@@ -168,7 +168,7 @@ export class Upstream {
     if (status === 429) throw new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: 'it is asked too much (429)', retryAfter: retryAfter(headers) })
     if (status !== 200) throw this.#failed(`it answered ${status}`, status)
 
-    const found = tileFrom(answer, { vector: this.#isVector, conceal: text => this.#secrets.conceal(text) })
+    const found = await tileFrom(answer, { vector: this.#isVector, conceal: text => this.#secrets.conceal(text), limit: this.#requester.maxBytes })
     if ('why' in found) throw this.#failed(found.why)
     const digest = this.#mustCut(address) ? digestOf(answer.bytes) : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }

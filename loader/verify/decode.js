@@ -1,20 +1,13 @@
 // One tile, decoded: the pixels of an image, the features of a vector tile. Whatever a hostile tile claims, memory is bounded:
 // by pixels before an image is decoded, by unpacked bytes as a vector tile is, and what is large waits until it is alone.
-import { promisify } from 'node:util'
-import zlib from 'node:zlib'
-import PQueue from 'p-queue'
 import { formats, inspectTile } from '../../core/index.js'
-import { sourceLimits } from '../sources/limits.js'
+import { unpack, unpackDefaults } from '../unpack.js'
 import { checkVectorTile } from './vector-tile.js'
 
 export const decodeDefaults = {
-  bytes: sourceLimits.tile, // a tile of more, packed or unpacked, is not decoded
-  alone: 4e6, // unpacked bytes of a vector tile from which on it waits for others of its size
+  bytes: unpackDefaults.bytes, // a tile of more, packed or unpacked, is not decoded; the loader's limit
   side: 2048 // pixels: images up to this are decoded whatever the tile size is
 }
-
-const gunzip = promisify(zlib.gunzip)
-const large = new PQueue({ concurrency: 1 })
 
 let sharp // loaded by who decodes: other commands need not wait for it
 
@@ -57,16 +50,6 @@ async function vectorProblems (bytes, isRaw, decode) {
     ...(damage ? [/** @type {[string, string]} */ (['undecodable-tile', damage])] : []),
     ...odd.map(why => /** @type {[string, string]} */ (['odd-vector-tile', why]))
   ]
-}
-
-/** Bytes of gzip, bounded; those that become large one after the other. @param {Buffer} bytes */
-export async function unpack (bytes, limit = decodeDefaults.bytes) {
-  try {
-    return await gunzip(bytes, { maxOutputLength: Math.min(limit, decodeDefaults.alone) })
-  } catch (error) {
-    if (error.code !== 'ERR_BUFFER_TOO_LARGE' || limit <= decodeDefaults.alone) throw error
-    return large.add(() => gunzip(bytes, { maxOutputLength: limit }))
-  }
 }
 
 async function decodeImage (bytes, format, tileSize) {

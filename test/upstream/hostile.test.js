@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { inspectTile, isExactTime } from '../../core/index.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from '../../loader/upstream/freshness.js'
 import { tileFrom } from '../../loader/upstream/image.js'
 import { until } from '../../bench/wait.js'
+import { png } from '../support/tiles.js'
 import { seeded } from '../loader/helpers.js'
 import { useUpstream } from './support.js'
 
 const NOW = '2024-03-01T12:00:00Z'
 const conceal = text => text
+const TINY = png(1)
 
 describe('an upstream that is hostile', () => {
   const given = useUpstream()
@@ -18,24 +20,56 @@ describe('an upstream that is hostile', () => {
   it('gets no beginning of an image stored, wherever it ends', async () => {
     const picture = sharp(Buffer.from(Array.from({ length: 48 * 48 * 3 }, (_, at) => at * 7 % 256)), { raw: { width: 48, height: 48, channels: 3 } })
     for (const image of [await picture.png().toBuffer(), await picture.jpeg().toBuffer(), await picture.webp().toBuffer(), gzipSync(Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20]))]) {
-      assert.ok('type' in tileFrom({ headers: {}, bytes: image }, { vector: false, conceal }))
+      assert.ok('type' in await tileFrom({ headers: {}, bytes: image }, { vector: false, conceal }))
       for (let length = 0; length < image.length; length++) {
         for (const vector of [false, true]) {
-          const found = tileFrom({ headers: {}, bytes: image.subarray(0, length) }, { vector, conceal })
+          const found = await tileFrom({ headers: {}, bytes: image.subarray(0, length) }, { vector, conceal })
           assert.ok('why' in found, `${length} of ${image.length} bytes`)
         }
       }
     }
   })
 
-  it('cannot make us stumble with bytes and encodings', () => {
+  it('cannot make us stumble with bytes and encodings', async () => {
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x1f, 0x8b, 8, ...rest])), fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, ...rest])))
     const encoding = fc.constantFrom(undefined, 'gzip', 'br', 'deflate', 'gzip, br', 'x-gzip,gzip', 'constructor', '__proto__', 'zstd', ',,,', '')
-    fc.assert(fc.property(bytes, encoding, fc.boolean(), (body, name, vector) => {
-      const found = tileFrom({ headers: { 'content-encoding': name, 'content-type': 'image/png' }, bytes: Buffer.from(body) }, { vector, conceal })
+    await fc.assert(fc.asyncProperty(bytes, encoding, fc.boolean(), async (body, name, vector) => {
+      const found = await tileFrom({ headers: { 'content-encoding': name, 'content-type': 'image/png' }, bytes: Buffer.from(body) }, { vector, conceal })
       if ('why' in found) assert.ok(typeof found.why === 'string' && found.why.length < 500)
       else assert.equal(inspectTile(found.bytes).type, found.type)
     }), { numRuns: 3000 })
+  })
+
+  describe('sends a few kilobytes that unpack to many megabytes', () => {
+    const zeros = Buffer.alloc(40e6)
+    const layers = Buffer.alloc(40e6, Buffer.from([0x1a, 0x00])) // empty ones: a vector tile, as far as its outer form goes
+    const inOne = Buffer.concat([Buffer.from([0x1a, 0x80, 0xb4, 0x89, 0x13]), Buffer.alloc(40000000)]) // one layer, and large
+    const bombs = [
+      { what: 'an image in gzip', body: gzipSync(zeros), headers: { 'content-encoding': 'gzip' }, vector: false },
+      { what: 'an image in deflate', body: deflateSync(zeros), headers: { 'content-encoding': 'deflate' }, vector: false },
+      { what: 'an image in brotli', body: brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }), headers: { 'content-encoding': 'br' }, vector: false },
+      { what: 'a bomb in a bomb', body: gzipSync(gzipSync(zeros)), headers: { 'content-encoding': 'gzip, gzip' }, vector: false },
+      { what: 'a vector tile', body: gzipSync(layers), headers: {}, vector: true },
+      { what: 'a vector tile of one layer', body: gzipSync(inOne), headers: {}, vector: true, good: true },
+      { what: 'an image that is a vector tile', body: gzipSync(layers), headers: {}, vector: false },
+      { what: 'a vector tile that came unpacked', body: layers, headers: {}, vector: true }
+    ]
+    for (const { what, good = false, body: bytes, headers, vector } of bombs) {
+      it(`and others are served meanwhile: ${what}`, async () => {
+        let [turns, ended] = [0, false]
+        const turn = () => { turns++; if (!ended) setImmediate(turn) }
+        setImmediate(turn)
+        const found = await tileFrom({ headers, bytes }, { vector, conceal, limit: 32e6 }).finally(() => { ended = true })
+        assert.equal('type' in found, good, JSON.stringify(found).slice(0, 300))
+        assert.ok(turns > 10, `${turns} turns of the event loop`)
+      })
+    }
+
+    it('and is refused when it is packed more than twice', async () => {
+      const deep = Array.from({ length: 3 }).reduce(inner => gzipSync(/** @type {any} */ (inner)), TINY)
+      assert.ok('why' in await tileFrom({ headers: { 'content-encoding': 'gzip,gzip,gzip' }, bytes: /** @type {any} */ (deep) }, { vector: false, conceal }))
+      assert.ok('type' in await tileFrom({ headers: { 'content-encoding': 'gzip, x-gzip' }, bytes: gzipSync(gzipSync(TINY)) }, { vector: false, conceal }))
+    })
   })
 
   it('cannot make us stumble with headers', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { crc32, gzipSync } from 'node:zlib'
-import { examine, unpack } from '../../loader/verify/decode.js'
+import { unpack } from '../../loader/unpack.js'
+import { examine } from '../../loader/verify/decode.js'
 import { field, flipped, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
 
 const codes = ({ problems }) => problems.map(([code]) => code)
