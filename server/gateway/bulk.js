@@ -1,8 +1,9 @@
 // Tiles out of the store: misses that come together share one request. Documents with their bytes come by _bulk_get, small ones
 // in JSON and large ones as multipart; timelines by ranges of the primary index, which is never behind.
-import { TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
+import { TILE_ATTACHMENT, TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
 import { askEach, askLeaves, leavesIn, noAnswer } from '../../core/bulk-answer.js'
 import { parseRows, parseWhole, winnerOf } from '../../loader/store/leaves.js'
+import { unpack } from '../../loader/unpack.js'
 import { patience } from '../../core/patience.js'
 import { AsNobody } from './as-nobody.js'
 import { AGAIN, Gather, LATER } from './gather.js'
@@ -10,6 +11,7 @@ import { AGAIN, Gather, LATER } from './gather.js'
 export const bulkDefaults = {
   inline: 12000, // bytes of a tile, as far as those before tell, up to which JSON with base64 costs both sides less than the dozen pieces of a multipart answer,
   inlineAll: 250000, // and bytes of all tiles of the request: CouchDB builds all of the JSON before it sends any
+  unpacked: 64e6, // bytes that all that is packed in an answer may become
   maxBytes: 4e6, // bytes a request should bring at most, as far as the tiles before tell
   timeout: 10000, // milliseconds a request may take, repetitions included
   retries: 2 // repetitions of a request that met a lost connection or a busy server
@@ -41,6 +43,26 @@ export async function readDocuments (couch, ids, { signal, retries, nobody, inli
   }), { signal, limits: LIMITS })
   const leaves = leavesIn(rows)
   return new Map(ids.map(id => [id, failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : livingOf(leaves.get(id))]))
+}
+
+/**
+ * CouchDB packs what it takes for text, whatever is in it, and a writer can store what is packed already.
+ * @param {Map<string, any>} docs
+ * @param {number} most bytes
+ */
+async function unpackAll (docs, most) {
+  let left = most
+  for (const [id, doc] of docs) {
+    const tile = doc?._attachments?.[TILE_ATTACHMENT]
+    if (tile?.encoding !== 'gzip') continue
+    try {
+      tile.data = await unpack(tile.data, { limit: left })
+      left -= tile.data.length
+    } catch (error) {
+      docs.set(id, new TilecouchError('BAD_ANSWER', { url: id, why: error.message }, { cause: error }))
+    }
+  }
+  return docs
 }
 
 /**
@@ -107,7 +129,7 @@ export class BulkReader {
     this.onRead = onRead
     this.limits = { ...bulkDefaults, ...limits }
     const begin = () => announced.begin()
-    this.#docs = new Gather(keys => this.#timed(readDocs, keys, { inline: this.#mayInline(keys.length) }).then(docs => this.#weigh(docs)), {
+    this.#docs = new Gather(keys => this.#timed(readDocs, keys, { inline: this.#mayInline(keys.length) }).then(docs => unpackAll(docs, this.limits.unpacked)).then(docs => this.#weigh(docs)), {
       ...limits,
       begin,
       room: () => Math.floor(this.limits.maxBytes / this.#average),

@@ -1,12 +1,10 @@
 // A tile in memory: what its answers need, worked out once. Documents may come from other programs, so nothing that goes
 // into a header is taken on trust.
 import { hash } from 'node:crypto'
-import { gunzipSync } from 'node:zlib'
 import { formatOf, formats } from '../../core/images.js'
 import { TILE_ATTACHMENT, TilecouchError, expiryOf, extensionOf, isExactTime, parseTileId } from '../../core/index.js'
 
 const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
-const MOST_UNPACKED = 64e6 // bytes
 
 /** The type of what is no tile. No tile address answers with it. */
 export const UNKNOWN = 'application/octet-stream'
@@ -84,8 +82,7 @@ export function entryOf (doc) {
   const attachment = _attachments?.[TILE_ATTACHMENT]
   if (!attachment) return new Entry({ id, rev, time, stored, expires, origin })
   if (!Buffer.isBuffer(attachment.data)) throw new TilecouchError('BAD_ANSWER', { url: id, why: 'the bytes of the tile are missing' })
-  const bytes = attachment.encoding === 'gzip' ? unpacked(id, attachment.data) : ownBytes(attachment.data)
-  return new Entry({ id, rev, time, stored, expires, origin, type: attachment.content_type, bytes, digest: attachment.digest })
+  return new Entry({ id, rev, time, stored, expires, origin, type: attachment.content_type, bytes: ownBytes(attachment.data), digest: attachment.digest })
 }
 
 /** By how the bytes begin: any other type could be that of a page. @param {Buffer} [bytes] */
@@ -97,15 +94,6 @@ function ownBytes (bytes) {
   const own = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(own)
   return own
-}
-
-// CouchDB packs what it takes for text, whatever is in it
-function unpacked (id, bytes) {
-  try {
-    return gunzipSync(bytes, { maxOutputLength: MOST_UNPACKED })
-  } catch (error) {
-    throw new TilecouchError('BAD_ANSWER', { url: id, why: error.message }, { cause: error })
-  }
 }
 
 /** An HTTP date that is not in the future: a map of next year was stored today at the latest. */

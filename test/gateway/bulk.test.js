@@ -1,5 +1,6 @@
 // Misses that share requests to the store: how many there are, what each brings, and whom a failure concerns.
 import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Announced } from '../../server/gateway/announced.js'
@@ -46,6 +47,20 @@ onEachStore('reading many tiles at once', backend => {
     })
   }
   const asked = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
+
+  it('unpacks what CouchDB took for text and packed, beside other requests and no further than its ceiling', async () => {
+    const packed = { good: gzipSync(png(2)), damaged: png(2), bomb: gzipSync(Buffer.alloc(65e6)), large: gzipSync(Buffer.alloc(40e6)), same: gzipSync(Buffer.alloc(40e6)) }
+    const reader = await open({}, {
+      readDocuments: async (couch, ids) => new Map(ids.map(id => [id, { _id: id, _attachments: { tile: { encoding: 'gzip', data: packed[id] } } }]))
+    })
+    let [turns, ended] = [0, false]
+    const turn = () => { turns++; if (!ended) setImmediate(turn) }
+    setImmediate(turn)
+    const found = await Promise.allSettled(Object.keys(packed).map(id => reader.document(id)))
+    ended = true
+    assert.deepEqual(found.map(({ value, reason }) => reason?.code ?? bytesOf(value).length), [png(2).length, 'BAD_ANSWER', 'BAD_ANSWER', 40e6, 'BAD_ANSWER'])
+    assert.ok(turns > 10, `${turns} turns of the event loop`)
+  })
 
   it('brings a thousand tiles that are wanted at once in a few requests, each with its bytes', async () => {
     const reader = await open()

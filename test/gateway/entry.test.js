@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import http from 'node:http'
-import { gzipSync } from 'node:zlib'
 import { entryOf } from '../../server/gateway/entry.js'
 import { png } from '../support/tiles.js'
 
@@ -57,11 +56,6 @@ describe('a tile in memory', () => {
     assert.equal(entryOf(doc({ _attachments: undefined, gone: true })).bytes, null)
     assert.equal(entryOf(doc({ _attachments: { other: {} } })).bytes, null)
     assert.throws(() => entryOf(doc({ tile: { data: undefined, stub: true } })), { code: 'BAD_ANSWER' })
-  })
-
-  it('is unpacked when CouchDB took it for text and packed it', () => {
-    assert.deepEqual(entryOf(doc({ tile: { encoding: 'gzip', data: gzipSync(png(2)) } })).bytes, png(2))
-    assert.throws(() => entryOf(doc({ tile: { encoding: 'gzip', data: png(2) } })), { code: 'BAD_ANSWER' })
   })
 
   it('keeps its own bytes only', () => {
