@@ -1,9 +1,11 @@
 // What the page reads of the store itself: layers, editions, figures and the documents of one tile; what the device holds
 // of it, while the store does not answer. The map and the timeline read for themselves.
-import { pastRange, tileId, timeline } from '../core/index.js'
+import { pastRange, soundOf, tileId, timeline } from '../core/index.js'
+import { isPlace } from '../core/store/blocks.js'
 
 const PATIENCE = 20000 // milliseconds until a request counts as unanswered
 const HASTE = 4000 // milliseconds of it, where the device can answer instead
+const LOOKS = 5 // at editions, where many are not valid
 const INDEXING = 300000 // milliseconds: figures may wait for an index that is being built
 
 /** What went wrong, in words for the page. */
@@ -92,7 +94,7 @@ export class Store {
       try {
         const { rows } = await read(`${address}/${path}`, { patience: this.#device.isUsed ? HASTE : PATIENCE })
         this.db = address
-        return rows.map(({ doc }) => doc)
+        return soundOf(rows.map(({ doc }) => doc), 'layer')
       } catch (error) { // a proxy may show the page and hide the database
         problem ??= error
       }
@@ -142,8 +144,15 @@ export class Store {
   }
 
   async #editions (layer, limit) {
-    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${limit}&startkey=${key(`edition:${layer}@~`)}&endkey=${key(`edition:${layer}@`)}`)
-    return rows.map(({ doc }) => doc)
+    const found = []
+    // of those that are not valid others take the places
+    for (let look = 0, from = `edition:${layer}@~`; look < LOOKS && found.length < limit; look++) {
+      const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${limit}&startkey=${key(from)}&endkey=${key(`edition:${layer}@`)}`)
+      found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
+      if (rows.length < limit) break
+      from = rows[rows.length - 1].id.slice(0, -1) // of ids that begin alike none is before it
+    }
+    return found.slice(0, limit)
   }
 
   /**
@@ -155,8 +164,8 @@ export class Store {
   async footprint (layer, time) {
     if (this.isAway) return []
     const { rows } = await read(`${this.db}/_all_docs?include_docs=true&startkey=${key(`manifest:${layer}@${time}`)}&endkey=${key(`manifest:${layer}@${time}~`)}`)
-    const places = [...new Set(rows.flatMap(({ doc }) => Object.keys(doc?.blocks ?? {})))].map(place => place.split(':').map(Number))
-    const deepest = Math.max(...places.map(([z]) => z))
+    const places = [...new Set(rows.flatMap(({ doc }) => Object.keys(doc?.blocks ?? {})))].filter(isPlace).map(place => place.split(':').map(Number))
+    const deepest = places.reduce((most, [z]) => Math.max(most, z), 0)
     return places.filter(([z]) => z === deepest).map(([z, x, y]) => ({ z: Math.max(0, z - 6), x, y }))
   }
 

@@ -1,6 +1,6 @@
 // Which tiles are on the device, painted over the map: what is there may be shown without a network.
 import L from 'leaflet'
-import { checkLayer } from '../core/index.js'
+import { checkLayer, soundOf } from '../core/index.js'
 import { coverageOf } from './offline/coverage.js'
 import { leafletOptions } from './source/layer-options.js'
 
@@ -104,7 +104,7 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
   /** The layer's document says how deep its tiles go, and how large they are; it comes to the device with the first area. */
   async _readLayer () {
     const { device, browse } = this._offline
-    const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined) ?? await browse?.fact(this.options.layer, 'layer')
+    const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined) ?? soundOf([await browse?.fact(this.options.layer, 'layer')], 'layer')[0]
     if (!doc || doc._rev === this._doc?._rev || !this._map) return
     this._doc = doc
     const { maxNativeZoom, tileSize, zoomOffset } = leafletOptions(doc, 0)

@@ -15,6 +15,7 @@ export const catalogue = {
   BAD_OPTION: { status: 400, text: d => `${d.value === null ? 'no value' : `bad value ${show(d.value)}`} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
+  BAD_DOCUMENT: { status: 409, text: d => `the document ${show(d.id)} is not valid: ${d.why}`, advice: 'Nobody uses it as it is. Put a field of a layer right with `tilecouch layer`, or the document in the database; `tilecouch check` says everything that is wrong.' },
   BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Say what to keep, such as --keep-daily 30 --keep-monthly 12; on a layer document the rules are last, hourly, daily, weekly, monthly, yearly, within and editions (docs/retention.md).' },
   BAD_UPSTREAM: { status: 400, text: d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`, advice: 'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.' },
 

@@ -6,36 +6,42 @@ import { layerId, checkLayer, formatReference, isLayer } from './ids.js'
 import { checkRetention } from './retention.js'
 import { isExactTime } from './times.js'
 import { checkUpstream, hostOf } from './upstream.js'
+import { flag, listOf, object, text, whole } from './values.js'
 
-const text = value => typeof value === 'string'
-const zoom = value => Number.isInteger(value) && value >= 0 && value <= MAX_ZOOM
-const numbers = count => value => Array.isArray(value) && value.length === count && value.every(Number.isFinite)
-const object = value => typeof value === 'object' && value !== null && !Array.isArray(value)
+const LONG = 100_000 // characters of a text, which may hold the image of a legend
+const LONGEST = 1000 * 365 * 86400 // seconds a tile may live
 
-/** Field -> what its value must be. Anything else is not a layer's. */
+const zoom = whole(0, MAX_ZOOM)
+const numbers = (value, count) => Array.isArray(value) && value.length === count && value.every(Number.isFinite)
+const isPlace = (lon, lat) => Math.abs(lon) <= 180 && Math.abs(lat) <= 90
+
+/** Field -> what its value must be, for who writes and for who reads: see faultIn in documents.js. */
 export const layerFields = {
   // TileJSON 3.0
-  name: text,
-  description: text,
-  attribution: text,
-  legend: text,
-  version: text,
+  name: text(1000),
+  description: text(LONG),
+  attribution: text(LONG),
+  legend: text(LONG),
+  version: text(1000),
   minzoom: zoom,
   maxzoom: zoom,
   fillzoom: zoom,
-  bounds: numbers(4), // west, south, east, north in degrees
-  center: numbers(3), // longitude, latitude, zoom
-  vector_layers: value => Array.isArray(value) && value.every(object),
+  bounds: value => numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3], // west, south, east, north in degrees
+  center: value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM, // longitude, latitude, zoom
+  vector_layers: value => listOf(object)(value) && value.length <= 1000,
   // the store's
   format: value => Object.values(formats).some(({ ext }) => ext === value), // extension of its tiles' type
-  tileSize: value => Number.isInteger(value) && value >= 64 && value <= 4096, // pixels
-  ttl: value => Number.isInteger(value) && value > 0, // seconds until a tile expires, counted from when it was stored
-  upstream: value => object(value) && Boolean(checkUpstream(value)), // where missing tiles come from; says itself which field is wrong
-  offline: value => typeof value === 'boolean', // false: its terms forbid taking areas of it along on a device
-  retention: value => object(value) && Boolean(checkRetention(value)), // which moments of its past are kept; says itself which rule is wrong
+  tileSize: whole(64, 4096), // pixels
+  ttl: whole(1, LONGEST), // seconds until a tile expires, counted from when it was stored
+  upstream: object, // where missing tiles come from
+  offline: flag, // false: its terms forbid taking areas of it along on a device
+  retention: object, // which moments of its past are kept
   pruned: isExactTime, // when versions were last taken out of its past, to the day
   renaming: isLayer // which layer it is taking over: the name of that one, until it is done
 }
+
+/** What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say themselves which field is wrong. */
+const checked = { upstream: checkUpstream, retention: checkRetention }
 
 /**
  * @param {string} layer
@@ -47,6 +53,7 @@ export function layerDocument (layer, fields = {}) {
   for (const [field, value] of Object.entries(fields)) {
     if (value === undefined || value === null) continue
     if (!Object.hasOwn(layerFields, field) || !layerFields[field](value)) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
+    checked[field]?.(value)
     doc[field] = value
   }
   return doc

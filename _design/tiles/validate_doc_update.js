@@ -34,14 +34,15 @@
   function checkSize (most) {
     var size = 0
     for (var name in newDoc) if (name.charAt(0) !== '_') size += name.length + (JSON.stringify(newDoc[name]) || '').length
-    if (size > most) forbid('the fields of a ' + (newDoc.type === 'tile' ? 'tile' : 'document') + ' hold at most ' + most + ' characters')
+    if (size > most) forbid('the fields of a ' + (newDoc._deleted ? 'deleted document' : newDoc.type === 'tile' ? 'tile' : 'document') + ' hold at most ' + most + ' characters')
   }
 
-  // of tombstones as well: what hangs on them can still be read by revision
   function checkAttachments (isTile) {
     var types = { 'image/png': 1, 'image/jpeg': 1, 'image/webp': 1, 'image/avif': 1, 'application/vnd.mapbox-vector-tile': 1 }
     for (var name in newDoc._attachments || {}) {
-      if (name === 'digests' && newDoc.type === 'block' && newDoc._attachments.digests.content_type === 'application/octet-stream') continue
+      var digests = name === 'digests' && newDoc.type === 'block' && newDoc._attachments.digests
+      if (digests && digests.length > 32773) forbid('the digests of a block are at most 32773 bytes')
+      if (digests && digests.content_type === 'application/octet-stream') continue
       if (!isTile) forbid('only tiles have an attachment')
       if (name !== 'tile') forbid('the one attachment is called tile')
       var type = newDoc._attachments.tile.content_type
@@ -70,39 +71,95 @@
     if ((newDoc.gone === true) === !!(newDoc._attachments && newDoc._attachments.tile)) forbid('a version has the attachment tile, or gone: true and none')
   }
 
-  // what a load said, and what a removal took out: facts, which never change
-  function checkFact () {
-    if (!isLayer(newDoc.layer)) forbid('bad layer name')
-    var id = newDoc.type + ':' + newDoc.layer
-    if (newDoc.type === 'block') {
-      if (!isInteger(newDoc.z) || newDoc.z > 30 || !isInteger(newDoc.x) || !isInteger(newDoc.y)) forbid('z, x and y of a block must be whole numbers')
-      if (!/^[\w-]{12}$/.test(newDoc._id.slice(-12)) || newDoc._id !== [id, newDoc.z, newDoc.x, newDoc.y, newDoc._id.slice(-12)].join(':')) forbid('the id of a block must be block:LAYER:Z:X:Y:NAME')
-      if (!newDoc._attachments || !newDoc._attachments.digests) forbid('a block has the attachment digests')
-    } else {
-      if (typeof newDoc.run !== 'string' || !/^\d{8}T\d{9}-[0-9a-z]{4}$/.test(newDoc.run)) forbid('run must be like 20240301T101500123-4f9k')
-      if (newDoc.type === 'manifest') {
-        if (!isTime(newDoc.time)) forbid('time must be like 2024-03-01T00:00:00Z')
-        id += '@' + newDoc.time
-      }
-      id += ':' + newDoc.run + (newDoc.part === undefined ? '' : ':' + newDoc.part)
-      if (newDoc._id !== id) forbid('the id must be ' + id)
+  // whether a value is what a rule says: its name, and how long or great it may be
+  function is (value, rule) {
+    var parts = rule.split(' ')
+    switch (parts[0]) {
+      case 'each': return Array.isArray(value) && value.every(function (one) { return is(one, parts.slice(1).join(' ')) })
+      case 'text': return typeof value === 'string' && value.length <= +parts[1]
+      case 'whole': return isInteger(value) && value >= +parts[1] && value <= +parts[2]
+      case 'flag': return typeof value === 'boolean'
+      case 'time': return isTime(value)
+      case 'object': return typeof value === 'object' && value !== null && !Array.isArray(value)
+      case 'lon': return typeof value === 'number' && Math.abs(value) <= 180
+      case 'lat': return typeof value === 'number' && Math.abs(value) <= 90
+      case 'center': return is(value, 'each lon') && value.length === 3 && is(value[1], 'lat') && value[2] >= 0 && value[2] <= 30
+      case 'box': return is(value, 'each lon') && value.length === 4 && is(value[1], 'lat') && is(value[3], 'lat') && value[1] <= value[3]
+      case 'zooms': return is(value, 'object') && is(value.min, 'whole 0 30') && is(value.max, 'whole 0 30') && value.min <= value.max
+      case 'area': return is(value, 'object') && is(value.boxes, 'each box') && value.boxes.length <= 100 && (value.polygon ? is(value.polygon, 'object') : value.boxes.length > 0)
+      case 'baseline': return is(value, 'object') && is(value.runs, 'each run') && is(value.differing, 'each tile')
+      case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
     }
-    if (oldDoc && !oldDoc._deleted && newDoc.type !== 'removed') forbid('a ' + newDoc.type + ' never changes')
+    var match = typeof value === 'string' && {
+      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
+      place: /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/, tile: /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(@.*)?$/
+    }[rule].exec(value)
+    if (!match || (rule !== 'place' && rule !== 'tile')) return !!match
+    if (rule === 'place') return isBlock(+match[1], +match[2], +match[3])
+    var across = Math.pow(2, match[2])
+    return is(match[1], 'name') && match[2] <= 30 && match[3] < across && match[4] < across && (!match[5] || isTime(match[5].slice(1)))
   }
 
-  function checkLayer () {
-    if (!isLayer(newDoc.layer) || newDoc._id !== 'layer:' + newDoc.layer) forbid('the id of a layer must be layer:NAME, and NAME none of ' + RESERVED.join(', '))
-    var wanted = {
-      name: 'string', description: 'string', attribution: 'string', legend: 'string', version: 'string', format: 'string', offline: 'boolean',
-      minzoom: 'number', maxzoom: 'number', fillzoom: 'number', tileSize: 'number', ttl: 'number',
-      bounds: 'object', center: 'object', vector_layers: 'object', upstream: 'object', retention: 'object', pruned: 'string'
+  function isBlock (z, x, y) {
+    var last = Math.ceil(Math.pow(2, z) / 64) - 1
+    return is(z, 'whole 0 30') && is(x, 'whole 0 ' + last) && is(y, 'whole 0 ' + last)
+  }
+
+  function isShallow (value, depth) {
+    if (typeof value !== 'object' || value === null) return true
+    return depth > 0 && Object.keys(value).every(function (name) { return isShallow(value[name], depth - 1) })
+  }
+
+  // core/documents.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
+  function checkFields () {
+    var count = 'whole 0 9007199254740991'
+    var fields = {
+      layer: {
+        name: 'text 1000', description: 'text 100000', attribution: 'text 100000', legend: 'text 100000', version: 'text 1000', format: 'format', offline: 'flag',
+        minzoom: 'whole 0 30', maxzoom: 'whole 0 30', fillzoom: 'whole 0 30', tileSize: 'whole 64 4096', ttl: 'whole 1 31536000000', bounds: 'box', center: 'center',
+        vector_layers: 'each object', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name'
+      },
+      edition: {
+        time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,
+        backfilled: count, unchanged: count, failed: count, gone: count, bytes: count, blocks: count, baseline: 'baseline', from: 'object', upload: 'object'
+      },
+      manifest: { time: 'time', run: 'run', part: count, complete: 'flag', tiles: count, root: 'text 100', zooms: 'zooms', area: 'area', blocks: 'blocks', parts: 'each place' },
+      removed: { run: 'run', since: 'time', until: 'time', finished: 'time', zooms: 'zooms', area: 'area', tiles: 'each tile', runs: 'each run' },
+      block: { z: 'whole 0 30', x: count, y: count }
+    }[newDoc.type]
+    for (var field in newDoc) {
+      if (field.charAt(0) === '_' || field === 'type' || field === 'layer') continue
+      var isKnown = Object.prototype.hasOwnProperty.call(fields, field)
+      var isGood = isShallow(newDoc[field], 32) && (isKnown ? is(newDoc[field], fields[field]) : field.length + JSON.stringify(newDoc[field]).length <= 4096)
+      if (!isGood) forbid(field + (isKnown ? ' of this ' + newDoc.type + ' must be: ' + fields[field] : ' is too long or nested too deep'))
     }
-    for (var field in wanted) {
-      var value = newDoc[field]
-      if (value === undefined) continue
-      if (typeof value !== wanted[field] || value === null) forbid(field + ' of a layer must be: ' + wanted[field])
-      if (wanted[field] === 'number' && !isInteger(value)) forbid(field + ' of a layer must be a whole number')
+  }
+
+  // of layers, editions, manifests, blocks and removals
+  function checkNamed () {
+    var type = newDoc.type
+    if (!isLayer(newDoc.layer)) forbid('the layer of a ' + type + ' must be a name like osm, and none of ' + RESERVED.join(', '))
+    checkFields()
+    var id = type + ':' + newDoc.layer
+    if (type === 'layer') {
+      if (newDoc.vector_layers && newDoc.vector_layers.length > 1000) forbid('a layer has at most 1000 vector_layers')
+      if (newDoc.minzoom > newDoc.maxzoom) forbid('minzoom of a layer must not be greater than its maxzoom')
+      if (newDoc.renaming === newDoc.layer) forbid('renaming of a layer must name another one')
+    } else if (type === 'block') {
+      if (!isBlock(newDoc.z, newDoc.x, newDoc.y)) forbid('z, x and y of a block must be whole numbers, of a block that the zoom has')
+      id = [id, newDoc.z, newDoc.x, newDoc.y, is(newDoc._id.slice(-12), 'block') ? newDoc._id.slice(-12) : 'NAME'].join(':')
+      if (!newDoc._attachments || !newDoc._attachments.digests) forbid('a block has the attachment digests')
+    } else {
+      if (type !== 'removed' && newDoc.time === undefined) forbid('time must be like 2024-03-01T00:00:00Z')
+      if (type !== 'edition' && newDoc.run === undefined) forbid('run must be like 20240301T101500123-4f9k')
+      if (type === 'manifest' && (newDoc.blocks === undefined) === (newDoc.parts === undefined)) forbid('a manifest has either blocks or parts')
+      if (type !== 'removed') id += '@' + newDoc.time
+      if (type !== 'edition') id += ':' + newDoc.run
+      if (type === 'manifest' && newDoc.part !== undefined) id += ':' + newDoc.part
     }
+    if (newDoc._id !== id) forbid('the id must be ' + id)
+    // what a load said is a fact, and what a removal took out is only ended once
+    if (oldDoc && !oldDoc._deleted && (type === 'manifest' || type === 'block')) forbid('a ' + type + ' never changes')
   }
 
   // a store that names its own writers has no others
@@ -113,14 +170,17 @@
     if (userCtx.name) forbid(reason)
     throw ({ unauthorized: reason })
   }
-  checkSize(newDoc.type === 'tile' ? 16384 : 1048576)
-  if (newDoc._deleted) return checkAttachments(true)
-  if (newDoc.type === 'tile') checkTile()
-  else if (newDoc.type === 'layer') checkLayer()
-  else if (newDoc.type === 'manifest' || newDoc.type === 'block' || newDoc.type === 'removed') checkFact()
-  else if (newDoc.type === 'edition') {
-    if (!isLayer(newDoc.layer) || !isTime(newDoc.time) || newDoc._id !== 'edition:' + newDoc.layer + '@' + newDoc.time) forbid('the id of an edition must be edition:LAYER@TIME, and LAYER none of ' + RESERVED.join(', '))
-  } else if (newDoc._id !== 'tilecouch' || newDoc.type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, manifest, block or removed')
+  if (newDoc._deleted) {
+    checkSize(1024)
+    // what hangs there could still be read by revision
+    if (Object.keys(newDoc._attachments || {}).length) forbid('a deleted document has no attachment')
+    return
+  }
+  var type = newDoc.type
+  checkSize(type === 'tile' ? 16384 : type === 'manifest' || type === 'removed' ? 1048576 : type === 'block' ? 4096 : 262144)
+  if (type === 'tile') checkTile()
+  else if (type === 'layer' || type === 'edition' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
+  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, manifest, block or removed')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
-  checkAttachments(newDoc.type === 'tile')
+  checkAttachments(type === 'tile')
 })

@@ -1,6 +1,6 @@
 // What is on the device, whatever the network does: the areas that were taken along, and before them what was made here.
 // Areas may overlap and be of different ages; read together they are one store.
-import { layerId, tileId, versionId } from '../../core/index.js'
+import { layerId, soundOf, tileId, versionId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { Census } from './census.js'
 import { Reader, versionOf } from './reader.js'
@@ -42,7 +42,7 @@ export class Device {
   async layers () {
     const databases = await this.databases()
     const found = await this.#each(databases, reader => reader.beginning('layer:'))
-    const docs = found.flatMap((list, at) => (list ?? []).map(doc => ({ doc, area: databases[at].area })))
+    const docs = found.flatMap((list, at) => soundOf(list ?? [], 'layer').map(doc => ({ doc, area: databases[at].area })))
     const names = [...new Set(docs.map(({ doc }) => doc.layer))].sort()
     return names.map(name => newest(docs.filter(({ doc }) => doc.layer === name)))
   }
@@ -52,13 +52,13 @@ export class Device {
     const id = layerId(layer)
     const databases = await this.databases(layer)
     const found = await this.#each(databases, async reader => (await reader.docs([id])).get(id))
-    return newest(found.map((doc, at) => ({ doc, area: databases[at].area })).filter(({ doc }) => doc))
+    return newest(found.flatMap((doc, at) => soundOf([doc], 'layer').map(() => ({ doc, area: databases[at].area }))))
   }
 
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */
   async editions (layer) {
     const found = await this.#each(await this.databases(layer), reader => reader.beginning(`edition:${layer}@`))
-    const docs = found.flatMap(list => list ?? []).reverse() // what was made here is said last
+    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // what was made here is said last
     return [...new Map(docs.map(doc => [doc._id, doc])).values()].sort((a, b) => a._id < b._id ? 1 : -1)
   }
 

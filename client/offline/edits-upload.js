@@ -1,7 +1,7 @@
 // An edition on its way from the device to a store with the right to write. Nothing is replicated: what the store holds is
 // read first and decided about as a load does, tile by tile, so that two devices and a loader never make a conflict, and a
 // repetition writes nothing twice. What became of each tile is noted on the device after every batch.
-import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, headId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
+import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, faultIn, headId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
 import { Slots } from '../../core/mirror/slots.js'
 import { Batch } from '../../core/store/batch.js'
 import { Extent, widen } from '../../core/store/extent.js'
@@ -82,7 +82,7 @@ export class Upload {
     await couch.update(layerId(layer), stored => stored ? undefined : made, signal)
     const { title, source } = index.papers.get(editionId(layer, time)) ?? {}
     await couch.update(editionId(layer, time), stored => ({
-      complete: false, ...(title && { title }), ...(source && { source }), ...stored, type: 'edition', layer, time, started: now(), finished: undefined
+      complete: false, ...(title && { title }), ...(source && { source }), ...(stored && !faultIn(stored) && stored), type: 'edition', layer, time, started: now(), finished: undefined
     }), signal)
   }
 
@@ -102,6 +102,7 @@ export class Upload {
     const extent = new Extent()
     for (const { z, x, y, type } of arrived) if (type) extent.add(z, x, y)
     await couch.update(layerId(layer), stored => {
+      if (stored && faultIn(stored)) return undefined // somebody has to put it right first
       const wider = { ...stored, ...widen(stored ?? layerDocument(layer), extent, { types: typesOf(arrived) }) }
       return JSON.stringify(wider) === JSON.stringify(stored) ? undefined : wider
     }, signal)

@@ -1,5 +1,5 @@
 // What is made on the device, in a PouchDB of its own beside the areas: editions, their tiles, and what became of them.
-import { TilecouchError, checkLayer, editionId, layerDocument, layerId, now, startOf } from '../../core/index.js'
+import { TilecouchError, checkLayer, editionId, layerDocument, layerId, now, soundOf, startOf } from '../../core/index.js'
 import { Extent, widen } from '../../core/store/extent.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { Reader } from './reader.js'
@@ -49,7 +49,7 @@ export class Edits {
     await this.#alone(async () => {
       await index.read()
       const known = await Promise.all(this.#areas(layer).map(async ({ db: of }) => (await Reader.of(of).docs([layerId(layer)])).get(layerId(layer))))
-      const { _rev, ...doc } = known.find(found => found) ?? fresh
+      const [{ _rev, ...doc }] = [...soundOf(known, 'layer'), fresh]
       await write(db, layerId(layer), stored => stored ? undefined : doc)
       await write(db, editionId(layer, when), stored => ({
         complete: false, made: now(), ...stored, type: 'edition', layer, time: when, ...(title && { title }), ...(source && { source }),

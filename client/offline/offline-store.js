@@ -1,5 +1,5 @@
 // Areas of the map on the device: in a browser's IndexedDB, in Node's LevelDB. The page brings its PouchDB.
-import { TilecouchError, layerId } from '../../core/index.js'
+import { TilecouchError, checkSound, layerId } from '../../core/index.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Areas } from './areas.js'
 import { SpareRoom } from './spare-room.js'
@@ -206,7 +206,7 @@ export class OfflineStore extends Emitter {
   async layerDocument (layer, { permission, signal } = {}) {
     const doc = await this.#asked(signal, stop => this.asking.find({ path: encodeURIComponent(layerId(layer)), signal: stop }))
     if (!doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
-    checkOffline(doc, permission)
+    checkOffline(checkSound(doc), permission)
     return doc
   }
 

@@ -1,6 +1,6 @@
 // What layers read from when a device may have it: the device, the network, or one after the other. The interface of
 // CouchSource, and more of it for those who can begin with what is near.
-import { TilecouchError, checkLayer, tileId, tileRanges } from '../../core/index.js'
+import { TilecouchError, checkLayer, soundOf, tileId, tileRanges } from '../../core/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { isPassing } from '../source/failure.js'
 import { HeadSource } from './head-source.js'
@@ -52,7 +52,7 @@ export class OfflineSource {
   /** @param {string} layer @param {AbortSignal} [signal] @returns {Promise<Record<string, any>>} */
   async layer (layer, signal) {
     checkLayer(layer)
-    const here = async () => await this.#device.layer(layer) ?? await this.#browse?.fact(layer, 'layer')
+    const here = async () => await this.#device.layer(layer) ?? soundOf([await this.#browse?.fact(layer, 'layer')], 'layer')[0]
     const asked = async () => {
       const doc = await this.#line.ask(couch => couch.layer(layer, signal), signal)
       this.#browse?.putFact(layer, 'layer', doc)

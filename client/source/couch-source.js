@@ -1,6 +1,6 @@
 // A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
 // answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
-import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
+import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
 import { abortable } from '../../core/abortable.js'
 import { patience } from '../../core/patience.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
@@ -51,7 +51,7 @@ export class CouchSource {
    */
   async layer (layer, signal) {
     checkLayer(layer)
-    return this.#json(encodeURIComponent(layerId(layer)), { signal }, { missing: () => new TilecouchError('LAYER_NOT_FOUND', { layer }) })
+    return checkSound(await this.#json(encodeURIComponent(layerId(layer)), { signal }, { missing: () => new TilecouchError('LAYER_NOT_FOUND', { layer }), isRight: body => body?._id === layerId(layer) }))
   }
 
   /**

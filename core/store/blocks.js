@@ -6,6 +6,8 @@
 //
 // Eight zero bytes: the edition did not look at this tile. Eight bytes of 255: it looked, and there is no tile.
 
+import { MAX_ZOOM } from '../grid.js'
+
 export const BLOCK_SIDE = 64 // tiles, in columns as in rows
 const TILES = BLOCK_SIDE ** 2
 const BYTES = 8 // of the digest of a tile
@@ -22,6 +24,17 @@ export const contentOf = digest => digest ? atob(digest.slice(4, 16)).slice(0, B
 
 /** The place of a block. @param {number} z @param {number} x @param {number} y of a tile */
 export const placeOfTile = (z, x, y) => `${z}:${x >> 6}:${y >> 6}`
+
+const PLACE = /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/
+
+/** Whether a zoom has such a block. @param {number} z @param {number} x @param {number} y column and row of the block */
+export const hasBlock = (z, x, y) => z <= MAX_ZOOM && x < Math.ceil(2 ** z / BLOCK_SIDE) && y < Math.ceil(2 ** z / BLOCK_SIDE)
+
+/** Whether a value is the place of a block. @param {any} value */
+export function isPlace (value) {
+  const [, z, x, y] = (typeof value === 'string' && PLACE.exec(value)) || []
+  return z !== undefined && hasBlock(+z, +x, +y)
+}
 
 /** The first tile of a place: the one of least x and y. @param {string} place */
 export function firstTileOf (place) {

@@ -4,6 +4,7 @@ import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
 import { blockId, byLayer, compareIds, manifestId, parseTileId } from '../ids.js'
 import { Block, GONE, placeOfTile } from './blocks.js'
+import { faultInRecord } from './records.js'
 
 const KEPT = 1000 // blocks in memory, of 32 kB each
 const PAGE = 1000 // ids a request
@@ -50,6 +51,8 @@ export class Said {
   removals = []
   /** What was read: ids and revisions. @type {Map<string, string>} */
   records = new Map()
+  /** Id -> what is wrong with a manifest or a removal: it is left out. @type {Map<string, string>} */
+  faults = new Map()
   /** @type {Map<string, Promise<Block | undefined>>} by id */
   #blocks = new Map()
   /** @type {Map<string, Promise<Record<string, string[]> | undefined>>} by id of a part */
@@ -89,14 +92,23 @@ export class Said {
     for (let at = 0; at < wanted.length; at += DOCS) {
       for (const { id, doc } of await this.couch.docs(wanted.slice(at, at + DOCS), { signal: this.signal })) {
         known.delete(id)
-        if (!doc) records.delete(id) // it went meanwhile
+        this.faults.delete(id)
+        if (!doc) {
+          records.delete(id) // it went meanwhile
+          continue
+        }
+        const fault = faultInRecord(doc)
+        if (fault) this.faults.set(id, fault)
         else if (id.startsWith('manifest:')) known.set(id, this.#manifestOf(doc))
         else known.set(id, removalOf(doc))
       }
     }
     for (const [id, rev] of this.records) {
       if (records.get(id) === rev) continue
-      if (!records.has(id)) known.delete(id)
+      if (!records.has(id)) {
+        known.delete(id)
+        this.faults.delete(id)
+      }
       this.#parts.delete(id)
     }
     const all = /** @type {any[]} */ ([...known.values()])
@@ -200,7 +212,7 @@ export class Said {
     const index = (parts ?? []).findLastIndex(first => compareIds(first, place) <= 0)
     if (index < 0) return []
     const id = manifestId(this.layer, time, run, index)
-    if (!this.#parts.has(id)) this.#parts.set(id, this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => doc?.blocks))
+    if (!this.#parts.has(id)) this.#parts.set(id, this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => partIn(doc)))
     const own = await this.#parts.get(id)
     if (!own) this.#parts.delete(id)
     return own && (own[place] ?? [])
@@ -235,8 +247,9 @@ export class Said {
     for (const index of (parts ?? []).keys()) {
       const id = manifestId(this.layer, time, run, index)
       const [{ doc }] = await this.couch.docs([id], { signal: this.signal })
-      if (!doc) throw new TilecouchError('NOT_FOUND', { reason: `the manifest ${id} is not here` })
-      Object.assign(all, doc.blocks)
+      const own = partIn(doc)
+      if (!own) throw new TilecouchError('NOT_FOUND', { reason: `the manifest ${id} is not here` })
+      Object.assign(all, own)
     }
     return all
   }
@@ -258,6 +271,9 @@ function contentIn (blocks, x, y) {
   }
   return undefined
 }
+
+/** The blocks that a part of a manifest names. One that is not valid is as one that has not come. */
+const partIn = doc => doc && !faultInRecord(doc) ? doc.blocks : undefined
 
 /** The attachment of a block: as bytes, or in base64. */
 function blockIn ({ _attachments: attachments }) {

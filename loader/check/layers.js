@@ -43,7 +43,7 @@ async function define (store, layer, { reach, checked }) {
     })
     return true
   } catch (error) {
-    if (error.code !== 'BAD_LAYER_FIELD') throw error
+    if (error.code !== 'BAD_LAYER_FIELD' && error.code !== 'BAD_DOCUMENT') throw error
     return `${error.message}: put it right with \`tilecouch layer ${layer}\``
   }
 }

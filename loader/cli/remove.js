@@ -104,7 +104,8 @@ async function removalOf (store, layer, { all, edition, file, area, zooms, since
 /** The one edition of a period; without a document of it, its start. */
 async function editionOf (store, layer, written) {
   const [start, end] = [startOf(written), endOf(written)]
-  await store.layer(layer)
+  // what the layer says of itself need not be valid for that
+  await store.layer(layer).catch(error => { if (error.code !== 'BAD_DOCUMENT') throw error })
   const times = (await store.editions(layer)).map(({ time }) => time).filter(time => time >= start && time <= end)
   if (times.length > 1) throw new TilecouchError('BAD_OPTION', { option: '--edition', value: written, why: `there are ${count(times.length)} then, such as ${times[0]} and ${times[1]}: name one, or say --since and --until` })
   return times[0] ?? start

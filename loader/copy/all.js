@@ -1,5 +1,5 @@
 // One layer as it is, brought under another name: its document, its tiles, its editions.
-import { TilecouchError, layerId, layerRange } from '../../core/index.js'
+import { TilecouchError, checkSound, layerId, layerRange } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
 import { everyTile, settleAll } from '../store/settle.js'
 import { copyEditions, copyManifests, layerOf, writeLayer } from './papers.js'
@@ -17,6 +17,7 @@ const PASSES = 3 // over what was written by others while it was copied
 export async function copyAll (store, from, to, { source, area, zooms, time, history = true, renaming = false, permission, dryRun = false, signal, onProgress, limits }) {
   const here = await source.couch.get(layerId(from))
   if (!here) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
+  checkSound(here)
   const isNew = await isEmptyLayer(store.couch, to)
   const make = there => layerOf(here, there, { to, time, area, zooms, permission, renaming: renaming ? from : undefined })
   if (dryRun) make(await store.couch.get(layerId(to)))

@@ -1,6 +1,6 @@
 // The documents of a layer and of its editions, for a copy. What the terms of the tiles forbid stays forbidden.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, blockId, checkNewLayer, editionId, forbiddingHost, layerId, manifestId, now, removedId } from '../../core/index.js'
+import { TilecouchError, blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { Said } from '../../core/store/said.js'
 import { union } from '../../core/store/extent.js'
@@ -51,11 +51,18 @@ function reachOf (a, b) {
 function partOf (/** @type {Record<string, any>} */ { bounds, minzoom, maxzoom }, area, zooms) {
   return {
     ...(area && { bounds: intersection(bounds, area.bbox) }),
-    ...(zooms && { minzoom: Math.max(minzoom ?? 0, zooms.min), maxzoom: Math.min(maxzoom ?? 30, zooms.max) })
+    ...(zooms && zoomsOf({ min: Math.max(minzoom ?? 0, zooms.min), max: Math.min(maxzoom ?? 30, zooms.max) }, zooms))
   }
 }
 
-const intersection = (a, b) => !a ? b : [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])]
+/** What both have; where that is nothing, what was asked for. */
+function intersection (a, b) {
+  if (!a) return b
+  const [west, south, east, north] = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])]
+  return south > north ? b : [west, south, east, north]
+}
+
+const zoomsOf = (both, asked) => both.min > both.max ? { minzoom: asked.min, maxzoom: asked.max } : { minzoom: both.min, maxzoom: both.max }
 
 /**
  * @param {import('../store/couch.js').Couch} couch
@@ -64,7 +71,7 @@ const intersection = (a, b) => !a ? b : [Math.max(a[0], b[0]), Math.max(a[1], b[
  */
 export const writeLayer = (couch, to, make) => couch.update(layerId(to), stored => {
   if (!stored) checkNewLayer(to)
-  const there = stored && fieldsOf(stored)
+  const there = stored && fieldsOf(checkSound(stored))
   const doc = JSON.parse(JSON.stringify(make(there))) // without what is undefined
   return there && isDeepStrictEqual(doc, there) ? undefined : doc
 })

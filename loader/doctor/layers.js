@@ -5,7 +5,7 @@ import { Reckoning } from '../prune/reckoning.js'
 import { newestOf } from '../load/future.js'
 import { BY_TILE } from '../store/reader.js'
 import { patience } from '../../core/patience.js'
-import { isAhead, tileId } from '../../core/index.js'
+import { isAhead, soundOf, tileId } from '../../core/index.js'
 import { count, plural } from '../cli/output.js'
 import { asFarAs } from './views.js'
 
@@ -16,7 +16,9 @@ export async function lookAtLayers (visit) {
   await visit.look('layers', 'layers', 'a member', async () => {
     const most = visit.limits.layers
     const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true, limit: most + 1 } })
-    const docs = rows.map(({ doc }) => doc).filter(doc => doc?.type === 'layer').slice(0, most)
+    const faults = []
+    const docs = soundOf(rows.slice(0, most).map(({ doc }) => doc), 'layer', ({ _id: id }, why) => faults.push(`${id}: ${why}`))
+    if (faults.length) visit.add('layers', 'documents of layers', invalid(faults, 'layer', 'The gateway and all commands leave them out: those layers are not listed, and what they say of their tiles counts nowhere.', 'Put their fields right with `tilecouch layer NAME`, or the documents in the database.'))
     await visit.look('layers', 'expired', 'a member', async () => asFarAs(visit, '_design/lifecycle', await expired(visit, docs)))
     for (const doc of docs) { // one after the other: there may be many
       await visit.look('layers', `${doc.layer}: editions`, 'a member', () => editions(visit, doc))
@@ -52,7 +54,9 @@ async function expired (visit, docs) {
 async function editions (visit, { layer }) {
   const { editions: most, unfinished } = visit.limits
   const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: `edition:${layer}@~`, endkey: `edition:${layer}@`, descending: true, limit: most, include_docs: true } })
-  const docs = rows.map(({ doc }) => doc).filter(doc => doc?.type === 'edition')
+  const faults = []
+  const docs = soundOf(rows.map(({ doc }) => doc), 'edition', ({ _id: id }, why) => faults.push(`${id}: ${why}`))
+  if (faults.length) return invalid(faults, 'edition', 'They are left out of every list.', 'Run that load again with --time and that time: it writes the edition anew. Delete one whose id is not valid.')
   const newest = await newestOf(visit.couch, layer, docs[0]?.time, visit.signal)
   const open = docs.filter(({ finished, started }) => !finished && started && (visit.clock() - Date.parse(started)) / 1000 > unfinished)
   const failed = docs.filter(({ finished, failed: number }) => finished && number > 0)
@@ -65,6 +69,11 @@ async function editions (visit, { layer }) {
   if (failed.length) return { state: 'warning', found: `${plural(failed.length, 'load')} with tiles that could not be stored: ${names(failed)}`, why: 'They show what was there before.', advice: 'Run that load again with --time and that time: it says which tiles, and why.', figures }
   return { state: 'ok', found: docs.length ? `${count(docs.length)}${docs.length === most ? ' looked at' : ''}` : 'none', figures }
 }
+
+/** Documents that are not valid. @returns {Found} */
+const invalid = (faults, what, why, advice) => ({
+  state: 'bad', found: `${plural(faults.length, `${what} document`)} not valid: ${faults.slice(0, 5).join('; ')}${faults.length > 5 ? '; …' : ''}`, why, advice, figures: { invalid: faults.length }
+})
 
 /** The policy of a layer, tried on some of its versions. @returns {Promise<Found>} */
 async function retention (visit, { layer, retention: policy }) {

@@ -1,6 +1,6 @@
 // The moments of a layer, newest first: the times of its versions and of its editions. There may be a million of them, so
 // that both are read in pages.
-import { editionId } from '../../core/index.js'
+import { editionId, faultIn, isExactTime } from '../../core/index.js'
 import { BY_TIME } from '../store/reader.js'
 
 /**
@@ -57,7 +57,11 @@ async function * editionsOf (couch, layer, options) {
   const endkey = editionId(layer, '')
   for (let startkey = `${endkey}~`; ;) {
     const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey, descending: true, limit: page, include_docs: true }, signal })
-    for (const { id, doc } of rows) if (doc?.type === 'edition' && id === editionId(layer, doc.time)) yield doc
+    for (const { id, doc } of rows) {
+      const time = id.slice(endkey.length)
+      // of one that is not valid nobody knows what it is for: nothing of its time goes
+      if (doc && isExactTime(time)) yield faultIn(doc) ? { _id: id, _rev: doc._rev, time, isUnknown: true } : doc
+    }
     if (rows.length < page) return
     startkey = rows[rows.length - 1].id.slice(0, -1) // of ids that begin alike none is before it
   }

@@ -65,9 +65,9 @@ export class Reckoning {
     return this
   }
 
-  // what is being loaded is compared with the versions before it: they must not go meanwhile
+  // what is being loaded is compared with the versions before it: they must not go meanwhile. Nobody knows of a document that is not valid
   #isLoading (edition) {
-    return Boolean(edition && !edition.finished && edition.started > this.begun)
+    return Boolean(edition?.isUnknown || (edition && !edition.finished && edition.started > this.begun))
   }
 
   /** @param {import('./moments.js').Moment} moment @param {string[]} by */

@@ -15,7 +15,8 @@ import { endPapers } from './tiles.js'
 export async function removeLayer (store, layer, options = {}) {
   const remover = new Remover(store, options)
   const { tally, limits, couch } = remover
-  const editions = (await store.editions(checkLayer(layer))).map(({ time }) => editionId(layer, time))
+  const editions = []
+  for await (const docs of documentsFrom(couch, editionId(checkLayer(layer), ''), remover.signal)) editions.push(...docs.map(({ _id }) => _id))
   const before = await bytesOf(store, layer)
   const hasDocument = Boolean(await couch.get(layerId(layer)))
   const strangers = new Set()

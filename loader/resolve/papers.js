@@ -1,5 +1,5 @@
 // Layers, editions and the mark of a store: small documents of which one is made of all.
-import { STORE_ID, compareIds } from '../../core/index.js'
+import { STORE_ID, compareIds, faultIn } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
 import { lastPrune } from '../prune/mark.js'
 import { readLeaves } from './leaves.js'
@@ -48,12 +48,12 @@ const kindOf = id => id === STORE_ID ? 'store' : /^(layer|edition):/.exec(id)?.[
 
 /**
  * @param {any[]} leaves living ones, two or more, of one document
- * @returns {{write?: any, ends: any[]} | undefined} nothing when somebody else's are among them
+ * @returns {{write?: any, ends: any[]} | undefined} nothing when somebody else's are among them, or one that is not valid
  */
 export function planPaper (leaves) {
   const [{ _id: id }] = leaves
   const kind = /** @type {string} */ (kindOf(id))
-  if (leaves.some(doc => doc.type !== kind || doc._attachments)) return undefined
+  if (leaves.some(doc => doc.type !== kind || doc._attachments || (kind !== 'store' && faultIn(doc)))) return undefined
   const [first, ...others] = [...leaves].sort(kinds[kind].order)
   const fields = kinds[kind].merge(fieldsOf(first), others.map(fieldsOf))
   return {
@@ -99,7 +99,7 @@ export class Papers {
       const living = leaves.get(id)?.living ?? []
       if (living.length < 2) continue
       const plan = planPaper(living)
-      if (!plan) this.onLeft(id, 'not all of its leaves are of a tile store')
+      if (!plan) this.onLeft(id, living.map(doc => kindOf(id) === 'store' ? undefined : faultIn(doc)).find(Boolean) ?? 'not all of its leaves are of a tile store')
       else if (this.dryRun || await this.#write(plan)) {
         this.tally.merged++
         this.tally.ended += plan.ends.length

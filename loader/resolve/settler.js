@@ -1,5 +1,5 @@
 // Settles the tiles of a store: see core/store/settle.js.
-import { layerId, parseTileId } from '../../core/index.js'
+import { layerId, parseTileId, soundOf } from '../../core/index.js'
 import { Said } from '../../core/store/said.js'
 import { sections } from '../check/sections.js'
 import { tilesSince } from '../load/others.js'
@@ -51,7 +51,7 @@ export class Settler {
     const { couch, door, parts: { dryRun, signal } } = this
     const said = this.#said.get(layer) ?? new Said(couch, layer)
     this.#said.set(layer, said)
-    const doc = known ?? await couch.get(layerId(layer))
+    const doc = known ?? soundOf([await couch.get(layerId(layer))], 'layer')[0]
     await settleAll(couch, layer, idsOf(said), { said, door, dryRun, signal, onSettled: settled => this.#tell(settled, doc) })
   }
 

@@ -1,42 +1,43 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, editionId, layerDocument, layerId, checkLayer, checkNewLayer } from '../../core/index.js'
-
-const bookkeeping = ['_id', '_rev', 'type', 'layer']
-
-/** A document without what only the database cares for. */
-const fieldsOf = doc => Object.fromEntries(Object.entries(doc).filter(([field]) => !bookkeeping.includes(field)))
+import { TilecouchError, checkSound, editionId, examine, faultIn, layerDocument, layerFields, layerId, checkLayer, checkNewLayer, soundOf } from '../../core/index.js'
+import { fieldsOf } from '../resolve/content.js'
 
 /**
  * Makes a layer, or changes fields of one that is there.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
- * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} [fields] null removes a field
+ * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} [fields] null removes a field; a function is given those that are valid
  */
 export async function defineLayer (couch, layer, fields = {}) {
   checkLayer(layer)
   const doc = await couch.update(layerId(layer), stored => {
     if (!stored) checkNewLayer(layer)
-    const before = stored ? fieldsOf(stored) : {}
-    const changed = layerDocument(layer, { ...before, ...(typeof fields === 'function' ? fields(before) : fields) })
+    const { type, layer: _, ...before } = fieldsOf(stored ?? {})
+    const wanted = { ...before, ...(typeof fields === 'function' ? fields(stored ? examine({ ...stored, type: 'layer', layer }).valid : {}) : fields) }
+    // fields of a later version stay as they are
+    const isLater = ([field, value]) => !Object.hasOwn(layerFields, field) && Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
+    const all = Object.entries(wanted)
+    const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, Object.fromEntries(all.filter(entry => !isLater(entry)))) })
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
   return describe(doc)
 }
 
-const describe = ({ _id, _rev, type, ...fields }) => fields
+/** @returns {any} */
+const describe = ({ type, ...fields }) => fieldsOf(fields)
 
-/** @param {import('./couch.js').Couch} couch */
+/** Those whose documents are valid: see faultIn. @param {import('./couch.js').Couch} couch */
 export async function layers (couch) {
   const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true } })
-  return rows.map(row => describe(row.doc))
+  return soundOf(rows.map(({ doc }) => doc), 'layer').map(describe)
 }
 
 /** @param {import('./couch.js').Couch} couch @param {string} layer */
 export async function getLayer (couch, layer) {
   const doc = await couch.get(layerId(checkLayer(layer)))
   if (!doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
-  return describe(doc)
+  return describe(checkSound(doc))
 }
 
 // what only the next load of this very store cares for: see loader/load/others.js
@@ -49,17 +50,17 @@ const describeEdition = (/** @type {any} */ { baseline, from, ...doc }) => descr
  */
 export const editions = async (couch, layer) => (await editionDocuments(couch, layer)).map(describeEdition)
 
-/** The same as they are stored. @param {import('./couch.js').Couch} couch @param {string} layer @returns {Promise<any[]>} */
+/** Those that are valid, as they are stored. @param {import('./couch.js').Couch} couch @param {string} layer @returns {Promise<any[]>} */
 export async function editionDocuments (couch, layer) {
   const start = editionId(checkLayer(layer), '')
   const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: start, endkey: `${start}~`, include_docs: true } })
-  return rows.map(({ doc }) => doc)
+  return soundOf(rows.map(({ doc }) => doc), 'edition')
 }
 
 /** @param {import('./couch.js').Couch} couch */
 export async function getEdition (couch, layer, time) {
   const doc = await couch.get(editionId(layer, time))
-  return doc && describeEdition(doc)
+  return doc && !faultIn(doc) ? describeEdition(doc) : undefined
 }
 
 /**
@@ -71,8 +72,9 @@ export async function getEdition (couch, layer, time) {
  */
 export async function putEdition (couch, layer, time, fields) {
   checkLayer(layer)
-  const doc = await couch.update(editionId(layer, time), stored => (
-    { ...stored, type: 'edition', layer, time, ...(typeof fields === 'function' ? fields(stored ?? {}) : fields) }
-  ))
+  const doc = await couch.update(editionId(layer, time), stored => {
+    const before = stored && !faultIn(stored) ? stored : {} // what is not valid is written anew
+    return { ...before, type: 'edition', layer, time, ...(typeof fields === 'function' ? fields(before) : fields) }
+  })
   return describeEdition(doc)
 }

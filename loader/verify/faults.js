@@ -48,13 +48,15 @@ export const faults = {
   // the layer and its editions
   'no-layer': { level: 'fault', means: 'there are tiles, but no document of the layer', advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --repair` make it of the tiles.' },
   'reserved-name': { level: 'warning', means: 'the layer is called like a kind of document, or `db`: addresses do not reach it, and nothing new can be stored in it', advice: '`tilecouch rename NAME NEW`; rename it before the store is mirrored.' },
-  'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid' },
+  'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid: nobody uses the document', advice: '`tilecouch layer NAME` writes a field anew; what it has no option for, put right in the database.' },
   'bad-edition': { level: 'fault', means: 'an edition whose id, time or counts are not valid', advice: 'Run that load again with `--time`: it writes the edition anew. Delete one whose id is not valid.' },
   'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again with `--time` and the time of the edition: it resumes.' },
   'failed-edition': { level: 'warning', means: 'an edition some of whose tiles could not be loaded', advice: 'Run that load again with `--time` and the time of the edition: it says which, and why.' },
   'short-edition': { level: 'warning', means: 'an edition wrote more versions than there are of its time', advice: 'Somebody removed them. If nobody meant to, run that load again with `--time` and the time of the edition.' },
 
   'manifest-incomplete': { level: 'fault', means: 'a part or a block of what an edition said is not here', advice: 'Replication may bring it: `tilecouch mirror`. Else load that edition again.' },
+  'bad-manifest': { level: 'fault', means: 'a manifest whose id or fields are not valid: what it says counts nowhere', advice: 'Delete it, and load that edition again.' },
+  'bad-removal': { level: 'fault', means: 'a removal whose id or fields are not valid: nothing is taken out by it', advice: 'Delete it, and remove again what it was to take out.' },
   'block-damaged': { level: 'fault', means: 'a block of digests whose bytes are not those it is named by, or cannot be read', advice: 'Delete the document; then `tilecouch mirror` brings it from another copy, or load its editions again.' },
   'wrong-root': { level: 'fault', means: 'the root of an edition is not that of what its manifest says', advice: 'Somebody changed the manifest or the edition: load that edition again, or mirror it anew.' },
   'not-settled': { level: 'fault', means: 'the versions of a tile do not follow from what editions said', advice: '`tilecouch check --repair`, or `tilecouch resolve`.' },

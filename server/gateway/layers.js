@@ -1,13 +1,17 @@
 // What the layers say of themselves: all of them, read at once and read again when one changes. A name that no layer has
 // costs nothing, however many of them somebody makes up.
 import { isDeepStrictEqual } from 'node:util'
-import { AFTER, TilecouchError, checkLayer, editionId, isExactTime, isLayer } from '../../core/index.js'
+import { AFTER, TilecouchError, checkLayer, editionId, isExactTime, soundOf } from '../../core/index.js'
+import { fieldsOf } from '../../loader/resolve/content.js'
+import { idPages } from '../../loader/store/pages.js'
 import { BY_TIME } from '../../loader/store/reader.js'
 import { BY_ZOOM } from '../../loader/store/stats.js'
 import { join, ownError, unattended } from './flight.js'
 
 export const layerDefaults = {
-  times: 1000, // of the newest changes of a layer without editions
+  page: 50, // documents of layers a request: a store that validates nothing may hold long ones
+  named: 20, // documents that are not valid, by their ids in the log
+  times: 1000, // of the newest editions of a layer, or of the newest changes of one without
   timesAge: 10000, // milliseconds before these, and where tiles are, are looked up again, when tiles have changed
   pause: 1000, // milliseconds before the layers are read again, when that has failed
   timeout: 5000, // milliseconds a reading may take: who asks for a tile waits for it
@@ -30,6 +34,8 @@ export class LayerBook {
   #reading
   #failedAt = -Infinity
   #inTrouble = false
+  /** Documents that are not valid, at the revisions that were told. @type {Set<string>} */
+  #told = new Set()
   /** @type {Map<string, Times>} */
   #times = new Map()
   /** @type {{promise: Promise<Reach>, at: number, stale: boolean} | undefined} */
@@ -80,7 +86,7 @@ export class LayerBook {
   }
 
   /**
-   * The times of a layer's editions, or of its newest changes when it has none. Oldest first.
+   * The times of a layer's newest editions, or of its newest changes when it has none. Oldest first.
    * @param {string} name
    * @returns {Promise<string[]>}
    */
@@ -99,9 +105,9 @@ export class LayerBook {
   /** @param {string} name @param {Times} times */
   async #readTimes (name, times) {
     const start = editionId(name, '')
-    const editions = await this.#ask({ path: '_all_docs', qs: { startkey: start, endkey: `${start}~` } })
+    const editions = await this.#ask({ path: '_all_docs', qs: { startkey: `${start}~`, endkey: start, descending: true, limit: this.limits.times } })
     times.editions = editions.rows.length > 0
-    if (times.editions) return editions.rows.map(({ id }) => id.slice(start.length)).filter(isExactTime)
+    if (times.editions) return editions.rows.map(({ id }) => id.slice(start.length)).filter(isExactTime).reverse()
     const query = { startkey: [name, AFTER], endkey: [name], descending: true, group_level: 2, limit: this.limits.times }
     try {
       const { results } = await this.#ask({ method: 'POST', path: `${BY_TIME}/queries`, body: { queries: [query] } }, this.limits.viewTimeout)
@@ -187,15 +193,36 @@ export class LayerBook {
     }
   }
 
+  /** @returns {Promise<{book: Map<string, Layer>, faults: {id: string, rev: string, why: string}[]}>} those whose documents are valid, and what is wrong with the others */
+  async #readPages () {
+    const [book, faults] = [new Map(), /** @type {any[]} */ ([])]
+    const door = /** @type {any} */ ({ request: asked => this.#ask(asked) })
+    for await (const rows of idPages(door, { startkey: 'layer:', endkey: 'layer;' }, { page: this.limits.page, include_docs: true })) {
+      const docs = soundOf(rows.map(({ doc }) => doc), 'layer', ({ _id: id, _rev: rev }, why) => faults.push({ id, rev, why }))
+      for (const { type, ...doc } of docs) book.set(doc.layer, fieldsOf(doc))
+    }
+    return { book, faults }
+  }
+
+  /** Says once of each revision what is wrong with it. @param {{id: string, rev: string, why: string}[]} faults */
+  #tell (faults) {
+    const news = faults.filter(({ id, rev }) => !this.#told.has(`${id} ${rev}`))
+    this.#told = new Set(faults.map(({ id, rev }) => `${id} ${rev}`))
+    const { named } = this.limits
+    for (const { id, why } of news.slice(0, named)) this.log?.warn?.({ document: id, reason: why }, 'the document of a layer is not valid: it is left out')
+    if (news.length > named) this.log?.warn?.({ count: news.length - named }, 'more documents of layers are not valid: `tilecouch doctor` names them')
+  }
+
   async #readAll () {
     try {
-      let version, answer
+      let version, read
       do {
         version = this.#version
-        answer = await this.#ask({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true } })
+        read = await this.#readPages()
       } while (version !== this.#version)
       const before = this.#book
-      this.#book = new Map(answer.rows.filter(({ doc }) => isLayer(doc?.layer)).map(({ doc: { _id, _rev, type, ...layer } }) => [layer.layer, layer]))
+      this.#book = read.book
+      this.#tell(read.faults)
       this.#read = version
       this.#inTrouble = false
       if (!isDeepStrictEqual(before, this.#book)) this.onChange?.(this.#book)

@@ -8,10 +8,11 @@ const json = (doc, reference) => JSON.parse(show(doc, { query: reference === und
 
 const number = fc.integer({ min: -180, max: 180 })
 const object = fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.string())
+const [south, north] = [fc.integer({ min: -90, max: 0 }), fc.integer({ min: 0, max: 90 })]
 /** Any layer document: every field there or not. */
 const layerDoc = fc.record({
   name: fc.string(), description: fc.string(), attribution: fc.string(), legend: fc.string(), version: fc.string(),
-  minzoom: fc.nat(30), maxzoom: fc.nat(30), fillzoom: fc.nat(30), bounds: fc.tuple(number, number, number, number), center: fc.tuple(number, number, fc.nat(30)),
+  minzoom: fc.nat(15), maxzoom: fc.integer({ min: 15, max: 30 }), fillzoom: fc.nat(30), bounds: fc.tuple(number, south, number, north), center: fc.tuple(number, north, fc.nat(30)),
   vector_layers: fc.array(object), format: fc.constantFrom('png', 'jpg', 'webp', 'avif', 'pbf'), tileSize: fc.integer({ min: 64, max: 4096 }),
   ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: fc.record({ daily: fc.integer({ min: 1, max: 99 }) }), pruned: fc.constant('2024-03-01T00:00:00Z'), offline: fc.boolean()
 }, { requiredKeys: [] }).map(({ upstream, ...fields }) => ({ ...layerDocument('osm', fields), ...(upstream && { upstream }), _rev: '2-x' }))

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { now } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -138,7 +139,7 @@ onEachStore('the doctor', backend => {
     assert.match(finding(await look(url), 'layers', 'osm: editions').found, /1 load with tiles that could not be stored: 2025-02-01/)
     await store.putEdition('osm', times[1], { failed: 0 })
     assert.equal(finding(await look(url), 'layers', 'osm: editions').state, 'ok')
-    await store.putEdition('osm', '2025-03-01T00:00:00Z', { started: new Date().toISOString() })
+    await store.putEdition('osm', '2025-03-01T00:00:00Z', { started: now() })
     assert.equal(finding(await look(url), 'layers', 'osm: editions').state, 'ok', 'one that is under way')
     await remove('edition:osm@2025-03-01T00:00:00Z')
   })

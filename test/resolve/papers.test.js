@@ -64,7 +64,7 @@ describe('what is made of several leaves of a document', () => {
 
   it('is the same in whatever order they are read', () => {
     const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm' }
-    const edition = { _id: 'edition:osm@2024-01-01T00:00:00Z', type: 'edition', layer: 'osm' }
+    const edition = { _id: 'edition:osm@2024-01-01T00:00:00Z', type: 'edition', layer: 'osm', time: '2024-01-01T00:00:00Z' }
     const mark = { _id: 'tilecouch', type: 'store', schema: 1 }
     for (const leaves of [
       [{ ...layer, _rev: '1-a', minzoom: 2, ttl: 5 }, { ...layer, _rev: '2-b', maxzoom: 7 }, { ...layer, _rev: '2-c', minzoom: 4, bounds: [0, 0, 1, 1] }],

@@ -127,9 +127,9 @@ onEachStore('verify of a layer', backend => {
   it('finds what is wrong with the document of the layer', async () => {
     await write(document('osm:3:1:0'))
     const doc = await store.couch.get('layer:osm')
-    await store.couch.put({ ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', bounds: [0, 80, 10, 20] })
+    await store.couch.put({ ...doc, minzoom: 9, maxzoom: 3, ttl: -1, colour: 'red', later: 'x'.repeat(5000), bounds: [0, 80, 10, 20], upstream: { url: 'here' } })
     const { found } = await check()
-    assert.deepEqual(found.filter(({ code }) => code === 'bad-layer').map(({ why }) => why.split(' ')[1]), ['ttl', 'colour', '9', '0,80,10,20'])
+    assert.deepEqual(found.filter(({ code }) => code === 'bad-layer').map(({ why }) => why.split(' ')[1]).sort(), ['9', 'bounds', 'later', 'ttl', 'upstream:'])
     await store.couch.request({ method: 'DELETE', path: 'layer:osm', qs: { rev: (await store.couch.get('layer:osm'))._rev } })
     assert.deepEqual((await check()).said, ['no-layer layer:osm'])
   })

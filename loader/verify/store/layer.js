@@ -1,5 +1,5 @@
 // The document of a layer, and its editions.
-import { RESERVED, TilecouchError, editionId, isAhead, isExactTime, layerDocument, layerId } from '../../../core/index.js'
+import { RESERVED, TilecouchError, editionId, examine, faultIn, isAhead, layerDocument, layerId } from '../../../core/index.js'
 
 const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes']
 
@@ -13,28 +13,21 @@ export async function checkLayerDocument (couch, layer, report) {
   if (RESERVED.has(layer)) report.add('reserved-name', layerId(layer))
   const doc = await couch.find({ path: encodeURIComponent(layerId(layer)), qs: { conflicts: true } })
   if (!doc) return undefined
-  const { _id, _rev, _conflicts, _attachments, type, layer: name, ...fields } = doc
+  const { _id, _rev, _conflicts, type, layer: name } = doc
   if (_conflicts?.length) report.add('conflict', _id, `${_rev} and ${_conflicts}`)
   if (type !== 'layer' || name !== layer) report.add('bad-layer', _id, `type ${JSON.stringify(type)}, layer ${JSON.stringify(name)}`)
-  const valid = {}
-  for (const [field, value] of Object.entries(fields)) {
+  const { faults, valid } = examine({ ...doc, type: 'layer', layer })
+  for (const fault of faults) report.add('bad-layer', _id, fault)
+  for (const field of ['upstream', 'retention']) {
     try {
-      layerDocument(layer, { [field]: value })
-      valid[field] = value
+      layerDocument(layer, { [field]: valid[field] })
     } catch (error) {
       if (!(error instanceof TilecouchError)) throw error
       report.add('bad-layer', _id, error.message)
     }
   }
-  if (valid.minzoom > valid.maxzoom) report.add('bad-layer', _id, `minzoom ${valid.minzoom} is greater than maxzoom ${valid.maxzoom}`)
-  if (valid.bounds && !isBox(valid.bounds)) {
-    report.add('bad-layer', _id, `bounds ${valid.bounds} are no box`)
-    delete valid.bounds
-  }
   return valid
 }
-
-const isBox = ([west, south, east, north]) => Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90 && south <= north
 
 /**
  * @param {import('../../store/couch.js').Couch} couch
@@ -48,7 +41,7 @@ export async function checkEditions (couch, layer, report) {
   const docs = rows.map(row => row.doc).filter(Boolean)
   return docs.filter(doc => {
     if (doc._conflicts?.length) report.add('conflict', doc._id, `${doc._rev} and ${doc._conflicts}`)
-    const why = wrongWith(doc, layer)
+    const why = wrongWith(doc)
     if (!why && isAhead(doc.time)) report.add('future-time', doc._id)
     if (why) report.add('bad-edition', doc._id, why)
     else if (!doc.finished) report.add('unfinished-edition', doc._id, doc.source && `from ${doc.source}`)
@@ -57,12 +50,9 @@ export async function checkEditions (couch, layer, report) {
   })
 }
 
-function wrongWith (doc, layer) {
-  if (doc.type !== 'edition' || doc.layer !== layer || !isExactTime(doc.time) || doc._id !== editionId(layer, doc.time)) {
-    return `type ${JSON.stringify(doc.type)}, layer ${JSON.stringify(doc.layer)}, time ${JSON.stringify(doc.time)}`
-  }
-  for (const field of ['started', 'finished']) if (doc[field] !== undefined && !isExactTime(doc[field])) return `${field} ${JSON.stringify(doc[field])}`
-  for (const field of COUNTS) if (doc[field] !== undefined && !(Number.isInteger(doc[field]) && doc[field] >= 0)) return `${field} ${JSON.stringify(doc[field])}`
+function wrongWith (doc) {
+  const fault = doc.type === 'edition' ? faultIn(doc) : `type ${JSON.stringify(doc.type)}`
+  if (fault) return fault
   if (COUNTS.some(field => doc[field] === undefined)) return undefined // by another program, or on its way
   const sum = doc.created + doc.advanced + doc.backfilled + doc.unchanged + doc.failed
   // a load that was run again for the same time counts what both have written

@@ -4,6 +4,7 @@ import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../../core/batches.js'
 import { TilecouchError, compareIds, formatReference, manifestId } from '../../../core/index.js'
 import { Block } from '../../../core/store/blocks.js'
+import { faultInRecord } from '../../../core/store/records.js'
 import { Said } from '../../../core/store/said.js'
 import { settleTiles } from '../../../core/store/settle.js'
 import { nameOf, rootOf } from '../../load/manifest.js'
@@ -33,7 +34,8 @@ export async function checkManifests (couch, layer, { editions, doc, report, sig
   // there is not all that editions speak of, and need not be
   if (await isPartHere(couch, layer, signal)) return { manifests: said.manifests.length, blocks: 0 }
   const { blocks, damaged } = await checkBlocks(couch, layer, report, signal)
-  let isSound = !damaged
+  let isSound = !damaged && !said.faults.size
+  for (const [id, fault] of said.faults) report.add(id.startsWith('removed:') ? 'bad-removal' : 'bad-manifest', id, fault)
   for (const manifest of said.manifests) if (!await checkManifest(said, manifest, blocks, report)) isSound = false
   for (const { _id, time, run, root, finished } of editions) {
     if (!finished || !run || !root) continue
@@ -60,7 +62,7 @@ async function checkBlocks (couch, layer, report, signal) {
     for (const { id, doc, error } of await readBlocks(couch, rows.map(row => row.id), signal)) {
       if (!doc && !error) continue // it went meanwhile
       blocks.add(id.slice(prefix.length))
-      const why = error ? `it cannot be read: ${error.message}` : wrongWith(id, doc._attachments?.digests)
+      const why = error ? `it cannot be read: ${error.message}` : faultInRecord(doc) ?? wrongWith(id, doc._attachments?.digests)
       if (!why) continue
       damaged++
       report.add('block-damaged', id, why)
@@ -100,8 +102,11 @@ async function checkManifest (said, manifest, blocks, report) {
   } catch (error) {
     if (error.code !== 'NOT_FOUND') throw error
     const missing = []
-    for (const part of parts.keys()) if (!await said.couch.get(manifestId(said.layer, time, run, part))) missing.push(part)
-    report.add('manifest-incomplete', id, `of ${parts.length} parts ${missing.length} are missing: ${missing.slice(0, 5).join(', ')}`)
+    for (const part of parts.keys()) {
+      const doc = await said.couch.get(manifestId(said.layer, time, run, part))
+      if (!doc || faultInRecord(doc)) missing.push(part)
+    }
+    report.add('manifest-incomplete', id, `of ${parts.length} parts ${missing.length} are missing or not valid: ${missing.slice(0, 5).join(', ')}`)
     return false
   }
   const wanted = entries.flatMap(([place, names]) => names.map(name => `${place}:${name}`))

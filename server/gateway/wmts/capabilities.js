@@ -7,7 +7,7 @@ import { xml } from './xml.js'
 
 const MAX_TIMES = 1000 // of a layer, the newest: every client reads them before it shows anything
 const CONCURRENCY = 8 // layers whose times are asked for at once
-const MAX_ATTRIBUTION = 1000 // characters
+const MAX_TEXT = 1000 // characters of a description, and of an attribution: every client reads those of all layers
 const CRS = 'urn:ogc:def:crs:EPSG::3857'
 
 /** @typedef {{layer: Record<string, any>, times: string[], reach?: Map<number, import('../../../core/grid.js').TileRange>}} Listed times are exact and ascending; reach: where the store has tiles of each zoom */
@@ -127,6 +127,6 @@ const SIGNS = new Map(Object.entries({ copy: '©', amp: '&', lt: '<', gt: '>', q
 
 /** What a layer is, and whose: WMTS has no other place for an attribution. That may be HTML, of which the text is kept. */
 function aboutOf ({ description = '', attribution = '' }) {
-  const plain = attribution.slice(0, MAX_ATTRIBUTION).replace(/<[^>]*>/g, '').replace(/&(\w+);/g, (all, name) => SIGNS.get(name) ?? all)
-  return [description, plain].map(text => text.trim()).filter(Boolean).join('\n')
+  const plain = attribution.slice(0, MAX_TEXT).replace(/<[^>]*>/g, '').replace(/&(\w+);/g, (all, name) => SIGNS.get(name) ?? all)
+  return [description.slice(0, MAX_TEXT), plain].map(text => text.trim()).filter(Boolean).join('\n')
 }

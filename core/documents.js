@@ -1,0 +1,130 @@
+// What the documents of layers and editions may hold. Whoever reads one from a store asks `faultIn` first and leaves out what has
+// a fault, so that nobody loops over, allocates by or shows what was not looked at. Manifests, blocks and removals are judged the
+// same way in store/records.js. validate_doc_update.js refuses what is refused here, and a test compares the two.
+import { TilecouchError } from './errors.js'
+import { editionId, isLayer, isTileId, layerId } from './ids.js'
+import { layerFields } from './layers.js'
+import { isExactTime } from './times.js'
+import { flag, isShallow, listOf, object, text, whole } from './values.js'
+
+const DEPTH = 32 // lists and objects within each other: a polygon of features in collections
+const UNKNOWN = 4096 // characters of a field of a later version
+
+const RUN = /^\d{8}T\d{9}-[0-9a-z]{4}$/
+
+/** @param {any} value @returns {boolean} */
+export const isRun = value => typeof value === 'string' && RUN.test(value)
+/** A number of anything. */
+export const count = whole(0, Number.MAX_SAFE_INTEGER)
+
+const counts = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes', 'blocks']
+const editionFields = {
+  time: isExactTime,
+  title: text(10_000),
+  source: text(10_000),
+  run: isRun,
+  root: text(100),
+  complete: flag,
+  started: isExactTime,
+  finished: isExactTime,
+  ...Object.fromEntries(counts.map(field => [field, count])),
+  baseline: value => object(value) && listOf(isRun)(value.runs) && listOf(isTileId)(value.differing),
+  from: object,
+  upload: object
+}
+
+/**
+ * @typedef {object} Kind
+ * @property {Record<string, (value: any) => boolean>} fields
+ * @property {string[]} needs fields that it must have
+ * @property {number} most characters of all fields
+ * @property {(doc: any) => string} id that the fields make
+ * @property {(doc: any) => string | undefined} [fault] what is wrong with fields that are each valid
+ */
+
+/** @type {Record<string, Kind>} */
+export const named = {
+  layer: {
+    fields: layerFields,
+    needs: [],
+    most: 262_144,
+    id: ({ layer }) => layerId(layer),
+    fault ({ layer, minzoom, maxzoom, renaming }) {
+      if (minzoom > maxzoom) return `minzoom ${minzoom} is greater than maxzoom ${maxzoom}`
+      return renaming === layer ? 'renaming names the layer itself' : undefined
+    }
+  },
+  edition: { fields: editionFields, needs: ['time'], most: 262_144, id: ({ layer, time }) => editionId(layer, time) }
+}
+
+/**
+ * Looks at a document of a layer as it is stored.
+ * @param {any} doc
+ * @param {Record<string, Kind>} [kinds]
+ * @returns {{faults: string[], valid: Record<string, any>}} faults: in words; valid: those fields that have none
+ */
+export function examine (doc, kinds = named) {
+  const faults = /** @type {string[]} */ ([])
+  const valid = /** @type {Record<string, any>} */ ({})
+  const { type, layer } = object(doc) ? doc : /** @type {any} */ ({})
+  if (typeof type !== 'string' || !Object.hasOwn(kinds, type)) faults.push(`its type is ${show(type)}`)
+  else if (!isLayer(layer)) faults.push(`its layer is ${show(layer)}`)
+  else {
+    const { fields, needs, most, id, fault } = kinds[type]
+    let size = 0
+    for (const [field, value] of Object.entries(doc)) {
+      if (field.startsWith('_') || field === 'type' || field === 'layer' || value === undefined) continue
+      const length = isShallow(value, DEPTH) ? field.length + JSON.stringify(value).length : Infinity
+      size += length
+      if (length < Infinity && (Object.hasOwn(fields, field) ? fields[field](value) : length <= UNKNOWN)) valid[field] = value
+      // what stands there instead of an upstream may be a password
+      else faults.push(`bad ${field.slice(0, 60)}${field === 'upstream' || length > most ? '' : ` ${show(value)}`}`)
+    }
+    const missing = needs.filter(field => !Object.hasOwn(valid, field) && doc[field] === undefined)
+    if (missing.length) faults.push(`it has no ${missing.join(' and no ')}`)
+    else if (needs.every(field => Object.hasOwn(valid, field))) {
+      const all = { ...valid, layer, _id: doc._id, _attachments: doc._attachments }
+      const own = id(all)
+      if (own !== doc._id) faults.push(`its fields are those of ${own}`)
+      const why = fault?.(all)
+      if (why) faults.push(why)
+    }
+    if (size > most && !faults.length) faults.push(`it holds more than ${most} characters`)
+  }
+  return { faults, valid }
+}
+
+function show (value) {
+  const shown = isShallow(value, DEPTH) ? JSON.stringify(value) ?? 'missing' : 'something deep'
+  return shown.length > 60 ? `${shown.slice(0, 57)}…` : shown
+}
+
+/**
+ * What is wrong with a document of a layer or an edition, in words; nothing where it may be believed.
+ * @param {any} doc as it is stored
+ * @param {Record<string, Kind>} [kinds]
+ * @returns {string | undefined}
+ */
+export const faultIn = (doc, kinds) => examine(doc, kinds).faults[0]
+
+/**
+ * Those documents that may be believed.
+ * @param {any[]} docs
+ * @param {'layer' | 'edition'} type
+ * @param {(doc: any, why: string) => void} [onFault] told of the others
+ */
+export function soundOf (docs, type, onFault) {
+  return docs.filter(doc => {
+    if (!doc) return false // it went meanwhile
+    const why = faultIn(doc, { [type]: named[type] })
+    if (why) onFault?.(doc, why)
+    return !why
+  })
+}
+
+/** Refuses a document that may not be believed. @param {any} doc as it is stored @returns {any} */
+export function checkSound (doc) {
+  const why = faultIn(doc)
+  if (why) throw new TilecouchError('BAD_DOCUMENT', { id: doc?._id, why })
+  return doc
+}

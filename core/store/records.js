@@ -1,0 +1,67 @@
+// What manifests, their blocks and removals may hold: see documents.js, which judges layers and editions the same way.
+import { areaFrom } from '../area.js'
+import { count, faultIn, isRun } from '../documents.js'
+import { MAX_ZOOM } from '../grid.js'
+import { blockId, isTileId, manifestId, removedId } from '../ids.js'
+import { isExactTime } from '../times.js'
+import { flag, listOf, object, text, whole } from '../values.js'
+import { hasBlock, isPlace } from './blocks.js'
+
+const BOXES = 100 // of an area
+const DIGESTS = 32_773 // bytes of the largest block
+
+const NAME = /^[\w-]{12}$/
+
+const zoom = whole(0, MAX_ZOOM)
+
+const reach = {
+  zooms: value => object(value) && zoom(value.min) && zoom(value.max) && value.min <= value.max,
+  area (value) {
+    if (!object(value) || !listOf(Array.isArray)(value.boxes) || value.boxes.length > BOXES) return false
+    try {
+      return Boolean(areaFrom(value))
+    } catch {
+      return false
+    }
+  }
+}
+
+/** @type {Record<string, import('../documents.js').Kind>} */
+const kinds = {
+  manifest: {
+    fields: {
+      time: isExactTime,
+      run: isRun,
+      part: count,
+      complete: flag,
+      tiles: count,
+      root: text(100),
+      ...reach,
+      blocks: value => object(value) && Object.entries(value).every(([place, names]) => isPlace(place) && listOf(name => typeof name === 'string' && NAME.test(name))(names)),
+      parts: listOf(isPlace)
+    },
+    needs: ['time', 'run'],
+    most: 1_048_576,
+    id: ({ layer, time, run, part }) => manifestId(layer, time, run, part),
+    fault: ({ blocks, parts }) => (blocks === undefined) === (parts === undefined) ? 'it must have either blocks or parts' : undefined
+  },
+  removed: {
+    fields: { run: isRun, since: isExactTime, until: isExactTime, finished: isExactTime, ...reach, tiles: listOf(isTileId), runs: listOf(isRun) },
+    needs: ['run'],
+    most: 1_048_576,
+    id: ({ layer, run }) => removedId(layer, run)
+  },
+  block: {
+    fields: { z: zoom, x: count, y: count },
+    needs: ['z', 'x', 'y'],
+    most: 4096,
+    id: ({ _id, layer, z, x, y }) => blockId(layer, `${z}:${x}:${y}`, NAME.exec(String(_id).slice(-12))?.[0] ?? 'NAME'),
+    fault ({ z, x, y, _attachments: attachments }) {
+      if (!hasBlock(z, x, y)) return `zoom ${z} has no such block`
+      return attachments?.digests?.length > DIGESTS ? `its digests are more than ${DIGESTS} bytes` : undefined
+    }
+  }
+}
+
+/** What is wrong with a manifest, a part of one, a removal or a block, in words; nothing where it may be believed. @param {any} doc as it is stored */
+export const faultInRecord = doc => faultIn(doc, kinds)

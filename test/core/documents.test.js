@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { examine, faultIn, soundOf } from '../../core/index.js'
+import { faultInRecord } from '../../core/store/records.js'
+import { loadDesign } from '../design/helpers.js'
+import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
+
+const validate = loadDesign('_design/tiles/validate_doc_update.js')
+const isNamed = ({ type }) => type === 'layer' || type === 'edition'
+const faultOf = doc => isNamed(doc) ? faultIn(doc) : faultInRecord(doc)
+
+/** As CouchDB hands it over: parsed from JSON. */
+function refusalOf (doc) {
+  try {
+    validate(JSON.parse(JSON.stringify(doc)), null, { name: 'w', roles: ['tilecouch-writer'] }, {})
+    return undefined
+  } catch ({ forbidden }) {
+    return forbidden
+  }
+}
+
+const brief = doc => JSON.stringify(doc).slice(0, 300)
+
+describe('documents of layers that mean harm', () => {
+  const hostile = hostileDocuments(17)
+
+  it('are many, of every kind', () => {
+    for (const type of ['layer', 'edition', 'manifest', 'removed', 'block']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
+  })
+
+  it('have a fault each, which is said in few words', () => {
+    for (const doc of hostile) {
+      const fault = faultOf(doc)
+      assert.ok(fault, brief(doc))
+      assert.ok(fault.length < 300 && !fault.includes('secret'), fault)
+    }
+    assert.equal(/** @type {any} */ ({}).polluted, undefined)
+  })
+
+  it('are refused by validate_doc_update as well', () => {
+    for (const doc of hostile) assert.equal(typeof refusalOf(doc), 'string', brief(doc))
+  })
+
+  it('are told from good ones, which both take', () => {
+    for (const layer of ['osm', '0', 'a'.repeat(63)]) {
+      for (const doc of goodDocuments(layer)) {
+        assert.equal(faultOf(doc), undefined)
+        assert.equal(refusalOf(doc), undefined)
+      }
+    }
+    const [layer] = goodDocuments('osm')
+    for (const doc of [{ ...layer, later: { version: [2] } }, { _id: 'layer:osm', type: 'layer', layer: 'osm' }, { ...layer, bounds: [170, -20, -170, 20] }, { ...layer, attribution: 'x'.repeat(50_000) }]) {
+      assert.equal(faultOf(doc), undefined, brief(doc))
+      assert.equal(refusalOf(doc), undefined, brief(doc))
+    }
+  })
+
+  it('may be nested as deep as they like, and as long', () => {
+    let value = /** @type {any} */ (1)
+    for (let at = 0; at < 20_000; at++) value = [value]
+    for (const field of ['name', 'vector_layers', 'upstream', 'later']) assert.match(faultIn({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: value }) ?? '', new RegExp(`bad ${field}`))
+    assert.match(faultIn({ _id: 'layer:osm', type: 'layer', layer: 'osm', attribution: 'x'.repeat(10_000_000) }) ?? '', /bad attribution/)
+  })
+
+  it('leave the good ones beside them alone, and are named', () => {
+    const [layer] = goodDocuments('osm')
+    const layers = hostile.filter(({ type }) => type === 'layer')
+    const told = []
+    assert.deepEqual(soundOf([...layers, layer, undefined, goodDocuments('osm')[1]], 'layer', doc => told.push(doc)), [layer])
+    assert.equal(told.length, layers.length + 1)
+  })
+
+  it('may name a prototype', () => {
+    const [layer, , manifest] = goodDocuments('osm')
+    assert.match(faultInRecord({ ...manifest, blocks: JSON.parse('{"__proto__":["abcdefghijkl"]}') }) ?? '', /bad blocks/)
+    const { faults, valid } = examine(JSON.parse('{"__proto__":{"ttl":5},"_id":"layer:osm","type":"layer","layer":"osm"}'))
+    assert.deepEqual([faults, valid.ttl], [[], undefined])
+    assert.deepEqual(Object.keys(examine(layer).valid).sort(), Object.keys(layer).filter(field => !['_id', 'type', 'layer'].includes(field)).sort())
+  })
+
+  it('tell which of their fields are good', () => {
+    const { faults, valid } = examine({ _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 4e9, maxzoom: 3, ttl: -1, name: 'x' })
+    assert.deepEqual(faults, ['bad minzoom 4000000000', 'bad ttl -1'])
+    assert.deepEqual(valid, { maxzoom: 3, name: 'x' })
+  })
+
+  it('of any other kind are none of these', () => {
+    for (const doc of [null, undefined, 5, 'layer', [], {}, { type: 'tile' }, { type: '__proto__' }, { type: 'constructor' }, { type: { toString: 5 } }, { type: 'layer' }]) assert.ok(faultIn(doc))
+  })
+})

@@ -1,0 +1,224 @@
+// A store that validates nothing, in which documents of layers that mean harm stand beside one good layer: nobody is hurt by them, the
+// good layer is what it would be without them, and they are named.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Said } from '../../core/store/said.js'
+import { faultInRecord } from '../../core/store/records.js'
+import { check } from '../../loader/check.js'
+import { createProgram } from '../../loader/cli/program.js'
+import { copyLayer } from '../../loader/copy.js'
+import { diff } from '../../loader/diff.js'
+import { doctor } from '../../loader/doctor/index.js'
+import { expire } from '../../loader/expire.js'
+import { exportLayer } from '../../loader/export/index.js'
+import { load } from '../../loader/load.js'
+import { migrate } from '../../loader/migrate.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { prune, pruneAll } from '../../loader/prune.js'
+import { publish } from '../../loader/publish.js'
+import { removeLayer } from '../../loader/remove/index.js'
+import { resolve } from '../../loader/resolve/index.js'
+import { Store } from '../../loader/store/index.js'
+import { verify } from '../../loader/verify.js'
+import { createLog } from '../../server/gateway/log.js'
+import { startGateway } from '../../server/gateway/index.js'
+import { until } from '../../bench/wait.js'
+import { memory } from '../loader/helpers.js'
+import { onEachStore, request } from '../support/backends.js'
+import { hostileDocuments } from '../support/hostile-documents.js'
+import { memorySource } from '../support/memory-source.js'
+
+const [T1, T2] = ['2021-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
+const HOSTILE = [...hostileDocuments(5, { kinds: ['layer'] }), ...hostileDocuments(7, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'good' })]
+const LAYERS = HOSTILE.filter(({ type }) => type === 'layer')
+
+/** A good layer in two editions. */
+async function fill (url) {
+  const store = await Store.create(url)
+  await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/100/1': 3 }), { layer: 'good', time: T1, complete: true })
+  await load(store, memorySource({ '3/1/1': 4, '3/2/2': 2 }), { layer: 'good', time: T2 })
+  await store.defineLayer('good', { name: 'Good', attribution: '© people', retention: { last: 100 } })
+  await publish(store)
+  return store
+}
+
+/** @param {Store} store that validates nothing from now on */
+async function plant (store) {
+  await store.couch.update('_design/tiles', ({ validate_doc_update: _, ...design }) => design)
+  let batch = []
+  for (const [at, doc] of HOSTILE.entries()) {
+    batch.push(JSON.stringify(doc))
+    if (batch.join().length < 2e6 && at + 1 < HOSTILE.length) continue
+    const rows = await store.couch.request({ method: 'POST', path: '_bulk_docs', body: `{"docs":[${batch}]}` })
+    assert.deepEqual(rows.filter(({ error }) => error), [])
+    batch = []
+  }
+}
+
+const WMTS = 'wmts?SERVICE=WMTS&REQUEST=GetCapabilities'
+const TILE = 'SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=good&STYLE=default&FORMAT=image/png'
+const ASKED = [
+  'good.json', 'good@2021.json', 'good/3/1/1.png', 'good@2021/3/1/1.png', 'good/3/1/1.json', 'good/times.json', 'good/times.json?z=3', 'good/times.json?z=3&bbox=-180,-85,180,85', WMTS,
+  'wmts/1.0.0/WMTSCapabilities.xml', `wmts?${TILE}&TILEMATRIXSET=GoogleMapsCompatible_Level7&TILEMATRIX=3&TILEROW=1&TILECOL=1`, 'db/layer%3Agood', 'h3.json', 'h3/3/1/1.png', 'h3/times.json'
+]
+
+/** What a gateway says, without what differs from one to the next; the times of editions follow from their ids alone. */
+async function answersOf ({ url }) {
+  const answers = {}
+  for (const asked of ASKED) {
+    const response = await fetch(`${url}/${asked}`)
+    const text = Buffer.from(await response.arrayBuffer()).toString('latin1')
+    answers[asked] = `${response.status} ${text.replaceAll(url, '').replace(/<Value>[^<]*<\/Value>\s*/g, '')}`
+  }
+  return answers
+}
+
+onEachStore('documents of layers that mean harm, in a store that validates nothing,', function (backend) {
+  let store, url, asBefore
+  before(async function () {
+    this.timeout(120000)
+    url = await backend.database()
+    store = await fill(url)
+    const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
+    asBefore = await answersOf(gateway)
+    await gateway.close()
+    await plant(store)
+  })
+  after(() => store.destroy())
+
+  it('are left out by a gateway, which names them once, and answers as it did', async function () {
+    this.timeout(120000)
+    // each of these alone stopped a gateway
+    assert.ok(LAYERS.some(({ maxzoom }) => maxzoom === 4e9) && LAYERS.some(({ bounds }) => JSON.stringify(bounds) === '{}'))
+    const { rss } = process.memoryUsage()
+    const lines = []
+    const log = createLog({ destination: { write: line => { lines.push(JSON.parse(line)) } } })
+    const gateway = await startGateway({ db: url, port: 0 }, { log })
+    try {
+      assert.match(asBefore['good.json'], /^200 /)
+      assert.match(asBefore[WMTS], /^200 .*<ows:Identifier>good/s)
+      assert.match(asBefore['h3.json'], /^404 /)
+      assert.deepEqual(await answersOf(gateway), asBefore)
+      assert.ok(process.memoryUsage().rss - rss < 512e6, 'memory is bounded')
+      const told = () => lines.filter(({ document }) => document)
+      assert.equal(told().length, 20)
+      assert.ok(told().every(({ document, reason }) => LAYERS.some(doc => doc._id === document) && reason))
+      assert.equal(lines.find(({ count }) => count)?.count, LAYERS.length - 20)
+      const { length } = lines.filter(({ document, count }) => document || count)
+      await store.couch.update('layer:good', doc => ({ ...doc, name: 'Better' }))
+      await until(async () => (await (await fetch(`${gateway.url}/good.json`)).json()).name === 'Better')
+      await store.couch.update('layer:good', doc => ({ ...doc, name: 'Good' }))
+      await until(async () => (await (await fetch(`${gateway.url}/good.json`)).json()).name === 'Good')
+      assert.equal(lines.filter(({ document, count }) => document || count).length, length, 'each is named once')
+    } finally {
+      await gateway.close()
+    }
+  })
+
+  it('are passed over by lists, and refused by name', async () => {
+    assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['good'])
+    assert.deepEqual((await store.editions('good')).map(({ time }) => time), [T1, T2])
+    for (const doc of LAYERS) if (/^h\d+$/.test(doc.layer)) await assert.rejects(store.layer(doc.layer), { code: 'BAD_DOCUMENT' })
+    for (const doc of HOSTILE.filter(({ type }) => type === 'edition').slice(0, 20)) assert.equal(await store.edition('good', doc._id.slice('edition:good@'.length)), undefined)
+    for (const command of ['layers', 'info good', 'info good@2021', 'history good 3/1/1', 'diff good@2021 good']) {
+      const streams = { stdout: memory(), stderr: memory() }
+      const code = await createProgram({ streams }).run([...command.split(' '), '--db', url])
+      assert.equal(code, command.startsWith('diff') ? code : 0, streams.stderr.text)
+      assert.doesNotMatch(streams.stdout.text, /\bh\d+\b/)
+    }
+  })
+
+  it('say nothing of the tiles', async () => {
+    const said = new Said(store.couch, 'good')
+    await said.open()
+    assert.deepEqual([said.manifests.length, said.removals.length], [2, 0])
+    const records = HOSTILE.filter(({ type }) => type === 'manifest' || type === 'removed')
+    const parts = records.filter(({ _id }) => said.faults.has(_id))
+    assert.ok(parts.length > records.length * 0.9)
+    assert.ok(parts.every(doc => faultInRecord(doc)?.slice(0, 9) === said.faults.get(doc._id)?.slice(0, 9)))
+    assert.deepEqual((await store.coverage('good', T1)).byZoom.map(({ z, tiles }) => [z, tiles]), [[3, 2], [7, 1]])
+  })
+
+  it('are named by the doctor', async function () {
+    this.timeout(60000)
+    const { findings } = await doctor(url, { limits: { layers: 10_000, editions: 10_000 } })
+    const found = Object.fromEntries(findings.map(({ check: name, state, found: text, figures }) => [name, { state, text, figures }]))
+    assert.deepEqual([found['documents of layers'].state, found['documents of layers'].figures.invalid], ['bad', LAYERS.length])
+    assert.match(found['documents of layers'].text, /layer documents not valid: layer:\S+: /)
+    assert.deepEqual([found['good: editions'].state, found['good: editions'].figures.invalid], ['bad', HOSTILE.filter(({ type }) => type === 'edition').length])
+    assert.equal(found['good: retention'].state, 'ok')
+  })
+
+  it('are named by verify and by check', async function () {
+    this.timeout(240000)
+    const looked = { verify: [], check: [] }
+    await verify({ store, layer: 'good' }, { onFault: finding => { looked.verify.push(finding) } })
+    await check(store, { onFault: finding => { looked.check.push(finding) } })
+    for (const findings of Object.values(looked)) {
+      const where = code => new Set(findings.filter(finding => finding.code === code).map(finding => finding.where))
+      assert.equal(where('bad-edition').size, HOSTILE.filter(({ type }) => type === 'edition').length)
+      assert.equal(where('block-damaged').size, HOSTILE.filter(({ type }) => type === 'block').length)
+      assert.ok(where('bad-manifest').size > 100 && where('bad-removal').size > 100)
+      assert.deepEqual(findings.filter(({ where: id, level }) => level === 'fault' && /^good:/.test(id)), [], 'the tiles are as they should be')
+    }
+    const bad = new Set(looked.check.filter(({ code }) => code === 'bad-layer').map(({ where }) => where))
+    for (const { _id } of LAYERS) assert.ok(bad.has(_id), _id)
+  })
+
+  it('harm no export, copy, comparison, pruning, refreshing, migration or settling', async function () {
+    this.timeout(240000)
+    const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-hostile-'))
+    try {
+      assert.equal((await exportLayer(store, 'good', path.join(folder, 'good.mbtiles'), {})).tiles, 3)
+      assert.equal((await exportLayer(store, 'good', path.join(folder, 'then'), { time: T1 })).tiles, 3)
+      await assert.rejects(exportLayer(store, 'h3', path.join(folder, 'h3'), {}), { code: /BAD_DOCUMENT|NOTHING_TO_EXPORT/ })
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+    assert.ok(await diff(store, 'good@2021', 'good', {}))
+    assert.equal((await expire(store, { action: 'list' })).expired, 0)
+    const { layers, failed } = await pruneAll(store, { compact: 'never' })
+    assert.deepEqual([layers.map(({ layer }) => layer), failed], [['good'], []])
+    await prune(store, 'good', { dryRun: true })
+    await resolve(store, {})
+    await migrate(store, { dryRun: true })
+    const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
+    const { 'good.json': _, ...now } = await answersOf(gateway)
+    await gateway.close()
+    for (const asked of ASKED.filter(name => name.includes('png') || name.includes('times') || name.endsWith('1/1.json'))) assert.equal(now[asked], asBefore[asked], asked)
+    const copied = await copyLayer(store, 'good', 'copy', {})
+    assert.deepEqual([copied.versions > 2, copied.failed], [true, 0])
+    assert.deepEqual((await store.versions('copy', 3, 1, 1)).map(({ time }) => time), [T1, T2])
+    await removeLayer(store, 'copy')
+  })
+
+  it('do not get into a mirror that validates', async function () {
+    this.timeout(240000)
+    const to = await backend.database()
+    try {
+      const { refused } = await mirror(url, to, {})
+      assert.ok(refused > HOSTILE.length * 0.9, String(refused))
+      const there = await Store.open(to)
+      assert.deepEqual((await there.layers()).map(({ layer }) => layer), ['good'])
+      assert.equal((await there.head('good', 3, 1, 1)).size, (await store.head('good', 3, 1, 1)).size)
+      const { rows } = await there.couch.request({ path: '_all_docs' })
+      const ids = new Set(rows.map(({ id }) => id))
+      assert.deepEqual(HOSTILE.filter(({ _id }) => ids.has(_id)).map(({ _id }) => _id), [])
+    } finally {
+      await request(to, { method: 'DELETE' })
+    }
+  })
+
+  it('go with their layer, when that is removed', async function () {
+    this.timeout(240000)
+    await removeLayer(store, 'good')
+    const { rows } = await store.couch.request({ path: '_all_docs', qs: { startkey: 'edition:', endkey: 'edition;' } })
+    assert.deepEqual(rows.filter(({ id }) => id.startsWith('edition:good@')), [])
+    for (const prefix of ['manifest:good@', 'removed:good:', 'block:good:', 'layer:good', 'good:']) {
+      const left = await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })
+      assert.deepEqual(left.rows, [], prefix)
+    }
+  })
+})
