@@ -122,7 +122,10 @@ describe('wrong passwords', () => {
     for (let at = 0; at < 9; at++) guesses.begin(`made up ${at}`, `peer ${at}`)
     assert.throws(() => guesses.begin('made up', null), { code: 'TOO_MANY_GUESSES' })
     assert.throws(() => guesses.begin('anna', null), { code: 'TOO_MANY_GUESSES' })
-    guesses.begin('bert', null, true)()
+    const takeBack = guesses.begin('bert', null, true)
+    takeBack()
+    takeBack() // once is enough: it takes no other away
+    assert.throws(() => guesses.begin('anna', null), { code: 'TOO_MANY_GUESSES' })
     guesses.begin('made up 0', null)()
     clock += guessDefaults.window
     guesses.begin('made up', null)

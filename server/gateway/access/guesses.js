@@ -44,18 +44,8 @@ export class Guesses {
       !wasRight && (this.#isFull(this.#names, name, now) || (peer !== null && this.#isFull(this.#peers, peer, now))) ? window : 0
     )
     if (wait > 0) throw new TilecouchError('TOO_MANY_GUESSES', { seconds: Math.ceil(wait / 1000) })
-    const counted = [[this.#names, name, ofName], ...(wasRight || peer === null ? [] : [[this.#peers, peer, ofPeer]])]
-    for (const [map, key, times] of /** @type {[Map<string, number[]>, string, number[]][]} */ (counted)) {
-      times.push(now)
-      map.delete(key)
-      map.set(key, times)
-    }
-    return () => {
-      for (const [map, key, times] of /** @type {[Map<string, number[]>, string, number[]][]} */ (counted)) {
-        times.splice(times.indexOf(now), 1)
-        if (times.length === 0 && map.get(key) === times) map.delete(key)
-      }
-    }
+    const undo = [count(this.#names, name, ofName, now), ...(wasRight || peer === null ? [] : [count(this.#peers, peer, ofPeer, now)])]
+    return () => { for (const takeBack of undo.splice(0)) takeBack() }
   }
 
   /** The times that still count; the same list for as long as there are any. */
@@ -73,5 +63,17 @@ export class Guesses {
       map.delete(other)
     }
     return map.size >= this.limits.most
+  }
+}
+
+/** @param {Map<string, number[]>} map @param {string} key @param {number[]} times @param {number} now @returns {() => void} takes it back */
+function count (map, key, times, now) {
+  times.push(now)
+  map.delete(key) // the last that was wrong comes last
+  map.set(key, times)
+  return () => {
+    const at = times.indexOf(now)
+    if (at >= 0) times.splice(at, 1)
+    if (times.length === 0 && map.get(key) === times) map.delete(key)
   }
 }
