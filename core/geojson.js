@@ -17,7 +17,12 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 
 /** A value as a message shows it, never at length. */
 function show (value) {
-  const text = JSON.stringify(value) ?? String(value)
+  let text
+  try {
+    text = JSON.stringify(value) ?? String(value)
+  } catch {
+    return 'lists in lists without end' // deeper than there is room for
+  }
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 

@@ -80,7 +80,7 @@ export class Listing {
     const folder = this.#folder ?? [...this.#beside.keys()].sort((a, b) => a.length - b.length)[0]
     const beside = this.#beside.get(folder) ?? {}
     const metadata = await readMetadata(beside[METADATA])
-    const gone = beside[GONE_LIST] && await readGone(await beside[GONE_LIST].stream(), { file: `${this.file}: ${GONE_LIST}`, tms: this.#tms })
+    const gone = beside[GONE_LIST] && await readGone(await beside[GONE_LIST].stream(), { file: `${this.file}: ${GONE_LIST}`, tms: this.#tms, signal: this.#options.signal })
     return {
       name,
       fields: layerFieldsOf(metadata),

@@ -91,6 +91,13 @@ describe('areas in GeoJSON', () => {
     assert.equal(codeOf(() => parseArea({ polygon: deep })), 'BAD_AREA')
   })
 
+  it('is no pit of lists, which no message can show', () => {
+    const deep = JSON.parse('['.repeat(1e5) + ']'.repeat(1e5))
+    for (const object of [deep, { type: deep }, { type: 'Polygon', coordinates: deep }, { type: 'Polygon', coordinates: [[deep, 1, 2, 3]] }, { ...BOX, crs: deep }]) {
+      assert.equal(codeOf(() => parseArea({ polygon: object })), 'BAD_AREA')
+    }
+  })
+
   it('shows no more of what is wrong than a message bears', () => {
     assert.throws(() => parseArea({ polygon: polygon('x'.repeat(1e6)) }), error => error.message.length < 300)
   })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { crc32, gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 import yazl from 'yazl'
 import { useFolder } from '../support/folder.js'
+import { peakOf } from '../support/processes.js'
 import { findings, flipped, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
 
 /** @param {[name: string, bytes: Buffer, options?: object][]} files */
@@ -225,6 +226,28 @@ describe('verify of files of tiles', () => {
       stop.abort()
       await assert.rejects(stopped, { code: 'ABORTED' }, file)
     }
+  })
+
+  it('reads what is no tile in pieces, however long it is', async function () {
+    this.timeout(60000)
+    const zip = await kinds.zip([['0/0/0.png', await tile(0)], ['notes.bin', Buffer.alloc(1)]])
+    const whole = readFileSync(zip)
+    const size = 1.5e9
+    const central = whole.indexOf('PK\x01\x02', 'latin1')
+    const entry = whole.lastIndexOf('PK\x01\x02', undefined, 'latin1')
+    const [begin, end] = [whole.subarray(0, central), Buffer.from(whole.subarray(central))]
+    const end0 = end.lastIndexOf('PK\x05\x06', undefined, 'latin1')
+    end.writeUInt16LE(0, entry - central + 10) // stored
+    end.writeUInt32LE(size, entry - central + 20)
+    end.writeUInt32LE(size, entry - central + 24)
+    end.writeUInt32LE(begin.length + size, end0 + 16)
+    writeFileSync(zip, begin)
+    truncateSync(zip, begin.length + size)
+    appendFileSync(zip, end)
+    const before = peakOf('self')
+    const { kinds: found, examples } = (await findings(zip)).summary
+    assert.deepEqual([found, examples['wrong-digest'].where], [{ 'wrong-digest': 1 }, 'notes.bin'])
+    assert.ok(peakOf('self') - before < 5e8, `${before} to ${peakOf('self')}`)
   })
 
   it('says once that a header of a tar is damaged, and goes on behind it', async () => {

@@ -18,7 +18,7 @@ export async function verifyTar (name, options) {
   const spool = await Spool.open()
   try {
     const listing = new Listing(options, spool)
-    const done = await examineAll(jobs(name, listing, report), { report, decode, unpacked: true, signal, onTile: onProgress })
+    const done = await examineAll(jobs(name, listing, { report, signal }), { report, decode, unpacked: true, signal, onTile: onProgress })
     const gone = await listing.end((times, where) => report.add('odd-structure', where, `it is there ${times} times: the last of them counts`))
     return { tiles: done.tiles, bytes: done.bytes, checked: { decoded: done.decoded, types: done.types, ...(gone !== undefined && { gone }) } }
   } finally {
@@ -27,7 +27,7 @@ export async function verifyTar (name, options) {
 }
 
 /** @returns {AsyncGenerator<import('../tiles.js').Job>} */
-async function * jobs (name, listing, report) {
+async function * jobs (name, listing, { report, signal }) {
   /** @type {import('../tiles.js').Job[]} */
   let ready = []
   let isLost = false // within what a damaged header left unexplained: its blocks are one fault, not many
@@ -48,6 +48,7 @@ async function * jobs (name, listing, report) {
   let behind = 0
   try {
     for await (const chunk of openBytes(name).unpacked) {
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
       if (!ended) parser.write(chunk)
       else if ((behind += chunk.length) > BEHIND) break
       yield * ready

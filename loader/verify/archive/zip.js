@@ -1,8 +1,10 @@
 // A zip of tile files: its directory, and every file in it against its check sum.
+import { Readable, pipeline } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import yauzl from 'yauzl'
 import { TilecouchError } from '../../../core/index.js'
 import { LocalFile } from '../../sources/file.js'
+import { sourceLimits } from '../../sources/limits.js'
 import { unpack } from '../../sources/unpack.js'
 import { CENTRAL_SIGNATURE, DEFLATED, LOCAL_HEADER, LOCAL_SIGNATURE, STORED, recognises } from '../../sources/zip.js'
 import { Spool } from '../../spool.js'
@@ -10,6 +12,7 @@ import { decodeDefaults } from '../decode.js'
 import { examineAll } from '../tiles.js'
 import { Listing } from './listing.js'
 
+const PIECE = 1e6 // bytes read at once of a file that is no tile
 const BREATH = 1000 // files listed before others may go on
 const EXTENSIONS = ['png', 'jpg', 'webp', 'avif', 'pbf']
 
@@ -70,14 +73,13 @@ async function list (name, file, listing, { report, signal }) {
 /** A file beside the tiles: kept when it says something of them, unpacked for its check sum alone otherwise. */
 async function checkOther (file, path, place, listing, { report, signal }) {
   try {
-    const content = packedBytes(file, place)
-    if (listing.wants(path, place.size)) {
-      const bytes = await unpacked(content, place)
+    if (listing.wants(path, place.size) && place.packed <= sourceLimits.metadata) {
+      const bytes = await unpacked(packedBytes(file, place), place)
       if (crc32(bytes) !== place.sum) report.add('wrong-digest', path, 'its CRC-32 is another')
       else listing.keep(path, bytes)
       return
     }
-    const { sum, size } = await sumOf(content, place, signal)
+    const { sum, size } = await sumOf(file, place, signal)
     if (size !== place.size) report.add('wrong-length', path, `${size} bytes, the directory says ${place.size}`)
     else if (sum !== place.sum) report.add('wrong-digest', path, 'its CRC-32 is another')
   } catch (error) {
@@ -86,12 +88,12 @@ async function checkOther (file, path, place, listing, { report, signal }) {
   }
 }
 
-async function sumOf (content, { method, size: most }, signal) {
-  if (method === STORED) return { sum: crc32(content), size: content.length }
+async function sumOf (file, place, signal) {
+  const { method, packed, size: most } = place
+  const from = beginOf(file, place)
+  const pieces = Readable.from(piecesOf(file, from, from + packed))
   let [sum, size] = [0, 0]
-  const inflate = createInflateRaw()
-  inflate.end(content)
-  for await (const chunk of inflate) {
+  for await (const chunk of method === STORED ? pieces : pipeline(pieces, createInflateRaw(), () => {})) {
     sum = crc32(chunk, sum)
     size += chunk.length
     if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -118,12 +120,19 @@ async function * jobs (file, spool) {
   }
 }
 
-function packedBytes (file, { offset, packed, method }) {
+function * piecesOf (file, from, to) {
+  for (let at = from; at < to; at += PIECE) yield file.readSync(at, Math.min(PIECE, to - at))
+}
+
+const packedBytes = (file, place) => file.readSync(beginOf(file, place), place.packed)
+
+/** Where the bytes of a file in it begin. */
+function beginOf (file, { offset, packed, method }) {
   if (method !== STORED && method !== DEFLATED) throw new Error(`it is packed by a method (${method}) other than deflate`)
   if (offset + LOCAL_HEADER + packed > file.size) throw new Error(`it would lie behind the end of the file, at byte ${offset}`)
   const header = file.readSync(offset, LOCAL_HEADER)
   if (header.readUInt32LE() !== LOCAL_SIGNATURE) throw new Error(`no file begins at byte ${offset}`)
-  return file.readSync(offset + LOCAL_HEADER + header.readUInt16LE(26) + header.readUInt16LE(28), packed)
+  return offset + LOCAL_HEADER + header.readUInt16LE(26) + header.readUInt16LE(28)
 }
 
 // one byte more than it should have shows that it has more
