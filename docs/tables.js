@@ -8,6 +8,7 @@ import { table } from '../bench/plots/words.js'
 import { catalogue } from '../core/index.js'
 import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
 import { createProgram } from '../loader/cli/program.js'
+import { sourceLimits } from '../loader/sources/limits.js'
 import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addServerCommands } from '../server/commands.js'
@@ -18,7 +19,7 @@ import { verifyTables } from './verify-tables.js'
 
 export const benchmarks = { results: fileURLToPath(new URL('../bench/results', import.meta.url)), docs: fileURLToPath(new URL('.', import.meta.url)) }
 
-const pages = ['reference.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md', 'checking.md']
+const pages = ['reference.md', 'sources.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md', 'checking.md']
 
 function commands () {
   const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
@@ -60,7 +61,8 @@ async function makeAll () {
     commands: commands(),
     errors: errors(),
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),
-    retry: await defaults('../loader/store/couch.js', 'retryDefaults', retryDefaults)
+    retry: await defaults('../loader/store/couch.js', 'retryDefaults', retryDefaults),
+    sourceLimits: await defaults('../loader/sources/limits.js', 'sourceLimits', sourceLimits)
   }
 }
 
