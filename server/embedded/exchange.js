@@ -1,8 +1,10 @@
 // One request and its answer. A rewrite makes a second exchange on the same answer, so method, target, headers and
 // body are values here and not read from node's request.
 import { HttpError, badRequest } from './errors.js'
+import { parseJson } from './json.js'
 
-const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
+export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
+export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of a body that only asks: 200,000 keys
 
 /** Decodes a path segment or a query value as mochiweb does: also + to a space. */
 export function decode (text) {
@@ -57,27 +59,30 @@ export class Exchange {
     return new Exchange({ method, target, headers, body, req: this.req, res: this.res, rewrites: this.rewrites + 1, signal: this.signal })
   }
 
-  /** @returns {Promise<Buffer>} */
-  bytes () {
-    this.bodyPromise ??= readBody(this.req)
-    return this.bodyPromise
+  /** @param {number} [most] bytes that it may have @returns {Promise<Buffer>} */
+  async bytes (most = MAX_BODY) {
+    this.bodyPromise ??= readBody(this.req, most)
+    const bytes = await this.bodyPromise
+    if (bytes.length > most) throw tooLarge() // a rewrite had read it already
+    return bytes
   }
 
-  async json () {
-    const bytes = await this.bytes()
-    try {
-      return JSON.parse(bytes.toString('utf8'))
-    } catch {
-      throw badRequest('invalid UTF-8 JSON')
-    }
+  /** @param {number} [most] bytes */
+  async json (most) {
+    return parseJson(await this.bytes(most))
   }
 
-  /** A JSON object from a POST, as CouchDB insists on it. @returns {Promise<any>} */
-  async jsonObject () {
+  /** A JSON object from a POST, as CouchDB insists on it. @param {number} [most] bytes @returns {Promise<any>} */
+  async jsonObject (most) {
     this.requireJson()
-    const body = await this.json()
+    const body = await this.json(most)
     if (!isObject(body)) throw badRequest('Request body must be a JSON object')
     return body
+  }
+
+  /** The same where it only asks. @returns {Promise<any>} */
+  question () {
+    return this.jsonObject(MAX_QUESTION)
   }
 
   requireJson () {
@@ -137,17 +142,20 @@ export class Exchange {
 
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** @param {import('node:http').IncomingMessage} req @returns {Promise<Buffer>} */
-function readBody (req) {
+const tooLarge = () => new HttpError(413, 'too_large', 'the request entity is too large', { Connection: 'close' })
+
+/** @param {import('node:http').IncomingMessage} req @param {number} most bytes @returns {Promise<Buffer>} */
+function readBody (req, most) {
   return new Promise((resolve, reject) => {
+    if (Number(req.headers['content-length'] ?? 0) > most) return reject(tooLarge())
     if (!['identity', undefined].includes(req.headers['content-encoding'])) return reject(new HttpError(415, 'bad_content_encoding', 'only identity is understood'))
     /** @type {Buffer[]} */
     const chunks = []
     let length = 0
     req.on('data', chunk => {
       length += chunk.length
-      if (length > MAX_BODY) {
-        reject(new HttpError(413, 'too_large', 'the request entity is too large', { Connection: 'close' }))
+      if (length > most) {
+        reject(tooLarge())
         req.pause()
       } else chunks.push(chunk)
     })

@@ -2,20 +2,14 @@
 import { badRequest, notFound } from './errors.js'
 import { functionOf } from './design/cache.js'
 import { requestObject } from './design/request.js'
+import { parseJson } from './json.js'
 import { compileSelector, pickFitting } from './selector.js'
 
 /** No filter. */
 export const everything = { needsDocs: false, pass: changes => changes }
 
 function docIdsOf (ex, body) {
-  let ids = body.doc_ids
-  if (ids === undefined && ex.query.doc_ids !== undefined) {
-    try {
-      ids = JSON.parse(ex.query.doc_ids)
-    } catch {
-      throw badRequest('invalid UTF-8 JSON')
-    }
-  }
+  const ids = body.doc_ids ?? (ex.query.doc_ids === undefined ? undefined : parseJson(ex.query.doc_ids))
   if (!Array.isArray(ids)) throw badRequest('`doc_ids` filter parameter is not a list of doc ids.')
   return ids
 }

@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { badRequest } from './errors.js'
-import { isObject } from './exchange.js'
+import { MAX_BODY, isObject } from './exchange.js'
+import { parseJson } from './json.js'
 
 function boundaryOf (type) {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? []
@@ -34,29 +35,27 @@ const nameOf = headers => /content-disposition:[^\r\n]*filename="([^"]*)"/i.exec
 export function parseMultipart (bytes, type) {
   const [first, ...files] = split(bytes, boundaryOf(type))
   if (!first) throw badRequest('malformed multipart body')
-  let doc
-  try {
-    doc = JSON.parse(first.body.toString('utf8'))
-  } catch {
-    throw badRequest('invalid UTF-8 JSON')
-  }
+  const doc = parseJson(first.body)
   if (!isObject(doc) || !isObject(doc._attachments ?? {})) throw badRequest('Document must be a JSON object')
   const expected = Object.entries(doc._attachments ?? {}).filter(([, attachment]) => attachment?.follows)
+  const named = new Map(files.map(file => /** @type {const} */ ([nameOf(file.headers), file])).reverse()) // of two the first
+  let room = MAX_BODY
   for (const [i, [name, { content_type: contentType, encoding }]] of expected.entries()) {
-    const file = files.find(({ headers }) => nameOf(headers) === name) ?? files[i]
+    const file = named.get(name) ?? files[i]
     if (!file) throw badRequest(`attachment ${name} does not follow`)
-    const body = encoding === 'gzip' ? unpack(file.body, name) : file.body
+    const body = encoding === 'gzip' ? unpack(file.body, name, room) : file.body
+    room -= body.length
     doc._attachments[name] = { content_type: contentType, data: body.toString('base64') }
   }
   return doc
 }
 
-/** CouchDB sends text as it keeps it. */
-function unpack (bytes, name) {
+/** CouchDB sends text as it keeps it. All of it together may have as many bytes as a body that is not compressed. */
+function unpack (bytes, name, room) {
   try {
-    return gunzipSync(bytes)
+    return gunzipSync(bytes, { maxOutputLength: Math.max(1, room) })
   } catch {
-    throw badRequest(`attachment ${name} is not compressed as it says`)
+    throw badRequest(`attachment ${name} is not compressed as it says, or too large`)
   }
 }
 

@@ -1,6 +1,7 @@
 // Rewrite rules as an array of {from, to, method, query, formats}, matched in order as CouchDB matches them.
 import { badRequest, notFound } from './errors.js'
 import { isObject } from './exchange.js'
+import { parseJson } from './json.js'
 import { normalizePath } from './routes/rewrite.js'
 
 const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
@@ -39,14 +40,7 @@ function fill (value, bindings, rest, formats) {
 }
 
 function decodedQuery (query) {
-  return Object.fromEntries(Object.entries(query).map(([name, text]) => {
-    if (!jsonParameters.has(name)) return [name, text]
-    try {
-      return [name, JSON.parse(text)]
-    } catch {
-      throw badRequest('invalid UTF-8 JSON')
-    }
-  }))
+  return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, jsonParameters.has(name) ? parseJson(text) : text]))
 }
 
 const encoded = (name, value) => `${encodeURIComponent(name)}=${encodeURIComponent(jsonParameters.has(name) ? JSON.stringify(value) : typeof value === 'string' ? value : JSON.stringify(value))}`

@@ -1,7 +1,7 @@
 // The request as CouchDB shows it to design functions.
 import { decode } from '../exchange.js'
 import { describe } from '../routes/database.js'
-import { badRequest } from '../errors.js'
+import { parseJson } from '../json.js'
 import { newId } from '../routes/server.js'
 
 const titled = name => name.replace(/(^|-)[a-z]/g, letter => letter.toUpperCase())
@@ -19,14 +19,7 @@ function cookies (header = '') {
 const jsonKeys = new Set(['startkey', 'endkey', 'start_key', 'end_key', 'key', 'descending'])
 
 function queryOf (query) {
-  return Object.fromEntries(Object.entries(query).map(([name, text]) => {
-    if (!jsonKeys.has(name)) return [name, text]
-    try {
-      return [name, JSON.parse(text)]
-    } catch {
-      throw badRequest('invalid UTF-8 JSON')
-    }
-  }))
+  return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, jsonKeys.has(name) ? parseJson(text) : text]))
 }
 
 const parts = path => path.split('/').filter(part => part !== '').map(part => decode(part))

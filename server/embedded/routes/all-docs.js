@@ -85,24 +85,25 @@ export async function allDocs (ex) {
   only(ex, 'GET', 'HEAD', 'POST')
   const group = ex.segments[1]
   if (ex.segments[2] === 'queries' && ex.method === 'POST') {
-    const queries = manyOptions(ex.query, await ex.jsonObject())
+    const queries = manyOptions(ex.query, await ex.question())
     return sendResults(ex, (async function * () { for (const options of queries) yield query(ex.db, group, options) })())
   }
   if (ex.segments.length > 2) throw notFound()
-  const options = viewOptions(ex.query, ex.method === 'POST' ? await ex.jsonObject() : {})
+  const options = viewOptions(ex.query, ex.method === 'POST' ? await ex.question() : {})
   await sendRows(ex, await query(ex.db, group, options))
 }
 
 /** Where replications got to, most often: few, so that they are sorted out here. */
 export async function localDocs (ex) {
   only(ex, 'GET', 'HEAD', 'POST')
-  const options = viewOptions(ex.query, ex.method === 'POST' ? await ex.jsonObject() : {})
+  const options = viewOptions(ex.query, ex.method === 'POST' ? await ex.question() : {})
   await sendRows(ex, { head: { total_rows: null, offset: null }, rows: localRows(ex.db, options) })
 }
 
 async function * localRows (database, { key, keys, startkey = key, endkey = key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity, include_docs: includeDocs }) {
   const [first, last] = descending ? [endkey, startkey] : [startkey, endkey]
-  const isInside = id => (first === undefined || id >= first) && (last === undefined || id <= last) && (inclusive || id !== endkey) && (!keys || keys.includes(id))
+  const wanted = keys && new Set(keys)
+  const isInside = id => (first === undefined || id >= first) && (last === undefined || id <= last) && (inclusive || id !== endkey) && (!wanted || wanted.has(id))
   const docs = []
   for await (const doc of localDocuments(database)) if (isInside(doc._id)) docs.push(doc)
   if (descending) docs.reverse()

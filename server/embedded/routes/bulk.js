@@ -34,7 +34,7 @@ async function getOne (database, wanted, options) {
 
 export async function bulkGet (ex) {
   only(ex, 'POST')
-  const { docs } = await ex.jsonObject()
+  const { docs } = await ex.question()
   if (docs === undefined) throw badRequest("Missing JSON list of 'docs'.")
   if (!Array.isArray(docs)) throw badRequest("'docs' must be a list.")
   const options = { revs: ex.flag('revs'), attachments: ex.flag('attachments'), latest: ex.flag('latest') }
@@ -49,7 +49,7 @@ const isRevLists = body => Object.values(body).every(revs => Array.isArray(revs)
 /** What a replicator asks: which of these revisions are not here, and which leaves could be their ancestors. */
 export async function revsDiff (ex) {
   only(ex, 'POST')
-  const body = await ex.jsonObject()
+  const body = await ex.question()
   if (!isRevLists(body)) throw badRequest('revisions must be lists of revision ids by document id')
   const missing = await ex.db.pouch.revsDiff(body)
   for (const [id, answer] of Object.entries(missing)) {

@@ -2,8 +2,8 @@
 // wakes it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
 import { HttpError, badRequest } from '../errors.js'
 import { compareRevs } from '../../../core/mirror/index.js'
-import { isObject } from '../exchange.js'
 import { winner } from '../documents.js'
+import { MAX_QUESTION } from '../exchange.js'
 import { changeFilter, everything } from '../filters.js'
 import { seqText } from './database.js'
 import { only } from './server.js'
@@ -54,12 +54,8 @@ async function parse (ex) {
 }
 
 async function postBody (ex) {
-  const bytes = await ex.bytes()
-  if (!bytes.length) return {}
-  ex.requireJson()
-  const body = await ex.json()
-  if (!isObject(body)) throw badRequest('Request body must be a JSON object')
-  return body
+  const bytes = await ex.bytes(MAX_QUESTION)
+  return bytes.length ? ex.question() : {}
 }
 
 /** CouchDB names the winning leaf first. */

@@ -54,7 +54,7 @@ export async function listRoute (ex, ddocName) {
   const runtime = await ex.db.designs.get(ddocName)
   const source = functionOf(runtime.ddoc, 'lists', name)
   const hasBody = ex.method === 'POST' && /json/i.test(ex.headers['content-type'] ?? '')
-  const options = viewOptions(ex.query, hasBody ? await ex.jsonObject() : {})
+  const options = viewOptions(ex.query, hasBody ? await ex.question() : {})
   const { head, rows } = await viewRows(ex.db, viewDdoc, viewName, options)
   const all = []
   for await (const row of rows) all.push(row)

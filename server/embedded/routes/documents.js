@@ -2,6 +2,7 @@
 import { badRequest, notFound, HttpError } from '../errors.js'
 import { decode, isObject } from '../exchange.js'
 import { getDocument, isRev, openRevisions, requireRev, winner } from '../documents.js'
+import { parseJson } from '../json.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkId, writeDocument } from '../writer.js'
 import { notAllowed } from '../errors.js'
@@ -27,12 +28,7 @@ const readOptions = ex => ({
 
 function askedRevisions (text) {
   if (text === 'all') return 'all'
-  let revs
-  try {
-    revs = JSON.parse(text)
-  } catch {
-    throw badRequest('invalid UTF-8 JSON')
-  }
+  const revs = parseJson(text)
   if (!Array.isArray(revs) || !revs.every(isRev)) throw badRequest('Invalid rev format')
   return revs
 }

@@ -83,7 +83,7 @@ function positionOf (bookmark) {
 }
 
 async function question (ex) {
-  const body = await ex.jsonObject()
+  const body = await ex.question()
   checkFind(body)
   const fits = compileSelector(body.selector)
   const plan = await ask(ex.db.pouch.explain(requestOf(body)))
@@ -169,7 +169,7 @@ async function write (ex, change) {
 }
 
 async function createIndex (ex) {
-  const { index, type = 'json', name, ddoc } = await ex.jsonObject()
+  const { index, type = 'json', name, ddoc } = await ex.question()
   if (type !== 'json') throw new HttpError(400, 'invalid_index', `this store has no indexes of the type ${JSON.stringify(type)}`)
   if (!isObject(index) || !isSort(index.fields) || !index.fields.length) throw new HttpError(400, 'invalid_index', 'An index needs `fields`, a list of names')
   if (index.partial_filter_selector !== undefined) throw new HttpError(400, 'invalid_index', 'this store has no partial indexes: leave out partial_filter_selector')

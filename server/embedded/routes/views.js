@@ -16,11 +16,11 @@ export async function viewRoute (ex, ddocName) {
   if (viewName === undefined || rest.length || (extra !== undefined && extra !== 'queries')) throw notFound()
   if (extra === 'queries') {
     only(ex, 'POST')
-    const queries = manyOptions(ex.query, await ex.jsonObject())
+    const queries = manyOptions(ex.query, await ex.question())
     return sendResults(ex, (async function * () { for (const options of queries) yield viewRows(ex.db, ddocName, viewName, options) })())
   }
   only(ex, 'GET', 'HEAD', 'POST')
-  const options = viewOptions(ex.query, ex.method === 'POST' ? await ex.jsonObject() : {})
+  const options = viewOptions(ex.query, ex.method === 'POST' ? await ex.question() : {})
   await sendRows(ex, await viewRows(ex.db, ddocName, viewName, options))
 }
 

@@ -1,6 +1,7 @@
 // Query parameters of views and _all_docs, from the URL, a POST body or one of many queries, checked as CouchDB does.
 import { HttpError, badRequest } from '../errors.js'
 import { isObject } from '../exchange.js'
+import { parseJson } from '../json.js'
 
 const json = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
 const booleans = new Set(['descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'att_encoding_info', 'conflicts', 'stable', 'sorted', 'update_seq', 'local_seq'])
@@ -10,13 +11,7 @@ const names = { start_key: 'startkey', end_key: 'endkey', start_key_doc_id: 'sta
 const parseError = reason => new HttpError(400, 'query_parse_error', reason)
 
 function fromText (name, text) {
-  if (json.has(name)) {
-    try {
-      return JSON.parse(text)
-    } catch {
-      throw badRequest('invalid UTF-8 JSON')
-    }
-  }
+  if (json.has(name)) return parseJson(text)
   if (integers.has(name) && /^-?\d+$/.test(text)) return Number(text)
   if (booleans.has(name) && (text === 'true' || text === 'false')) return text === 'true'
   return text

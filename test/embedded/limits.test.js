@@ -1,0 +1,81 @@
+// What a request may bring to the embedded store: levels and bytes of JSON, bytes of what was compressed.
+import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import { clientFor, startInTmp } from './harness.js'
+
+const within = (levels, open = '[', close = ']', core = '') => open.repeat(levels) + core + close.repeat(levels)
+
+describe('the embedded store, sent too much', function () {
+  this.timeout(30000)
+  let server
+  let client
+  const stray = []
+  const note = error => stray.push(error)
+
+  before(async () => {
+    process.on('uncaughtException', note)
+    server = await startInTmp()
+    client = clientFor(server.url)
+    await client('PUT', '/db')
+    await client('PUT', '/db/_design/d', {
+      views: { v: { map: '(function (doc) { emit(doc.a) })' } },
+      lists: { l: '(function () { send("x") })' },
+      updates: { u: '(function (doc, req) { return [null, "x"] })' },
+      rewrites: [{ from: '/docs', to: '../../_all_docs' }]
+    })
+  })
+  after(async () => {
+    process.off('uncaughtException', note)
+    client.end()
+    await server.stop()
+  })
+
+  it('takes JSON of so many levels, and refuses more wherever any is read: nothing of it ends the process or hangs', async () => {
+    for (const deep of [within(5000), within(5000, '{"a":', '}', '1'), within(100000)]) {
+      const doc = `{"a":${deep}}`
+      const wholly = /** @type {[string, string, string, Record<string, string>?][]} */ ([
+        ['PUT', '/db/_local/z', doc], ['PUT', '/db/x', doc], ['POST', '/db', doc], ['POST', '/db/_bulk_docs', `{"docs":[${doc}]}`], ['PUT', '/db/_security', doc], ['POST', '/db/_find', `{"selector":${doc}}`], ['POST', '/db/_explain', `{"selector":${doc}}`],
+        ['POST', '/db/_index', `{"index":{"fields":${deep}}}`], ['POST', '/db/_changes?filter=_selector', `{"selector":${doc}}`], ['POST', '/db/_changes?filter=_doc_ids', `{"doc_ids":${deep}}`], ['POST', '/db/_all_docs', `{"startkey":${deep}}`], ['POST', '/db/_all_docs/queries', `{"queries":[{"key":${deep}}]}`],
+        ['POST', '/db/_design/d/_view/v', `{"startkey":${deep}}`], ['POST', '/db/_design/d/_view/v/queries', `{"queries":${deep}}`], ['POST', '/db/_bulk_get', `{"docs":${deep}}`], ['POST', '/db/_revs_diff', doc], ['POST', '/db/_design/d/_list/l/v', `{"keys":${deep}}`], ['POST', '/db/_design/d/_rewrite/docs', `{"keys":${deep}}`],
+        ['PUT', '/db/m', `--x\r\nContent-Type: application/json\r\n\r\n${doc}\r\n--x--`, { 'Content-Type': 'multipart/related; boundary=x' }]
+      ])
+      for (const [method, path, body, headers] of wholly) {
+        const { status, text } = await client(method, path, body, headers)
+        assert.equal(status, 400, `${method} ${path}: ${text}`)
+      }
+    }
+    const key = within(5000)
+    for (const path of [`_all_docs?key=${key}`, `_all_docs?keys=${key}`, `_design/d/_view/v?startkey=${key}`, `_changes?filter=_doc_ids&doc_ids=${key}`, `_design/d?open_revs=${key}`, `_design/d/_list/l/v?key=${key}`]) {
+      const { status, text } = await client('GET', `/db/${encodeURI(path).replaceAll('%5B', '[').replaceAll('%5D', ']')}`)
+      assert.equal(status, 400, `${path.slice(0, 40)}: ${text}`)
+    }
+    assert.equal((await client('PUT', '/db/fine', `{"a":${within(199)},"text":"${within(5000).replaceAll('[', '[\\\\\\"')}"}`)).status, 201, 'what is in texts does not count')
+    assert.equal((await client('GET', '/db/fine')).json.text.length, 20000)
+    assert.equal((await client('GET', '/db/_all_docs?include_docs=true')).status, 200)
+    assert.deepEqual(stray, [])
+  })
+
+  it('takes questions of 16 MB, and what is written of 256 MB', async () => {
+    const large = JSON.stringify({ keys: Array.from({ length: 170 }, () => 'x'.repeat(100000)) })
+    for (const path of ['_all_docs', '_find', '_explain', '_index', '_revs_diff', '_bulk_get', '_changes', '_all_docs/queries', '_design/d/_view/v', '_design/d/_rewrite/docs']) {
+      const { status } = await client('POST', `/db/${path}`, large)
+      assert.equal(status, 413, path)
+    }
+    assert.equal((await client('PUT', '/db/large', { text: 'x'.repeat(17e6) })).status, 201)
+    assert.equal((await client('PUT', '/db/none', 'x', { 'Content-Length': '300000000' }).catch(error => error)).status, 413)
+  })
+
+  it('unpacks what a replicator packed, and not more than a body may have', async () => {
+    const put = (id, ...files) => {
+      const attachments = Object.fromEntries(files.map(([name]) => [name, { follows: true, content_type: 'text/plain', encoding: 'gzip' }]))
+      const parts = [Buffer.from(`--x\r\nContent-Type: application/json\r\n\r\n${JSON.stringify({ _attachments: attachments })}`), ...files.map(([name, bytes]) => Buffer.concat([Buffer.from(`\r\n--x\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n`), bytes]))]
+      return client('PUT', `/db/${id}`, Buffer.concat([...parts, Buffer.from('\r\n--x--')]), { 'Content-Type': 'multipart/related; boundary=x' })
+    }
+    assert.equal((await put('packed', ['one', gzipSync('hello')], ['two', gzipSync('world')])).status, 201)
+    assert.deepEqual([(await client('GET', '/db/packed/one')).text, (await client('GET', '/db/packed/two')).text], ['hello', 'world'])
+    const bomb = gzipSync(Buffer.alloc(260 * 1024 * 1024))
+    assert.equal((await put('bomb', ['one', bomb])).status, 400)
+    assert.equal((await client('POST', '/db/_find', gzipSync('{"selector":{}}'), { 'Content-Encoding': 'gzip' })).status, 415)
+    assert.equal((await client('PUT', '/db/gz', gzipSync('{}'), { 'Content-Encoding': 'gzip' })).status, 415)
+  })
+})
