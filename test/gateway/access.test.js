@@ -169,6 +169,16 @@ onEachStore('private layers', backend => {
     for (const [path, body] of /** @type {[string, any][]} */ ([['/db/_find', { selector: { layer: 'open' } }], ['/db/_all_docs/queries', { queries: [{ keys: ['open:3:0:0'] }, {}] }], ['/db/_all_docs?startkey="secret:"', { keys: ['open:3:0:0'] }], ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0' }, { id: 'secret:3:0:0' }] }]])) {
       assert.equal((await post(gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
     }
+    // fields that a question does not have are left out: they open nothing, and hide nothing
+    for (const [path, body] of /** @type {[string, any][]} */ ([
+      ['/db/_find', { selector: { _id: { $gt: 'open:', $lt: 'open;' } }, fields: ['_id'], sort: ['_id'], bookmark: 'nil', execution_stats: true, keys: ['open:3:0:0'], limit: 1 }], ['/db/_revs_diff', { 'open:3:0:0': ['9-a'], 'secret:3:0:0': ['9-a'] }],
+      ['/db/_all_docs', { doc_ids: ['open:3:0:0'], docs: [{ id: 'open:3:0:0' }], limit: 5 }], ['/db/_all_docs?keys=["open:3:0:0"]', { startkey: 'secret:' }], ['/db/_all_docs/queries?startkey="secret:"', { queries: [{ endkey: 'secret;' }] }], ['/db/_all_docs/queries?keys=["open:3:0:0"]', { queries: [{ startkey: 'secret:', endkey: 'secret;' }] }],
+      ['/db/_design/versions/_view/by_tile?reduce=false', { startkey: ['open'], endkey: ['secret', {}], layer: 'open' }], ['/db/_changes?filter=_doc_ids', { doc_ids: ['open:3:0:0', 'secret:3:0:0'] }], ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
+    ])) {
+      const answer = await post(gateway.url, path.replaceAll('"', '%22'), body)
+      assert.ok([400, 401].includes(answer.status), `${path} ${JSON.stringify(body)}: ${answer.status}`)
+      assertSilent(answer, path, { names: false })
+    }
     for (const path of ['/db', '/db/tilecouch', '/db/_design/tiles', '/db/_design/versions']) assert.equal((await get(path)).status, 200, path)
     assert.equal((await post(gateway.url, '/db/_bulk_get', { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for')
     assert.equal((await post(gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
@@ -220,8 +230,8 @@ onEachStore('private layers', backend => {
     const key = fc.oneof(word, fc.tuple(word, fc.constantFrom(3, 0, {}, null)), fc.constant({}), fc.constant(null), fc.array(word, { maxLength: 2 }))
     const path = fc.oneof(
       fc.constantFrom(...PRIVATE.flatMap(addresses), ...addresses('open')),
-      fc.tuple(fc.constantFrom('_all_docs', '_changes', '_design/versions/_view/by_tile', '_design/sizes/_view/by_zoom', 'secret:3:1:0/tile', 'secret%3a3:1:0', '%73ecret:3:1:0/tile', '_bulk_get', '_find'),
-        fc.dictionary(fc.constantFrom('key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys', 'include_docs', 'attachments', 'reduce', 'group_level', 'group', 'descending', 'limit', 'skip', 'filter', 'doc_ids', 'rev', 'startkey_docid', 'inclusive_end', 'style', 'token'),
+      fc.tuple(fc.constantFrom('_all_docs', '_changes', '_design/versions/_view/by_tile', '_design/sizes/_view/by_zoom', 'secret:3:1:0/tile', 'secret%3a3:1:0', '%73ecret:3:1:0/tile', '_bulk_get', '_find', '_revs_diff', '_all_docs/queries', '_design/versions/_view/by_tile/queries', 'open:3:1:0'),
+        fc.dictionary(fc.constantFrom('key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys', 'include_docs', 'attachments', 'reduce', 'group_level', 'group', 'descending', 'limit', 'skip', 'filter', 'doc_ids', 'rev', 'startkey_docid', 'inclusive_end', 'style', 'token', 'open_revs', 'atts_since', 'conflicts', 'meta', 'deleted_conflicts', 'queries', 'selector', 'docs', 'since', 'view'),
           fc.oneof(key.map(value => JSON.stringify(value)), fc.constantFrom('true', 'false', '1', '3', '_selector', '_doc_ids', '_design', '["secret:3:1:0"]')), { maxKeys: 5 })).map(([name, query]) => `/db/${name}?${new URLSearchParams(query)}`),
       fc.tuple(fc.constantFrom(...PRIVATE.flatMap(addresses)), fc.nat(200), fc.constantFrom('/', '%2f', '.', '@', ':', '%00', '?', '#', '//', '%40', ';', '\\')).map(([text, at, sign]) => text.slice(0, at) + sign + text.slice(at))
     )
@@ -230,7 +240,7 @@ onEachStore('private layers', backend => {
       fc.constantFrom(undefined, token(['open']), expired(['*']), forged(['*']), forged(['secret']), '', '.', 'tc1...', good.slice(0, -1), `${good}A`, good.toUpperCase()),
       fc.tuple(fc.nat(good.length - 1), fc.constantFrom('A', 'z', '.', '-', '~', '%41')).map(([at, sign]) => good.slice(0, at) + sign + good.slice(at + 1)).filter(one => one !== good && !isGood(one))
     )
-    const body = fc.oneof(fc.constant(undefined), fc.constantFrom(...PRIVATE.flatMap(layer => questions(layer).map(([, one]) => one))), fc.record({ keys: fc.array(key), startkey: key, endkey: key, include_docs: fc.boolean(), attachments: fc.boolean(), queries: fc.array(fc.record({ startkey: key, endkey: key, keys: fc.array(key), include_docs: fc.boolean() }, { requiredKeys: [] }), { maxLength: 2 }), selector: fc.constantFrom({}, { layer: 'secret' }, { _id: { $gt: null } }, { $or: [{ _id: 'secret:3:1:0' }] }), docs: fc.constantFrom([], [{ id: 'secret:3:1:0' }, { id: 'open:3:1:0' }]), doc_ids: fc.constantFrom(['secret:3:1:0']) }, { requiredKeys: [] }))
+    const body = fc.oneof(fc.constant(undefined), fc.constantFrom(...PRIVATE.flatMap(layer => questions(layer).map(([, one]) => one))), fc.record({ keys: fc.array(key), startkey: key, endkey: key, include_docs: fc.boolean(), attachments: fc.boolean(), queries: fc.array(fc.record({ startkey: key, endkey: key, keys: fc.array(key), include_docs: fc.boolean() }, { requiredKeys: [] }), { maxLength: 2 }), selector: fc.constantFrom({}, { layer: 'secret' }, { _id: { $gt: null } }, { $or: [{ _id: 'secret:3:1:0' }] }), docs: fc.constantFrom([], [{ id: 'secret:3:1:0' }, { id: 'open:3:1:0' }]), doc_ids: fc.constantFrom(['secret:3:1:0']), 'secret:3:1:0': fc.constant(['9-a']), fields: fc.constantFrom(['_id'], ['_attachments', 'layer']), sort: fc.constantFrom(['_id'], [{ layer: 'desc' }]), bookmark: fc.constantFrom('nil', 'at-1'), execution_stats: fc.boolean(), limit: fc.nat(5), skip: fc.nat(5), reduce: fc.boolean(), group_level: fc.nat(2) }, { requiredKeys: [] }))
     await fc.assert(fc.asyncProperty(path, text, fc.constantFrom(...Object.keys(ways)), body, fc.constantFrom('GET', 'GET', 'HEAD', 'POST'), async (address, one, way, asked, method) => {
       if (!/^[/h]/.test(address) || /[\s\\]|[^\x20-\x7e]/.test(address)) return
       const [target, headers] = one === undefined ? [address, {}] : ways[way](address, one)

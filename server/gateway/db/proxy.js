@@ -10,8 +10,8 @@ import { Seats } from './seats.js'
 export const proxyDefaults = {
   connections: 96, // to the store, for questions that are answered at once; more of them wait
   waiting: 2000, // of those that wait for one of these connections, and as many for those of images
-  images: 32, // connections to the store for answers with images in JSON, which can be hundreds of MB; more of them wait
-  imagesEach: 16, // of those that ask for them or wait, for one address
+  images: 48, // connections to the store for answers with images in JSON, which can be hundreds of MB; more of them wait
+  imagesEach: 24, // of those that ask for them or wait, for one address
   longest: 1800000, // milliseconds such an answer may take in all
   feeds: 500, // that wait for changes at a time; each is a connection to the store
   feedsEach: 64, // of these for one address; a proxy on this machine counts as none, here and above
