@@ -100,7 +100,7 @@ export const catalogue = {
 
   // the server
   UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them as COUCHDB_USER and COUCHDB_PASSWORD, or the name alone in the URL: a terminal asks for the password. For what is mirrored from: TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.' },
-  FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'Writing needs an admin or the role tilecouch-writer; reading what is not public, the name and password of a member.' },
+  FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'Writing needs an admin or the role tilecouch-writer; reading what is not public, the name and password of a member. For an embedded store, name its folder with --data.' },
   UNREACHABLE: { status: 503, text: d => `cannot reach ${d.url}: ${d.why}`, advice: 'Is the server running, and is the address right?' },
   DISK_FULL: { status: 507, text: d => `no space left where ${d.where} keeps its data`, advice: 'Free some space and run the command again: it resumes.' },
   COUCHDB_ERROR: { status: 502, text: d => `${d.url} answered ${d.status}: ${d.reason}` },

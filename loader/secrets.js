@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { TilecouchError } from '../core/index.js'
+import { findEmbedded } from './embedded.js'
 import { readSmallFile } from './regular-file.js'
 
 /** Names of hosts by which every machine means itself. */
@@ -11,6 +12,7 @@ const MOST = 4096 // bytes of a file that holds one password
 const OTHERS_WRITE = 0o002
 const OTHERS_READ = 0o004
 const OWN_FILES_ONLY = 0o1000 // as in /tmp: others may add files, and not replace them
+const IS_LOCAL = /^(localhost|127\.0\.0\.1):\d+$/ // a port of its own, as the embedded store has
 
 /**
  * The password of this name, as Docker has it: COUCHDB_PASSWORD, or what stands in the file COUCHDB_PASSWORD_FILE.
@@ -134,13 +136,27 @@ export function tellIfReadable (url, side, env) {
   tell(`The password for http://${host} crosses the network unencrypted. Use https where others share that network.`)
 }
 
+/** @type {string | undefined} */
+let folder
+
+/** The folder whose embedded store is not asked for without a name: its admin's stands there. @param {string} [dir] */
+export function useFolder (dir) {
+  folder = dir
+}
+
 /**
  * The address with its password, where it has a name and none: nobody is asked twice, nor for what the environment holds.
+ * With both, where it is that of the embedded store in the folder.
  * @param {string} url @param {NodeJS.ProcessEnv} [env] @param {Side} [side]
  */
 export async function withPassword (url, env = process.env, side = 'COUCHDB') {
-  if (!ask || !URL.canParse(url)) return url
+  if (!URL.canParse(url)) return url
   const parsed = new URL(url)
+  if (folder !== undefined && !parsed.username && IS_LOCAL.test(parsed.host)) {
+    const own = await findEmbedded(folder)
+    if (own && new URL(own).port === parsed.port) return `${own}${parsed.pathname}` // localhost may be somebody else's there
+  }
+  if (!ask) return url
   const user = parsed.username ? decode(parsed.username) : env[`${side}_USER`]
   if (!user || parsed.password || ['COUCHDB', 'TILECOUCH_FROM'].some(prefix => passwordOf(prefix, user, env))) return url
   const key = `${parsed.host} ${user}`

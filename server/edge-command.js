@@ -131,7 +131,7 @@ function lines (running, options, { upToDate }) {
     '',
     `  Origin    ${from}`,
     `  Mirrored  ${describe(wanted)}`,
-    `  Store     ${store}${embedded ? `, embedded, data in ${options.data}` : ''}`,
+    `  Store     ${store}${embedded ? `, embedded, data in ${options.data}, with the password of its admin` : ''}`,
     ...(upToDate ? [] : ['  It is being filled: what has arrived is served, as-of addresses and the timeline follow when all of it is there.']),
     ...otherLines(running, options)
   ]

@@ -27,8 +27,6 @@ export async function edge (options, { signal, warnings = [], env = process.env,
   const wanted = await wantedOf(options)
   const from = await databaseOf(options.from, env, 'TILECOUCH_FROM')
   const named = options.store && options.store !== EMBEDDED ? await databaseOf(options.store, env) : null
-  const log = createLog({ level: options.logLevel, secrets: [from, named].flatMap(db => secretsOf({ ...options, db })) })
-  for (const warning of warnings) log.warn(warning)
   const embedded = named ? null : await (await import('./up.js')).openEmbedded(options.data)
   const to = named ?? withDatabase(/** @type {string} */ (embedded?.url))
   /** @type {Keeper | undefined} */
@@ -40,6 +38,8 @@ export async function edge (options, { signal, warnings = [], env = process.env,
     await embedded?.close()
   }
   try {
+    const log = createLog({ level: options.logLevel, secrets: [from, to].flatMap(db => secretsOf({ ...options, db })) })
+    for (const warning of warnings) log.warn(warning)
     keeper = new Keeper(from, to, { wanted, maxLag: options.maxLag, isForAll: options.public, log, onTurn, onProgress })
     await keeper.start(signal)
     if (signal?.aborted) throw new TilecouchError('ABORTED')

@@ -55,7 +55,7 @@ export async function untilStopped ({ ended, close }, { output, signal }) {
 /** @param {import('./serve.js').Serving} serving @param {Record<string, any>} options */
 function lines (serving, options) {
   const { db, embedded } = serving
-  return ['The gateway is up.', '', ...addressLines(serving, options), '', `  CouchDB   ${db}${embedded ? `, embedded, data in ${options.data}` : ''}`, ...otherLines(serving, options)]
+  return ['The gateway is up.', '', ...addressLines(serving, options), '', `  CouchDB   ${db}${embedded ? `, embedded, data in ${options.data}, with the password of its admin` : ''}`, ...otherLines(serving, options)]
 }
 
 /** @param {Omit<import('./serve.js').Serving, 'embedded'>} serving @param {Record<string, any>} options */

@@ -36,11 +36,11 @@ import { createLog, secretsOf } from './gateway/log.js'
 export async function serve (options, { signal, warnings = [], env = process.env } = {}) {
   // an environment called "default" is for deploying: who serves says which, or means what is on this machine
   const named = options.db ? await resolveDatabase(options.db, { env }) : null
-  const log = createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: named }) })
-  for (const warning of warnings) log.warn(warning)
   const embedded = named ? null : await (await import('./up.js')).openEmbedded(options.data) // a gateway of a CouchDB need not load PouchDB
   const db = named ?? withDatabase(/** @type {string} */ (embedded?.url))
   try {
+    const log = createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db }) })
+    for (const warning of warnings) log.warn(warning)
     if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
     const gateway = await openGateway(options, db, { log })
     const close = async () => {

@@ -1,12 +1,15 @@
 // tilecouch up
 import { TilecouchError } from '../core/index.js'
+import { ADMIN, passwordFile } from '../loader/embedded.js'
+
+const DATA = './data' // where commands look for an embedded store
 
 /** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
 export function addUpCommand (program, run) {
   program.command('up')
     .description('start the embedded store, or use a CouchDB; load the demo once, deploy, and print the addresses')
     .option('--db <env|url>', 'a CouchDB: environment of .couchapprc, URL, or name on this machine (default: COUCHDB_URL, else the embedded store)')
-    .option('--data <folder>', 'where the embedded store keeps its data', './data')
+    .option('--data <folder>', 'where the embedded store keeps its data', DATA)
     .option('-p, --port <n>', 'port of the embedded store (default: 5984, or the next free one)')
     .option('--no-demo', 'leave an empty store empty')
     .addHelpText('after', '\nExamples:\n  tilecouch up\n  tilecouch up --data maps --port 8080\n  tilecouch up --db http://admin@localhost:5984/tiles')
@@ -34,7 +37,7 @@ function portOf (text) {
 
 function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data, db }) {
   // named in full: without --db, commands go where COUCHDB_URL or .couchapprc says
-  const target = `--db ${!embedded && db && !/^https?:/.test(db) ? db : url}`
+  const target = `--db ${!embedded && db && !/^https?:/.test(db) ? db : url}${embedded && data !== DATA ? ` --data ${data}` : ''}`
   const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` puts nothing on the PATH
   return [
     !embedded ? 'The store is ready.' : started ? 'tilecouch is up.' : 'tilecouch was up already.',
@@ -43,6 +46,7 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data
     `  Tiles     ${tiles}`,
     `  As of     ${asOf}`,
     `  CouchDB   ${url}`,
+    ...(embedded ? [`  Writing   as ${ADMIN}, whose password stands in ${passwordFile(data)}; tilecouch commands find it there`] : []),
     '',
     ...(blocked ? ['  This CouchDB forbids the scripts of the viewer. A gateway serves it:', `    ${command} serve ${target}`, ''] : []),
     '  Tiles of your own:',

@@ -71,16 +71,17 @@ export async function up ({ db, data = './data', port, host, demo = true, demoSi
 }
 
 /**
- * The server of a folder: the one that runs, or a new one.
+ * The server of a folder: the one that runs, or a new one. Its address has the name and password of the folder's admin.
  * @param {string} dir
  * @param {{port?: number, host?: string}} [options] port: exactly this one
  */
 export async function openEmbedded (dir, { port, host } = {}) {
-  const url = await findEmbedded(dir)
-  if (url) return { url, started: false, close: async () => {} }
+  const running = await findEmbedded(dir)
+  if (running) return { url: running, started: false, close: async () => {} }
   for (let candidate = port ?? PORT; ; candidate++) {
     try {
-      return { ...await startEmbedded({ dir, port: candidate, host }), started: true }
+      const { adminUrl: url, close } = await startEmbedded({ dir, port: candidate, host })
+      return { url, started: true, close }
     } catch (error) {
       if (error.code !== 'PORT_IN_USE' || port !== undefined || candidate >= PORT + PORTS) throw error
     }

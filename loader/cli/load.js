@@ -99,7 +99,7 @@ async function sourceOf ({ output }, options, [name], layer) {
     name: upstream?.url ?? name,
     layer,
     from,
-    home: await resolveDatabase(options.db) ?? '', // the embedded store has no names and passwords
+    home: await resolveDatabase(options.db) ?? '', // the embedded store's name and password are sent nowhere else
     idTemplate: options.idTemplate,
     upstream,
     rate: rateOf(options.rate),

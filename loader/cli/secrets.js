@@ -1,17 +1,18 @@
 // What every command does about passwords before it begins: reads where they are, and asks for those that addresses lack.
-import { askWith, openSecretFiles, withPassword } from '../secrets.js'
+import { askWith, openSecretFiles, useFolder, withPassword } from '../secrets.js'
 import { askerOn } from './prompt.js'
 
 const LACKS_PASSWORD = /^https?:\/\/[^/@:]+@/i
 
 /**
- * @param {{passwordFile?: string}} options
+ * @param {{passwordFile?: string, data?: string}} options
  * @param {any[]} args of the command: addresses of stores among them
  * @param {{output: import('./output.js').Output, stdin?: any}} context
  * @returns {Promise<any[]>} the arguments, with passwords
  */
-export async function withSecrets ({ passwordFile }, args, { output, stdin }) {
+export async function withSecrets ({ passwordFile, data = './data' }, args, { output, stdin }) {
   if (passwordFile !== undefined) process.env.COUCHDB_PASSWORD_FILE = passwordFile
+  useFolder(data)
   askWith(askerOn({ stdin, stderr: output.stderr }), text => output.note(text))
   for (const file of openSecretFiles()) output.note(`${file} holds a password, and everybody on this machine may read it: chmod 600`)
   const complete = async arg => {

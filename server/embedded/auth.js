@@ -6,15 +6,15 @@ import { HttpError } from './errors.js'
 const digest = text => createHash('sha256').update(text).digest()
 
 /**
- * @param {Record<string, string> | undefined} admins passwords by name; without any, everybody is admin
+ * @param {Record<string, string> | 'everybody'} admins passwords by name
  * @param {Record<string, {password: string, roles?: string[]}> | undefined} users
  */
 export function createAuth (admins, users) {
-  const party = !admins || Object.keys(admins).length === 0
+  const party = admins === 'everybody'
   /** @type {Map<string, {password: Buffer, roles: string[]}>} */
   const known = new Map()
   for (const [name, { password, roles = [] }] of Object.entries(users ?? {})) known.set(name, { password: digest(password), roles })
-  for (const [name, password] of Object.entries(admins ?? {})) known.set(name, { password: digest(password), roles: ['_admin'] })
+  for (const [name, password] of Object.entries(party ? {} : admins)) known.set(name, { password: digest(password), roles: ['_admin'] })
 
   return function authenticate (headers) {
     const [, encoded] = /^basic\s+(\S+)\s*$/i.exec(headers.authorization ?? '') ?? []

@@ -1,6 +1,5 @@
-// Pages of any origin may read, as on a CouchDB that `tilecouch setup --fix --cors '*'` has prepared. They may not write: here
-// everybody who can connect is admin, and any page that its owner happens to look at can connect. Browsers ask before
-// they send what is not plain reading, and are told no.
+// Pages of any origin may read, as on a CouchDB that `tilecouch setup --fix --cors '*'` has prepared. They may not write: any page that
+// the owner of the store happens to look at can connect. Browsers ask before they send what is not plain reading, and are told no.
 
 const READ = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_find|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
 

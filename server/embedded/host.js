@@ -1,5 +1,5 @@
-// Names under which the store is asked for. On loopback everybody who can connect is admin, and a page can connect under a name
-// of its own that it lets lead here (DNS rebinding): to the browser that is the page's own server, which it may write to.
+// Names under which the store is asked for. Many a store on loopback can be read without a name, and a page can connect under a name
+// of its own that it lets lead here (DNS rebinding): to the browser that is the page's own server.
 
 const LOCAL = /^(localhost|[\w-]+\.localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 

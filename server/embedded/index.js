@@ -1,10 +1,10 @@
 // The embedded store: a CouchDB-compatible server over PouchDB and LevelDB, for people who have no CouchDB and for
 // tests. It is right where it answers as CouchDB 3 does; test/embedded runs one suite against both.
-import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { TilecouchError } from '../../core/errors.js'
+import { ADMIN, asAdmin, proofOf } from '../../loader/embedded.js'
 import { createAuth } from './auth.js'
 import { allowReaders } from './cors.js'
 import { Databases } from './databases.js'
@@ -13,34 +13,38 @@ import { HttpError, toHttpError } from './errors.js'
 import { Exchange } from './exchange.js'
 import { isLocalName, isLoopback } from './host.js'
 import { isDiskFull } from './level.js'
-import { lockFolder } from './lock.js'
+import { lockFolder, passwordOf } from './lock.js'
 import { route } from './router.js'
 
-export { findEmbedded } from './lock.js'
+export { findEmbedded } from '../../loader/embedded.js'
 
 /**
  * Starts a server on a folder.
  * @param {object} options
- * @param {string} options.dir where the data is kept; created
+ * @param {string} options.dir where the data is kept; created, for nobody but this user
  * @param {number} [options.port] 0: any free one
  * @param {string} [options.host]
- * @param {Record<string, string>} [options.admins] passwords by name; without any, everybody who can connect is admin
+ * @param {Record<string, string> | 'everybody'} [options.admins] passwords by name; unless given, one admin whose password stands
+ *   in the folder; 'everybody': whoever can connect, for tests
  * @param {Record<string, {password: string, roles?: string[]}>} [options.users] who are not admins
  * @param {number} [options.designTimeout] ms a call of design functions may take
  * @param {(line: string) => void} [options.log] told of failures of the server's own
- * @returns {Promise<{url: string, port: number, dir: string, close: () => Promise<void>}>}
+ * @returns {Promise<{url: string, adminUrl: string, port: number, dir: string, close: () => Promise<void>}>} adminUrl: with the name and
+ *   password of the folder's own admin
  */
 export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins, users, designTimeout, log = () => {} }) {
-  mkdirSync(dir, { recursive: true })
   const lock = await lockFolder(dir)
   try {
     const threads = new DesignThreads(designTimeout)
     const databases = new Databases(join(dir, 'databases'), { threads })
     await databases.load()
+    const own = admins === undefined ? passwordOf(dir) : undefined
+    const secret = randomBytes(24).toString('base64url')
     const server = {
       databases,
-      authenticate: createAuth(admins, users),
+      authenticate: createAuth(admins ?? { [ADMIN]: /** @type {string} */ (own) }, users),
       uuid: randomUUID().replaceAll('-', ''),
+      prove: challenge => proofOf(secret, challenge),
       isForThisMachine: isLoopback(host),
       log
     }
@@ -48,10 +52,10 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
     await listen(listener, port, host)
     const { port: actual } = /** @type {import('node:net').AddressInfo} */ (listener.address())
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`
-    lock.announce(url, server.uuid)
+    lock.announce({ url, uuid: server.uuid, secret, hasAdmin: own !== undefined })
     let closing
     const close = () => (closing ??= stop(listener, databases, threads, lock))
-    return { url, port: actual, dir, close }
+    return { url, adminUrl: asAdmin(url, own), port: actual, dir, close }
   } catch (error) {
     await lock.release()
     throw isDiskFull(error) ? new TilecouchError('DISK_FULL', { where: dir }, { cause: error }) : error

@@ -1,10 +1,14 @@
 // One process owns a folder. The lock is a small LevelDB whose own file lock the system drops when a process dies,
-// however it dies, so there are no stale locks and no process ids to compare. server.json tells other processes
-// where the owner listens; it is a hint, and believed only when a server answers there.
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// however it dies, so there are no stale locks and no process ids to compare. server.json tells other processes of the
+// same user where the owner listens (loader/embedded.js). Nobody else may look into the folder.
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TilecouchError } from '../../core/errors.js'
+import { passwordFile } from '../../loader/embedded.js'
 import { Level, isDiskFull } from './level.js'
+
+const OTHERS = 0o077 // rights of those who are not the owner
 
 // Folders this process has. LevelDB may not even try to lock one twice: closing its second handle on the lock file
 // drops the lock the process holds through the first.
@@ -13,7 +17,7 @@ const held = (globalThis[Symbol.for('tilecouch embedded folders')] ??= new Set()
 
 /** @param {string} dir */
 export async function lockFolder (dir) {
-  mkdirSync(dir, { recursive: true })
+  makePrivate(dir)
   const real = realpathSync(dir)
   if (held.has(real)) throw new TilecouchError('EMBEDDED_LOCKED', { dir })
   held.add(real)
@@ -28,10 +32,9 @@ export async function lockFolder (dir) {
   }
   const file = join(dir, 'server.json')
   return {
-    /** @param {string} url @param {string} uuid what GET / of this server answers */
-    announce (url, uuid) {
-      writeFileSync(`${file}.new`, JSON.stringify({ url, pid: process.pid, uuid }))
-      renameSync(`${file}.new`, file)
+    /** @param {{url: string, uuid: string, secret: string, hasAdmin: boolean}} server uuid: what GET / answers; secret: what it can prove to know */
+    announce (server) {
+      writePrivate(file, JSON.stringify({ ...server, pid: process.pid }))
     },
     async release () {
       rmSync(file, { force: true })
@@ -41,18 +44,34 @@ export async function lockFolder (dir) {
   }
 }
 
-/**
- * The URL of the server that runs on a folder, if one answers.
- * @param {string} dir
- * @returns {Promise<string | null>}
- */
-export async function findEmbedded (dir) {
+/** A folder of older versions may be open to everybody: it is closed, as far as its file system knows of rights. */
+function makePrivate (dir) {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const { mode } = statSync(dir)
+  if ((mode & OTHERS) === 0) return
   try {
-    const { url, uuid } = JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8'))
-    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) })
-    const welcome = /** @type {any} */ (await answer.json())
-    return welcome.uuid === uuid ? url : null // another server may have the port by now
+    chmodSync(dir, mode & ~OTHERS & 0o7777)
   } catch {
-    return null
+    // somebody else's folder, who then decides
   }
+}
+
+function writePrivate (file, text) {
+  writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true })
+  chmodSync(`${file}.new`, 0o600) // one that was left there keeps its own
+  renameSync(`${file}.new`, file)
+}
+
+/** The password of the admin that a folder has of its own: made once. @param {string} dir locked */
+export function passwordOf (dir) {
+  const file = passwordFile(dir)
+  try {
+    const password = readFileSync(file, 'utf8').trim()
+    if (password) return password
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+  const password = randomBytes(24).toString('base64url')
+  writePrivate(file, `${password}\n`)
+  return password
 }

@@ -16,7 +16,7 @@ describe('loading the demo', () => {
 
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-demo-'))
-    server = await startEmbedded({ dir: folder })
+    server = await startEmbedded({ dir: folder, admins: 'everybody' })
   })
 
   after(async () => {

@@ -26,7 +26,7 @@ describe('the embedded server on a full disk', function () {
       dir = undefined
       skip(this, 'mounting a tmpfs needs root')
     }
-    server = await startEmbedded({ dir: join(dir, 'data') })
+    server = await startEmbedded({ dir: join(dir, 'data'), admins: 'everybody' })
     client = clientFor(server.url)
     await client('PUT', '/db')
     await client('PUT', '/db/_design/d', { views: { v: { map: '(function (doc) { emit(doc._id) })' } } })
@@ -98,7 +98,7 @@ describe('the embedded server on a full disk', function () {
 
   it('has it all after a restart', async () => {
     await server.close()
-    server = await startEmbedded({ dir: join(dir, 'data') })
+    server = await startEmbedded({ dir: join(dir, 'data'), admins: 'everybody' })
     client.end()
     client = clientFor(server.url)
     const { json } = await client('GET', '/db/_all_docs')

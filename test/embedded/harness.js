@@ -9,7 +9,7 @@ import { startEmbedded } from '../../server/embedded/index.js'
 /** Starts a server in a throw-away folder. */
 export async function startInTmp (options = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'emb-test-'))
-  const server = await startEmbedded({ dir, ...options })
+  const server = await startEmbedded({ dir, admins: 'everybody', ...options })
   return {
     ...server,
     async stop () {

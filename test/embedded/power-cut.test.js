@@ -25,7 +25,7 @@ describe('the embedded store after a power cut', function () {
   })
 
   async function start () {
-    server = await startEmbedded({ dir: join(dir, 'data') })
+    server = await startEmbedded({ dir: join(dir, 'data'), admins: 'everybody' })
     client = clientFor(server.url)
   }
   async function stop () {

@@ -15,7 +15,7 @@ const children = []
 /** Starts a server in another process; resolves when it listens. */
 async function startElsewhere (dir, cwd = tmpdir()) {
   const script = `import { startEmbedded } from ${JSON.stringify(module)}
-    const server = await startEmbedded({ dir: ${JSON.stringify(dir)} })
+    const server = await startEmbedded({ dir: ${JSON.stringify(dir)}, admins: 'everybody' })
     console.log(server.url)
     process.on('SIGTERM', () => server.close())`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -36,7 +36,7 @@ describe('the embedded server', function () {
   })
 
   it('listens on loopback and keeps its data', async () => {
-    const first = await startEmbedded({ dir })
+    const first = await startEmbedded({ dir, admins: 'everybody' })
     assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
     const one = clientFor(first.url)
     await one('PUT', '/kept%2Fdb')
@@ -46,7 +46,7 @@ describe('the embedded server', function () {
     await one('GET', '/kept%2Fdb/_design/d/_view/v')
     one.end()
     await first.close()
-    const second = await startEmbedded({ dir })
+    const second = await startEmbedded({ dir, admins: 'everybody' })
     const two = clientFor(second.url)
     assert.deepEqual((await two('GET', '/_all_dbs')).json, ['kept/db'])
     assert.equal((await two('GET', '/kept%2Fdb/doc')).json.a, 1)
@@ -58,8 +58,8 @@ describe('the embedded server', function () {
   })
 
   it('has a folder for itself, in this process and in others', async () => {
-    const server = await startEmbedded({ dir })
-    await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
+    const server = await startEmbedded({ dir, admins: 'everybody' })
+    await assert.rejects(startEmbedded({ dir, admins: 'everybody' }), { code: 'EMBEDDED_LOCKED' })
     await assert.rejects(startElsewhere(dir), /EMBEDDED_LOCKED/)
     assert.equal(await findEmbedded(dir), server.url)
     await server.close()
@@ -71,11 +71,11 @@ describe('the embedded server', function () {
     const { child, url, exited } = await startElsewhere(dir)
     assert.equal(await findEmbedded(dir), url)
     assert.equal(JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8')).pid, child.pid)
-    await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
+    await assert.rejects(startEmbedded({ dir, admins: 'everybody' }), { code: 'EMBEDDED_LOCKED' })
     child.kill('SIGKILL')
     await exited
     assert.equal(await findEmbedded(dir), null)
-    const server = await startEmbedded({ dir }) // the lock died with its owner
+    const server = await startEmbedded({ dir, admins: 'everybody' }) // the lock died with its owner
     await server.close()
   })
 
@@ -90,7 +90,7 @@ describe('the embedded server', function () {
     const server = await startInTmp()
     await assert.rejects(startEmbedded({ dir, port: server.port }), { code: 'PORT_IN_USE' })
     await server.stop()
-    await (await startEmbedded({ dir })).close()
+    await (await startEmbedded({ dir, admins: 'everybody' })).close()
   })
 
   it('starts quickly, writes nothing to the working folder and nothing to the terminal', async () => {
@@ -114,7 +114,7 @@ describe('the embedded server', function () {
   })
 
   it('forgets the Mango indexes of a database that was deleted', async () => {
-    const server = await startEmbedded({ dir })
+    const server = await startEmbedded({ dir, admins: 'everybody' })
     const client = clientFor(server.url)
     const find = async () => (await client('POST', '/db/_find', { selector: { n: { $gt: 0 } } })).json.docs.map(({ _id: id }) => id)
     for (const id of ['first', 'second']) {
@@ -129,7 +129,7 @@ describe('the embedded server', function () {
   })
 
   it('keeps answering other databases while it reopens one', async () => {
-    const server = await startEmbedded({ dir })
+    const server = await startEmbedded({ dir, admins: 'everybody' })
     const client = clientFor(server.url)
     await client('PUT', '/db')
     await client('PUT', '/db/a', { n: 1 })
@@ -142,7 +142,7 @@ describe('the embedded server', function () {
   })
 
   it('is an admin party without admins', async () => {
-    const server = await startEmbedded({ dir })
+    const server = await startEmbedded({ dir, admins: 'everybody' })
     const client = clientFor(server.url)
     assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
     assert.equal((await client('PUT', '/db')).status, 201)
@@ -151,7 +151,7 @@ describe('the embedded server', function () {
   })
 
   it('ends waiting feeds when it closes or their database goes', async () => {
-    const server = await startEmbedded({ dir })
+    const server = await startEmbedded({ dir, admins: 'everybody' })
     const client = clientFor(server.url)
     await client('PUT', '/db')
     const waiting = client('GET', '/db/_changes?feed=longpoll&since=now&heartbeat=20')
@@ -167,7 +167,7 @@ describe('the embedded server', function () {
   })
 
   it('stops design functions that never end', async () => {
-    const server = await startEmbedded({ dir, designTimeout: 200 })
+    const server = await startEmbedded({ dir, designTimeout: 200, admins: 'everybody' })
     const client = clientFor(server.url)
     await client('PUT', '/db')
     const endless = '(function () { for (;;) {} })'
@@ -186,7 +186,7 @@ describe('the embedded server', function () {
   })
 
   it('keeps design functions away from the process', async () => {
-    const server = await startEmbedded({ dir })
+    const server = await startEmbedded({ dir, admins: 'everybody' })
     const client = clientFor(server.url)
     await client('PUT', '/db')
     await client('PUT', '/db/_design/d', { shows: { s: '(function (doc, req) { return [typeof process, typeof this.constructor.constructor("return typeof process")(), req.constructor.constructor("return typeof process")(), typeof globalThis.setTimeout].join() })' } })

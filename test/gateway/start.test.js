@@ -86,7 +86,7 @@ describe('a gateway that starts before its store', () => {
   it('says that it cannot serve yet, and serves as soon as the store is there', async () => {
     const port = await freePort()
     const db = `http://127.0.0.1:${port}/tiles`
-    const start = () => startEmbedded({ dir: path.join(folder.dir, 'data'), port })
+    const start = () => startEmbedded({ dir: path.join(folder.dir, 'data'), port, admins: 'everybody' })
     const first = await start()
     await openStore(db, async made => {
       await made.defineLayer('osm', {})

@@ -83,7 +83,7 @@ onEachStore('a mirror that is run again', backend => {
 
 describe('a mirror of a store that was put back from a backup', () => {
   const folder = useFolder()
-  const open = name => startEmbedded({ dir: path.join(folder.dir, name) })
+  const open = name => startEmbedded({ dir: path.join(folder.dir, name), admins: 'everybody' })
   const [other] = backends
 
   for (const restored of ['source', 'target']) {

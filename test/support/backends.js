@@ -60,7 +60,7 @@ export function as (url, name, password) {
 
 export async function startThrowAwayEmbedded () {
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-embedded-'))
-  const server = await startEmbedded({ dir })
+  const server = await startEmbedded({ dir, admins: 'everybody' })
   return {
     url: server.url,
     async close () {

@@ -10,9 +10,10 @@ const only = (ex, ...methods) => {
 }
 
 export const serverRoutes = {
-  '' (ex, { uuid }) {
+  '' (ex, { uuid, prove }) {
     only(ex, 'GET', 'HEAD')
-    ex.sendJson(200, { couchdb: 'Welcome', version: '3.3.0-tilecouch-embedded', uuid, features: [], vendor: { name: 'tilecouch embedded (PouchDB)' } })
+    const { challenge } = ex.query // of a program that may read the folder, and is about to send a password
+    ex.sendJson(200, { couchdb: 'Welcome', version: '3.3.0-tilecouch-embedded', uuid, features: [], vendor: { name: 'tilecouch embedded (PouchDB)' }, ...(challenge && { proof: prove(challenge) }) })
   },
   _up (ex) {
     only(ex, 'GET', 'HEAD')

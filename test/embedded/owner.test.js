@@ -1,0 +1,138 @@
+// Who is admin of an embedded store: its user, found by his programs from the folder, and nobody else on the machine.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createProgram } from '../../loader/cli/program.js'
+import { findEmbedded, startEmbedded, up } from '../../server/index.js'
+import { openEmbedded } from '../../server/up.js'
+import { clientFor } from './harness.js'
+
+const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
+
+const modeOf = path => (statSync(path).mode & 0o777).toString(8)
+const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
+
+describe('the owner of an embedded store', function () {
+  this.timeout(30000)
+  let dir, closing
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'emb-owner-'))
+    closing = []
+  })
+  afterEach(async () => {
+    for (const close of closing.reverse()) await close()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  async function start (options = {}) {
+    const server = await startEmbedded({ dir, ...options })
+    closing.push(server.close)
+    return server
+  }
+
+  function clientOf (url) {
+    const client = clientFor(url)
+    closing.push(async () => client.end())
+    return client
+  }
+
+  it('alone is its admin: others read what is public', async () => {
+    const { url, adminUrl } = await start()
+    const [nobody, admin] = [clientOf(url), clientOf(adminUrl)]
+    assert.deepEqual((await nobody('GET', '/_session')).json.userCtx, { name: null, roles: [] })
+    assert.deepEqual((await admin('GET', '/_session')).json.userCtx, { name: 'admin', roles: ['_admin'] })
+    assert.equal((await nobody('PUT', '/db')).status, 401)
+    assert.equal((await admin('PUT', '/db')).status, 201)
+    assert.equal((await nobody('GET', '/db')).status, 401)
+    await admin('PUT', '/db/_security', { members: {}, admins: {} })
+    await admin('PUT', '/db/doc', { n: 1 })
+    assert.equal((await nobody('GET', '/db/doc')).json.n, 1)
+    for (const [method, path, body] of [['PUT', '/db/_security', {}], ['PUT', '/db/_design/d', {}], ['DELETE', '/db'], ['GET', '/_all_dbs'], ['POST', '/db/_compact', {}], ['POST', '/db/_index', { index: { fields: ['a'] } }]]) {
+      assert.equal((await nobody(method, path, body)).status, 401, `${method} ${path}`)
+    }
+    const wrong = clientOf(adminUrl.replace(/:[^:@]+@/, ':wrong@'))
+    assert.equal((await wrong('GET', '/_session')).status, 401)
+  })
+
+  it('keeps his password in the folder, for no eyes but his, and from one start to the next', async () => {
+    await (await startEmbedded({ dir })).close()
+    const password = readFileSync(join(dir, 'password'), 'utf8')
+    assert.match(password, /^[\w-]{32}\n$/)
+    const { adminUrl } = await start()
+    assert.equal(readFileSync(join(dir, 'password'), 'utf8'), password)
+    assert.equal(new URL(adminUrl).password, password.trim())
+    for (const file of ['password', 'server.json']) assert.equal(modeOf(join(dir, file)), '600', file)
+    assert.ok(!readFileSync(join(dir, 'server.json'), 'utf8').includes(password.trim()))
+    const second = await startEmbedded({ dir: join(dir, 'another') })
+    assert.notEqual(second.adminUrl.replace(/.*:([^:@]+)@.*/, '$1'), password.trim())
+    await second.close()
+  })
+
+  it('has a folder that nobody else looks into, also one that was open', async () => {
+    const fresh = join(dir, 'deep', 'data')
+    await (await startEmbedded({ dir: fresh })).close()
+    assert.equal(modeOf(fresh), '700')
+    const old = join(dir, 'old')
+    mkdirSync(old)
+    chmodSync(old, 0o755)
+    writeFileSync(join(old, 'server.json.new'), '', { mode: 0o644 }) // an end in the middle left it
+    writeFileSync(join(old, 'password'), '')
+    const server = await startEmbedded({ dir: old })
+    assert.equal(modeOf(old), '700')
+    assert.equal(modeOf(join(old, 'server.json')), '600')
+    assert.ok(readFileSync(join(old, 'password'), 'utf8').length > 30)
+    assert.deepEqual(readdirSync(old).filter(name => name.endsWith('.new')), [])
+    await server.close()
+  })
+
+  it('is found by his programs', async () => {
+    const { url, adminUrl } = await start()
+    assert.equal(await findEmbedded(dir), adminUrl)
+    const found = await openEmbedded(dir)
+    assert.deepEqual([found.started, found.url], [false, adminUrl])
+    assert.notEqual(adminUrl, url)
+  })
+
+  it('tells his password to nobody who has the port now', async () => {
+    await (await startEmbedded({ dir })).close()
+    const asked = []
+    const impostor = createServer((req, res) => {
+      asked.push(req.headers.authorization)
+      res.setHeader('Content-Type', 'application/json')
+      res.end(JSON.stringify({ couchdb: 'Welcome', uuid: 'u', proof: 'x'.repeat(43) }))
+    })
+    await new Promise(resolve => impostor.listen(0, '127.0.0.1', () => resolve(undefined)))
+    closing.push(() => new Promise(resolve => { impostor.close(resolve); impostor.closeAllConnections() }))
+    const { port } = /** @type {import('node:net').AddressInfo} */ (impostor.address())
+    writeFileSync(join(dir, 'server.json'), JSON.stringify({ url: `http://127.0.0.1:${port}`, secret: 's', hasAdmin: true, pid: 1 }))
+    assert.equal(await findEmbedded(dir), null)
+    const { run } = createProgram({ streams: /** @type {any} */ ({ stdout: memory(), stderr: memory() }), openEmbedded: async () => { throw new Error('not asked for') } })
+    await run(['info', 'town', '--db', `http://127.0.0.1:${port}/tiles`, '--data', dir])
+    assert.ok(asked.length > 1)
+    assert.deepEqual([...new Set(asked)], [undefined])
+  })
+
+  it('writes with the commands that tilecouch up prints', async () => {
+    const stdout = memory()
+    const streams = /** @type {any} */ ({ stdout, stderr: memory() })
+    const data = join(dir, 'data')
+    const running = await up({ data, port: 0, env: {}, demo: false })
+    closing.push(running.close)
+    const { run } = createProgram({ streams, openEmbedded })
+    const address = ['--db', running.url.replace('127.0.0.1', 'localhost'), '--data', data]
+    assert.equal(await run(['layer', 'town', '--title', 'Town', ...address]), 0, streams.stderr.text)
+    // and without any address, where the folder is ./data
+    const { COUCHDB_URL, COUCHDB_USER, COUCHDB_PASSWORD, ...env } = process.env
+    await promisify(execFile)(process.execPath, [bin, 'layer', 'village', '--title', 'Village'], { cwd: dir, env })
+    assert.ok(!/:[^/]*@/.test(stdout.text), stdout.text)
+    const nobody = clientOf(running.url)
+    for (const [layer, title] of [['town', 'Town'], ['village', 'Village']]) assert.equal((await nobody('GET', `/tiles/layer:${layer}`)).json.name, title)
+    assert.equal((await nobody('PUT', '/tiles/layer:x', { type: 'layer', layer: 'x' })).status, 401)
+    assert.equal(await run(['layer', 'town', '--title', 'Mine', '--db', running.url, '--data', join(dir, 'none')]), 1)
+  })
+})
