@@ -4,6 +4,7 @@
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, extensionOf, flipY, toSeconds } from '../../core/index.js'
+import { readSmallFile } from '../regular-file.js'
 import { digestOf } from '../store/tile.js'
 import { metadataJson } from './metadata.js'
 
@@ -57,7 +58,7 @@ function describe (mark) {
 
 async function readMark (folder) {
   try {
-    return await readFile(path.join(folder, MARK), 'utf8')
+    return String(readSmallFile(path.join(folder, MARK)))
   } catch (error) {
     if (error.code === 'ENOENT') return undefined
     throw error

@@ -1,10 +1,11 @@
 // One export at a time into one target. The lock is a file that names its holder, so that the lock of a process that was
 // killed is told from that of one at work.
 import { randomUUID } from 'node:crypto'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
+import { readSmallFile } from '../regular-file.js'
 import { isRunning } from '../system.js'
 
 export const lockDefaults = {
@@ -67,7 +68,7 @@ async function take (file, own) {
 
 async function read (file) {
   try {
-    return await readFile(file, 'utf8')
+    return String(readSmallFile(file))
   } catch (error) {
     if (error.code === 'ENOENT') return undefined
     throw error

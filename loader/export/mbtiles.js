@@ -2,7 +2,7 @@
 // write it and all read it. With `cache` it is a tile cache as martin has it instead, each tile with when it was fetched and expires.
 import { digestOf } from '../store/tile.js'
 import { createHash } from 'node:crypto'
-import { open as openFile, rename, rm, stat } from 'node:fs/promises'
+import { lstat, open as openFile, rename, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
 import { TilecouchError, expiryOf, flipY, toSeconds } from '../../core/index.js'
 import { hashOfTiles } from './mbtiles-hash.js'
@@ -28,12 +28,12 @@ export async function open (file, options) {
   const part = `${file}.part`
   const run = JSON.stringify({ run: options.run, cache: Boolean(options.cache) })
   const schema = options.cache ? cached : deduplicated
-  const left = reopen(part, run, schema)
+  const left = await isOwnFile(part) ? reopen(part, run, schema) : undefined
   if (left) return new MbtilesTarget(file, left, schema, options, true)
   await removePart(part)
   const db = connect(part)
   try {
-    db.exec(`BEGIN; ${schema.tables} CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT); CREATE TABLE part (run TEXT);`)
+    db.exec(`BEGIN; ${tablesOf(schema)}`)
     db.prepare('INSERT INTO part VALUES (?)').run(run)
     db.exec('COMMIT')
   } catch (error) {
@@ -154,6 +154,23 @@ class MbtilesTarget {
   }
 }
 
+const tablesOf = ({ tables }) => `${tables} CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT); CREATE TABLE part (run TEXT);`
+
+/** Whether what lies there is a file: SQLite would follow a link, and make what it leads to. */
+const isOwnFile = file => lstat(file).then(stats => stats.isFile(), () => false)
+
+/** Whether a file has the tables that this makes, and nothing else: no view or trigger that somebody else has put there. */
+function hasTables (db, schema) {
+  const own = new Database(':memory:')
+  try {
+    own.exec(tablesOf(schema))
+    const [[found], [made]] = [db, own].map(one => one.prepare("SELECT group_concat(type || name || ifnull(sql, '')) FROM (SELECT * FROM sqlite_schema ORDER BY type, name)").raw().get())
+    return found === made
+  } finally {
+    own.close()
+  }
+}
+
 function connect (file) {
   const db = new Database(file)
   for (const setting of ['encoding = "UTF-8"', 'journal_mode = TRUNCATE', 'synchronous = FULL', `cache_size = -${mbtilesDefaults.memory}`]) db.exec(`PRAGMA ${setting}`)
@@ -164,13 +181,13 @@ function connect (file) {
  * What an earlier run of the same export wrote, if it can be gone on with. What is met again is taken off the list `had`, and what
  * is left of it at the end is in the layer no more.
  */
-function reopen (part, run, { rows }) {
+function reopen (part, run, schema) {
   let db
   try {
     db = connect(part)
-    if (db.prepare('SELECT run FROM part').raw().get()?.[0] === run) {
+    if (hasTables(db, schema) && db.prepare('SELECT run FROM part').raw().get()?.[0] === run) {
       db.exec(`CREATE TEMP TABLE had (z, x, y, time, place, PRIMARY KEY (z, x, y)) WITHOUT ROWID;
-        INSERT INTO had SELECT zoom_level, tile_column, tile_row, time, rowid FROM ${rows}`)
+        INSERT INTO had SELECT zoom_level, tile_column, tile_row, time, rowid FROM ${schema.rows}`)
       return db
     }
   } catch {

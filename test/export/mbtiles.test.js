@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import Database from 'libsql'
@@ -181,6 +181,25 @@ describe('an MBTiles file that is written', () => {
       await write([tile(1, 1, 1, png(3))], { force: true })
       assert.deepEqual([...(await contentsOf(file())).keys()], ['1/1/1'])
     }
+  })
+
+  it('that somebody else has put there, with views and triggers or as a link, is begun anew', async () => {
+    const part = file('a.mbtiles.part')
+    await leave([tile(0, 0, 0, png(1))])
+    for (const harm of ['CREATE TRIGGER harm AFTER INSERT ON map BEGIN DELETE FROM map; END', `ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS (SELECT 1 UNION ALL SELECT run + 1 FROM n) SELECT max(run) AS run FROM n`]) {
+      const db = new Database(part)
+      db.exec(harm)
+      db.close()
+      const target = await open()
+      assert.equal(Boolean(target.resumed), false)
+      await target.add(tile(0, 0, 0, png(1)))
+      await target.stop()
+    }
+    rmSync(part)
+    symlinkSync(file('elsewhere'), part)
+    await write([tile(0, 0, 0, png(1))])
+    assert.ok(!existsSync(file('elsewhere')))
+    assert.equal((await contentsOf(file())).size, 1)
   })
 
   it('never holds a tile twice', async () => {
