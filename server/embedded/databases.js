@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events'
 import { mkdir, readFile, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { HttpError, diskFull, noDatabase } from './errors.js'
 import { guardedLevel } from './level.js'
@@ -166,11 +166,12 @@ const found = asked => asked.catch(error => {
   if (error.status !== 404) throw error
 })
 
-/** Its Mango indexes, each opened. */
+/** Its Mango indexes, each opened: those that stand beside it, whatever else is noted there. */
 async function * mangoOf (pouch) {
   const { dependentDbs = {} } = await found(pouch.get('_local/_pouch_dependentDbs')) ?? {}
   const { adapter, db } = pouch.__opts
-  for (const name of Object.keys(dependentDbs)) yield new PouchDB(name, { adapter, db })
+  const names = Object.keys(dependentDbs).map(path => basename(path)).filter(name => /^docs-mrview-[0-9a-f]+$/.test(name))
+  for (const name of new Set(names)) yield new PouchDB(join(dirname(pouch.name), name), { adapter, db })
 }
 
 /** As ViewIndexes.removeAhead. */

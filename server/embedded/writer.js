@@ -11,6 +11,9 @@ import { validate } from './validate.js'
 const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
 const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])
 
+/** Where PouchDB notes the paths of its indexes: whoever writes there could have it open and delete any folder. */
+const POUCH_NOTES = '_local/_pouch_'
+
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 export function checkId (id) {
@@ -30,6 +33,7 @@ export function checkDocument (doc) {
     clean[name] = value
   }
   checkId(clean._id)
+  if (clean._id.startsWith(POUCH_NOTES)) throw new HttpError(403, 'forbidden', 'This local document is the embedded store\'s own.')
   if (clean._rev === undefined || clean._rev === null) delete clean._rev
   else if (!isRev(clean._rev)) throw badRequest('Invalid rev format')
   if (clean._deleted !== undefined && typeof clean._deleted !== 'boolean') throw new HttpError(400, 'doc_validation', 'Bad special document member: _deleted')

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findEmbedded, startEmbedded } from '../../server/embedded/index.js'
@@ -126,6 +127,40 @@ describe('the embedded server', function () {
     }
     client.end()
     await server.close()
+  })
+
+  it('opens and deletes no folder that a local document names', async () => {
+    const notes = '_local/_pouch_dependentDbs' // where PouchDB keeps the paths of its indexes
+    const victim = join(dir, 'databases', 'victim', 'docs')
+    const elsewhere = join(dir, 'elsewhere')
+    const hostile = { dependentDbs: { [victim]: true, [elsewhere]: true, [`${victim}-mrview-${'0'.repeat(32)}/../../../elsewhere`]: true } }
+    const server = await startEmbedded({ dir, admins: 'everybody' })
+    const client = clientFor(server.url)
+    await client('PUT', '/victim')
+    await client('PUT', '/victim/doc', { n: 1 })
+    await client('PUT', '/victim/_local/lastSeq', { seq: 1e9 })
+    await client('PUT', '/db')
+    for (const [method, path, body] of [['PUT', `/db/${notes}`, hostile], ['PUT', `/db/${encodeURIComponent(notes)}`, hostile], ['PUT', `/db/${notes}?new_edits=false&rev=1-a`, { ...hostile, _rev: '1-a' }], ['POST', '/db', { _id: notes, ...hostile }]]) {
+      assert.equal((await client(method, path, body)).status, 403, `${method} ${path}`)
+    }
+    const { status, text } = await client('POST', '/db/_bulk_docs', { docs: [{ _id: notes, ...hostile }] })
+    assert.ok(status === 403 || /forbidden/.test(text), text)
+    await client('PUT', '/db/from', hostile)
+    assert.equal((await client('COPY', '/db/from', undefined, { Destination: notes })).status, 403)
+    client.end()
+    await server.close()
+    // written before that was refused
+    const PouchDB = createRequire(import.meta.url)('pouchdb-node')
+    const pouch = new PouchDB(join(dir, 'databases', 'db', 'docs'))
+    await pouch.put({ _id: notes, ...hostile })
+    await pouch.close()
+    const again = await startEmbedded({ dir, admins: 'everybody' })
+    const other = clientFor(again.url)
+    assert.equal((await other('GET', '/db')).status, 200)
+    assert.equal((await other('GET', '/victim/doc')).json.n, 1)
+    other.end()
+    await again.close()
+    assert.equal(existsSync(elsewhere), false)
   })
 
   it('keeps answering other databases while it reopens one', async () => {
