@@ -2,7 +2,7 @@
 import { ascii, boxLength, formatOf, u16, u32 } from './images.js'
 
 const SMALLEST = 128 // pixels a side: what is smaller stands for an empty tile, say, and tells nothing of the others
-const LARGEST = 4096
+export const LARGEST = 4096
 
 const u16le = (bytes, at) => bytes[at] | bytes[at + 1] << 8
 const u24le = (bytes, at) => u16le(bytes, at) | bytes[at + 2] << 16

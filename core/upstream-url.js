@@ -50,7 +50,7 @@ export function checkTemplate (type, url, { subdomains, layers }, refuse) {
   }
   if (found.includes('s') !== Boolean(subdomains)) refuse('subdomains', subdomains ? 'are given, but there is no {s} in the url' : 'are needed: the url has {s}')
   if (found.includes('layer') && layers === undefined) refuse('layers', 'are needed: the url has {Layer}')
-  const [, authority] = /^[a-z]+:\/\/([^/?#]*)/i.exec(url) ?? []
+  const [, authority] = /^[a-z]+:\/\/([^/\\?#]*)/i.exec(url) ?? []
   if (authority && /\{(?!s\})/i.test(authority)) refuse('url', 'may have {s} in the name of the host, and nothing else in braces')
   checkParsed(fillTemplate(url, () => '1'), refuse)
 }
@@ -73,8 +73,8 @@ export function checkAddress (url, own, refuse) {
  * @param {Refuse} refuse
  */
 function checkParsed (url, refuse) {
-  // without a name of a host, a browser's parser takes the next best word for one
-  if (!/^[a-z]+:(?!\/\/(?:[/?#]|$))/i.test(url) || !URL.canParse(url)) refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
+  // without two slashes and the name of a host, the parser takes the next best word for one: what stands in braces, too
+  if (!/^[a-z]+:\/\/[^/\\?#]/i.test(url) || !URL.canParse(url)) refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
   const parsed = new URL(url)
   if (!/^https?:$/.test(parsed.protocol)) refuse('url', 'must begin with http:// or https://')
   if (parsed.username || parsed.password) refuse('url', 'holds a name or password, and everybody can read it here')

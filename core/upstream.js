@@ -24,7 +24,7 @@ export const upstreamDefaults = {
   format: undefined, // wms: image/png, image/jpeg or image/webp, for the request and for the tiles (as the layer's format says, else image/png)
   transparent: undefined, // wms: true or false (false)
   params: undefined, // wms: other parameters of GetMap, such as {"map": "/srv/city.map"}; never anything secret
-  metatile: undefined, // wms: tiles a side that are asked for at once, 1 to 8 (4)
+  metatile: undefined, // wms: tiles a side that are asked for at once, 1 to 8 (4); fewer where the picture would have more than 6144 pixels a side
   buffer: undefined, // wms: pixels around a metatile that are asked for and cut off, so that no label is cut at its edge, 0 to 512 (64)
   expires: 'layer', // when tiles expire: layer (after its ttl), upstream (as Cache-Control or Expires say, else after the ttl), or a number of seconds
   time: 'modified', // time of a new version: modified (Last-Modified where it makes sense, else now) or fetched (now)

@@ -9,6 +9,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 export const httpDefaults = {
   maxBytes: 32e6, // bytes of an answer, packed or unpacked: a metatile of photographs has ten
+  held: 256e6, // bytes of answers that are being read, of all upstreams of a process together
   redirects: 3, // followed one after the other
   connect: 10 // seconds until there is a connection, at most
 }
@@ -41,6 +42,7 @@ export class Requester {
    * @param {number} options.timeout seconds for a request
    * @param {number} options.connections
    * @param {number} [options.maxBytes]
+   * @param {number} [options.held]
    */
   constructor (options) {
     const { timeout, connections, networks, maxBytes = httpDefaults.maxBytes } = options
@@ -86,7 +88,7 @@ export class Requester {
       const answer = await this.#again(url, headers, signal)
       const status = answer.statusCode
       const location = headerOf(answer.headers, 'location')
-      if (status === 200) return { status, headers: answer.headers, bytes: await read(answer.body) }
+      if (status === 200) return { status, headers: answer.headers, bytes: await read(answer.body, this.#options.held) }
       await answer.body.dump({ limit: 65536, signal })
       if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return { status, headers: answer.headers, bytes: Buffer.alloc(0) }
       if (hop === httpDefaults.redirects) throw failed(first, 'it redirects again and again')
@@ -117,12 +119,24 @@ export class Requester {
   }
 }
 
+let held = 0
+
 // a body that ends early is another thing than a server that cannot be reached
-async function read (body) {
+async function read (body, most = httpDefaults.held) {
+  const chunks = []
+  let size = 0
   try {
-    return Buffer.from(await body.arrayBuffer())
+    for await (const chunk of body) {
+      size += chunk.length
+      held += chunk.length
+      if (held > most) throw Object.assign(new Error('too much at once'), { code: 'TOO_MUCH' })
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks, size)
   } catch (error) {
     throw Object.assign(error, { inBody: true })
+  } finally {
+    held -= size
   }
 }
 
@@ -144,6 +158,7 @@ function explain (error, url) {
   const code = typeof error.code === 'string' ? error.code : ''
   if (code === 'ADDRESS_REFUSED') return new TilecouchError('UPSTREAM_ADDRESS', { url: url.origin, address: error.address })
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return failed(url, 'its answer is too large')
+  if (code === 'TOO_MUCH') return failed(url, 'answers that are being read take more memory than they may')
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return failed(url, 'no answer in time')
   if (error.inBody) return failed(url, 'its answer was cut off')
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return failed(url, 'its answer is not HTTP')

@@ -1,11 +1,12 @@
 // Where the missing tiles of a layer come from: one object a layer, that fetches, checks and cuts, and stores nothing.
 import { TilecouchError, checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
+import { LARGEST, imageSize } from '../../core/image-size.js'
 import { digestOf } from '../store/tile.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'
 import { Gate } from './gate.js'
 import { Requester, userAgentOf } from './http.js'
 import { tileFrom } from './image.js'
-import { blockOf, cut, rectangleOf, tilesOf } from './metatile.js'
+import { blockOf, cut, rectangleOf, sideOf, tilesOf } from './metatile.js'
 import { Networks } from './networks.js'
 import { Recall } from './recall.js'
 import { Secrets } from './secrets.js'
@@ -34,7 +35,7 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
  * @property {string} [userAgent] who asks, with a contact: see userAgentOf
  * @property {import('./secrets.js').SecretsByHost} [secrets]
  * @property {readonly string[] | Networks} [networks] inner ones that may be asked: host names, addresses, networks; * for all
- * @property {Partial<typeof import('./gate.js').gateDefaults> & {maxBytes?: number}} [limits]
+ * @property {Partial<typeof import('./gate.js').gateDefaults> & {maxBytes?: number, held?: number}} [limits]
  */
 
 export class Upstream {
@@ -72,7 +73,8 @@ export class Upstream {
       headers: { 'user-agent': userAgent, accept: this.#accept, 'accept-encoding': this.#isVector ? 'gzip' : 'identity', ...smallNames(settings.headers) },
       timeout: settings.timeout,
       connections: settings.concurrency,
-      maxBytes: limits.maxBytes
+      maxBytes: limits.maxBytes,
+      held: limits.held
     })
   }
 
@@ -102,7 +104,8 @@ export class Upstream {
   }
 
   #blockOf (tile) {
-    return blockOf(tile, this.#settings.metatile ?? 1, this.#boxes)
+    const { metatile = 1, buffer = 0 } = this.#settings
+    return blockOf(tile, sideOf(metatile, this.#tileSize, buffer), this.#boxes)
   }
 
   /** @param {Tile} tile @returns {Address} */
@@ -144,6 +147,13 @@ export class Upstream {
     return rectangle !== undefined && (rectangle.width > this.#tileSize || rectangle.height > this.#tileSize)
   }
 
+  /** What is wrong with pixels, before anybody decodes them: we do, to cut a picture, and whoever looks at the map. */
+  #oddOf ({ bytes, type }, address) {
+    if (this.#mustCut(address)) return Object.values(IMAGE_TYPES).includes(type) ? undefined : `its picture is ${type}`
+    const { width, height } = imageSize(bytes) ?? { width: 0, height: 0 }
+    return Math.max(width, height) > LARGEST ? `its image has ${width} x ${height} pixels` : undefined
+  }
+
   get #typeOfTiles () {
     return Object.values(IMAGE_TYPES).find(type => this.#settings.format?.startsWith(type)) ?? 'image/png'
   }
@@ -169,7 +179,8 @@ export class Upstream {
     if (status !== 200) throw this.#failed(`it answered ${status}`, status)
 
     const found = await tileFrom(answer, { vector: this.#isVector, conceal: text => this.#secrets.conceal(text), limit: this.#requester.maxBytes })
-    if ('why' in found) throw this.#failed(found.why)
+    const why = 'why' in found ? found.why : this.#oddOf(found, address)
+    if ('why' in found || why) throw this.#failed(why)
     const digest = this.#mustCut(address) ? digestOf(answer.bytes) : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }
     // the same picture needs no cutting, and another version of the encoder makes no new version of the map

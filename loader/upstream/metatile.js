@@ -1,8 +1,14 @@
 // Several tiles in one picture: labels are whole where tiles meet, and a server is asked once instead of sixteen times.
 import pMap from 'p-map'
+import PQueue from 'p-queue'
 import { TilecouchError, tileRanges } from '../../core/index.js'
 
 const ENCODERS = 2 // tiles encoded at once: the thread pool is everybody's
+const MOST_SIDE = 6144 // pixels of a picture: it takes four bytes for each of them when it is cut
+const cutting = new PQueue({ concurrency: 2 }) // pictures at once, of all upstreams: each may take a hundred megabytes
+
+/** As many tiles a side as one picture may have. @param {number} wanted @param {number} tileSize @param {number} buffer pixels */
+export const sideOf = (wanted, tileSize, buffer) => Math.max(1, Math.min(wanted, Math.floor((MOST_SIDE - 2 * buffer) / tileSize)))
 
 /** @typedef {{z: number, x0: number, y0: number, x1: number, y1: number}} Block inclusive */
 
@@ -49,19 +55,22 @@ export function rectangleOf ({ z, x0, y0, x1, y1 }, tileSize, buffer) {
   return { z, left, top, width: right - left, height: bottom - top }
 }
 
+/** @type {typeof cutOne} */
+export const cut = (bytes, how) => /** @type {Promise<any>} */ (cutting.add(() => cutOne(bytes, how)))
+
 /**
  * @param {Buffer} bytes the picture
  * @param {{block: Block, rectangle: import('./wms.js').Rectangle, tileSize: number, type: string}} options
  * @returns {Promise<{z: number, x: number, y: number, bytes: Buffer, type: string}[]>}
  */
-export async function cut (bytes, { block, rectangle, tileSize, type }) {
+async function cutOne (bytes, { block, rectangle, tileSize, type }) {
   const { default: sharp } = await import('sharp') // only metatiles need it
   sharp.cache(false) // no picture is seen twice
   const { width, height } = rectangle
   let picture
   try {
     // half a JPEG with an end put to it is no more than a warning, and half of it would be grey
-    const image = sharp(bytes, { failOn: 'warning' })
+    const image = sharp(bytes, { failOn: 'warning', limitInputPixels: width * height })
     const found = await image.metadata()
     if (found.width !== width || found.height !== height) throw new Error(`it is ${found.width} x ${found.height} pixels, not ${width} x ${height}`)
     picture = { ...await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }), palette: Boolean(found.isPalette) }

@@ -134,6 +134,12 @@ describe('metatiles', () => {
     assert.deepEqual(xyz.groupOf(3, 2, 2).tiles, [{ z: 3, x: 2, y: 2 }])
   })
 
+  it('have no more tiles than one picture may have pixels', () => {
+    const tilesIn = (tileSize, settings) => openUpstream({ layer: 'a', tileSize, upstream: { type: 'wms', url: 'http://h/wms', layers: 'a', ...settings } }).groupOf(9, 8, 8).tiles.length
+    assert.deepEqual([256, 512, 1024, 2048, 4096].map(size => tilesIn(size, { metatile: 8, buffer: 512 })), [64, 64, 25, 4, 1])
+    assert.equal(tilesIn(1024, {}), 16)
+  })
+
   it('are asked for only where the layer and the upstream reach', () => {
     const upstream = openUpstream({ layer: 'a', minzoom: 2, maxzoom: 9, bounds: [0, 0, 90, 80], upstream: { url: 'http://h/{z}/{x}/{y}', minzoom: 1, maxzoom: 5, bounds: [-90, -80, 45, 80] } })
     assert.deepEqual([[1, 1, 0], [2, 2, 1], [5, 17, 10], [6, 34, 20], [3, 5, 3], [3, 4, 3], [3, 3, 3]].map(([z, x, y]) => upstream.covers(z, x, y)), [false, true, true, false, false, true, false])

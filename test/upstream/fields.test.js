@@ -110,6 +110,13 @@ describe('what a layer says of its upstream', () => {
     }
   })
 
+  it('names its host in the ordinary way, so that nothing in braces becomes a part of it', () => {
+    for (const url of ['http:10.0.{x}.{y}/{z}', 'http:/10.0.{x}.{y}/{z}', 'http:\\\\10.0.{x}.{y}/{z}', 'http:///{x}.{y}/{z}', 'http://\\{x}.{y}/{z}', 'http://10.0.{x}.{y}/{z}', 'http://h:{x}/{y}/{z}', 'http://{x}@h/{y}/{z}', 'file:///{z}/{x}/{y}', 'data:image/png,{z}{x}{y}', 'gopher://h/{z}/{x}/{y}']) {
+      assert.equal(refusal({ url }).details.field, 'url', url)
+    }
+    assert.equal(refusal({ url: 'http://{s}/{z}/{x}/{y}', subdomains: ['a@b'] }).details.field, 'subdomains')
+  })
+
   it('is no reason to stop for any input', () => {
     fc.assert(fc.property(fc.oneof(fc.object(), fc.record({ type: fc.constantFrom('xyz', 'tms', 'wmts', 'wms'), url: fc.string() }), fc.webUrl().map(url => ({ url: `${url}/{z}/{x}/{y}` }))), value => {
       try {

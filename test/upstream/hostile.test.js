@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
+import { createServer } from 'node:http'
+import { brotliCompressSync, constants, crc32, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { inspectTile, isExactTime } from '../../core/index.js'
@@ -13,6 +14,15 @@ import { useUpstream } from './support.js'
 const NOW = '2024-03-01T12:00:00Z'
 const conceal = text => text
 const TINY = png(1)
+
+/** A PNG that says it is so large. */
+function claiming (width, height) {
+  const bytes = Buffer.from(TINY)
+  bytes.writeUInt32BE(width, 16)
+  bytes.writeUInt32BE(height, 20)
+  bytes.writeUInt32BE(crc32(bytes.subarray(12, 29)), 29)
+  return bytes
+}
 
 describe('an upstream that is hostile', () => {
   const given = useUpstream()
@@ -70,6 +80,66 @@ describe('an upstream that is hostile', () => {
       assert.ok('why' in await tileFrom({ headers: { 'content-encoding': 'gzip,gzip,gzip' }, bytes: /** @type {any} */ (deep) }, { vector: false, conceal }))
       assert.ok('type' in await tileFrom({ headers: { 'content-encoding': 'gzip, x-gzip' }, bytes: gzipSync(gzipSync(TINY)) }, { vector: false, conceal }))
     })
+  })
+
+  it('gets no image through that would fill the memory of whoever decodes it', async () => {
+    for (const [width, height, good] of [[4096, 4096, true], [4097, 1, false], [1, 30000, false], [30000, 30000, false]]) {
+      given.server.behave({ body: claiming(width, height) })
+      const fetching = given.open({ negative: 0 }).fetch({ z: 8, x: 1, y: 1 })
+      if (good) assert.equal((await fetching).kind, 'tiles')
+      else await assert.rejects(fetching, { code: 'UPSTREAM_FAILED', message: /its image has \d+ x \d+ pixels/ })
+      if (good) continue
+      // a picture that would be cut is refused as well, before it is decoded
+      await assert.rejects(given.open({ type: 'wms' }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /pixel/ })
+    }
+    const svg = gzipSync(Buffer.concat([Buffer.from([0x1a, 60]), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'.padEnd(60))]))
+    given.server.behave({ body: svg })
+    await assert.rejects(given.open({ type: 'wms' }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /its picture is application/ })
+  })
+
+  it('holds no more memory with answers that do not end than they may take together', async () => {
+    const open = []
+    const server = createServer((req, res) => {
+      res.writeHead(200, { 'content-length': 1e7 })
+      open.push(res)
+      res.write(Buffer.alloc(4e5))
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/{z}/{x}/{y}`
+    try {
+      const [one, other] = [1, 2].map(() => given.open({ url }, {}, { limits: { held: 1e6 } }))
+      const pending = [one.fetch({ z: 8, x: 0, y: 0 }), other.fetch({ z: 8, x: 1, y: 0 })].map(fetching => fetching.catch(error => error.message))
+      await until(() => open.length === 2, { what: 'two answers' })
+      // whichever comes upon the limit is ended; the others go on
+      const third = one.fetch({ z: 8, x: 2, y: 0 }).catch(error => error.message)
+      assert.match(await Promise.race([...pending, third]), /take more memory than they may/)
+      await Promise.all([one.close(), other.close()])
+      await Promise.all([...pending, third])
+      given.server.behave()
+      assert.equal((await given.open({}, {}, { limits: { held: 1e6 } }).fetch({ z: 8, x: 0, y: 0 })).kind, 'tiles')
+    } finally {
+      server.closeAllConnections()
+      await new Promise(resolve => { server.close(resolve) })
+    }
+  })
+
+  it('with headers, redirects and refusals without end is given up', async () => {
+    given.server.behave({ headers: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])) })
+    await assert.rejects(given.open().fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /not HTTP/ })
+    const server = createServer((req, res) => {
+      res.writeHead(req.url?.includes('redirect') ? 302 : 500, { location: '/redirect' })
+      const more = () => { if (!res.destroyed) res.write(Buffer.alloc(65536), more) }
+      more()
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+    try {
+      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/{z}/{x}/{y}` }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /500/ })
+      await assert.rejects(given.open({ url: `http://127.0.0.1:${port}/redirect/{z}/{x}/{y}` }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /again and again/ })
+    } finally {
+      server.closeAllConnections()
+      await new Promise(resolve => { server.close(resolve) })
+    }
   })
 
   it('cannot make us stumble with headers', () => {
