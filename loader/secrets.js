@@ -21,6 +21,9 @@ const IS_LOCAL = /^(localhost|127\.0\.0\.1):\d+$/ // a port of its own, as the e
  */
 export const secretOf = (name, env = process.env) => env[name] || readSecret(env[`${name}_FILE`])
 
+/** Whether everybody on this machine may put files into a folder. @param {string} folder */
+export const isForAll = folder => process.platform !== 'win32' && ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_WRITE) !== 0
+
 /** @param {string | undefined} file */
 function readSecret (file) {
   if (!file) return undefined
@@ -38,7 +41,7 @@ export function readSecretFile (file, what, most = MOST) {
   let text, found, above
   try {
     found = statSync(file)
-    above = statSync(path.dirname(realpathSync(file))).mode
+    above = path.dirname(realpathSync(file))
     if (!found.isFile() || found.size > most) refuse(`this is no file with ${what}`)
     text = String(readSmallFile(file, most))
   } catch (error) {
@@ -46,7 +49,7 @@ export function readSecretFile (file, what, most = MOST) {
   }
   // whoever writes there may have us send another's password, or none, to the store, or encrypt for himself
   if (process.platform !== 'win32' && found.mode & OTHERS_WRITE) refuse('everybody on this machine may write it: chmod 600')
-  if (process.platform !== 'win32' && above & OTHERS_WRITE && !(above & OWN_FILES_ONLY)) refuse('everybody on this machine may put another in its place: chmod o-w the folder')
+  if (isForAll(above) && !(statSync(above).mode & OWN_FILES_ONLY)) refuse('everybody on this machine may put another in its place: chmod o-w the folder')
   return text
 }
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { readSmallFile } from '../regular-file.js'
-import { refuseToLend, tellIfReadable, whereJsonEnds, withPassword } from '../secrets.js'
+import { isForAll, refuseToLend, tellIfReadable, whereJsonEnds, withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
 
 const LOCAL = 'http://127.0.0.1:5984/'
@@ -61,7 +61,8 @@ export function withDatabase (url) {
 /** The nearest .couchapprc from here upwards. It belongs to the project and is committed: it holds no password. */
 async function projectEnvironments (folder) {
   const file = path.join(folder, '.couchapprc')
-  const environments = await readEnvironments(file)
+  // in /tmp and the like it is anybody's, and would say where the work of others goes
+  const environments = isForAll(folder) ? null : await readEnvironments(file)
   if (environments) {
     if (Object.values(environments).some(({ db }) => IS_URL.test(db) && namesSomebody(db))) throw new TilecouchError('PASSWORD_IN_FILE', { file })
     return { file, environments }

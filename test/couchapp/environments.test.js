@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { useFolder } from './helpers.js'
@@ -36,6 +36,14 @@ describe('environments', () => {
     folder.write({ '.couchapprc': JSON.stringify(environments({ default: { db: 'http://far/x' } })) })
     assert.equal(await resolve(undefined, { cwd: 'project/deep/er' }), 'http://far/x')
     assert.equal(await resolve(undefined, { project, cwd: 'project/deep/er' }), 'http://near/x')
+  })
+
+  it('of a folder that everybody may write, as /tmp, are passed over', async () => {
+    folder.write({ 'all/.couchapprc': JSON.stringify(environments({ default: { db: 'http://thief/x' } })) })
+    chmodSync(path.join(folder.dir, 'all'), 0o1777)
+    assert.equal(await resolve(undefined, { cwd: 'all/mine' }), null)
+    chmodSync(path.join(folder.dir, 'all'), 0o755)
+    assert.equal(await resolve(undefined, { cwd: 'all/mine' }), 'http://thief/x')
   })
 
   it('are URLs, as they are', async () => {
