@@ -121,7 +121,7 @@ async function restoreInto ({ output, stdin, signal }, { partial, dryRun = false
   const started = performance.now()
   let progress = new ProgressLine(output, 'documents')
   let shown
-  const confirm = Array.isArray(files) && !output.json ? confirmOn({ stdin, stderr: output.stderr }) : undefined // a pipe is read, and nobody can answer there
+  const confirm = Array.isArray(files) && !output.json ? confirmOn({ stdin, stderr: output.stderr, signal }) : undefined // a pipe is read, and nobody can answer there
   const ask = confirm && (async changes => {
     progress.end()
     output.note(['The files say who has which rights in the database:', ...changes.map(change => `  ${inWords(change)}`)].join('\n'))

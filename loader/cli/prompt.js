@@ -38,13 +38,13 @@ export function promptSecret (question, { stdin = process.stdin, stderr = proces
 
 /**
  * Whether somebody says yes; anything else is no. Nothing where nobody sits: there is nobody to ask.
- * @param {{stdin?: any, stderr?: any}} [streams]
+ * @param {{stdin?: any, stderr?: any, signal?: AbortSignal}} [streams]
  * @returns {((question: string) => Promise<boolean>) | undefined}
  */
-export function confirmOn ({ stdin = process.stdin, stderr = process.stderr } = {}) {
+export function confirmOn ({ stdin = process.stdin, stderr = process.stderr, signal } = {}) {
   if (!stdin.isTTY || !stderr.isTTY) return undefined
   return question => new Promise((resolve, reject) => {
-    const lines = createInterface({ input: stdin, output: stderr, terminal: false })
+    const lines = createInterface({ input: stdin, output: stderr, terminal: false, signal })
     lines.once('line', line => {
       resolve(/^y(es)?$/i.test(line.trim()))
       lines.close()

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
+import { confirmOn } from '../../loader/cli/prompt.js'
 import { Store } from '../../loader/index.js'
 import { backup } from '../../loader/backup/index.js'
 import { inWords, plainSecurity, rightsBetween } from '../../loader/backup/rights.js'
@@ -105,6 +106,14 @@ onEachStore('a backup with an edited _security', backend => {
     assert.match(closed.out, /stays closed/)
     await isClosed(left)
     assert.equal((await request(`${left}/_local/tilecouch-restoring`)).status, 404)
+  })
+
+  it('asks until it is stopped', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true })
+    const stop = new AbortController()
+    const asked = confirmOn({ stdin, stderr: Object.assign(memory(), { isTTY: true }), signal: stop.signal })?.('Is that right? ')
+    stop.abort()
+    await assert.rejects(asked ?? Promise.resolve(), { code: 'ABORTED' })
   })
 
   it('asks nothing where nobody gets a right by it', async () => {
