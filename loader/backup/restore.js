@@ -96,6 +96,7 @@ class Restoring {
   #sums = /** @type {string[]} */ ([]) // of the files, so that none is another one when it is read again
   #upstreams = /** @type {Map<string, {rank: number, hosts: Set<string>}>} */ (new Map()) // by id of the layer
   #rights = /** @type {import('./rights.js').Change[]} */ ([])
+  #security = /** @type {any} */ (null) // that was compared, and no other, is what may be given
   #isGiven = false
   #damage = /** @type {{file: string, at?: number, why: string}[]} */ ([])
   #result = { resumed: false, refused: 0, refusals: /** @type {any[]} */ ([]), compared: 0, differences: 0, differing: /** @type {string[]} */ ([]), withheld: false, door: /** @type {'restored' | 'closed'} */ ('closed'), security: /** @type {any} */ (undefined) }
@@ -151,8 +152,8 @@ class Restoring {
   }
 
   #compareRights (security) {
-    const own = plainSecurity(this.#trailer?.security)
-    this.#rights = own && !this.#damage.length ? rightsBetween(security, own) : []
+    this.#security = this.#damage.length ? null : plainSecurity(this.#trailer?.security)
+    this.#rights = this.#security ? rightsBetween(security, this.#security) : []
   }
 
   /** Throws where somebody said no. */
@@ -240,7 +241,7 @@ class Restoring {
     await settleHalfDone(couch, signal)
     if (differences || this.#damage.length) return // an admin has to look at it before anybody else
     if (this.#result.withheld) return
-    const security = this.#isGiven ? plainSecurity(this.#trailer?.security) : null
+    const security = this.#isGiven ? this.#security : null
     if (security) await new Store(couch).secure(security) // a gateway does not tell it: then it stays closed
     await site.end()
     if (security) Object.assign(this.#result, { door: 'restored', security })

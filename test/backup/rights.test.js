@@ -1,6 +1,6 @@
 // Who has which rights by a backup: a file that somebody else had in his hands makes nobody an admin unasked.
 import assert from 'node:assert/strict'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
@@ -106,6 +106,17 @@ onEachStore('a backup with an edited _security', backend => {
     assert.match(closed.out, /stays closed/)
     await isClosed(left)
     assert.equal((await request(`${left}/_local/tilecouch-restoring`)).status, 404)
+  })
+
+  it('gives none of a file that takes the place of a damaged one while that is restored as far as it goes', async function () {
+    this.timeout(30000)
+    await edited(EDITED)
+    writeFileSync(file('cut.tcb'), readFileSync(file('mine.tcb')).subarray(0, -50))
+    const to = await backend.database()
+    const onProgress = ({ step }) => { if (step === 'reading' && existsSync(file('edited.tcb'))) renameSync(file('edited.tcb'), file('cut.tcb')) }
+    const { door } = await restore([file('cut.tcb')], to, { partial: true, onProgress })
+    assert.equal(door, 'closed')
+    await isClosed(to)
   })
 
   it('asks until it is stopped', async () => {
