@@ -20,10 +20,10 @@ const REALM = 'realm="tilecouch"'
  * @param {{mayRead: Users['mayRead']}} [environment.users] who asks CouchDB: of several workers, their parent
  * @returns {Promise<Access | null>} null: everything is public
  */
-export async function openAccess ({ privateLayers, accessKeys, accessKeysFile, accessUsers, maxAge, trustProxy }, { couch, now, log, users = new Users(couch, { log }) }) {
+export async function openAccess ({ privateLayers, accessKeys, accessKeysFile, accessUsers, maxAge, trustProxy }, { couch, now, log, users }) {
   if (!privateLayers?.length) return null
   const keys = { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) }
-  return new Access({ layers: new LayerSet(privateLayers), keys, users: accessUsers ? users : null, age: maxAge, now, trustProxy })
+  return new Access({ layers: new LayerSet(privateLayers), keys, users: accessUsers ? users ?? new Users(couch, { log }) : null, age: maxAge, now, trustProxy })
 }
 
 export class Access {
