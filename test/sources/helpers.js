@@ -1,18 +1,19 @@
 // What the tests of archives share.
 import { spawn } from 'node:child_process'
 import { compareIds, parseArea, selectorOf, tileId } from '../../core/index.js'
+import * as mbtiles from '../../loader/sources/mbtiles.js'
 import * as pmtiles from '../../loader/sources/pmtiles.js'
 import * as tar from '../../loader/sources/tar.js'
 import * as zip from '../../loader/sources/zip.js'
 
-export const kinds = { pmtiles, tar, zip }
+export const kinds = { mbtiles, pmtiles, tar, zip }
 
 /** Names of tiles in the order of their ids. @param {string[]} tiles */
 export const inOrder = tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
 
 /**
  * Opens an archive as `openSource` does, whatever its name.
- * @param {'pmtiles' | 'tar' | 'zip'} kind
+ * @param {'mbtiles' | 'pmtiles' | 'tar' | 'zip'} kind
  * @param {string} name
  * @param {Record<string, any>} [options]
  */
