@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { load, openSource } from '../../loader/index.js'
-import { QUICK, useSeeding } from '../seed/helpers.js'
+import { QUICK, TILE, useSeeding } from '../seed/helpers.js'
 import { codeOf } from '../upstream/support.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
@@ -116,6 +116,19 @@ onEachStore('a load from a tile server', backend => {
     const result = await loadFrom(address(), { zooms })
     assert.deepEqual([result.tiles, result.unchanged, map.asked().length], [wanted, stored, wanted - stored])
     assert.equal((await map.tiles()).length, wanted)
+  })
+
+  it('may be anywhere, since whoever loads names it; what it redirects to may not, unless that is named as well', async () => {
+    const elsewhere = await startUpstream({ tileSize: TILE })
+    try {
+      map.upstream.behave({ redirect: ({ url }) => `${elsewhere.url}${url}` })
+      await assert.rejects(loadFrom(address(), { zooms: { min: 0, max: 1 } }), { code: 'UPSTREAM_ADDRESS' })
+      assert.deepEqual(elsewhere.requests, [])
+      const { created, failed } = await loadFrom(address(), { zooms: { min: 0, max: 1 }, networks: [elsewhere.host] })
+      assert.deepEqual([created, failed], [elsewhere.asked.length, 0])
+    } finally {
+      await elsewhere.close()
+    }
   })
 
   it('gives up on a server that does not answer, and says so', async () => {
