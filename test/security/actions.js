@@ -12,6 +12,7 @@ const head = x => ({ _id: `osm:10:${x}:1`, type: 'tile', layer: 'osm', z: 10, x,
 const past = x => ({ ...head(x), _id: `osm:10:${x}:1@${T1}`, current: false, time: T1 })
 const layer = x => ({ _id: `layer:l${x}`, type: 'layer', layer: `l${x}` })
 const edition = x => ({ _id: `edition:l${x}@${T1}`, type: 'edition', layer: `l${x}`, time: T1 })
+const manifest = x => ({ _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, type: 'manifest', layer: `l${x}`, time: T1, run: '20240301T101500123-4f9k', complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] } })
 const design = x => ({ _id: `_design/d${x}`, views: {} })
 
 const put = doc => ({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc })
@@ -58,7 +59,7 @@ export const actions = {
   'delete a head: `DELETE`': { level: 'writes', ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}?rev=${rev}` })) },
   'delete a past version: `DELETE`': { level: 'writes', ...on(past, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
   'delete a layer: `_bulk_docs`': { level: 'writes', ...on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }])) },
-  'write a layer, an edition': { level: 'writes', act: x => bulk([layer(x), edition(x)]) },
+  'write a layer, an edition, a manifest': { level: 'writes', act: x => bulk([layer(x), edition(x), manifest(x)]) },
 
   'change a past version': { level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' })) },
   'change the attachment of a past version: `PUT`': { level: 'nobody', ...on(past, ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } })) },
@@ -66,11 +67,17 @@ export const actions = {
   'hang a second attachment on a tile': { level: 'nobody', ...on(head, ({ _id }, rev) => ({ method: 'PUT', path: `${_id}/page.html?rev=${rev}`, body: '<p>', headers: { 'content-type': 'text/html' } })) },
   'write a page instead of an image': { level: 'nobody', act: x => put({ ...head(x), _attachments: { tile: page['page.html'] } }) },
   'hang an attachment on a layer, an edition': { level: 'nobody', act: x => put({ ...layer(x), _attachments: page }) },
+  'hang an image on a tombstone': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image }) },
+  'write a tombstone with fields of more than 1 kB': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, note: 'x'.repeat(2000) }) },
   'hang an attachment on a tombstone': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page }) },
   'write an attachment without a document': { level: 'nobody', act: x => ({ method: 'PUT', path: `osm:10:${x}:1/tile`, body: png(8), headers: { 'content-type': 'image/png' } }) },
   'copy a tile to another place: `COPY`': { level: 'nobody', ...on(head, ({ _id }, rev, x) => ({ method: 'COPY', path: _id, headers: { destination: `osm:10:${x}:2` } })) },
   'write a tile under another\'s id': { level: 'nobody', act: x => put({ ...head(x), x: x + 1 }) },
   'write any other document': { level: 'nobody', act: x => put({ _id: `stray${x}`, hello: 'world' }) },
+  'write a layer with zooms, bounds or a format that are none': { level: 'nobody', act: x => put({ ...layer(x), ...[{ maxzoom: 4e9 }, { bounds: {} }, { format: '../../x' }, { minzoom: 5, maxzoom: 3 }][x % 4] }) },
+  'write an edition with counts or times that are none': { level: 'nobody', act: x => put({ ...edition(x), ...[{ tiles: -1 }, { finished: 'soon' }][x % 2] }) },
+  'write a manifest of blocks that no zoom has': { level: 'nobody', act: x => put({ ...manifest(x), blocks: { '4000000000:0:0': ['aaaaaaaaaaaa'] } }) },
+  'write a layer with fields of more than 256 kB': { level: 'nobody', act: x => put({ ...layer(x), attribution: 'x'.repeat(99_000), description: 'x'.repeat(99_000), legend: 'x'.repeat(99_000) }) },
   'write a tile with fields of more than 16 kB': { level: 'nobody', act: x => put({ ...head(x), note: 'x'.repeat(20000) }) },
 
   'write a design document: `PUT`': { level: 'administers', act: x => put(design(x)) },

@@ -48,6 +48,18 @@ onEachStore('a store against its editions', backend => {
     assert.deepEqual([checked.manifests, checked.blocks], [2, 4])
   })
 
+  it('has manifests, parts and removals that are not valid, which count nowhere', async () => {
+    const [id] = await idsOf(`manifest:osm@${T3}`)
+    const { _rev, ...manifest } = await store.couch.get(id)
+    const run = '20240301T101500123-4f9k'
+    await store.couch.put({ ...manifest, _id: `manifest:osm@${T3}:${run}`, run, zooms: { min: 0, max: 4e9 } })
+    await store.couch.put({ _id: `removed:osm:${run}`, type: 'removed', layer: 'osm', run, tiles: 'osm:3:1:1' })
+    assert.deepEqual((await look()).sort(), [`bad-manifest manifest:osm@${T3}:${run}`, `bad-removal removed:osm:${run}`])
+    const [first, ...parts] = await idsOf(`manifest:osm@${T1}`)
+    await change(parts[1], ({ blocks }) => ({ blocks: { ...blocks, '31:0:0': ['aaaaaaaaaaaa'] } }))
+    assert.ok((await look()).includes(`manifest-incomplete ${first}`))
+  })
+
   it('lacks a block, a part or a manifest', async () => {
     const [block] = await idsOf('block:osm:7:')
     const [first, ...parts] = await idsOf(`manifest:osm@${T1}`)
