@@ -7,7 +7,7 @@ import { layerFields } from './layers.js'
 import { isExactTime } from './times.js'
 import { flag, isShallow, listOf, object, text, whole } from './values.js'
 
-const DEPTH = 32 // lists and objects within each other: a polygon of features in collections
+const DEPTH = 64 // lists and objects within each other: polygons of features may be in collections in collections
 const UNKNOWN = 4096 // characters of a field of a later version
 
 const RUN = /^\d{8}T\d{9}-[0-9a-z]{4}$/

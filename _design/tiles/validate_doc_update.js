@@ -130,7 +130,7 @@
     for (var field in newDoc) {
       if (field.charAt(0) === '_' || field === 'type' || field === 'layer') continue
       var isKnown = Object.prototype.hasOwnProperty.call(fields, field)
-      var isGood = isShallow(newDoc[field], 32) && (isKnown ? is(newDoc[field], fields[field]) : field.length + JSON.stringify(newDoc[field]).length <= 4096)
+      var isGood = isShallow(newDoc[field], 64) && (isKnown ? is(newDoc[field], fields[field]) : field.length + JSON.stringify(newDoc[field]).length <= 4096)
       if (!isGood) forbid(field + (isKnown ? ' of this ' + newDoc.type + ' must be: ' + fields[field] : ' is too long or nested too deep'))
     }
   }

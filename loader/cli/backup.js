@@ -53,7 +53,7 @@ Examples:
   tilecouch restore tiles-full.tcb --db http://admin@localhost:5984/tiles
   tilecouch restore tiles-*.tcb --db http://admin@localhost:5984/restored
   tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
-  tilecouch restore tiles.tcb.age --identity key.txt --signed-by signing.pub.pem --db http://admin:PASSWORD@localhost:5984/restored
+  tilecouch restore tiles.tcb.age --identity key.txt --signed-by signing.pub.pem --db http://admin@localhost:5984/restored
 
 The database must not be there yet, or be empty. Only admins see it until everything is in it, its indexes are built, and every
 document has been compared with the files; then those may read it who might before. Who gets rights by it is shown and asked first,

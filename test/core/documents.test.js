@@ -54,6 +54,25 @@ describe('documents of layers that mean harm', () => {
     }
   })
 
+  it('are not those that older versions wrote', () => {
+    const T = '2024-03-01T00:00:00Z'
+    const run = '20240301T101500123-4f9k'
+    for (const doc of [
+      { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 0, maxzoom: 14, bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [5.5, 47.1, 7], format: 'png' },
+      { _id: 'layer:osm', type: 'layer', layer: 'osm', upstream: { url: 'https://example.org', why: 'of before there were rules' }, retention: { years: 5 } },
+      { _id: 'layer:db', type: 'layer', layer: 'db', ttl: 604800 },
+      { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T, title: 'spring', source: '/srv/tiles', complete: false, started: T, tiles: 5, created: 5, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0, bytes: 99, extended: 0, retried: 3, of: 'a'.repeat(32) },
+      { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T },
+      { _id: `manifest:osm@${T}:${run}`, type: 'manifest', layer: 'osm', time: T, run, complete: true, area: { boxes: [], polygon: { type: 'Polygon', coordinates: [[[0, 0], [10, 0], [10, 10], [0, 0]]] } }, tiles: 1, root: 'a'.repeat(32), parts: ['3:0:0', '14:100:255'] },
+      { _id: `manifest:osm@${T}:${run}:0`, type: 'manifest', layer: 'osm', time: T, run, part: 0, blocks: { '3:0:0': ['abcdefghijk-'], '30:16777215:0': ['abcdefghijk_', 'bbcdefghijkl'] } },
+      { _id: `removed:osm:${run}`, type: 'removed', layer: 'osm', run, since: T, until: T, zooms: { min: 3, max: 3 }, area: { boxes: [[170, -10, -170, 10], [-180, -90, 180, 90]] } },
+      { _id: `removed:osm:${run}`, type: 'removed', layer: 'osm', run, tiles: ['osm:3:1:1'], runs: [run], finished: T }
+    ]) {
+      assert.equal(faultOf(doc), undefined, brief(doc))
+      assert.equal(validate(JSON.parse(JSON.stringify(doc)), doc.type === 'manifest' ? null : doc, { name: 'w', roles: ['tilecouch-writer'] }, {}), undefined)
+    }
+  })
+
   it('may be nested as deep as they like, and as long', () => {
     let value = /** @type {any} */ (1)
     for (let at = 0; at < 20_000; at++) value = [value]
