@@ -76,7 +76,7 @@ export function forbiddingHost ({ upstream }) {
  * @param {{time?: string, base?: string}} [options]
  */
 export function tileJson (doc, { time, base = '' } = {}) {
-  const { _id, _rev, _revisions, type, layer, upstream, retention, pruned, renaming, ttl, format = 'png', ...fields } = doc
+  const { _id, _rev, _revisions, type, layer, upstream, retention, pruned, renaming, ttl, tilejson, format = 'png', ...fields } = doc
   return {
     tilejson: '3.0.0',
     name: layer,

@@ -61,6 +61,21 @@ onEachStore('the book of layers', backend => {
     assert.equal(told, 2, 'nobody is told of what stayed the same')
   })
 
+  it('reads many in pages, leaves out those that are not valid, and names each once', async () => {
+    const told = []
+    book.log = { warn: (fields, words) => told.push([fields, words]) }
+    Object.assign(book.limits, { page: 2, named: 2 })
+    const bad = ['a', 'b', 'c', 'zz'].map(layer => ({ _id: `layer:${layer}`, type: 'layer', layer, maxzoom: 4e9 }))
+    await store.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs: bad } })
+    for (let round = 0; round < 2; round++) {
+      assert.deepEqual((await book.list()).map(({ layer }) => layer), ['daylight', 'osm'])
+      assert.equal(await book.find('b'), undefined)
+      book.changed('layer:b')
+    }
+    await book.list()
+    assert.deepEqual(told.map(([{ document, reason, count }]) => document ? `${document} ${reason}` : count), ['layer:a bad maxzoom 4000000000', 'layer:b bad maxzoom 4000000000', 2])
+  })
+
   it('sees a change that comes while it reads', async () => {
     const held = gate()
     const release = front.rule(() => held.opened)
@@ -107,6 +122,9 @@ onEachStore('the book of layers', backend => {
     await store.putEdition('osm', T3, {})
     book.changed(`edition:osm@${T3}`)
     assert.deepEqual(await book.times('osm'), [T1, T2, T3])
+    book.limits.times = 2
+    book.changed(`edition:osm@${T3}`)
+    assert.deepEqual(await book.times('osm'), [T2, T3], 'the newest')
     await assert.rejects(book.times('osm-2'), { code: 'LAYER_NOT_FOUND' })
   })
 
