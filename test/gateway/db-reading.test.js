@@ -150,7 +150,7 @@ describe('the bodies of questions at /db', () => {
 
   it('have patterns that end on any text', () => {
     const client = ['^(osm:[0-9:]+|layer:osm)$', '^(osm:[0-9:]+(@.+)?|layer:osm)$', '^osm:1[0-4]:', 'x{2,3}']
-    const endless = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y', '.*.*.*.*.*x', '^.*.*.*.*(b|c)', '(a)\\1', 'x'.repeat(300), '(?=a)']
+    const endless = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y', '.*.*.*.*.*x', '^.*.*.*.*(b|c)', `${'a?'.repeat(30)}${'a'.repeat(30)}`, '(a)\\1', 'x'.repeat(300), '(?=a)']
     assert.deepEqual(client.filter(pattern => !isTame(pattern)), [])
     assert.deepEqual(endless.filter(isTame), [])
     for (const name of ['_find', '_changes']) {

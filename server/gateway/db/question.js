@@ -11,6 +11,7 @@ const MAX_DOCS = 2000 // of them when the documents themselves are wanted: mirro
 const MAX_QUERIES = 1000 // ranges: a view of the map has some hundred columns
 const MAX_PATTERN = 256 // characters of a $regex
 const MAX_REPEATS = 2 // of * + {} in it
+const MAX_OPTIONAL = 4 // of ? in it: each doubles the ways
 
 /**
  * @param {import('node:http').IncomingMessage} req
@@ -109,6 +110,6 @@ function walk (value, depth, values) {
  * @param {string} pattern
  */
 export function isTame (pattern) {
-  const repeats = pattern.match(/[*+{]/g)?.length ?? 0
-  return pattern.length <= MAX_PATTERN && repeats <= MAX_REPEATS && !/\)[*+{]|\\[1-9gk]|\(\?/.test(pattern)
+  const count = signs => pattern.match(signs)?.length ?? 0
+  return pattern.length <= MAX_PATTERN && count(/[*+{]/g) <= MAX_REPEATS && count(/\?/g) <= MAX_OPTIONAL && !/\)[*+{]|\\[1-9gk]|\(\?/.test(pattern)
 }
