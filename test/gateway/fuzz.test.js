@@ -6,8 +6,10 @@ import net from 'node:net'
 import pMap from 'p-map'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore, request } from '../support/backends.js'
+import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { png, square } from '../support/tiles.js'
-import { hostile, onTheWire } from './support/hostile.js'
+import { FORWARDED, hostile, onTheWire } from './support/hostile.js'
+import { UPSTREAM_SECRET, startHostileUpstreams } from './support/hostile-upstreams.js'
 import { openGateway, openStore } from './support/stand.js'
 import { ask, closeConnections, speak, statuses } from './support/wire.js'
 
@@ -20,26 +22,31 @@ const T1 = '2021-06-01T00:00:00Z'
 const T2 = '2022-06-01T00:00:00Z'
 
 // what no answer may hold: other documents, the account, files of the package and of the machine, the inside of the process
-const FORBIDDEN = [SECRET, 'org.couchdb.user:', 'derived_key', 'password_scheme', Buffer.from('admin:test').toString('base64'), '"_replicator"', 'root:x:0:0', '"devDependencies"', '"scripts":', 'node:internal', 'at file://', 'node_modules', 'Welcome', 'AuthSession=']
+const FORBIDDEN = [SECRET, UPSTREAM_SECRET, 'org.couchdb.user:', 'derived_key', 'password_scheme', Buffer.from('admin:test').toString('base64'), '"_replicator"', 'root:x:0:0', '"devDependencies"', '"scripts":', 'node:internal', 'at file://', 'node_modules', 'Welcome', 'AuthSession=']
 
 onEachStore('the gateway under hostile requests', backend => {
   let url
   let store
   let gateway
   let secrets
+  let upstreams
   const stray = []
   const note = error => stray.push(error)
 
   before(async function () {
     this.timeout(60000)
     url = await backend.database()
+    upstreams = await startHostileUpstreams()
     store = await openStore(url, async made => {
       await made.defineLayer('osm', { name: 'Test', minzoom: 0, maxzoom: 5 })
       await made.write(square({ layer: 'osm', time: T1, z: 3, side: 4, seed: (x, y) => x * 4 + y }))
       await made.write(square({ layer: 'osm', time: T2, z: 3, side: 2, seed: (x, y) => 100 + x * 4 + y }))
       // a layer that could be fetched from somewhere: from nobody's requests may it come that something else is
       await made.defineLayer('far', { minzoom: 0, maxzoom: 5, upstream: { type: 'xyz', url: 'http://127.0.0.1:9/{z}/{x}/{y}.png', timeout: 1 } })
+      for (const [layer, upstream] of Object.entries(upstreams.layers)) await made.defineLayer(layer, { minzoom: 0, maxzoom: 5, upstream })
     })
+    await plant(store, hostileDocuments(SEED, { kinds: ['layer'], count: 120 }))
+    await plant(store, hostileDocuments(SEED, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'osm', count: 200 }))
     const other = await backend.database()
     const headers = { 'content-type': 'application/json' }
     await request(other, { method: 'PUT' })
@@ -48,7 +55,7 @@ onEachStore('the gateway under hostile requests', backend => {
       secrets = `${await backend.url()}/_users/org.couchdb.user:fuzz_${process.pid}`
       await request(secrets, { method: 'PUT', headers, body: JSON.stringify({ _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`, type: 'user', roles: [], password: 'x', text: SECRET }) })
     }
-    gateway = await openGateway(url, { upstreamNetworks: ['127.0.0.1:9'] })
+    gateway = await openGateway(url, { upstreamNetworks: ['127.0.0.1:9', upstreams.network] })
     process.on('unhandledRejection', note).on('warning', note)
   })
 
@@ -56,6 +63,7 @@ onEachStore('the gateway under hostile requests', backend => {
     process.off('unhandledRejection', note).off('warning', note)
     closeConnections()
     await gateway?.close()
+    await upstreams?.close()
     if (secrets) await request(`${secrets}?rev=${(await json(secrets))._rev}`, { method: 'DELETE' })
     await store?.destroy()
   })
@@ -100,8 +108,14 @@ onEachStore('the gateway under hostile requests', backend => {
       }
       for (const status of found) {
         counts[status] = (counts[status] ?? 0) + 1
-        // 501: WMTS says so of operations it does not have. 50x of the layer whose upstream is not there are true
-        if (status >= 500 && status !== 501 && !(/\bfar\b/.test(said()) && [502, 503, 504].includes(status))) wrong.push(said())
+        // 501: WMTS says so of operations it does not have. 50x of layers whose upstream fails are true
+        if (status >= 500 && status !== 501 && !(/\b(far|cruel|inner)\b/.test(said()) && [502, 503, 504].includes(status))) wrong.push(said())
+      }
+      if (text.includes(FORWARDED)) wrong.push(`forwarded: ${said()}`)
+      // a client may call the gateway what it likes, and no cache may tell others
+      if (chain.length === 1 && chain[0].headers[0][1] === 'evil.example' && !chain[0].target.includes('evil')) {
+        const [head, ...body] = text.split('\r\n\r\n')
+        if (body.join().includes('evil.example') && !/^cache-control: (private|no-store)/im.test(head)) wrong.push(`host: ${said()}`)
       }
       // what a request said itself it may be told
       for (const word of FORBIDDEN) if (text.includes(word) && !wire.includes(word)) wrong.push(`${word}: ${said()}`)
@@ -109,6 +123,9 @@ onEachStore('the gateway under hostile requests', backend => {
     await pMap(chains, attack, { concurrency: TOGETHER })
     assert.deepEqual(wrong.slice(0, 10), [], `${wrong.length} in all`)
     assert.deepEqual(await everything(), before, 'nothing was written')
+    if (process.env.TILECOUCH_REPORT) console.log(upstreams.asked)
+    assert.ok(upstreams.asked.cruel > 30, 'upstreams were asked')
+    assert.equal(upstreams.asked.inner, 0, 'those that nobody may ask were not')
     assert.ok(counts[200] > 800 && counts[400] > 1000 && counts[404] > 500 && counts[405] > 200, JSON.stringify(counts))
     assert.ok(process.memoryUsage().heapUsed - memory < 200e6, 'memory')
     await isWell()

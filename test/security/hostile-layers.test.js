@@ -27,7 +27,7 @@ import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
 import { memory } from '../loader/helpers.js'
 import { onEachStore, request } from '../support/backends.js'
-import { hostileDocuments } from '../support/hostile-documents.js'
+import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { memorySource } from '../support/memory-source.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
@@ -42,19 +42,6 @@ async function fill (url) {
   await store.defineLayer('good', { name: 'Good', attribution: '© people', retention: { last: 100 } })
   await publish(store)
   return store
-}
-
-/** @param {Store} store that validates nothing from now on */
-async function plant (store) {
-  await store.couch.update('_design/tiles', ({ validate_doc_update: _, ...design }) => design)
-  let batch = []
-  for (const [at, doc] of HOSTILE.entries()) {
-    batch.push(JSON.stringify(doc))
-    if (batch.join().length < 2e6 && at + 1 < HOSTILE.length) continue
-    const rows = await store.couch.request({ method: 'POST', path: '_bulk_docs', body: `{"docs":[${batch}]}` })
-    assert.deepEqual(rows.filter(({ error }) => error), [])
-    batch = []
-  }
 }
 
 const WMTS = 'wmts?SERVICE=WMTS&REQUEST=GetCapabilities'
@@ -84,7 +71,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
     asBefore = await answersOf(gateway)
     await gateway.close()
-    await plant(store)
+    await plant(store, HOSTILE)
     await warmIndexes(store) // a gateway waits five seconds for where tiles are, and a busy machine takes longer to index the new ones
   })
   after(() => store.destroy())

@@ -2,8 +2,15 @@
 // that no client of good faith sends.
 import { random } from '../../../bench/tiles.js'
 
+/** Layers with an upstream that means harm, or none that may be asked. */
+export const HARMFUL = ['page', 'picture', 'service', 'refusal', 'trouble', 'packed', 'vectors', 'gigapixels', 'cut', 'endless', 'silent', 'inwards', 'elsewhere', 'round', 'wms'].map(way => `cruel-${way}`)
+  .concat(Array.from({ length: 10 }, (_, at) => `inner-${at}`))
+
+/** What only headers say that a proxy may set: no answer repeats it. */
+export const FORWARDED = 'forwarded-by-nobody'
+
 const ODD = ['', '-1', '0', '00', '01', '1', '3', '7', '8', '30', '31', '99', '1e3', '0x3', '3.5', '+3', ' 3', '%33', '٣', '%D9%A3', '2147483648', '99999999999999999999', 'NaN', 'null', 'undefined', 'Infinity', '{z}', '-0', '__proto__', '3;', '3%00', '%', '%zz', '%ff', '%c0%ae', '..', '%2e%2e', '.', '*', '🗺', '%F0%9F%97%BA', 'x'.repeat(3000), "'", '"', '<script>', '%0d%0aX:%20y', '\\', '%5c', '|', '`id`', '$(id)']
-const LAYERS = [...Array(20).fill('osm'), 'far', 'OSM', 'layer', 'edition', '_design', '_users', 'db', 'wmts', 'tms', 'quadkey', 'health', 'metrics', 'osm%00', 'osm:3', 'layer:osm', '.osm', 'osm/..', '%6fsm', 'o'.repeat(64), '__proto__', 'constructor', 'toString', 'os m', 'osm%2f', 'ösm', '']
+const LAYERS = [...Array(40).fill('osm'), ...HARMFUL, 'h0', 'h7', 'h40', 'far', 'OSM', 'layer', 'edition', '_design', '_users', 'db', 'wmts', 'tms', 'quadkey', 'health', 'metrics', 'osm%00', 'osm:3', 'layer:osm', '.osm', 'osm/..', '%6fsm', 'o'.repeat(64), '__proto__', 'constructor', 'toString', 'os m', 'osm%2f', 'ösm', '']
 const TIMES = ['', '@', '@2024', '@2021-06', '@2022-06-01', '@2022-06-01T00:00:00Z', '@0000', '@9999-12-31T23:59:59Z', '@2024-02-30', '@2024-13', '@2024-00-00', '@-2024', '@20240301', '@2024-03-01T24:00:00Z', '@2024-03-01T00:00:00+99:99', '@now', '@default', '@current', '@2024/2025', '@2024-01-01/2025-01-01/P1D', '@../../../etc/passwd', '@%2e%2e%2f%2e%2e%2fetc%2fpasswd', '@2024%00', '@2024@2025', '@~', '@%EF%BF%B0', '@{}', '@"', `@${'9'.repeat(500)}`, '@2024-03-01T12:00:00.000000001Z', '@null']
 const EXTS = ['.png', '.png', '.png', '.jpg', '.pbf', '.json', '.webp', '.PNG', '.png.png', '.png%00.jpg', '.', '', '.exe', '.php', '.png;jsessionid=1', '.png/', '.png/..', '.png?', '.png#x', '.p%6eg', '.__proto__', `.${'p'.repeat(100)}`]
 const STEPS = ['..', '.', '', '%2e%2e', '.%2e', '%2e', '..%2f', '%2f', '%2F..%2f', '%5c..%5c', '..\\', '%252e%252e', '%c0%ae%c0%ae', '..;', '_users', '_node', '_local', '_config', '_security', '_session', '_all_dbs', '_utils', '_replicate', '_design', '_design%2ftiles', '_rewrite', '_show', '_list', '_update', '_all_docs', '_changes', '_find', '_bulk_docs', '_bulk_get', '_purge', '_view', 'tiles', 'versions', 'by_tile', 'osm:3:0:0', 'osm%3a3%3a0%3A0', 'tile', 'layer:osm', 'secret', 'org.couchdb.user:fuzz', 'etc', 'passwd', 'package.json', 'server', 'http:', '127.0.0.1', '@', '*', '__proto__', 'constructor', '%00', '%0d%0a', 'queries', 'x'.repeat(2000)]
@@ -24,10 +31,15 @@ const HEADERS = {
   'Content-Type': ['application/json', 'application/json', 'text/plain', 'multipart/form-data; boundary=', 'application/x-www-form-urlencoded', 'application/json; charset=utf-7', ''],
   'Content-Encoding': ['gzip', 'identity', 'br'],
   Origin: ['http://page.example', 'null', '<x>', 'http://a b'],
-  'X-Forwarded-Host': ['evil.example', 'a/b', '"><script>', '[::1]'],
+  'X-Forwarded-Host': [`${FORWARDED}.example`, `${FORWARDED}.example:8080, x`, `"><script>${FORWARDED}`, '[::1]'],
+  'X-Forwarded-Server': [`${FORWARDED}.example`],
+  'X-Original-Host': [`${FORWARDED}.example`],
+  Forwarded: [`for=1.2.3.4;host=${FORWARDED}.example;proto=https`],
   'X-Forwarded-Proto': ['https', 'javascript', 'file'],
-  'X-Forwarded-Prefix': ['/../..', '/x', '//evil.example', '"><script>'],
-  'X-Forwarded-For': ['127.0.0.1'],
+  'X-Forwarded-Prefix': ['/../..', `/${FORWARDED}`, `//${FORWARDED}.example`, `"><script>${FORWARDED}`],
+  'X-Forwarded-Uri': [`/${FORWARDED}/osm.json`],
+  'X-Script-Name': [`/${FORWARDED}`],
+  'X-Forwarded-For': ['127.0.0.1', `${FORWARDED}`, '::1, 10.0.0.1'],
   'X-HTTP-Method-Override': ['DELETE', 'PUT'],
   'X-Original-URL': ['/_users', '/db/../_users'],
   'X-Couch-Full-Commit': ['true'],
@@ -87,6 +99,9 @@ export function hostile (seed) {
     () => `/db/${nearly(['_design', 'versions', '_view', 'by_tile'], '/', STEPS)}?${nearly(['reduce=false', 'limit=2', 'startkey=["osm",3]'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
     () => `/db/_changes?${nearly(['limit=2', 'since=0', 'style=all_docs', 'timeout=20'], '&', NAMES.map(name => `${name}=${encode(pick(VALUES))}`))}`,
     () => `/db/osm:3:1:1/tile?${pick(NAMES)}=${encode(pick(VALUES))}`,
+    () => `/${pick(HARMFUL)}${pick(['', '', '@2021'])}/${Math.floor(next() * 4)}/0/0.png`,
+    () => `/${pick(HARMFUL)}${pick(['.json', '/times.json', '/1/0/0.json'])}`,
+    () => `/wmts/${pick([...HARMFUL, 'h0', 'h7'])}/default/WebMercatorQuad/1/0/0.png`,
     () => `/${reference()}/${tile()}`,
     () => `/${reference()}/${tile()}?${query()}`,
     () => `/tms/${pick(['1.0.0', '1.0', '..'])}/${reference()}/${tile()}`,
