@@ -156,17 +156,19 @@ describe('feeds of /db', () => {
 
   it('are apart from large answers, of which there are so many at once, and so many for each address', async () => {
     const open = new Set()
+    let asked = 0
     const store = createServer((req, res) => {
       if (!/attachments/.test(req.url ?? '')) return res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
       open.add(res)
       res.on('close', () => open.delete(res)).writeHead(200, { 'Content-Type': 'application/json' }).write('{"rows":[\n')
     })
     await new Promise(resolve => { store.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1500 })
+    const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1000 })
     const gate = createServer((req, res) => {
       const [, search = ''] = (req.url ?? '').split('?')
       const reading = parseReading('GET', '/_all_docs', search)
       reading.isLarge = checkLimits(reading)
+      asked++
       proxy.forward(reading, undefined, req, res).catch(error => { res.writeHead(error.status).end() })
     })
     await new Promise(resolve => { gate.listen(0, '127.0.0.1', () => resolve(undefined)) })
@@ -175,7 +177,8 @@ describe('feeds of /db', () => {
     try {
       const first = await Promise.all([large('1.1.1.1'), large('1.1.1.1')])
       const third = large('1.1.1.1')
-      await until(async () => (await large('1.1.1.1')).status === 429, { what: 'one address to have enough' })
+      await until(() => asked === 3, { what: 'the third question' })
+      assert.equal((await large('1.1.1.1')).status, 429, 'one address has enough')
       assert.equal(open.size, 2, 'the third waits')
       assert.equal((await fetch(address)).status, 200, 'small ones do not wait for it')
       for (const response of first) await assert.rejects(response.text(), 'it may not last for ever')

@@ -12,7 +12,7 @@ export const proxyDefaults = {
   waiting: 2000, // of those that wait for one of these connections, and as many for those of images
   images: 48, // connections to the store for answers with images in JSON, which can be hundreds of MB; more of them wait
   imagesEach: 24, // of those that ask for them or wait, for one address
-  longest: 1800000, // milliseconds such an answer may take in all
+  longest: 1800000, // milliseconds such an answer may take from its first byte on
   feeds: 500, // that wait for changes at a time; each is a connection to the store
   feedsEach: 64, // of these for one address; a proxy on this machine counts as none, here and above
   connectTimeout: 5000, // milliseconds until a store that does not take a connection is away
@@ -73,8 +73,7 @@ export class DatabaseProxy {
     const leave = () => gone.abort()
     res.once('close', leave)
     if (reading.waits) this.#closing.signal.addEventListener('abort', leave)
-    const lasting = Math.min(seconds === undefined ? Infinity : seconds * 1000, reading.isLarge && !reading.waits ? this.options.longest : Infinity)
-    const late = lasting === Infinity ? undefined : setTimeout(() => res.destroy(), Math.max(0, lasting))
+    const late = seconds === undefined ? undefined : setTimeout(() => res.destroy(), Math.max(0, seconds * 1000))
     const asked = { reading, body, pool: way.pool, signal: gone.signal }
     try {
       await (change ? this.#passChanged(asked, req, res, change) : this.#pass(asked, req, res))
@@ -115,6 +114,7 @@ export class DatabaseProxy {
     if (kept['content-encoding']) res.appendHeader('Vary', 'Accept-Encoding')
     res.writeHead(status, { ...kept, ...SAFE })
     if (!reading.waits) res.setTimeout(this.options.stall, () => res.destroy())
+    const late = reading.isLarge && !reading.waits ? setTimeout(() => res.destroy(), this.options.longest) : undefined
     try {
       if (req.method === 'HEAD') {
         await answer.body.dump()
@@ -122,6 +122,8 @@ export class DatabaseProxy {
       } else await pipeline(answer.body, res)
     } catch {
       res.destroy() // one of the two left; half an answer must not look whole
+    } finally {
+      clearTimeout(late)
     }
   }
 
