@@ -23,7 +23,7 @@ describe('the embedded store with little memory', function () {
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), 'emb-memory-'))
     const script = `import { startEmbedded } from ${JSON.stringify(module)}
-      const server = await startEmbedded({ dir: ${JSON.stringify(dir)} })
+      const server = await startEmbedded({ dir: ${JSON.stringify(dir)}, admins: 'everybody' })
       console.log(server.url)`
     child = spawn(process.execPath, [`--max-old-space-size=${HEAP}`, '--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stderr.on('data', text => { errors += text })

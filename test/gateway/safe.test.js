@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
-import { VIEWER_CSP } from '../../loader/setup.js'
+import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { openGateway } from './support/stand.js'
