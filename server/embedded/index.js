@@ -104,7 +104,9 @@ function createListener (server) {
 /** One request. Nothing it does may reject: whatever goes wrong becomes its answer. */
 async function serve (req, res, server) {
   const gone = new AbortController()
-  res.on('close', () => { if (!res.writableFinished) gone.abort(new Error('the client left')) })
+  const leave = () => { if (!res.writableFinished) gone.abort(new Error('the client left')) }
+  res.once('close', leave)
+  req.socket.once('close', leave) // an answer that waits for another one of its connection is not told
   res.on('error', () => {}) // the client left; close follows
   try {
     if (server.isForThisMachine && !isLocalName(req.headers.host)) throw new HttpError(403, 'forbidden', 'This store is for this machine only: ask for it as localhost or 127.0.0.1.')
@@ -113,6 +115,8 @@ async function serve (req, res, server) {
     await route(ex, server)
   } catch (error) {
     fail(res, toHttpError(error), error, gone.signal, server)
+  } finally {
+    req.socket.off('close', leave)
   }
 }
 

@@ -83,7 +83,19 @@ export class Listener {
     socket[used] = performance.now()
     socket[waiting] = 0
     this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      if (socket[waiting]) this.#abandon(socket)
+    })
+  }
+
+  /** Answers that waited for another one of the same connection: Node does not tell them that the client has left. */
+  #abandon (socket) {
+    for (const res of this.#live) {
+      if (res.req.socket !== socket || res.socket || res.destroyed) continue
+      res.destroy()
+      res.emit('close')
+    }
   }
 
   /** Whether a client may have one more. */

@@ -93,6 +93,25 @@ describe('a connection', () => {
     }
   })
 
+  it('tells every answer that the client has left, also those that wait for another one', async () => {
+    const began = []
+    const left = []
+    const listener = new Listener((req, res) => {
+      began.push(req.url)
+      return once(res, 'close').then(() => { left.push(req.url) })
+    })
+    const port = await listener.listen(0, '127.0.0.1')
+    try {
+      const socket = net.connect(port, '127.0.0.1').on('error', () => {})
+      for (const path of ['/1', '/2', '/3']) socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+      await until(() => began.length === 3, { what: 'three requests of one connection' })
+      socket.destroy()
+      await until(() => left.length === 3, { what: 'three answers that hear that their client has left' })
+    } finally {
+      await listener.close(0)
+    }
+  })
+
   it('is closed when nothing moves on it', async () => {
     const front = await openFront({ limits: { idle: 100 }, get: () => new Promise(() => {}) })
     try {
