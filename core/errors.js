@@ -66,7 +66,7 @@ export const catalogue = {
   BACKUP_LOCKED: { status: 403, text: d => `the backup ${show(d.file)} is encrypted: ${d.why}`, advice: 'Name the file with a key that it was encrypted for: --identity.' },
   BACKUP_UNSIGNED: { status: 403, text: d => `the backup ${show(d.file)} is not signed`, advice: 'Take one that is, or leave out --signed-by if you know who had the file in his hands.' },
   BACKUP_FORGED: { status: 403, text: d => `the backup ${show(d.file)} is not what was signed: ${d.why}`, advice: 'Name the public key of who made it with --signed-by; fetch the file again from where it was kept. Do not restore it.' },
-  RESTORE_RIGHTS: { status: 409, text: d => `somebody would get rights by the backup, and you said no: ${d.who.slice(0, 10).join('; ')}${d.who.length > 10 ? `; and ${d.who.length - 10} more` : ''}`, advice: 'Nothing was written. --closed restores it and leaves the database to admins; set who may do what with `tilecouch access` then.' },
+  RESTORE_RIGHTS: { status: 409, text: d => `somebody would get rights by the backup, and you said no: ${some(d.who)}`, advice: 'Nothing was written. --closed restores it and leaves the database to admins; set who may do what with `tilecouch access` then.' },
   RESTORE_NOT_EMPTY: { status: 409, text: d => `${d.db} holds documents already${d.why ? `: ${d.why}` : ''}`, advice: 'Restore into a database that is not there yet, or into an empty one.' },
 
   // the store

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** What a message may be given: enough for every text of the catalogue. */
 const details = {
   value: 'v', ids: ['j'], what: 'W', why: 'w', field: 'f', option: 'o', type: 't', id: 'i', time: 'T', attempts: 3, reason: 'r', layer: 'l', db: 'd', view: 'n', url: 'u', where: 'h',
-  status: 500, dir: 'r', port: 1, file: 'p', host: 'o', most: 2, area: 'a', needed: 2, free: 1, size: 512, expected: 256, seconds: 5, address: 'a'
+  status: 500, dir: 'r', port: 1, file: 'p', host: 'o', most: 2, area: 'a', needed: 2, free: 1, size: 512, expected: 256, seconds: 5, address: 'a', who: ['w']
 }
 
 /** Every source file in which a code may be used. */

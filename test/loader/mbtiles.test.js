@@ -152,7 +152,7 @@ describe('an MBTiles file', () => {
     const file = make()
     return using(file, {}, async source => {
       await tilesOf(source)
-      const [reader] = childrenOf(process.pid)
+      const [reader] = childrenOf(process.pid, 'sqlite')
       const own = filesOf(reader).filter(({ name }) => name === file)
       assert.ok(own.length > 0)
       for (const { flags } of own) assert.match(flags, /0$/, 'O_RDONLY')

@@ -40,7 +40,7 @@ describe('what commands leave behind', function () {
       ['mirrors', '--db', at('two')],
       ['copy', 'osm', 'again', '--from', at('one'), '--db', at('two')],
       ['backup', inside('all.tcb'), '--db', at('two')],
-      ['restore', inside('all.tcb'), '--db', at('three')],
+      ['restore', inside('all.tcb'), '--yes', '--db', at('three')],
       ['export', 'osm', inside('out.mbtiles'), '--db', at('two')],
       ['export', 'osm', inside('out'), '--db', at('two')],
       ['export', 'osm', inside('trees'), '--tree', '--db', at('two')],

@@ -63,7 +63,7 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
   for (const [what, options, layers] of [['in an inner network that is named', { upstreamNetworks: LOOPBACK }, names], ['in an inner network', {}, [...names, 'well']]]) {
     it(`${what} gets one answer, however it failed`, async () => {
       lines.length = 0
-      gateway = await openGateway(url, options, { log })
+      gateway = await openGateway(url, { ...options, publicMetrics: true }, { log })
       const answers = new Set()
       for (const layer of layers) {
         // more than the failures that open its circuit

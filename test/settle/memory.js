@@ -91,7 +91,7 @@ export class Database extends MemoryCouch {
       return { results: rows.map(([id, seq]) => ({ id, seq, changes: [{ rev: this.leaves(id)[0].rev }] })), last_seq: this.seq }
     }
     if (method === 'PUT' && !path.startsWith('_local/')) {
-      const [answer] = await this.request({ method: 'POST', path: '_bulk_docs', body: { docs: [{ ...body, _id: decodeURIComponent(path) }] } })
+      const [answer] = await this.request({ method: 'POST', path: '_bulk_docs', body: { docs: [{ ...JSON.parse(JSON.stringify(body)), _id: decodeURIComponent(path) }] } })
       if (answer?.error) throw new TilecouchError('COUCHDB_ERROR', { status: answer.error === 'conflict' ? 409 : 403, reason: answer.reason })
       return answer
     }

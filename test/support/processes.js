@@ -10,10 +10,10 @@ function read (file) {
 }
 
 /** @param {number} pid @returns {number[] | undefined} */
-export function childrenOf (pid) {
+export function childrenOf (pid, program = '') {
   if (read('/proc/self/stat') === undefined) return undefined
   const parentOf = other => +(read(`/proc/${other}/stat`)?.split(') ').at(-1)?.split(' ')[1] ?? 0)
-  return readdirSync('/proc').filter(name => /^\d+$/.test(name) && parentOf(name) === pid).map(Number)
+  return readdirSync('/proc').filter(name => /^\d+$/.test(name) && parentOf(name) === pid && read(`/proc/${name}/cmdline`)?.includes(program)).map(Number)
 }
 
 /** The most memory that it had at any time, in bytes. @param {number | string} pid */
