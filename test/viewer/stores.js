@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Store } from '../../loader/index.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
+import { findEmbedded } from '../../loader/embedded.js'
 import { up } from '../../server/index.js'
 
 export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5 }
@@ -14,7 +15,7 @@ export async function embeddedStore (options = {}) {
   return {
     url: running.url,
     viewer: running.viewer,
-    database: running.url,
+    database: running.url.replace(/^http:..[^/]+/, /** @type {string} */ (await findEmbedded(folder))), // with the name and password of its admin
     async close () {
       await running.close()
       await rm(folder, { recursive: true, force: true })
