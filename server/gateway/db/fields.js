@@ -7,6 +7,7 @@ import { badRequest } from './refusal.js'
 
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = value => typeof value === 'string'
+const isNamed = text => /^[^/]+\/[^/]+$/.test(text)
 export const listOf = test => value => Array.isArray(value) && value.every(test)
 
 function parsed (text) {
@@ -19,6 +20,7 @@ function parsed (text) {
 
 const json = (fits = value => value !== undefined) => ({ read: parsed, fits })
 const words = { read: said => said, fits: isText }
+const named = { read: said => isNamed(said) ? said : undefined, fits: value => isText(value) && isNamed(value) } // a view of a design document
 const count = { read: said => /^\d{1,15}$/.test(said) ? Number(said) : undefined, fits: value => Number.isSafeInteger(value) && value >= 0 }
 const flag = { read: said => said === 'true' ? true : said === 'false' ? false : undefined, fits: value => typeof value === 'boolean' }
 const oneOf = (...choice) => ({ read: said => choice.includes(said) ? said : undefined, fits: value => choice.includes(value) })
@@ -50,7 +52,8 @@ const changes = {
   ...docs,
   ...each(flag, 'include_docs', 'descending'),
   ...each(count, 'limit', 'seq_interval', 'timeout'),
-  ...each(words, 'since', 'filter', 'view'),
+  ...each(words, 'since', 'filter'),
+  view: named,
   doc_ids: json(listOf(isText)),
   heartbeat: any(count, flag),
   feed: oneOf('normal', 'longpoll', 'continuous', 'live'),
