@@ -1,6 +1,7 @@
 // The gateway: tiles of a store over HTTP, from memory, from the store, from upstreams. It keeps nothing of its own, so any
 // number of them may stand side by side before one CouchDB.
 import { TilecouchError } from '../../core/index.js'
+import { pause } from '../../core/pause.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -31,6 +32,8 @@ import { wmts } from './wmts/index.js'
 
 // A client waits for the answer: what does not come soon had better fail, and be asked for again.
 const STORE = { retries: 3, firstDelay: 50, longestDelay: 500 }
+
+const STOPPING = 1000 // milliseconds in which a worker is told to stop
 
 const FOR_CLIENTS = { tile, tilejson: unlessFilling(tilejson), versions: unlessFilling(versions), times: unlessFilling(times), wmts, db, file: viewer }
 const FOR_OPERATORS = { health, metrics: metricsRoute }
@@ -105,7 +108,12 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     const gateway = { url: addressOf(options.host, port), port, opsUrl: opsPort ? addressOf(options.opsHost, opsPort) : null, close }
     log.info({ url: gateway.url, ops: gateway.opsUrl, store: store.url }, 'the gateway is up')
     // tiles do not wait for it, and who looks first need not either
-    if (options.viewer) loadFiles().catch(error => log.error({ code: error.code, reason: error.message }, 'the viewer cannot be put together'))
+    if (options.viewer) {
+      loadFiles().catch(async error => {
+        await pause(STOPPING, stopping.signal) // Ctrl-C ends esbuild as well, before a worker is told to stop
+        if (!stopping.signal.aborted) log.error({ code: error.code, reason: error.message }, 'the viewer cannot be put together')
+      })
+    }
     return gateway
   } catch (error) {
     await close()
