@@ -21,7 +21,7 @@ function dateOf (run) {
 }
 
 /** The run at a moment, for what names none: versions of older stores and of other programs. @param {string} [time] exact */
-export const runAt = time => time ? stampOf(time) : ''
+export const runAt = time => typeof time === 'string' ? stampOf(time) : ''
 
 /** When a run began, in the form every document uses. @param {string} run */
 export const beganAt = run => run ? dateOf(run).toISOString().slice(0, 19) + 'Z' : now()

@@ -17,7 +17,7 @@ import { pastOf, shownBy, tileDocument, versionOf } from './documents.js'
 import { readPastIds } from './leaves.js'
 import { isRefusal } from './refusals.js'
 import { SaidOfLayers, isOfTime } from './said.js'
-import { settleTiles, versionIn } from './settle.js'
+import { seenIn, settleTiles, versionIn } from './settle.js'
 
 /**
  * @typedef {object} Tile a version on its way into the store
@@ -274,7 +274,7 @@ export class Batch {
 
   /** The head, which also says that it was found unchanged. Its image stays where it is. @param {Step} step */
   #confirmed ({ tile, doc: { _revisions, _conflicts, ...doc } }) {
-    return { ...doc, seen: [...doc.seen ?? [], [tile.time, this.run]].slice(-MOST_SEEN) }
+    return { ...doc, seen: [...seenIn(doc), [tile.time, this.run]].slice(-MOST_SEEN) }
   }
 
   async #write (writes, handle) {

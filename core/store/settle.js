@@ -45,7 +45,10 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  * @typedef {{writes: Write[], unknown: Statement[]}} Plan unknown: statements whose bytes are nowhere
  */
 
-/** A stored document as a version. @param {any} doc without bytes @returns {Version} */
+/** The single writes that a stored document names. @param {any} doc @returns {Seen[]} */
+export const seenIn = ({ seen }) => Array.isArray(seen) ? seen.filter(one => Array.isArray(one) && isExactTime(one[0]) && typeof one[1] === 'string') : []
+
+/** A stored document as a version; fields that no program of ours writes are passed over. @param {any} doc without bytes @returns {Version} */
 export function versionIn (doc) {
   const checked = doc.origin?.checked
   return {
@@ -54,10 +57,10 @@ export function versionIn (doc) {
     doc,
     time: doc.time,
     content: contentOf(shownBy(doc)),
-    run: doc.run ?? runAt(doc.stored),
-    ...(doc.contested && { contested: doc.contested }),
+    run: typeof doc.run === 'string' ? doc.run : runAt(doc.stored),
+    ...(isExactTime(doc.contested) && { contested: doc.contested }),
     // an upstream that was asked and had nothing new has said the same again
-    seen: [...doc.seen ?? [], ...(isExactTime(checked) && checked > doc.time ? [[checked, runAt(checked)]] : [])]
+    seen: [...seenIn(doc), ...(isExactTime(checked) && checked > doc.time ? [/** @type {Seen} */ ([checked, runAt(checked)])] : [])]
   }
 }
 

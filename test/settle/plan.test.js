@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { GONE, contentOf } from '../../core/store/blocks.js'
-import { planTile } from '../../core/store/settle.js'
+import { planTile, versionIn } from '../../core/store/settle.js'
 
 const ID = 'osm:1:0:0'
 const T = year => `${year}-01-01T00:00:00Z`
@@ -19,6 +19,17 @@ const mine = (year, content, number, words = true) => ({ ...version(year, conten
 /** As a line: where, and what of it. */
 const told = ({ writes }) => writes.map(({ id, rev, want, end }) => `${id.slice(ID.length) || 'head'} ${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`)
 const nameOf = time => `@${T(time)}`
+
+describe('a stored document', () => {
+  it('is a version whatever others wrote into it', () => {
+    const doc = { _id: ID, time: T(2020), run: run(1), seen: [[T(2021), run(2)]], stored: T(2020), contested: T(2019), _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } } }
+    assert.deepEqual([versionIn(doc).run, versionIn(doc).seen, versionIn(doc).contested], [run(1), doc.seen, T(2019)])
+    for (const odd of [null, 5, true, {}, [], [[]], [null], [[null, 5]], 'x']) {
+      const { run: by, seen, contested } = versionIn({ ...doc, run: typeof odd === 'string' ? undefined : odd, stored: odd, seen: odd, contested: odd, origin: odd })
+      assert.deepEqual([typeof by, seen, contested], ['string', [], undefined], JSON.stringify(odd))
+    }
+  })
+})
 
 describe('the plan for a tile', () => {
   it('is empty where what stands is what was said', () => {
