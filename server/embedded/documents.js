@@ -71,11 +71,11 @@ export const attachmentBytes = (database, id, name, stub) => new Promise((resolv
  * @returns {Promise<any[]>}
  */
 export async function openRevisions (database, id, asked, { latest, attsSince, ...options }) {
-  let revs = /** @type {string[]} */ (asked)
+  let revs = asked === 'all' ? [] : [...new Set(/** @type {string[]} */ (asked))]
   if (asked === 'all' || latest) {
     const leaves = await leavesOf(database, id)
     if (asked === 'all') revs = leaves.map(({ rev }) => rev)
-    else revs = [...new Set(asked.flatMap(rev => { const newer = leaves.filter(leaf => leaf.revs.has(rev)).map(leaf => leaf.rev); return newer.length ? newer : rev }))]
+    else revs = [...new Set(revs.flatMap(rev => { const newer = leaves.filter(leaf => leaf.revs.has(rev)).map(leaf => leaf.rev); return newer.length ? newer : rev }))]
   }
   return Promise.all(revs.map(async rev => {
     const ok = await findDocument(database, id, { ...options, rev })

@@ -51,8 +51,9 @@ export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins
     const listener = createListener(server)
     await listen(listener, port, host)
     const { port: actual } = /** @type {import('node:net').AddressInfo} */ (listener.address())
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`
-    lock.announce({ url, uuid: server.uuid, secret, hasAdmin: own !== undefined })
+    const addressAt = name => `http://${name.includes(':') ? `[${name}]` : name}:${actual}`
+    const url = addressAt(host)
+    lock.announce({ url: addressAt(EVERYWHERE[host] ?? host), uuid: server.uuid, secret, hasAdmin: own !== undefined })
     let closing
     const close = () => (closing ??= stop(listener, databases, threads, lock))
     return { url, adminUrl: asAdmin(url, own), port: actual, dir, close }
@@ -89,10 +90,19 @@ const { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize, maxConn
   maxHeaderSize: 16384, // bytes of a head, address included
   maxConnections: 2000 // at once: feeds, a gateway and a browser need some hundreds
 }
+const EVERYWHERE = { '0.0.0.0': '127.0.0.1', '::': '::1' } // hosts that listen on all addresses, and where their own machine finds them
+const PIPELINED = 64 // requests of a connection that wait for their answers
+
+/** What those who answer are to be told when the client leaves: an answer that waits for another one of its connection is not told. */
+const leaving = Symbol('leaving')
 
 function createListener (server) {
   const listener = createServer({ keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize }, (req, res) => { serve(req, res, server) })
   listener.maxConnections = maxConnections
+  listener.on('connection', socket => {
+    socket[leaving] = new Set()
+    socket.once('close', () => { for (const leave of socket[leaving]) leave() })
+  })
   listener.on('clientError', (error, socket) => {
     if (!socket.writable) return socket.destroy()
     const status = /** @type {any} */ (error).code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
@@ -103,10 +113,15 @@ function createListener (server) {
 
 /** One request. Nothing it does may reject: whatever goes wrong becomes its answer. */
 async function serve (req, res, server) {
+  const waiting = req.socket[leaving]
+  if (waiting.size >= PIPELINED) return req.socket.destroy()
   const gone = new AbortController()
   const leave = () => { if (!res.writableFinished) gone.abort(new Error('the client left')) }
-  res.once('close', leave)
-  req.socket.once('close', leave) // an answer that waits for another one of its connection is not told
+  res.once('close', () => {
+    waiting.delete(leave)
+    leave()
+  })
+  waiting.add(leave)
   res.on('error', () => {}) // the client left; close follows
   try {
     if (server.isForThisMachine && !isLocalName(req.headers.host)) throw new HttpError(403, 'forbidden', 'This store is for this machine only: ask for it as localhost or 127.0.0.1.')
@@ -115,8 +130,6 @@ async function serve (req, res, server) {
     await route(ex, server)
   } catch (error) {
     fail(res, toHttpError(error), error, gone.signal, server)
-  } finally {
-    req.socket.off('close', leave)
   }
 }
 

@@ -9,6 +9,7 @@ import { encodeKey } from './views/collate.js'
 
 const MOST_PATTERN = 100000 // characters of all patterns of a selector
 const PATTERN = 1000 // characters that each counts for at least: it has to be compiled
+const MOST_PATHS = 1e6 // steps of the paths of all conditions: they are made before any document is looked at
 const MOST_STEPS = 2e6 // conditions and steps of patterns, for each document: a tenth of a second
 const SLICE = 20 // milliseconds after which others get their turn
 
@@ -151,7 +152,7 @@ function onField (path, operator, argument, isNot, spent) {
   const test = isNot && !opposite ? value => !made(value) : made
   const fitsNothing = operator === '$exists' && argument === isNot
   return value => {
-    count(1)
+    count(1 + path.length)
     const found = path.reduce(inner, value)
     return found === undefined ? fitsNothing : test(found)
   }
@@ -172,10 +173,12 @@ function members (operator, argument, make) {
 
 /**
  * @param {any} selector a part of one: of the value at `path`
- * @param {string[]} path @param {boolean} isNot turned round @param {{characters: number}} spent
+ * @param {string[]} path @param {boolean} isNot turned round @param {{characters: number, steps: number}} spent
  * @returns {(value: any) => boolean}
  */
 function condition (selector, path, isNot, spent) {
+  spent.steps += path.length + 20
+  if (spent.steps > MOST_PATHS) throw badRequest('Selector error: too many conditions, or too long names')
   if (!isObject(selector)) return onField(path, '$eq', selector, isNot, spent)
   const names = Object.keys(selector)
   if (!names.length) return path.length ? onField(path, '$eq', selector, isNot, spent) : () => !isNot
@@ -200,7 +203,7 @@ function condition (selector, path, isNot, spent) {
  */
 export function compileSelector (selector) {
   if (!isObject(selector)) throw badRequest('Selector error: expected a JSON object')
-  const test = condition(selector, [], false, { characters: 0 })
+  const test = condition(selector, [], false, { characters: 0, steps: 0 })
   return doc => {
     left = MOST_STEPS
     return test(doc)

@@ -1,5 +1,6 @@
 // What a request may bring to the embedded store: levels and bytes of JSON, bytes of what was compressed.
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { clientFor, startInTmp } from './harness.js'
 
@@ -63,6 +64,34 @@ describe('the embedded store, sent too much', function () {
     }
     assert.equal((await client('PUT', '/db/large', { text: 'x'.repeat(17e6) })).status, 201)
     assert.equal((await client('PUT', '/db/none', 'x', { 'Content-Length': '300000000' }).catch(error => error)).status, 413)
+  })
+
+  it('takes so many documents and values at once', async () => {
+    const bulk = count => client('POST', '/db/_bulk_docs', `{"docs":[${Array(count).fill('{"_id":"_bad"}')}]}`)
+    assert.deepEqual([(await bulk(20001)).status, (await bulk(100)).status], [413, 400])
+    const { status, json } = await client('POST', '/db/_find', `{"selector":{"$and":[${Array(1000002).fill(1)}]}}`)
+    assert.deepEqual([status, json], [413, { error: 'too_large', reason: 'JSON may have 1000000 values' }])
+  })
+
+  it('gives a revision once that is named again', async () => {
+    const { _rev: rev } = (await client('GET', '/db/_design/d')).json
+    const named = revs => client('GET', `/db/_design/d?open_revs=${JSON.stringify(revs).replaceAll('"', '%22')}`)
+    assert.equal((await named(Array(100).fill(rev))).json.length, 1)
+    assert.equal((await named([rev, '9-none', '9-none'])).json.length, 2)
+  })
+
+  it('answers so many requests of a connection at once, and closes it when more wait', async () => {
+    const { hostname, port } = new URL(server.url)
+    const ask = count => new Promise(resolve => {
+      let text = ''
+      const socket = connect(+port, hostname, () => socket.write('GET /db HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(count)))
+      socket.on('error', () => {}).on('close', () => resolve(undefined)).on('data', data => {
+        text += data
+        if (text.match(/doc_count/g)?.length === count) resolve(socket.destroy() && count)
+      })
+    })
+    assert.equal(await ask(60), 60)
+    assert.equal(await ask(1000), undefined)
   })
 
   it('unpacks what a replicator packed, and not more than a body may have', async () => {

@@ -30,6 +30,15 @@ describe('a selector', () => {
     assert.throws(() => nested({ list: rows.map(() => rows.map(() => rows)) }), { status: 400 })
   })
 
+  it('is refused where making it takes long: the names of all conditions are looked at first', () => {
+    const [long, many] = [Array(500000).fill('a').join('.'), Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`x${at}`, 1]))]
+    for (const selector of [{ [long]: many }, { $and: Array(900000).fill({}) }, { $or: Array(2000).fill({ [long.slice(0, 1999)]: 1 }) }]) {
+      const began = performance.now()
+      assert.throws(() => compileSelector(selector), { status: 400 })
+      assert.ok(performance.now() - began < 1000)
+    }
+  })
+
   it('is refused where it is none, or asks for what such patterns cannot', () => {
     for (const selector of [null, [], 5, { a: { $regex: '(' } }, { a: { $regex: '(?!x)' } }, { a: { $regex: '(a)\\1' } }, { a: { $regex: 5 } }, { a: { $regex: `${'((a{100}){100}){100}'}` } }, { a: { $regex: 'x'.repeat(100001) } },
       { a: { $mod: [0, 1] } }, { a: { $mod: [2] } }, { a: { $in: 5 } }, { a: { $all: {} } }, { a: { $type: 'toString' } }, { a: { $constructor: 1 } }, { a: { $elemMatch: 5 } }, { $or: [5] }, { $or: {} }, { $not: [] }]) {

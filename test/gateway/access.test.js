@@ -187,6 +187,19 @@ onEachStore('private layers', backend => {
     assert.ok((await with_('bearer', '/db/_security', token(['secret']))).json.members.roles.length, 'a mirror sees that not everybody may read this')
   })
 
+  it('may be all of them: a feed is then empty', async () => {
+    const closed = await openGateway(url, { ...OPTIONS, privateLayers: '*' })
+    try {
+      for (const path of ['/db/_changes', '/db/_changes?filter=_doc_ids&doc_ids=["open:3:0:0"]', '/db/_changes?feed=longpoll&since=0&timeout=100']) {
+        const answer = await ask(closed.url, path.replaceAll('"', '%22'))
+        assert.ok(answer.status === 401 || (answer.status === 200 && !answer.json.results.length), `${path}: ${answer.status} ${answer.text.slice(0, 200)}`)
+      }
+      assert.deepEqual((await ask(closed.url, '/db/_changes')).json.results, [])
+    } finally {
+      await closed.close()
+    }
+  })
+
   it('open to a page that is opened with a token: it gets a cookie and loses the token', async () => {
     const [first, second] = [token(['secret']), token(['draft-*'])]
     const opened = await get(`/?layer=secret&token=${first}&z=3`)

@@ -65,7 +65,7 @@ describe('what may be asked at /db', () => {
       '/_all_docs': [['limit=-1', 'limit=now', 'limit=', 'limit=+1', 'limit=1%20', 'limit=1;limit=5', 'li%6dit=x', 'skip=1e3', 'include_docs=1', 'include_docs=True', 'descending=', 'startkey=osm', 'keys=[', 'keys=[1]'], ['limit=0', 'include_docs=true', 'startkey=%22osm%22', 'keys=[]', 'mine=x', '_nonce=1', '']],
       '/_changes': [['timeout=x', 'feed=eventsource', 'heartbeat=x', 'style=["1-a"]', 'doc_ids=5', 'view=x', 'view=a/b/c', 'view=/'], ['style=all_docs', 'view=app/mine', 'heartbeat=true', 'heartbeat=5000', 'filter=app/mine', 'since=now', 'doc_ids=["a"]']],
       [view]: [['update=x', 'group=1', 'group_level=x', 'keys={}'], ['update=lazy', 'update=false', 'stale=ok', 'keys=[[1],null]', 'key=null']],
-      [HEAD]: [['open_revs=some', 'open_revs=[1]', 'atts_since=x'], ['open_revs=all', 'open_revs=["1-a"]', 'rev=1-a', 'atts_since=["1-a"]']]
+      [HEAD]: [['open_revs=some', 'open_revs=[1]', 'open_revs=["1-a","1-a"]', 'atts_since=x'], ['open_revs=all', 'open_revs=["1-a"]', 'rev=1-a', 'atts_since=["1-a"]']]
     }
     for (const [path, [bad, good]] of Object.entries(cases)) {
       for (const search of bad) assert.equal(refused('GET', path, search), 400, `${path}?${search}`)

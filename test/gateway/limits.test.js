@@ -44,6 +44,8 @@ onEachStore('questions to /db', backend => {
     const many = Object.fromEntries(ids(10001).map(id => [id, ['1-a']]))
     assert.deepEqual([(await post(gateway.url, '/db/_revs_diff', many)).status, (await post(gateway.url, '/db/_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status], [413, 413])
     assert.equal((await post(gateway.url, '/db/_find', { selector: { $or: Array.from({ length: 50001 }, () => 1) } })).status, 413)
+    const long = Array(50000).fill('a').join('.')
+    assert.equal((await post(gateway.url, '/db/_find', { selector: { [long]: Object.fromEntries(ids(100).map(id => [id, 1])) } })).status, 413, 'CouchDB writes each name in full')
     assert.equal((await post(gateway.url, '/db/_find', `${'{"selector":'}${'{"a":'.repeat(100000)}1${'}'.repeat(100000)}}`)).status, 400)
   })
 

@@ -5,6 +5,8 @@ import { generation, isRev, leavesOf, openRevisions } from '../documents.js'
 import { checkDocument, writeDocuments } from '../writer.js'
 import { newId, only } from './server.js'
 
+const MOST_DOCUMENTS = 20000 // in one request: each is judged, whoever sends it
+
 const errorOf = (id, rev, { error, reason }) => ({ id, ...(rev && { rev }), error, reason })
 
 export async function bulkDocs (ex) {
@@ -12,6 +14,7 @@ export async function bulkDocs (ex) {
   const body = await ex.jsonObject()
   if (body.docs === undefined) throw badRequest('POST body must include `docs` parameter.')
   if (!Array.isArray(body.docs)) throw badRequest('`docs` parameter must be an array.')
+  if (body.docs.length > MOST_DOCUMENTS) throw new HttpError(413, 'too_large', `at most ${MOST_DOCUMENTS} documents in one request`)
   const newEdits = body.new_edits !== false
   const docs = body.docs.map(doc => checkDocument(isObject(doc) && doc._id === undefined ? { ...doc, _id: newId() } : doc))
   if (!newEdits && docs.some(doc => !doc._rev && !doc._revisions)) throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')

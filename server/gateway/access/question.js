@@ -55,8 +55,8 @@ function narrowFeed (visitor, reading, body, res, names) {
     return { reading, body, seconds }
   }
   // by id and not by field: a deleted document has no fields left
-  const one = allowed.length ? `(?:${allowed.join('|')})` : '(?!)'
-  const own = { _id: { $regex: `^(?:layer:${one}$|edition:${one}@|${one}:)` } }
+  const one = `(?:${allowed.join('|')})`
+  const own = { _id: allowed.length ? { $regex: `^(?:layer:${one}$|edition:${one}@|${one}:)` } : { $in: [] } }
   const query = new URLSearchParams(reading.query)
   query.set('filter', '_selector')
   const theirs = filter === '_selector' ? body?.selector : undefined

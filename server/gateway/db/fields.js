@@ -59,7 +59,7 @@ const changes = {
   feed: oneOf('normal', 'longpoll', 'continuous', 'live'),
   style: oneOf('main_only', 'all_docs')
 }
-const revisions = json(listOf(isText))
+const revisions = json(value => listOf(isText)(value) && new Set(value).size === value.length) // one that is named again is sent again
 const document = {
   ...docs,
   ...each(flag, 'deleted_conflicts', 'latest', 'local_seq', 'meta', 'revs', 'revs_info'),

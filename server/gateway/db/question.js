@@ -6,6 +6,7 @@ import { Refusal, badRequest, tooLarge } from './refusal.js'
 export const MAX_BODY = 2 * 1024 * 1024 // bytes: 10,000 revisions to compare are 0.7 MB
 const MAX_DEPTH = 32 // of selectors and keys
 const MAX_VALUES = 50000 // in a question
+const MAX_PATHS = 4e6 // characters of the names that lead to all of its values: CouchDB writes the path of each condition in full
 const MAX_KEYS = 10000 // documents, revisions or rows that are named in one
 const MAX_DOCS = 2000 // of them when the documents themselves are wanted: mirrors ask for 500 at once
 const MAX_QUERIES = 1000 // ranges: a view of the map has some hundred columns
@@ -36,7 +37,7 @@ export async function readQuestion (req, { question, form, args }) {
 
 /** @param {string} form @param {Record<string, any>} given @param {Record<string, any>} [args] @returns {Record<string, any>} what of it is asked */
 export function checkQuestion (form, given, args) {
-  walk(given, 0, { left: MAX_VALUES })
+  walk(given, 0, { left: MAX_VALUES, characters: MAX_PATHS }, 0)
   return fieldsOfBody(form, given, args)
 }
 
@@ -92,15 +93,16 @@ function mostRows (form, { key, keys, limit = Infinity, filter, doc_ids: ids }) 
   return /_view/.test(form) ? limit : Math.min(limit, keys?.length ?? (key === undefined ? Infinity : 1))
 }
 
-/** @param {any} value @param {number} depth @param {{left: number}} values that it may yet have */
-function walk (value, depth, values) {
-  if (values.left-- <= 0) throw tooLarge(MAX_BODY)
+/** @param {any} value @param {number} depth @param {{left: number, characters: number}} values that it may yet have, and characters of their paths @param {number} path characters */
+function walk (value, depth, values, path) {
+  values.characters -= path
+  if (values.left-- <= 0 || values.characters < 0) throw tooLarge(MAX_BODY)
   if (typeof value !== 'object' || value === null) return
   if (depth > MAX_DEPTH) throw badRequest('too many levels')
   for (const [name, inner] of Object.entries(value)) {
     if (name === '$regex' && !(typeof inner === 'string' && isTame(inner))) throw badRequest('such a $regex may take for ever')
     if (name === '$mod' && Array.isArray(inner) && inner[0] === 0) throw badRequest('nothing can be divided by 0') // CouchDB answers 500
-    walk(inner, depth + 1, values)
+    walk(inner, depth + 1, values, path + name.length)
   }
 }
 
