@@ -21,10 +21,11 @@ function holders (security) {
   const readers = readersOf(security)
   const isReadByAll = isOpen(security)
   const mayAnyRead = isReadByAll || readers.names.length || readers.roles.length
+  const { own, writers } = writersOf(security)
   return {
     isReadByAll,
     admin: { names: admins.names, roles: admins.roles.filter(role => role !== ADMINS) },
-    write: mayAnyRead ? writersOf(security).writers : NOBODY, // CouchDB asks first who reads
+    write: own || mayAnyRead ? writers : NOBODY, // CouchDB asks first who reads; but whoever opens a store opens it to those named, too
     read: isReadByAll ? NOBODY : readers
   }
 }

@@ -26,6 +26,9 @@ describe('the rights of a backup', () => {
     assert.deepEqual(words(PRIVATE_SECURITY, PUBLIC_SECURITY), ['the role tilecouch-writer may write', 'everybody may read, without a name'])
     assert.deepEqual(words(PUBLIC_SECURITY, PRIVATE_SECURITY), ['the role tilecouch-writer may not write any more', 'everybody may not read any more'])
     assert.deepEqual(words(MINE, MINE), [])
+    // whoever opens a closed store opens it to the writers that it names
+    assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, tilecouch: { writers: { names: ['mallory'] } } }), ['the user mallory may write'])
+    assert.deepEqual(words({ ...PRIVATE_SECURITY, tilecouch: { writers: { names: ['mallory'] } } }, PUBLIC_SECURITY), ['the user mallory may not write any more', 'the role tilecouch-writer may write', 'everybody may read, without a name'])
     assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, cloudant: { nobody: ['_admin'] } }), ['another field is set: cloudant'])
   })
 
