@@ -4,7 +4,7 @@ import { accessOf } from './access.js'
 import { isOpen, isUntouched } from './access/rules.js'
 import { adviseShards, compareShards } from './advice.js'
 import { ownDesigns } from './couchapp/compose.js'
-import { VIEWER_CSP, couchPolicy, letsRun } from './couchapp/policy.js'
+import { VIEWER_CSP, couchPolicy, differsInDigests, letsRun } from './couchapp/policy.js'
 import { push } from './couchapp/push.js'
 import { isPublished, publish } from './publish.js'
 import { Couch } from './store/couch.js'
@@ -104,7 +104,8 @@ const serverSettings = ({ origins, allowViewer, policy }) => [
       if (found === policy) return { ok: true, found: 'the viewer runs, and no other script' }
       const lets = letsRun(found)
       const shut = { ok: false, found, wanted: policy, note: `with it browsers run the scripts of the viewer, by their digests, and no other; ${EVERY}` }
-      if (allowViewer || lets === 'digests') return { ...shut, mend: policy }
+      if (allowViewer || differsInDigests(found, policy)) return { ...shut, mend: policy }
+      if (lets === 'digests') return { skip: `it lets other scripts run, by their digests, and is left alone; --allow-viewer puts that of the viewer in its place; ${EVERY}`, found }
       if (lets === 'nothing') return { skip: `the viewer does not run in CouchDB's own pages. A gateway serves it, without any change here: tilecouch serve. --allow-viewer lets it run here, too; ${EVERY}`, found }
       // that of older versions of this program
       return { ...shut, wanted: 'sandbox', ...(found === VIEWER_CSP && { mend: policy }), note: `whoever may attach a page in any database of this server has it run with the session of who opens it; --fix --allow-viewer lets the scripts of the viewer run alone` }

@@ -28,10 +28,21 @@ export function letsRun (policy) {
   const directives = new Map((policy ?? '').split(';').map(text => text.trim().split(/\s+/)).reverse().map(([name, ...values]) => [name.toLowerCase(), values.map(value => value.toLowerCase())]))
   const sandbox = directives.get('sandbox')
   if (sandbox && !(sandbox.includes('allow-scripts') && sandbox.includes('allow-same-origin'))) return 'nothing'
-  const sources = directives.get('script-src') ?? directives.get('default-src')
-  if (!sources || !sources.every(source => /^'(none|sha\d{3}-.*)'$/.test(source))) return 'anything'
+  const scripts = directives.get('script-src') ?? directives.get('default-src')
+  const lets = ['script-src-elem', 'script-src-attr'].map(name => sourcesLet(directives.get(name) ?? scripts))
+  return /** @type {const} */ (['anything', 'digests', 'nothing']).find(each => lets.includes(each)) ?? 'anything'
+}
+
+/** @param {string[] | undefined} sources @returns {Lets} */
+function sourcesLet (sources) {
+  if (!sources?.every(source => /^'(none|sha\d{3}-.*)'$/.test(source))) return 'anything'
   return sources.some(source => source !== "'none'") ? 'digests' : 'nothing'
 }
+
+/** Whether two policies name other digests and are else the same, such as those of two versions of this program. @param {string} one @param {string} other */
+export const differsInDigests = (one, other) => one !== other && withoutDigests(one) === withoutDigests(other)
+
+const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '')
 
 /** Whether the viewer of this program runs. @param {string | null} policy as a server sent it */
 export async function runsViewer (policy) {

@@ -82,6 +82,8 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await set("default-src 'self' 'unsafe-inline'")
     assert.equal((await state({ fix: true }))?.state, 'missing', 'of somebody else: said, and left to him')
     assert.equal((await state({ fix: true, allowViewer: true }))?.state, 'fixed')
+    await set("default-src 'none'; script-src 'sha256-mine'; img-src 'self'")
+    assert.equal((await state({ fix: true }))?.state, 'skipped', 'of somebody else, and narrow')
     await set((await couchPolicy()).replace(/sha256-\w/, 'sha256-x'))
     assert.equal((await up({ db: url, demo: false })).blocked, true, 'of another version')
     assert.equal((await state({}))?.state, 'missing')
@@ -111,8 +113,8 @@ describe('what a policy lets run', () => {
   it('is told of each', async () => {
     const policies = {
       nothing: ['sandbox', 'Sandbox allow-scripts', "default-src 'none'", "script-src 'none'; default-src *", 'default-src *; sandbox'],
-      digests: [await couchPolicy(), "script-src 'sha256-x'"],
-      anything: [null, '', VIEWER_CSP, 'sandbox allow-same-origin allow-scripts', "img-src 'self'", "default-src 'sha256-x' 'strict-dynamic'", "script-src 'unsafe-inline'; script-src 'none'", 'script-src https:']
+      digests: [await couchPolicy(), "script-src 'sha256-x'", "script-src 'none'; script-src-attr 'sha256-x'"],
+      anything: [null, '', VIEWER_CSP, 'sandbox allow-same-origin allow-scripts', "img-src 'self'", "default-src 'sha256-x' 'strict-dynamic'", "script-src 'unsafe-inline'; script-src 'none'", 'script-src https:', "script-src 'sha256-x'; script-src-elem *", "script-src 'none'; script-src-attr 'unsafe-inline'"]
     }
     for (const [lets, all] of Object.entries(policies)) for (const policy of all) assert.equal(letsRun(policy), lets, String(policy))
     assert.deepEqual(await Promise.all([null, VIEWER_CSP, 'sandbox', await couchPolicy(), "script-src 'sha256-x'"].map(policy => runsViewer(policy))), [true, true, false, true, false])
