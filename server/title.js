@@ -9,7 +9,8 @@ const HEADERS = '--upstream-headers'
 export const withoutSecrets = words => words.map((word, at) => {
   if (words[at - 1] === HEADERS) return '(hidden)'
   if (word.startsWith(`${HEADERS}=`)) return `${HEADERS}=(hidden)`
-  return scrub(word).replace(/(:\/\/[^?\s]*\?)\S+/g, '$1…') // keys of tile servers
+  return scrub(word.replace(/:\/\/[^]*\s[^]*@/, '://')) // a word is one address: its password may have a space, which ends it in a text
+    .replace(/(:\/\/[^?]*\?)[^]+/, '$1…') // keys of tile servers
 })
 
 const said = process.argv.slice(2)

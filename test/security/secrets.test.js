@@ -150,7 +150,8 @@ describe('passwords', function () {
     if (process.platform !== 'linux') return this.skip()
     const bits = [
       ['layers', '--db', address(SECRET)], ['up', '--db', address(SECRET)], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
-      ['serve', '--upstream-headers', `{"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`], ['edge', `--upstream-headers={"a":{"b":"${SECRET}"}}`]
+      ['serve', '--upstream-headers', `{"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`], ['edge', `--upstream-headers={"a":{"b":"${SECRET}"}}`],
+      ['layers', '--db', address(`my ${SECRET}`)], ['layers', `--db=${address(`${SECRET} mine`)}`], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]
     ]
     for (const words of bits) assert.ok(!withoutSecrets(words).join(' ').includes(SECRET), words.join(' '))
     assert.deepEqual(withoutSecrets(['layers', '--db', 'http://h/x']), ['layers', '--db', 'http://h/x'])
