@@ -109,6 +109,8 @@ export const catalogue = {
   PLACE_LOST: { status: 409, text: d => `${d.url} does not remember how far its mirror got`, advice: 'It was made anew or put back to an older state. Run it again: it goes on from where both sides agree.' },
   ANSWER_TOO_LARGE: { status: 502, text: d => `${d.host} sent more than ${d.most} bytes at once` },
   EMBEDDED_LOCKED: { status: 409, text: d => `another process uses the embedded store in ${d.dir}`, advice: 'Stop it, or name the URL it printed with --db.' },
+  EMBEDDED_FOLDER: { status: 409, text: d => `${d.dir} holds other files and no embedded store`, advice: 'Name a folder of its own with --data: nobody else may look into it.' },
+  EMBEDDED_PASSWORD: { status: 409, text: d => `${d.file} is no password of an embedded store: ${d.why}`, advice: 'Look at what it is, and remove it: a new password is made when the store starts.' },
   PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
   WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'What it met is in the log.' },
 

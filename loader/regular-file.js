@@ -10,9 +10,10 @@ const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants // without waitin
  * The bytes of a file that is read at once, such as one of settings.
  * @param {string} file
  * @param {number} [most] bytes
+ * @param {{links?: boolean}} [options] links: its name may be a link, else that is an error (ELOOP)
  */
-export function readSmallFile (file, most = SETTINGS) {
-  const handle = openRegular(file)
+export function readSmallFile (file, most = SETTINGS, { links = true } = {}) {
+  const handle = openRegular(file, links)
   try {
     const { size } = check(fstatSync(handle), most)
     const bytes = Buffer.alloc(size)
@@ -22,9 +23,9 @@ export function readSmallFile (file, most = SETTINGS) {
   }
 }
 
-/** A file, open for reading. @param {string} file */
-export function openRegular (file) {
-  const handle = openSync(file, O_RDONLY | O_NONBLOCK)
+/** A file, open for reading. @param {string} file @param {boolean} [links] its name may be a link */
+export function openRegular (file, links = true) {
+  const handle = openSync(file, O_RDONLY | O_NONBLOCK | (links ? 0 : O_NOFOLLOW))
   try {
     check(fstatSync(handle))
     return handle

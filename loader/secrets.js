@@ -4,9 +4,7 @@ import path from 'node:path'
 import { TilecouchError } from '../core/index.js'
 import { findEmbedded } from './embedded.js'
 import { readSmallFile } from './regular-file.js'
-
-/** Names of hosts by which every machine means itself. */
-export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+import { LOOPBACK } from './this-machine.js'
 
 const MOST = 4096 // bytes of a file that holds one password
 const OTHERS_WRITE = 0o002

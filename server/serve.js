@@ -4,7 +4,7 @@ import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couch
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/mirror/door.js'
-import { LOOPBACK } from '../loader/secrets.js'
+import { LOOPBACK } from '../loader/this-machine.js'
 import { checkNames } from './gateway/access/index.js'
 import { createLog, secretsOf } from './gateway/log.js'
 

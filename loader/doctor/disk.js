@@ -1,8 +1,7 @@
 // Room on disk, where it can be known: when the server's folder is on this very machine, and when the store is a folder of ours.
 import { readFile, readdir, stat, statfs } from 'node:fs/promises'
-import { networkInterfaces } from 'node:os'
 import path from 'node:path'
-import { LOOPBACK } from '../secrets.js'
+import { isHere } from '../this-machine.js'
 import { bytes, plural } from '../cli/output.js'
 import { names as namesIn } from '../tree/paths.js'
 import { indexes } from './views.js'
@@ -36,8 +35,6 @@ async function folderOf (visit) {
     return { why: error.code === 'EACCES' ? `not known: ${folder} is for the user of CouchDB alone; run this as that user` : `not known: there is no ${folder} here; the server may be in a container` }
   }
 }
-
-const isHere = host => LOOPBACK.test(host) || Object.values(networkInterfaces()).flat().some(own => own?.address === host.replace(/^\[|\]$/g, ''))
 
 /** @returns {Promise<import('./visit.js').Found>} */
 async function room (visit, folder) {

@@ -3,7 +3,7 @@
 import { TilecouchError } from '../../core/index.js'
 import { PREFIX, askQueries } from '../../core/mirror/index.js'
 import { patience } from '../../core/patience.js'
-import { LOOPBACK } from '../secrets.js'
+import { LOOPBACK } from '../this-machine.js'
 import { encodeId } from '../store/address.js'
 import { Couch } from '../store/couch.js'
 import { DATABASE, changesAfter, credentialsOf, statusOf, withCredentials } from './scheduler.js'

@@ -2,13 +2,15 @@
 // however it dies, so there are no stale locks and no process ids to compare. server.json tells other processes of the
 // same user where the owner listens (loader/embedded.js). Nobody else may look into the folder.
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TilecouchError } from '../../core/errors.js'
-import { passwordFile } from '../../loader/embedded.js'
+import { passwordFile, readPassword } from '../../loader/embedded.js'
 import { Level, isDiskFull } from './level.js'
 
 const OTHERS = 0o077 // rights of those who are not the owner
+const OURS = /^(databases|lock|server\.json|password)(\.new)?$/
+const NOBODYS = /^(\..*|lost\+found)$/ // a disk of its own has them
 
 // Folders this process has. LevelDB may not even try to lock one twice: closing its second handle on the lock file
 // drops the lock the process holds through the first.
@@ -44,9 +46,11 @@ export async function lockFolder (dir) {
   }
 }
 
-/** A folder of older versions may be open to everybody: it is closed, as far as its file system knows of rights. */
+/** A folder of older versions may be open to everybody: it is closed, as far as its file system knows of rights. One of other things is left as it is. */
 function makePrivate (dir) {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const names = readdirSync(dir).filter(name => !NOBODYS.test(name))
+  if (names.length && !names.some(name => OURS.test(name))) throw new TilecouchError('EMBEDDED_FOLDER', { dir })
   const { mode } = statSync(dir)
   if ((mode & OTHERS) === 0) return
   try {
@@ -56,9 +60,10 @@ function makePrivate (dir) {
   }
 }
 
+/** A link that lies there is replaced, not followed: the folder may have come with a project. */
 function writePrivate (file, text) {
-  writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true })
-  chmodSync(`${file}.new`, 0o600) // one that was left there keeps its own
+  rmSync(`${file}.new`, { force: true })
+  writeFileSync(`${file}.new`, text, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(`${file}.new`, file)
 }
 
@@ -66,10 +71,9 @@ function writePrivate (file, text) {
 export function passwordOf (dir) {
   const file = passwordFile(dir)
   try {
-    const password = readFileSync(file, 'utf8').trim()
-    if (password) return password
+    return readPassword(dir)
   } catch (error) {
-    if (error.code !== 'ENOENT') throw error
+    if (error.code !== 'ENOENT') throw new TilecouchError('EMBEDDED_PASSWORD', { file, why: error.code === 'ELOOP' ? 'it is a link' : error.message }, { cause: error })
   }
   const password = randomBytes(24).toString('base64url')
   writePrivate(file, `${password}\n`)

@@ -1,13 +1,14 @@
 // Who is admin of an embedded store: its user, found by his programs from the folder, and nobody else on the machine.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createProgram } from '../../loader/cli/program.js'
+import { proofOf } from '../../loader/embedded.js'
 import { findEmbedded, startEmbedded, up } from '../../server/index.js'
 import { openEmbedded } from '../../server/up.js'
 import { clientFor } from './harness.js'
@@ -81,13 +82,70 @@ describe('the owner of an embedded store', function () {
     mkdirSync(old)
     chmodSync(old, 0o755)
     writeFileSync(join(old, 'server.json.new'), '', { mode: 0o644 }) // an end in the middle left it
-    writeFileSync(join(old, 'password'), '')
     const server = await startEmbedded({ dir: old })
     assert.equal(modeOf(old), '700')
     assert.equal(modeOf(join(old, 'server.json')), '600')
     assert.ok(readFileSync(join(old, 'password'), 'utf8').length > 30)
     assert.deepEqual(readdirSync(old).filter(name => name.endsWith('.new')), [])
     await server.close()
+  })
+
+  it('does not close a folder of other things, nor one that a link leads to', async () => {
+    const other = join(dir, 'other')
+    mkdirSync(other)
+    chmodSync(other, 0o755)
+    writeFileSync(join(other, 'index.html'), '')
+    symlinkSync(other, join(dir, 'data'))
+    for (const folder of [other, join(dir, 'data')]) await assert.rejects(startEmbedded({ dir: folder }), { code: 'EMBEDDED_FOLDER' })
+    assert.deepEqual([modeOf(other), readdirSync(other)], ['755', ['index.html']])
+    const disk = join(dir, 'disk')
+    mkdirSync(join(disk, 'lost+found'), { recursive: true })
+    await (await startEmbedded({ dir: disk })).close()
+  })
+
+  it('follows no link out of the folder, and waits for no pipe in it', async () => {
+    const victim = join(dir, 'victim')
+    writeFileSync(victim, `${'v'.repeat(32)}\n`, { mode: 0o644 })
+    const folders = ['link', 'pipe', 'empty', 'long'].map(name => join(dir, name))
+    for (const folder of folders) mkdirSync(folder)
+    const [link, pipe, empty, long] = folders.map(folder => join(folder, 'password'))
+    symlinkSync(victim, link)
+    await promisify(execFile)('mkfifo', [pipe])
+    writeFileSync(empty, '')
+    writeFileSync(long, 'x'.repeat(5000))
+    for (const folder of folders) {
+      await assert.rejects(startEmbedded({ dir: folder }), { code: 'EMBEDDED_PASSWORD' })
+      const other = await start({ dir: join(folder, 'other') })
+      writeFileSync(join(folder, 'server.json'), readFileSync(join(folder, 'other', 'server.json')))
+      assert.equal(await findEmbedded(folder), null)
+      await other.close()
+    }
+    const [fresh] = [join(dir, 'fresh')]
+    mkdirSync(fresh)
+    for (const name of ['password.new', 'server.json.new']) symlinkSync(victim, join(fresh, name))
+    await (await startEmbedded({ dir: fresh })).close()
+    assert.equal(readFileSync(victim, 'utf8'), `${'v'.repeat(32)}\n`)
+    assert.equal(modeOf(victim), '644')
+  })
+
+  it('is not sent elsewhere by a folder that came with a project', async () => {
+    const heard = []
+    const theirs = createServer((req, res) => {
+      heard.push(req.headers.authorization)
+      const challenge = new URL(`${req.url}`, 'http://h').searchParams.get('challenge') ?? ''
+      res.end(JSON.stringify({ couchdb: 'Welcome', proof: proofOf('s', challenge) }))
+    })
+    await new Promise(resolve => theirs.listen(0, '127.0.0.1', () => resolve(undefined)))
+    closing.push(() => new Promise(resolve => { theirs.close(resolve); theirs.closeAllConnections() }))
+    const { port } = /** @type {import('node:net').AddressInfo} */ (theirs.address())
+    const data = join(dir, 'data')
+    mkdirSync(data)
+    for (const [url, hasAdmin] of [[`http://127.0.0.1:${port}`, false], [`http://maps.example.org:${port}`, true], [`http://u@127.0.0.1:${port}`, false], [`https://127.0.0.1:${port}`, true]]) {
+      writeFileSync(join(data, 'server.json'), JSON.stringify({ url, secret: 's', hasAdmin, pid: 1 }))
+      const env = { ...process.env, COUCHDB_URL: '', COUCHDB_USER: 'admin', COUCHDB_PASSWORD: 'mine' }
+      await assert.rejects(promisify(execFile)(process.execPath, [bin, 'layers'], { cwd: dir, env }), /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
+    }
+    assert.deepEqual(heard, [])
   })
 
   it('is found by his programs', async () => {

@@ -16,8 +16,8 @@ const children = []
 /** Starts a server in another process; resolves when it listens. */
 async function startElsewhere (dir, cwd = tmpdir()) {
   const script = `import { startEmbedded } from ${JSON.stringify(module)}
-    const server = await startEmbedded({ dir: ${JSON.stringify(dir)}, admins: 'everybody' })
-    console.log(server.url)
+    const server = await startEmbedded({ dir: ${JSON.stringify(dir)} })
+    console.log(server.adminUrl)
     process.on('SIGTERM', () => server.close())`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
@@ -59,10 +59,10 @@ describe('the embedded server', function () {
   })
 
   it('has a folder for itself, in this process and in others', async () => {
-    const server = await startEmbedded({ dir, admins: 'everybody' })
-    await assert.rejects(startEmbedded({ dir, admins: 'everybody' }), { code: 'EMBEDDED_LOCKED' })
+    const server = await startEmbedded({ dir })
+    await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
     await assert.rejects(startElsewhere(dir), /EMBEDDED_LOCKED/)
-    assert.equal(await findEmbedded(dir), server.url)
+    assert.equal(await findEmbedded(dir), server.adminUrl)
     await server.close()
     assert.equal(await findEmbedded(dir), null)
     assert.equal(existsSync(join(dir, 'server.json')), false)
