@@ -2,7 +2,7 @@
 // of the server may be away for a moment. Such a document is asked for again, and is never taken for missing.
 import { TilecouchError } from './errors.js'
 import { parseBulkGet } from './multipart.js'
-import { pause } from './pause.js'
+import { pause } from './abort.js'
 
 export const bulkAnswerDefaults = {
   tries: 6, // times something is asked for

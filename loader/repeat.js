@@ -2,7 +2,7 @@
 // what it needs is away, as soon as that is back.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Follower } from './store/follow.js'
-import { linked } from './store/linked.js'
+import { childSignal } from './store/child-signal.js'
 
 export const repeatDefaults = {
   gather: 1000, // milliseconds between hearing of a change and the next look: what is loaded or replicated comes together
@@ -33,7 +33,7 @@ const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERRO
  */
 export async function repeat (look, { pause, wake, signal, onState, limits }) {
   const { gather, firstDelay, longestDelay } = { ...repeatDefaults, ...limits }
-  let news = linked(signal) // ends when something has changed
+  let news = childSignal(signal) // ends when something has changed
   let told = ''
   const tell = (state, error) => {
     if (told !== `${state} ${error?.code}`) onState?.({ state, error })
@@ -43,7 +43,7 @@ export async function repeat (look, { pause, wake, signal, onState, limits }) {
   try {
     for (let tries = 0; !signal?.aborted;) {
       news.end()
-      news = linked(signal)
+      news = childSignal(signal)
       try {
         const result = await look()
         tell('following')

@@ -1,8 +1,7 @@
 // A CouchDB, an embedded store or the /db of a gateway over fetch, with what a side of a replication asks of it: retries,
 // and every failure as an error of the catalogue.
 import { TilecouchError } from '../../core/index.js'
-import { abortable } from '../../core/abortable.js'
-import { patience } from '../../core/patience.js'
+import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { failureOf, isPassing, unanswered } from '../source/failure.js'
 import { backoff, wait } from '../source/patience.js'
 
@@ -92,16 +91,16 @@ export class HttpCouch {
       headers: { Accept: accept, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...this.headers },
       body: body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
     }
-    const heard = patience(given ?? silence, signal)
+    const heard = timeoutSignal(given ?? silence, signal)
     let received = 0
     const onPiece = length => {
       received += length
       heard.renew()
     }
     try {
-      const response = await abortable(fetch(target, { ...init, signal: heard.signal }), heard.signal)
+      const response = await raceAbort(fetch(target, { ...init, signal: heard.signal }), heard.signal)
       if (!response.ok) throw await failureOf(response, this.url)
-      const bytes = await abortable(readAll(response, most, onPiece), heard.signal)
+      const bytes = await raceAbort(readAll(response, most, onPiece), heard.signal)
       onBytes?.(received)
       return raw ? parse ? parse(bytes) : bytes : this.#json(bytes)
     } catch (error) {

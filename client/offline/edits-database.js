@@ -1,6 +1,6 @@
 // A PouchDB as what is made here is kept in it: documents that several tabs write, and work that ends with it.
 import { TilecouchError } from '../../core/index.js'
-import { abortable } from '../../core/abortable.js'
+import { raceAbort } from '../../core/abort.js'
 import { rewrite } from '../../core/rewrite.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { Reader } from './reader.js'
@@ -39,7 +39,7 @@ export async function untilClosed (db, task, signal) {
   if (signal?.aborted) end()
   db.once('closed', leave).once('destroyed', leave)
   try {
-    return await abortable(task(stop.signal), closed.signal)
+    return await raceAbort(task(stop.signal), closed.signal)
   } catch (error) {
     throw error.name === 'AbortError' ? new TilecouchError('ABORTED') : error
   } finally {

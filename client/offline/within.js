@@ -1,7 +1,6 @@
 // What has an end: as soon as one of several signals says so, whatever it still waits for.
 import { TilecouchError } from '../../core/index.js'
-import { abortable } from '../../core/abortable.js'
-import { patience } from '../../core/patience.js'
+import { raceAbort, timeoutSignal } from '../../core/abort.js'
 
 /**
  * @template T
@@ -18,7 +17,7 @@ export async function within (signals, task) {
   }
   try {
     if (stop.signal.aborted) throw new TilecouchError('ABORTED')
-    return await abortable((async () => task(stop.signal))(), stop.signal)
+    return await raceAbort((async () => task(stop.signal))(), stop.signal)
   } catch (error) {
     throw stop.signal.aborted ? new TilecouchError('ABORTED') : error
   } finally {
@@ -34,7 +33,7 @@ export async function within (signals, task) {
  * @returns {Promise<T | undefined>} nothing when the time was over
  */
 export async function atMost (milliseconds, task) {
-  const time = patience(milliseconds)
+  const time = timeoutSignal(milliseconds)
   try {
     return await within([time.signal], task)
   } catch (error) {

@@ -1,8 +1,7 @@
 // A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
 // answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
 import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
-import { abortable } from '../../core/abortable.js'
-import { patience } from '../../core/patience.js'
+import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
 import { isImageOf } from './image.js'
 
@@ -210,10 +209,10 @@ export class CouchSource {
   async #fetch (url, { signal, ...init }, read) {
     const { timeout, fetchOptions } = this.options
     const headers = { ...(init.body && { 'Content-Type': 'application/json' }), ...fetchOptions.headers }
-    const waiting = patience(timeout, signal)
+    const waiting = timeoutSignal(timeout, signal)
     try {
-      const response = await abortable(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
-      return await abortable(read(response), waiting.signal)
+      const response = await raceAbort(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
+      return await raceAbort(read(response), waiting.signal)
     } catch (error) {
       if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.db, why: `no answer within ${timeout / 1000} s` })
       throw error instanceof TilecouchError ? error : this.#unanswered(error, signal)

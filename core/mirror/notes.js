@@ -1,5 +1,5 @@
 // When a checkpoint is written: now and then, when there is something to tell, and last of all when a session ends.
-import { patience } from '../patience.js'
+import { timeoutSignal } from '../abort.js'
 
 const LOOK = 500 // milliseconds between two looks at the clock
 
@@ -100,7 +100,7 @@ export class Notes {
   /** Nobody waits long for a side that may be away. */
   async #soon (task) {
     if (this.#isDeaf) return
-    const waiting = patience(this.limits.parting)
+    const waiting = timeoutSignal(this.limits.parting)
     await task(waiting.signal).catch(() => { this.#isDeaf = waiting.isOver }).finally(waiting.end)
   }
 }

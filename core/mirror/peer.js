@@ -2,7 +2,7 @@
 // How bytes are sent is the caller's: Node and browsers do it differently.
 import { askAll, bulkGetRows } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
-import { patience } from '../patience.js'
+import { timeoutSignal } from '../abort.js'
 import { rewrite } from '../rewrite.js'
 
 /**
@@ -59,7 +59,7 @@ export class CouchPeer {
 
   /** @type {Peer['changes']} */
   async changes ({ since, limit, wait, signal }) {
-    const waiting = wait ? patience(wait + SILENCE, signal) : undefined
+    const waiting = wait ? timeoutSignal(wait + SILENCE, signal) : undefined
     try {
       const answer = await this.couch.request({
         path: '_changes',

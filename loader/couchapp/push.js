@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
 import { encodeId } from '../store/address.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 
 /** What the id of a design document ends with while its index is built. */
 export const STAGING = '-staging'
@@ -101,7 +101,7 @@ async function untilCommitted (couch, id, signal) {
  */
 export async function warm (couch, id, view, { signal, onProgress } = {}) {
   for (;;) {
-    const wait = patience(PATIENCE, signal)
+    const wait = timeoutSignal(PATIENCE, signal)
     try {
       await couch.request({ path: `${encodeId(id)}/_view/${view}`, qs: { limit: 0, reduce: false }, signal: wait.signal })
       return

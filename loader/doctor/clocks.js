@@ -1,6 +1,5 @@
 // Clocks. Whoever stores a tile says when, by his own; whoever serves it says by his own whether it has expired.
-import { abortable } from '../../core/abortable.js'
-import { patience } from '../../core/patience.js'
+import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { toSeconds } from '../../core/index.js'
 import { count, duration, plural } from '../cli/output.js'
 
@@ -35,10 +34,10 @@ export async function skewOf (visit, url, who) {
 
 /** Seconds that a server is ahead: what it said, against the middle of the request. A name and password are not sent for that. */
 async function measure (visit, url) {
-  const waiting = patience(visit.limits.patience, visit.signal)
+  const waiting = timeoutSignal(visit.limits.patience, visit.signal)
   const sent = visit.clock()
   try {
-    const answer = await abortable(fetch(url, { method: 'HEAD', redirect: 'manual', signal: waiting.signal }), waiting.signal)
+    const answer = await raceAbort(fetch(url, { method: 'HEAD', redirect: 'manual', signal: waiting.signal }), waiting.signal)
     const received = visit.clock()
     const said = Date.parse(answer.headers.get('date') ?? '')
     if (Number.isNaN(said)) return undefined

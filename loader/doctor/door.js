@@ -1,9 +1,9 @@
 // Who may read and who may write. The one state that cannot wait is a store that everybody may write to.
-import { abortable } from '../../core/abortable.js'
+import { raceAbort } from '../../core/abort.js'
 import { accessOf } from '../access.js'
 
 /** @param {import('./visit.js').Visit} visit */
-export const access = visit => visit.once('access', () => abortable(accessOf(visit.store), visit.signal))
+export const access = visit => visit.once('access', () => raceAbort(accessOf(visit.store), visit.signal))
 
 /** Design documents, with their functions and what is attached, by name alone. @param {import('./visit.js').Visit} visit @returns {Promise<any[]>} */
 export const designs = visit => visit.once('designs', async () => {

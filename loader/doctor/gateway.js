@@ -1,7 +1,6 @@
 // A gateway or an edge, as its /health and /metrics tell.
-import { abortable } from '../../core/abortable.js'
+import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { TilecouchError } from '../../core/index.js'
-import { patience } from '../../core/patience.js'
 import { count, duration, plural } from '../cli/output.js'
 
 const MOST = 16 * 1024 * 1024 // bytes of metrics
@@ -22,10 +21,10 @@ export async function lookAtGateway (visit, base) {
 }
 
 async function read (visit, url) {
-  const waiting = patience(visit.limits.patience, visit.signal)
+  const waiting = timeoutSignal(visit.limits.patience, visit.signal)
   try {
-    const answer = await abortable(fetch(url, { signal: waiting.signal }), waiting.signal)
-    const text = await abortable(answer.text(), waiting.signal)
+    const answer = await raceAbort(fetch(url, { signal: waiting.signal }), waiting.signal)
+    const text = await raceAbort(answer.text(), waiting.signal)
     return { status: answer.status, text: text.slice(0, MOST) }
   } catch {
     return { status: 0, text: '' }

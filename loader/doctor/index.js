@@ -1,7 +1,7 @@
 // Everything that makes a store ill over years, looked at once. Nothing is written, no index is built, every request has an end.
 import { setMaxListeners } from 'node:events'
 import { TilecouchError, scrub } from '../../core/index.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { LookingCouch } from './couch.js'
 import { lookAtServer, welcome } from './server.js'
 import { lookAtSettings } from './settings.js'
@@ -52,7 +52,7 @@ export async function doctor (url, { mirrors = false, gateway, folder, docs, clo
   const started = performance.now()
   const base = gateway === undefined ? undefined : addressOf(gateway)
   const limits = { ...doctorDefaults, ...given }
-  const waiting = patience(limits.whole, signal)
+  const waiting = timeoutSignal(limits.whole, signal)
   setMaxListeners(0, waiting.signal) // every request listens
   const couch = new LookingCouch(url, { patience: limits.patience, signal: waiting.signal })
   const visit = new Visit(couch, { limits, signal: waiting.signal, clock, folder })

@@ -4,7 +4,7 @@ import { pruneDefaults } from '../prune/defaults.js'
 import { Reckoning } from '../prune/reckoning.js'
 import { newestOf } from '../load/future.js'
 import { BY_TILE } from '../store/reader.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { isAhead, soundOf, tileId } from '../../core/index.js'
 import { count, plural } from '../cli/output.js'
 import { asFarAs } from './views.js'
@@ -78,7 +78,7 @@ const invalid = (faults, what, why, advice) => ({
 /** The policy of a layer, tried on some of its versions. @returns {Promise<Found>} */
 async function retention (visit, { layer, retention: policy }) {
   const reckoning = new Reckoning(layer, policy, { now: () => visit.now, limits: pruneDefaults })
-  const waiting = patience(visit.limits.patience, visit.signal)
+  const waiting = timeoutSignal(visit.limits.patience, visit.signal)
   try {
     await reckoning.read(visit.couch, waiting.signal)
   } catch (error) {

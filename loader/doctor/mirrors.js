@@ -1,7 +1,7 @@
 // The mirrors of the store, as `tilecouch mirrors` lists them, and what is wrong with them.
 import { listMirrors } from '../mirror/list.js'
 import { count, duration, plural } from '../cli/output.js'
-import { abortable } from '../../core/abortable.js'
+import { raceAbort } from '../../core/abort.js'
 import { scrub } from '../../core/index.js'
 import { skewOf } from './clocks.js'
 
@@ -21,7 +21,7 @@ const ILL = {
 /** @param {import('./visit.js').Visit} visit @param {{mirrors: boolean, url: string}} options */
 export async function lookAtMirrors (visit, { mirrors: deep, url }) {
   await visit.look('mirrors', 'mirrors', 'a member', async () => {
-    const { mirrors, unseen } = await abortable(listMirrors(url, { signal: visit.signal }), visit.signal)
+    const { mirrors, unseen } = await raceAbort(listMirrors(url, { signal: visit.signal }), visit.signal)
     for (const { by, why } of unseen) visit.add('mirrors', `those of ${by === 'couchdb' ? 'CouchDB' : 'tilecouch'}`, { state: 'unknown', found: why })
     for (const mirror of mirrors) visit.add('mirrors', name(mirror), judge(visit, mirror))
     if (deep) await clocks(visit, mirrors)

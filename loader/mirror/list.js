@@ -2,7 +2,7 @@
 // replicator, by what its server says.
 import { TilecouchError } from '../../core/index.js'
 import { PREFIX, askQueries } from '../../core/mirror/index.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { LOOPBACK } from '../this-machine.js'
 import { encodeId } from '../store/address.js'
 import { Couch } from '../store/couch.js'
@@ -90,7 +90,7 @@ async function removeLocal (couch, id, signal) {
 
 /** What a task answers, if it does so in time. */
 async function within (milliseconds, task, signal) {
-  const waiting = patience(milliseconds, signal)
+  const waiting = timeoutSignal(milliseconds, signal)
   try {
     return await task(waiting.signal)
   } catch {

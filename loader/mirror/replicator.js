@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection } from '../../core/mirror/index.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { LOOPBACK } from '../this-machine.js'
 import { Couch } from '../store/couch.js'
 import { bringDesigns } from './designs.js'
@@ -200,7 +200,7 @@ const isPassing = ({ code, details }) => ['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWE
 
 /** CouchDB seldom says how much is left, and nothing at all of changes that its selector leaves out: the source knows. */
 async function look (source, selector, status, reached, most, signal) {
-  const waiting = patience(most, signal)
+  const waiting = timeoutSignal(most, signal)
   const isAsBefore = reached.since === status.since
   try {
     const { pending, since } = await changesAfter(source, { since: isAsBefore ? reached.at : status.since, selector, signal: waiting.signal })

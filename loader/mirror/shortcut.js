@@ -6,7 +6,7 @@ import { isUnwritable, randomId, readLeaves } from '../../core/mirror/index.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { batchesOf } from '../../core/batches.js'
 import { versions } from '../store/columns.js'
-import { linked } from '../store/linked.js'
+import { childSignal } from '../store/child-signal.js'
 import { walk } from '../store/walk.js'
 
 export const shortcutDefaults = {
@@ -46,7 +46,7 @@ export const shortcutOf = (couch, selection, limits) => async (/** @type {Beginn
   const place = await beginAt(beginning, placeOf(info))
   if (place === undefined) return undefined
 
-  const { signal, end } = linked(beginning.signal)
+  const { signal, end } = childSignal(beginning.signal)
   const under = new Set()
   let listed = 0
   let failure

@@ -3,7 +3,7 @@ import { AFTER, TilecouchError, checkLayer, editionId, endOf, headId, manifestId
 import { batchesOf } from '../../core/batches.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { BY_TIME } from '../store/reader.js'
-import { linked } from '../store/linked.js'
+import { childSignal } from '../store/child-signal.js'
 import { pagesOf } from '../store/pages.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
 import { listedOf } from './documents.js'
@@ -37,7 +37,7 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
   const isDoomed = (/** @type {any} */ { time }) => time >= first && time <= last
   const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
   const remover = await begin(store, options)
-  const { signal, end } = linked(options.signal)
+  const { signal, end } = childSignal(options.signal)
   let run = ''
   try {
     if (only) {

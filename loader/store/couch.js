@@ -4,8 +4,7 @@ import nano from 'nano'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, scrub } from '../../core/index.js'
 import { leavesOf } from '../../core/bulk-answer.js'
-import { abortable } from '../../core/abortable.js'
-import { patience } from '../../core/patience.js'
+import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { askQueries } from '../../core/mirror/queries.js'
 import { rewrite } from '../../core/rewrite.js'
 import { encodeId, parseDatabaseUrl } from './address.js'
@@ -13,7 +12,7 @@ import { bulkBody } from './bulk-body.js'
 import { askBytes, toBody } from './bytes.js'
 import { beginAnew } from './deletions.js'
 import { parseRows, parseWhole, winnerOf } from './leaves.js'
-import { linked } from './linked.js'
+import { childSignal } from './child-signal.js'
 
 export const retryDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
@@ -104,7 +103,7 @@ export class Couch {
 
   /** A line that was cut says nothing: whoever waits for an answer would wait for ever. */
   async #inTime (request) {
-    const waiting = patience(request.patience, request.signal)
+    const waiting = timeoutSignal(request.patience, request.signal)
     try {
       return await this.#once({ ...request, signal: waiting.signal, onBytes: waiting.renew })
     } catch (error) {
@@ -121,8 +120,8 @@ export class Couch {
     if (request.raw) return askBytes(this.access, request)
     if (request.most) return askBytes(this.access, { ...request, qs: encodeKeys(qs), accept: 'application/json', parse: parseWhole })
     // of its own: fetch keeps listeners until they are collected, and one signal may stop thousands of requests
-    const own = signal && linked(signal)
-    const answer = await abortable(this.nano.request({
+    const own = signal && childSignal(signal)
+    const answer = await raceAbort(this.nano.request({
       method,
       db: server ? undefined : this.db,
       path,

@@ -1,7 +1,7 @@
 // How many tiles and bytes a list would give, for progress and estimates. What is now is summed by the index, which costs
 // what the columns of the area cost, and not its tiles; what was then has to be listed.
 import { heads } from './columns.js'
-import { linked } from './linked.js'
+import { childSignal } from './child-signal.js'
 import { listDefaults } from './list-defaults.js'
 import { list } from './list.js'
 import { openLayer, walkZoom } from './walk.js'
@@ -22,7 +22,7 @@ export async function countListed (couch, layer, { time, ...options } = {}) {
     for await (const { size } of list(couch, layer, { time, ...options })) add(1, size)
     return sum
   }
-  const { signal, end } = linked(options.signal)
+  const { signal, end } = childSignal(options.signal)
   try {
     const { zooms, reader, columnsOf } = await openLayer(couch, heads, layer, { ...options, signal })
     for (const { z, count, bytes } of zooms) {

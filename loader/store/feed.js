@@ -2,7 +2,7 @@
 // ends nor fails: that no heartbeat comes is the only sign of it.
 import { request } from 'undici'
 import { TilecouchError } from '../../core/index.js'
-import { linked } from './linked.js'
+import { childSignal } from './child-signal.js'
 
 /**
  * @typedef {{seq: string | number | null, id: string, changes: {rev: string}[], deleted?: boolean}} Change
@@ -21,7 +21,7 @@ import { linked } from './linked.js'
  */
 export async function readFeed (couch, { query, silence, signal, onSign, onChange }) {
   const { origin, path, headers } = couch.access
-  const quiet = linked(signal)
+  const quiet = childSignal(signal)
   const watchdog = setTimeout(quiet.end, silence)
   const end = { seq: undefined, heard: false }
   try {

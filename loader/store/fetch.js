@@ -2,7 +2,7 @@
 import { pMapIterable } from 'p-map'
 import { TilecouchError, versionId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
-import { linked } from './linked.js'
+import { childSignal } from './child-signal.js'
 import { describe, withBytes } from './reader.js'
 
 export const fetchDefaults = {
@@ -25,7 +25,7 @@ const PEEK = 500 // documents a request, without bytes
  * @returns {AsyncGenerator<T & Fetched>}
  */
 export async function * fetchListed (couch, listed, { signal, concurrency = fetchDefaults.concurrency, onMissing } = {}) {
-  const { signal: own, end } = linked(signal)
+  const { signal: own, end } = childSignal(signal)
   try {
     const answers = pMapIterable(batchesOf(listed, { most: fetchDefaults.batch, bytes: fetchDefaults.batchBytes }), async batch => {
       const found = await readListed(couch, batch, { signal: own })

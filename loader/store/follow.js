@@ -2,7 +2,7 @@
 // not know what it has missed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { isGood, placeOf, position } from '../../core/place.js'
 import { readFeed } from './feed.js'
 
@@ -128,7 +128,7 @@ export class Follower {
   /** Makes sure that what is followed is still the database it was, and finds where to begin. */
   async #anchor () {
     const { silence } = this.limits
-    const wait = patience(silence, this.#stop.signal)
+    const wait = timeoutSignal(silence, this.#stop.signal)
     const info = await this.couch.request({ path: '', retries: 0, signal: wait.signal }).catch(error => {
       throw wait.isOver ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
     }).finally(wait.end)

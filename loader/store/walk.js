@@ -4,7 +4,7 @@ import { TilecouchError, checkLayer, compareRows, layerId } from '../../core/ind
 import { columnKey, rowKey, seriesTo } from '../../core/order.js'
 import { Columns, versions, zoomsIn } from './columns.js'
 import { listDefaults } from './list-defaults.js'
-import { linked } from './linked.js'
+import { childSignal } from './child-signal.js'
 import { merge } from './merge.js'
 import { RangeReader } from './ranges.js'
 
@@ -28,7 +28,7 @@ const NONE = /** @type {TileRows[]} */ ([])
  * @returns {AsyncGenerator<TileRows & {z: number}>} ascending by id
  */
 export async function * walk (couch, index, layer, options) {
-  const { signal, end } = linked(options.signal)
+  const { signal, end } = childSignal(options.signal)
   try {
     const { zooms, reader, columnsOf } = await openLayer(couch, index, layer, { ...options, signal })
     for (const { z } of zooms) yield * walkZoom(reader, await columnsOf(z))

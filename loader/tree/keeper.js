@@ -5,7 +5,7 @@ import pMap from 'p-map'
 import { TilecouchError, compareIds } from '../../core/index.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { Follower } from '../store/follow.js'
-import { linked } from '../store/linked.js'
+import { childSignal } from '../store/child-signal.js'
 import { readChanges, readHeads, readPast } from './changes.js'
 import { PASSING, keeperDefaults } from './limits.js'
 import { bootOf, keep, readKept } from './place.js'
@@ -252,7 +252,7 @@ export class Keeper {
 
   /** @param {boolean} [wakes] ends when something is heard */
   async #pause (ms, wakes = false) {
-    const heard = linked(this.signal)
+    const heard = childSignal(this.signal)
     if (wakes) this.#wake = heard.end
     if (wakes && (this.changes.any || this.#reset)) heard.end()
     await sleep(ms, undefined, { signal: heard.signal }).catch(() => {})

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent } from 'undici'
 import { TilecouchError } from '../../core/index.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { headerOf } from './freshness.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -68,7 +68,7 @@ export class Requester {
   async get (url, { headers = {}, signal } = {}) {
     const first = new URL(url)
     // one clock for everything from connecting to the last byte
-    const wait = patience(this.#options.timeout * 1000, signal)
+    const wait = timeoutSignal(this.#options.timeout * 1000, signal)
     try {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       return await this.#follow(first, headers, wait.signal)

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 import { fingerprint } from '../../core/fingerprint.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { Selection } from '../../core/mirror/index.js'
 import { isPublic } from '../../loader/mirror/door.js'
 import { Mirror, isPassing } from '../../loader/mirror/index.js'
@@ -82,7 +82,7 @@ export class Keeper {
     await this.#remember() // before anything is asked for
     const begun = new Promise((resolve, reject) => { this.#begun = { resolve: () => resolve(undefined), reject } })
     this.#running = this.#run()
-    const wait = patience(this.limits.begin, signal)
+    const wait = timeoutSignal(this.limits.begin, signal)
     wait.signal.addEventListener('abort', this.#begun.resolve)
     await begun.finally(wait.end)
   }

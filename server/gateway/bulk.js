@@ -4,7 +4,7 @@ import { TILE_ATTACHMENT, TilecouchError, isExactTime, pastRange, timeline } fro
 import { askEach, askLeaves, leavesIn, noAnswer } from '../../core/bulk-answer.js'
 import { parseRows, parseWhole, winnerOf } from '../../loader/store/leaves.js'
 import { unpack } from '../../loader/unpack.js'
-import { patience } from '../../core/patience.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { AsNobody } from './as-nobody.js'
 import { AGAIN, Gather, LATER } from './gather.js'
 
@@ -161,7 +161,7 @@ export class BulkReader {
 
   async #timed (read, keys, how = {}) {
     const { timeout, retries } = this.limits
-    const wait = patience(timeout)
+    const wait = timeoutSignal(timeout)
     const start = performance.now()
     let failed = true
     try {

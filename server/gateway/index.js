@@ -1,7 +1,7 @@
 // The gateway: tiles of a store over HTTP, from memory, from the store, from upstreams. It keeps nothing of its own, so any
 // number of them may stand side by side before one CouchDB.
 import { TilecouchError } from '../../core/index.js'
-import { pause } from '../../core/pause.js'
+import { pause } from '../../core/abort.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'

@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events'
  * @param {AbortSignal} [signal]
  * @returns {{signal: AbortSignal, end: () => void}} end: to be called when all is done; stops what still goes on
  */
-export function linked (signal) {
+export function childSignal (signal) {
   const stop = new AbortController()
   setMaxListeners(0, stop.signal)
   const abort = () => stop.abort()
