@@ -20,7 +20,7 @@ import pMap from 'p-map'
  */
 export function writeBulk (couch, documents, { batch, ...options }) {
   return inTurns(batchesOf(documents, batch), async docs => {
-    const results = await couch.bulk(JSON.stringify({ docs }), options.signal)
+    const results = await couch.bulk(docs, { signal: options.signal })
     const failed = results.find(result => result.error)
     if (failed) throw new Error(`raw write failed: ${JSON.stringify(failed)}`)
     if (results.length !== docs.length) throw new Error(`raw write: ${results.length} results for ${docs.length} documents`)

@@ -4,7 +4,6 @@ import { addSeconds } from '../../core/index.js'
 import { compose } from '../../loader/couchapp/compose.js'
 import { push, warm } from '../../loader/couchapp/push.js'
 import { PUBLIC_SECURITY } from '../../loader/store/index.js'
-import { bulkBody } from '../../loader/store/bulk-body.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { Tile } from '../../loader/store/tile.js'
 import { until } from '../wait.js'
@@ -90,7 +89,7 @@ export async function fill (store, documents, { signal, onProgress = () => {}, b
       const docs = []
       for (let next; docs.length < batch && !(next = source.next()).done;) docs.push(next.value)
       if (!docs.length) return
-      const failed = (await store.couch.bulk(bulkBody(docs), signal)).find(result => result.error)
+      const failed = (await store.couch.bulk(docs, { signal })).find(result => result.error)
       if (failed) throw new Error(`a document was not written: ${JSON.stringify(failed)}`)
       onProgress(written += docs.length)
     }

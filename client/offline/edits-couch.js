@@ -1,8 +1,8 @@
 // A store as what is made on the device is written to it: what a batch (core/store/batch.js) asks of a database, over fetch.
 // Images are base64 from end to end, as the device hands them out and CouchDB takes them.
 import { TilecouchError } from '../../core/index.js'
-import { askAll } from '../../core/bulk-answer.js'
-import { askQueries } from '../../core/mirror/queries.js'
+import { askAll } from '../../core/couch/answers.js'
+import { CouchClient } from '../../core/couch/client.js'
 import { rewrite } from '../../core/rewrite.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Reader } from './reader.js'
@@ -10,7 +10,7 @@ import { Reader } from './reader.js'
 const PATIENCE = 30000 // milliseconds for an answer, or for more of a long one
 const SLOWEST = 16 // bytes a millisecond at which a body is sent at least: nobody tells how far that is
 
-export class EditsCouch {
+export class EditsCouch extends CouchClient {
   #http
   #lenders
   /** Documents as they were last read. @type {Map<string, any>} */
@@ -21,9 +21,9 @@ export class EditsCouch {
    * @param {() => {db: any}[]} lenders databases that may have the same documents: what stands there is not asked for again
    */
   constructor (http, lenders) {
+    super({ url: http.url, exchange: () => Promise.reject(new Error('request is overridden')) })
     this.#http = http
     this.#lenders = lenders
-    this.url = http.url
   }
 
   /**
@@ -63,20 +63,8 @@ export class EditsCouch {
   /** @param {{method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}} request */
   request ({ qs = {}, body, ...request }) {
     const asked = Object.fromEntries(Object.entries(qs).map(([name, value]) => [name, JSON.stringify(value)]))
-    const sent = body && JSON.stringify(body)
+    const sent = typeof body === 'string' ? body : body && JSON.stringify(body)
     return this.#http.request({ ...request, qs: asked, body: sent, patience: PATIENCE + (sent?.length ?? 0) / SLOWEST })
-  }
-
-  /** @param {string} path @param {object[]} queries @param {AbortSignal} [signal] */
-  async queries (path, queries, signal) {
-    return askQueries(this, path, queries, { signal })
-  }
-
-  /** New revisions. @param {any[]} docs @param {AbortSignal} [signal] */
-  async send (docs, signal) {
-    const answer = await this.request({ method: 'POST', path: '_bulk_docs', body: { docs }, signal })
-    if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
-    return answer
   }
 
   /** A browser that asks for what is not there by its address says so on its console. @param {string} id @param {AbortSignal} [signal] */

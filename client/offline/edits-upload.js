@@ -116,7 +116,7 @@ export class Upload {
 
   async #sendAll () {
     const { signal } = this.#stop
-    const batch = new Batch(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.send(docs, until), report: (tile, outcome) => tile.report(outcome) })
+    const batch = new Batch(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.bulk(docs, { signal: until }), report: (tile, outcome) => tile.report(outcome) })
     const under = new Set()
     let failure
     const waiting = this.#waiting()

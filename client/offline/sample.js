@@ -1,6 +1,6 @@
 // What documents weigh on the wire, from some of them without their images, and one with it.
 import { isTileId } from '../../core/index.js'
-import { askQueries } from '../../core/mirror/queries.js'
+import { askQueries } from '../../core/couch/queries.js'
 import { codec } from '../mirror/codec.js'
 import { Origin } from '../mirror/origin.js'
 import { isHead } from './listing.js'

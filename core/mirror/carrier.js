@@ -1,11 +1,11 @@
 // Takes revisions across: asks which the target lacks, reads those in batches, writes them. Every step may be repeated.
-import { UNSAID, noAnswer } from '../bulk-answer.js'
+import { UNSAID, noAnswer } from '../couch/answers.js'
 import { TilecouchError } from '../errors.js'
 import { isTileId } from '../ids.js'
 import { isUnsaid } from './doubts.js'
 import { pause } from '../abort.js'
 import { hasStubs, isParentOf, missingIn, parentOf } from './revisions.js'
-import { REFUSALS } from '../store/refusals.js'
+import { REFUSALS } from '../couch/answers.js'
 import { Slots } from './slots.js'
 
 const FIRST = 20 // documents of the first batch, before anything is known of their size

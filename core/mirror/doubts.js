@@ -1,7 +1,7 @@
 // Whether a document is to blame for a failure, or a side that is away. One document that a server cannot read must not keep the
 // others from coming, and a server that is away must not make five thousand documents look bad.
 
-import { UNSAID } from '../bulk-answer.js'
+import { UNSAID } from '../couch/answers.js'
 
 const DOUBTFUL = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR']) // what one document alone may bring about
 

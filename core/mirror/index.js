@@ -5,7 +5,7 @@ export { Checkpoint, IDENTITY, PREFIX, identityOf, isUnwritable, randomId } from
 export { checkDigests } from './digests.js'
 export { Doubts } from './doubts.js'
 export { lookBackDefaults, lookBackOf, readLeaves } from './look-back.js'
-export { askQueries } from './queries.js'
+export { askQueries } from '../couch/queries.js'
 export { Replication, replicationDefaults } from './replication.js'
 export { compareRevs, generation, isParentOf, parentOf, winnerFirst } from './revisions.js'
 export { Selection } from './selection.js'

@@ -1,8 +1,8 @@
 // What of the past was still to be seen at a time: of each tile the version with the greatest time up to then, unless the head
 // is itself that old. Of many tiles in two requests, from the primary index alone: it is there wherever a store is, and never behind.
-import { leavesOf } from '../bulk-answer.js'
+import { leavesOf } from '../couch/answers.js'
 import { headId, isTileId, parseTileId } from '../ids.js'
-import { askQueries } from './queries.js'
+import { askQueries } from '../couch/queries.js'
 
 export const lookBackDefaults = {
   ranges: 200, // of ids in a request; one costs CouchDB as much as some forty rows

@@ -1,6 +1,6 @@
 // One side of a replication that speaks CouchDB's protocol over HTTP: a CouchDB, an embedded store, the /db of a gateway.
 // How bytes are sent is the caller's: Node and browsers do it differently.
-import { askAll, bulkGetRows } from '../bulk-answer.js'
+import { askAll, bulkGetRows } from '../couch/answers.js'
 import { TilecouchError } from '../errors.js'
 import { timeoutSignal } from '../abort.js'
 import { rewrite } from '../rewrite.js'

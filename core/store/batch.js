@@ -7,7 +7,6 @@
 //   2. only heads whose copy stands are overwritten, at the revision that was copied
 //   3. whatever met a conflict is read again and decided again
 // Everything else (an older time, a tile that lost its head, what another edition said of a later time) is settled: settle.js.
-import { askAll, bulkGetRows } from '../bulk-answer.js'
 import { TilecouchError } from '../errors.js'
 import { compareIds, headId, parseTileId, pastRange } from '../ids.js'
 import { newRun } from '../runs.js'
@@ -15,7 +14,7 @@ import { decide } from '../versions.js'
 import { GONE, contentOf } from './blocks.js'
 import { pastOf, shownBy, tileDocument, versionOf } from './documents.js'
 import { readPastIds } from './leaves.js'
-import { isRefusal } from './refusals.js'
+import { isRefusal } from '../couch/answers.js'
 import { SaidOfLayers, isOfTime } from './said.js'
 import { seenIn, settleTiles, versionIn } from './settle.js'
 
@@ -40,11 +39,7 @@ import { seenIn, settleTiles, versionIn } from './settle.js'
  * @property {boolean} [isBelow] a later version was found that no manifest tells of
  * @property {'create' | 'advance' | 'backfill'} [tried] what a request that held it was to do, perhaps in vain
  *
- * @typedef {object} Couch the database; how bytes are sent is the caller's: Node and browsers do it differently
- * @property {string} url
- * @property {(ids: string[], options: {attachments?: boolean, signal?: AbortSignal}) => Promise<{id: string, doc?: any, deleted: boolean}[]>} docs the winner of each, in their order
- * @property {(request: {method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}) => Promise<any>} request
- * @property {(path: string, queries: object[], signal?: AbortSignal) => Promise<any[][]>} queries the rows of each
+ * @typedef {import('../couch/client.js').CouchClient} Couch
  */
 /** @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome */
 /** @typedef {{tile: Tile, action: string, head?: any, doc?: any}} Step */
@@ -78,7 +73,7 @@ export class Batch {
     this.words = words
     this.said = said
     this.newGround = true // whether the last tiles looked at were all new to the store
-    this.door = { couch, send, fetch: fetch ?? ((asked, until) => fetchLeaves(couch, asked, until)), replace }
+    this.door = { couch, send, fetch: fetch ?? ((asked, until) => couch.revisions(asked, { signal: until })), replace }
   }
 
   /** @param {Tile[]} tiles */
@@ -202,7 +197,7 @@ export class Batch {
     if (tiles[0].tried) return false
     // not the past of the last tile: that of row 1 comes after row 10
     const endkey = tiles.map(({ id }) => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
-    const { rows } = await this.couch.request({ path: '_all_docs', qs: { startkey: tiles[0].id, endkey, limit: 1 }, signal: this.signal })
+    const rows = await this.couch.page({ startkey: tiles[0].id, endkey, limit: 1 }, this.signal)
     return rows.length === 0
   }
 
@@ -336,17 +331,6 @@ export class Batch {
     if (same) mine.set(id, (mine.get(id) ?? []).map(own => own.words ? own : { ...own, run: same.run }))
     return undefined
   }
-}
-
-/** Leaves at the very revisions asked for, with their bytes in base64. @param {Couch} couch @param {{id: string, rev: string}[]} asked @param {AbortSignal} [signal] */
-async function fetchLeaves (couch, asked, signal) {
-  const revs = new Map(asked.map(({ id, rev }) => [`${id} ${rev}`, { id, rev }]))
-  const rows = await askAll(couch.url, [...revs.keys()], async left => {
-    const body = { docs: left.map(key => revs.get(key)) }
-    const found = bulkGetRows(await couch.request({ method: 'POST', path: '_bulk_get', qs: { attachments: true }, body, signal }))
-    return found.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
-  }, { signal })
-  return [...rows.values()].flatMap(own => own.flatMap(({ doc }) => doc ?? []))
 }
 
 /** Whether a copy tells of all single writes that found the version unchanged. */

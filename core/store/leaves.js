@@ -1,12 +1,11 @@
 // Every living leaf of tiles, head and past, without bytes.
-import { leavesOf } from '../bulk-answer.js'
 import { compareIds, headId, isTileId, pastRange } from '../ids.js'
 import { winnerFirst } from '../mirror/revisions.js'
 
 const RANGES = 200 // ranges of ids a request
 
 /**
- * @typedef {{url: string, request: (request: any) => Promise<any>, queries: (path: string, queries: object[], signal?: AbortSignal) => Promise<any[][]>}} Couch
+ * @typedef {import('../couch/client.js').CouchClient} Couch
  * @typedef {{id: string, heads: any[], pasts: any[]}} TileLeaves heads: CouchDB's winner first; pasts: in the order of their ids
  */
 
@@ -33,12 +32,12 @@ export async function readPastIds (couch, ids, signal) {
     const startkey = ids.reduce((a, b) => compareIds(a, b) < 0 ? a : b)
     // not the past of the last tile: that of row 1 comes after row 10
     const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
-    const [near] = await couch.queries('_all_docs', [{ startkey, endkey, limit: most }], signal)
+    const [near] = await couch.ranges([{ startkey, endkey, limit: most }], signal)
     if (near.length < most) return near.map(({ id }) => id).filter(id => id.includes('@') && wanted.has(headId(id)) && isTileId(id))
   }
   const found = []
   for (let at = 0; at < ids.length; at += RANGES) {
-    for (const rows of await couch.queries('_all_docs', ids.slice(at, at + RANGES).map(pastRange), signal)) {
+    for (const rows of await couch.ranges(ids.slice(at, at + RANGES).map(pastRange), signal)) {
       for (const { id } of rows) if (isTileId(id)) found.push(id)
     }
   }
@@ -48,6 +47,6 @@ export async function readPastIds (couch, ids, signal) {
 /** @param {Couch} couch @param {string[]} ids @param {AbortSignal} [signal] @returns {Promise<Map<string, any[]>>} the winner first */
 async function readLivingLeaves (couch, ids, signal) {
   if (!ids.length) return new Map()
-  const leaves = await leavesOf(couch, ids, { signal })
+  const leaves = await couch.leaves(ids, { signal })
   return new Map([...leaves].map(([id, all]) => [id, all.filter(({ _deleted }) => !_deleted).sort(winnerFirst)]))
 }

@@ -61,7 +61,7 @@ export class Said {
   #reading
 
   /**
-   * @param {import('./leaves.js').Couch & {docs: (ids: string[], options: any) => Promise<{id: string, doc?: any}[]>}} couch
+   * @param {import('../couch/client.js').CouchClient} couch
    * @param {string} layer
    * @param {AbortSignal} [signal]
    */
@@ -122,7 +122,7 @@ export class Said {
     const found = new Map()
     let ranges = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
     while (ranges.length) {
-      const answers = await this.couch.queries('_all_docs', ranges, this.signal)
+      const answers = await this.couch.ranges(ranges, this.signal)
       for (const rows of answers) for (const { id, value } of rows) found.set(id, value?.rev ?? '')
       ranges = ranges.flatMap((range, at) => answers[at].length < PAGE ? [] : [{ ...range, startkey: `${answers[at][PAGE - 1].id} ` }])
     }

@@ -11,7 +11,7 @@ import { addSeconds, isExactTime } from '../times.js'
 import { GONE, contentOf } from './blocks.js'
 import { imageAnew, shownBy } from './documents.js'
 import { readTileLeaves } from './leaves.js'
-import { isRefusal } from './refusals.js'
+import { isRefusal } from '../couch/answers.js'
 
 const ROUNDS = 40 // of reading and writing before a tile is given up as contended: one whose past is long may need a dozen
 
@@ -221,7 +221,7 @@ function firstOf (a, b) {
 
 /**
  * @typedef {object} Door to the database
- * @property {{url: string, request: (request: any) => Promise<any>, queries: (path: string, queries: object[], signal?: AbortSignal) => Promise<any[][]>}} couch
+ * @property {import('../couch/client.js').CouchClient} couch
  * @property {(docs: any[], signal?: AbortSignal) => Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>} send new revisions
  * @property {(asked: {id: string, rev: string}[], signal?: AbortSignal) => Promise<any[]>} fetch those very revisions, with their bytes
  * @property {(docs: {doc: any, over: string}[], signal?: AbortSignal) => Promise<void>} [replace] past versions that are to stand instead of the

@@ -1,5 +1,5 @@
 // Whether a database holds what its backup says, and nothing else: every document, every revision, the digest of every image.
-import { askAll, bulkGetRows } from '../../core/bulk-answer.js'
+import { askAll, bulkGetRows } from '../../core/couch/answers.js'
 import { digestsOf } from './ledger.js'
 
 export const compareDefaults = {

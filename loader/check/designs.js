@@ -4,7 +4,7 @@ import { STAGING, push } from '../couchapp/push.js'
 import { isPublic } from '../mirror/door.js'
 import { peerOf } from '../mirror/peer.js'
 import { tombstone } from '../resolve/content.js'
-import { encodeId } from '../store/address.js'
+import { encodeId } from '../../core/couch/client.js'
 import { isPublished } from '../publish.js'
 
 const VALIDATION = '_design/tiles'

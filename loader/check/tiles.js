@@ -157,7 +157,7 @@ export class TileMender {
   async #overwrite (heads) {
     if (!heads.length) return
     const docs = heads.map(({ old, doc }) => ({ ...doc, ...imageAnew(doc), _rev: old._rev }))
-    for (const { id, ok, error, reason } of await this.couch.send(docs, this.signal)) this.#told(id, ok && !error, error, reason)
+    for (const { id, ok, error, reason } of await this.couch.write(docs, this.signal)) this.#told(id, ok && !error, error, reason)
   }
 
   #told (id, done, error, reason) {
@@ -219,7 +219,7 @@ export class TileMender {
         return { _id, ...fieldsOf(head), ...imageAnew(doc) }
       })
       if (!heads.length) continue
-      for (const { id, ok, error, reason } of await this.couch.send(heads, this.signal)) this.#told(id, ok && !error, error, reason)
+      for (const { id, ok, error, reason } of await this.couch.write(heads, this.signal)) this.#told(id, ok && !error, error, reason)
     }
   }
 }

@@ -5,7 +5,7 @@ import { pMapIterable } from 'p-map'
 import { TilecouchError, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { imageAnew, isSameVersion, shownBy } from '../../core/store/documents.js'
-import { isRefusal } from '../../core/store/refusals.js'
+import { isRefusal } from '../../core/couch/answers.js'
 import { Said } from '../../core/store/said.js'
 import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { readTiles } from '../remove/documents.js'
@@ -133,7 +133,7 @@ export class Copier {
   /** Into a layer that was empty: nothing to compare with. Answers the tiles of which something was there all the same. */
   async #writeNew (byTile) {
     const docs = [...byTile].flatMap(([id, versions]) => versions.map(({ mine, isNewest }) => ({ ...mine.documentOf(), _id: isNewest ? id : `${id}@${mine.time}`, current: isNewest })))
-    const byId = new Map((await this.target.send(docs, this.options.signal)).map(answer => [answer.id, answer]))
+    const byId = new Map((await this.target.write(docs, this.options.signal)).map(answer => [answer.id, answer]))
     const left = []
     for (const [id, versions] of byTile) {
       const answers = versions.map(({ mine, isNewest }) => byId.get(isNewest ? id : `${id}@${mine.time}`) ?? { error: 'no answer' })

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
-import { encodeId } from '../store/address.js'
+import { encodeId } from '../../core/couch/client.js'
 import { timeoutSignal } from '../../core/abort.js'
 
 /** What the id of a design document ends with while its index is built. */

@@ -1,5 +1,5 @@
 // What CouchDB says of the indexes of a store.
-import { encodeId } from '../store/address.js'
+import { encodeId } from '../../core/couch/client.js'
 import { designs } from './door.js'
 
 /** What each design document with views says of its index. @param {import('./visit.js').Visit} visit @returns {Promise<{id: string, index: any}[]>} */

@@ -1,7 +1,6 @@
 // Which tiles have expired, as the gateway says it, to the second: two indexes say where to look, the documents decide.
 import { addSeconds, expiryOf, hasTtl, isExactTime, isTileId, parseTileId, toSeconds } from '../../core/index.js'
 import { versionIn } from '../../core/store/settle.js'
-import { pagesOf } from '../store/pages.js'
 import { describe } from '../store/reader.js'
 
 const EXPIRING = '_design/lifecycle/_view/expiring' // [expires, layer]
@@ -29,7 +28,7 @@ const FIRST = toSeconds('0000-01-01T00:00:00Z')
  */
 export async function * findExpired (couch, { layers, all, at, since, page, signal }) {
   const read = async function * (view, range, isWanted) {
-    for await (const rows of pagesOf(couch, view, range, { page, signal })) {
+    for await (const rows of couch.viewPages(view, range, { page, signal })) {
       const ids = rows.filter(row => isWanted(row) && isTileId(row.id)).map(({ id }) => id)
       const found = await couch.docs(ids, { signal })
       const expired = found.flatMap(({ doc }) => judge(doc, layers, at, view === EXPIRING))

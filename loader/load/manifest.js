@@ -3,10 +3,9 @@
 // killed but what its versions say.
 import { hash } from 'node:crypto'
 import { TilecouchError, blockId, compareIds, manifestId } from '../../core/index.js'
-import { askAll } from '../../core/bulk-answer.js'
-import { REFUSALS, isRefusal } from '../../core/store/refusals.js'
+import { askAll } from '../../core/couch/answers.js'
+import { REFUSALS, isRefusal } from '../../core/couch/answers.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
-import { bulkBody } from '../store/bulk-body.js'
 
 export const manifestDefaults = {
   open: 1024, // blocks in memory, of 32 kB each
@@ -126,7 +125,7 @@ export const nameOf = bytes => hash('md5', bytes, 'base64url').slice(0, NAME)
 export async function writeBlocks (couch, docs, signal) {
   if (!docs.length) return 0
   const byId = new Map(docs.map(doc => [doc._id, doc]))
-  const rows = await askAll(couch.url, [...byId.keys()], left => couch.bulk(bulkBody(left.map(id => byId.get(id))), signal), { signal, final: FINAL })
+  const rows = await askAll(couch.url, [...byId.keys()], left => couch.bulk(left.map(id => byId.get(id)), { signal }), { signal, final: FINAL })
   let written = 0
   for (const [id, [{ error, reason }]] of rows) {
     if (isRefusal(error)) throw new TilecouchError('REFUSED', { id, reason: reason || error })

@@ -4,7 +4,7 @@ import { TilecouchError } from '../../core/index.js'
 import { PREFIX, askQueries } from '../../core/mirror/index.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { LOOPBACK } from '../this-machine.js'
-import { encodeId } from '../store/address.js'
+import { encodeId } from '../../core/couch/client.js'
 import { Couch } from '../store/couch.js'
 import { DATABASE, changesAfter, credentialsOf, statusOf, withCredentials } from './scheduler.js'
 

@@ -1,7 +1,7 @@
 // What a CouchDB says of the replications that it does itself.
 import { TilecouchError } from '../../core/index.js'
 import { rewrite } from '../../core/rewrite.js'
-import { encodeId } from '../store/address.js'
+import { encodeId } from '../../core/couch/client.js'
 
 export const DATABASE = '_replicator'
 

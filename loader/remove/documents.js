@@ -1,7 +1,7 @@
 // Documents of tiles as a removal needs them: every leaf, the ends of leaves, and the versions of tiles from the primary
 // index, which is never behind.
 import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange } from '../../core/index.js'
-import { isRefusal } from '../../core/store/refusals.js'
+import { isRefusal } from '../../core/couch/answers.js'
 import { peerOf } from '../mirror/peer.js'
 import { compareRevs } from '../../core/mirror/index.js'
 import { tombstone } from '../resolve/content.js'
@@ -29,7 +29,7 @@ export async function endLeaves (couch, leaves, signal) {
   for (const own of byId.values()) (own.length === 1 ? single : several).push(...own)
   const unsure = new Set()
   const docs = single.map(({ id, rev }) => ({ _id: id, _rev: rev, _deleted: true }))
-  for (const { id, rev, error, reason } of docs.length ? await couch.bulk(JSON.stringify({ docs }), signal) : []) {
+  for (const { id, rev, error, reason } of docs.length ? await couch.bulk(docs, { signal }) : []) {
     if (rev && !error) ended.gone.set(id, rev)
     else if (isRefusal(error)) ended.refused.push({ id, reason: reason || error })
     else unsure.add(id)

@@ -2,7 +2,6 @@
 // programs, a past without its head. Past versions first, then heads, editions, manifests, blocks and removals, the layer's
 // document last.
 import { TilecouchError, checkLayer, editionId, isTileId, layerId, layerRange } from '../../core/index.js'
-import { idPages } from '../store/pages.js'
 import { Remover } from './remover.js'
 import { endPapers } from './tiles.js'
 
@@ -59,7 +58,7 @@ export const saidPrefixes = layer => [`manifest:${layer}@`, `block:${layer}:`, `
 
 /** Documents whose ids begin so, page by page. @returns {AsyncGenerator<{_id: string, _rev: string}[]>} */
 export async function * documentsFrom (couch, prefix, signal) {
-  for await (const rows of idPages(couch, { startkey: prefix, endkey: `${prefix}~` }, { signal })) yield rows.map(named)
+  for await (const rows of couch.pages({ startkey: prefix, endkey: `${prefix}~` }, { signal })) yield rows.map(named)
 }
 
 const named = ({ id, value: { rev } }) => ({ _id: id, _rev: rev })
@@ -81,7 +80,7 @@ async function bytesOf (store, layer) {
  * @returns {AsyncGenerator<{_id: string, _rev: string}[]>} never an empty page
  */
 async function * documentsOf (couch, layer, { isHead, signal, onStranger }) {
-  for await (const rows of idPages(couch, layerRange(layer), { signal })) {
+  for await (const rows of couch.pages(layerRange(layer), { signal })) {
     for (const { id } of rows) if (!isTileId(id)) onStranger(id)
     const docs = rows.filter(({ id }) => isTileId(id) && id.includes('@') !== isHead).map(named)
     if (docs.length) yield docs

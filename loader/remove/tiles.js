@@ -4,7 +4,6 @@ import { batchesOf } from '../../core/batches.js'
 import { readLeaves } from '../resolve/leaves.js'
 import { BY_TIME } from '../store/reader.js'
 import { childSignal } from '../store/child-signal.js'
-import { pagesOf } from '../store/pages.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
 import { listedOf } from './documents.js'
 import { Remover } from './remover.js'
@@ -102,7 +101,7 @@ export async function removeEdition (store, layer, time, options = {}) {
 /** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
 async function * documentsAt (couch, layer, time, signal) {
   const range = { startkey: [layer, time], endkey: [layer, time, {}] }
-  for await (const rows of pagesOf(couch, BY_TIME, range, { page: PAGE, signal })) {
+  for await (const rows of couch.viewPages(BY_TIME, range, { page: PAGE, signal })) {
     for (let at = 0; at < rows.length; at += LOT) yield rows.slice(at, at + LOT).map(({ id }) => id)
   }
 }

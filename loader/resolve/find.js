@@ -1,5 +1,4 @@
 // Which documents have several living leaves, as the view lifecycle/conflicts tells.
-import { pagesOf } from '../store/pages.js'
 
 export const CONFLICTS = '_design/lifecycle/_view/conflicts'
 
@@ -13,7 +12,7 @@ export const CONFLICTS = '_design/lifecycle/_view/conflicts'
 export async function * conflicts (couch, { layers, page, signal }) {
   const ranges = layers?.map(layer => ({ startkey: [layer], endkey: [layer, {}] })) ?? [{}]
   for (const range of ranges) {
-    for await (const rows of pagesOf(couch, CONFLICTS, range, { page, signal })) yield rows.map(({ id, key: [layer], value }) => ({ id, layer, revs: value }))
+    for await (const rows of couch.viewPages(CONFLICTS, range, { page, signal })) yield rows.map(({ id, key: [layer], value }) => ({ id, layer, revs: value }))
   }
 }
 

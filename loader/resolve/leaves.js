@@ -9,7 +9,7 @@ import { pastRange } from '../../core/index.js'
  */
 export async function readLeaves (couch, ids, signal) {
   const found = new Map()
-  for (const [id, leaves] of await couch.leavesOf(ids, { signal })) {
+  for (const [id, leaves] of await couch.leaves(ids, { signal })) {
     if (leaves.length) found.set(id, { living: leaves.filter(doc => !doc._deleted), ended: leaves.filter(doc => doc._deleted) })
   }
   return found
@@ -24,7 +24,7 @@ export async function readLeaves (couch, ids, signal) {
  */
 export async function readTiles (couch, ids, signal) {
   const heads = await readLeaves(couch, ids, signal)
-  const ranges = await couch.queries('_all_docs', ids.map(id => ({ ...pastRange(id), include_docs: true, conflicts: true })), signal)
+  const ranges = await couch.ranges(ids.map(id => ({ ...pastRange(id), include_docs: true, conflicts: true })), signal)
   const pasts = await readLeaves(couch, ranges.flat().filter(({ doc }) => doc?._conflicts).map(({ id }) => id), signal)
   return ids.map((id, at) => ({
     id,

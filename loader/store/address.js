@@ -1,9 +1,6 @@
-// Addresses of databases and documents.
+// Addresses of databases.
 import { TilecouchError } from '../../core/index.js'
 import { passwordOf, secretOf } from '../secrets.js'
-
-/** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
-export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/gu, (match, special) => special ? match : encodeURIComponent(match))
 
 const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
 

@@ -6,7 +6,6 @@ import { TilecouchError, areaFrom, asOf, endOf, startOf, tileId, tileRanges } fr
 import { Extent } from '../../core/store/extent.js'
 import { versionIn } from '../../core/store/settle.js'
 import { firstTileOf, placesIn } from '../../core/store/blocks.js'
-import { idPages } from './pages.js'
 
 const PAGE = 500 // blocks whose sizes are asked for together
 const READ_AHEAD = 8 // blocks
@@ -106,7 +105,7 @@ const isRemoved = (said, { time, run }, { z, x, y }) => said.removals.length > 0
 export async function manifestTotals (couch, said) {
   await said.refresh()
   const total = { count: said.manifests.length, blocks: 0, bytes: 0 }
-  for await (const rows of idPages(couch, { startkey: `block:${said.layer}:`, endkey: `block:${said.layer};` }, { page: PAGE, include_docs: true })) {
+  for await (const rows of couch.pages({ startkey: `block:${said.layer}:`, endkey: `block:${said.layer};`, include_docs: true }, { page: PAGE })) {
     total.blocks += rows.length
     for (const { doc } of rows) total.bytes += doc?._attachments?.digests?.length ?? 0
   }

@@ -5,7 +5,6 @@
 // second deletion is written first, which follows nothing: CouchDB continues the longest history, which is that one.
 import { fingerprint } from '../../core/fingerprint.js'
 import { generation, readLeaves } from '../../core/mirror/index.js'
-import { bulkBody } from './bulk-body.js'
 
 const FEW = 10 // documents that are looked at without asking first whether anything was ever deleted
 const MOST = 16 // histories that one document is given: each is read with it for ever
@@ -27,5 +26,5 @@ export async function beginAnew (couch, ids, signal) {
     beginnings.push({ _id: id, _deleted: true, _rev: `${start}-${hash}`, _revisions: { start, ids: [hash] } })
   }
   // one that is refused is no loss: so is what comes next
-  if (beginnings.length) await couch.bulk(bulkBody(beginnings, { newEdits: false }), signal)
+  if (beginnings.length) await couch.bulk(beginnings, { newEdits: false, signal })
 }

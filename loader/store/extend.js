@@ -2,8 +2,8 @@
 // `expires` and `origin` change. Whoever wrote the head meanwhile knows better, so that a conflict is nobody's loss.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, isExactTime, parseTileId } from '../../core/index.js'
-import { askAll } from '../../core/bulk-answer.js'
-import { REFUSALS } from '../../core/store/refusals.js'
+import { askAll } from '../../core/couch/answers.js'
+import { REFUSALS } from '../../core/couch/answers.js'
 
 const CHUNK = 500 // heads a request
 const FINAL = new Set([...REFUSALS, 'conflict']) // what would be answered again
@@ -49,7 +49,7 @@ async function extendSome (couch, extensions, { extended, changed }, signal) {
   })
   // attachments stay where they are: the documents hold stubs
   const byId = new Map(docs.map(doc => [doc._id, doc]))
-  const answers = await askAll(couch.url, [...byId.keys()], ids => couch.bulk(JSON.stringify({ docs: ids.map(id => byId.get(id)) }), signal), { signal, final: FINAL })
+  const answers = await askAll(couch.url, [...byId.keys()], ids => couch.bulk(ids.map(id => byId.get(id)), { signal }), { signal, final: FINAL })
   for (const [id, [{ rev, error, reason }]] of answers) {
     if (!error) extended.set(id, /** @type {string} */ (rev))
     else if (error === 'conflict') changed.push(id) // also of an earlier try that got through without an answer

@@ -9,7 +9,6 @@ import { TileSet } from '../../core/store/tile-set.js'
 import { peerOf } from '../mirror/peer.js'
 import { tombstone, written } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
-import { idPages } from './pages.js'
 import { digestOf } from './tile.js'
 
 export const settleDefaults = {
@@ -22,7 +21,7 @@ export const settleDefaults = {
  * @param {(docs: any[], signal?: AbortSignal) => Promise<any[]>} [send] of new revisions
  * @returns {import('../../core/store/settle.js').Door}
  */
-export function doorOf (couch, send = (docs, signal) => couch.send(docs, signal)) {
+export function doorOf (couch, send = (docs, signal) => couch.write(docs, signal)) {
   const peer = peerOf(couch)
   return {
     couch,
@@ -119,7 +118,7 @@ export async function * everyTile (couch, said, signal) {
     const { z, x, y } = parseTileId(id)
     return !seen.has(z, x, y) && (seen.add(z, x, y), true)
   }
-  for await (const rows of idPages(couch, layerRange(said.layer), { signal })) {
+  for await (const rows of couch.pages(layerRange(said.layer), { signal })) {
     for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
   }
   for (const manifest of said.manifests) for await (const id of tilesOf(said, manifest)) if (isNew(id)) yield id

@@ -83,7 +83,7 @@ export async function writeVersions (couch, versions, {
   const stop = new AbortController() // stops the other batches when one has failed for good
   setMaxListeners(0, stop.signal)
   const sendDocs = async (docs, until) => {
-    const answers = await couch.send(docs, until)
+    const answers = await couch.write(docs, until)
     for (const { rev, error } of answers) if (rev && !error) summary.documents++
     return answers
   }

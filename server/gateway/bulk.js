@@ -1,8 +1,7 @@
 // Tiles out of the store: misses that come together share one request. Documents with their bytes come by _bulk_get, small ones
 // in JSON and large ones as multipart; timelines by ranges of the primary index, which is never behind.
 import { TILE_ATTACHMENT, TilecouchError, isExactTime, pastRange, timeline } from '../../core/index.js'
-import { askEach, askLeaves, leavesIn, noAnswer } from '../../core/bulk-answer.js'
-import { parseRows, parseWhole, winnerOf } from '../../loader/store/leaves.js'
+import { askEach, noAnswer, winnerOf } from '../../core/couch/answers.js'
 import { unpack } from '../../loader/unpack.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { AsNobody } from './as-nobody.js'
@@ -31,17 +30,8 @@ const LIMITS = { tries: 3, firstDelay: 20 }
  * @param {Couch} couch @param {string[]} ids @param {How & {inline?: boolean}} [how] inline: in JSON
  * @returns {Promise<Map<string, any>>}
  */
-export async function readDocuments (couch, ids, { signal, retries, nobody, inline } = {}) {
-  const { rows, failed } = await askEach(ids, askLeaves(couch, {
-    qs: { attachments: true },
-    accept: inline ? 'application/json' : 'multipart/mixed', // CouchDB takes any mention of JSON for a wish
-    raw: true,
-    nobody,
-    signal,
-    retries,
-    parse: parseRows
-  }), { signal, limits: LIMITS })
-  const leaves = leavesIn(rows)
+export async function readDocuments (couch, ids, { inline, ...how } = {}) {
+  const { leaves, failed } = await couch.tryLeaves(ids, { ...how, attachments: true, ...(inline && { accept: 'application/json' }), limits: LIMITS })
   return new Map(ids.map(id => [id, failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : livingOf(leaves.get(id))]))
 }
 
@@ -70,23 +60,19 @@ async function unpackAll (docs, most) {
  * @param {Couch} couch @param {string[]} ids @param {How} [how]
  * @returns {Promise<Map<string, Moment[] | Error>>}
  */
-export async function readTimelines (couch, ids, { signal, retries, nobody } = {}) {
+export async function readTimelines (couch, ids, how = {}) {
   const { rows, failed } = await askEach(ids, async left => {
-    const queries = [{ keys: left, include_docs: true }, ...left.map(pastRange)]
-    const { results } = await couch.request({
-      method: 'POST', path: '_all_docs/queries', body: { queries }, raw: true, parse: parseWhole, nobody, accept: 'application/json', signal, retries
-    })
-    const [heads, ...pasts] = results
+    const [heads, ...pasts] = await couch.tryRanges([{ keys: left, include_docs: true }, ...left.map(pastRange)], how)
     // by key and not by place: of a single key that is not there CouchDB says nothing at all, and fails as a whole
     const byKey = new Map(heads?.rows?.map(row => [row.key, row]))
     return left.flatMap((id, at) => {
-      const head = byKey.get(id) ?? (left.length === 1 && heads?.rows && !heads.error ? { error: 'not_found' } : undefined)
+      const head = /** @type {any} */ (byKey.get(id)) ?? (left.length === 1 && heads?.rows && !heads.error ? { error: 'not_found' } : undefined)
       if (!head || !pasts[at]) return []
       if (head.error && head.error !== 'not_found') return { ...head, id }
       const { rows: past, error = past ? undefined : 'no rows', reason } = pasts[at]
       return { id, error, reason, head: head.doc, past }
     })
-  }, { signal, limits: LIMITS })
+  }, { signal: how.signal, limits: LIMITS })
   return new Map(ids.map(id => [id, failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : timelineOf(id, /** @type {any} */ (rows.get(id))[0])]))
 }
 

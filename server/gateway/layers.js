@@ -2,8 +2,8 @@
 // costs nothing, however many of them somebody makes up.
 import { isDeepStrictEqual } from 'node:util'
 import { AFTER, TilecouchError, checkLayer, editionId, isExactTime, soundOf } from '../../core/index.js'
+import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/resolve/content.js'
-import { idPages } from '../../loader/store/pages.js'
 import { BY_TIME } from '../../loader/store/reader.js'
 import { BY_ZOOM } from '../../loader/store/stats.js'
 import { join, ownError, unattended } from './flight.js'
@@ -105,15 +105,14 @@ export class LayerBook {
   /** @param {string} name @param {Times} times */
   async #readTimes (name, times) {
     const start = editionId(name, '')
-    const editions = await this.#ask({ path: '_all_docs', qs: { startkey: `${start}~`, endkey: start, descending: true, limit: this.limits.times } })
-    times.editions = editions.rows.length > 0
-    if (times.editions) return editions.rows.map(({ id }) => id.slice(start.length)).filter(isExactTime).reverse()
+    const rows = await this.#page({ startkey: `${start}~`, endkey: start, descending: true, limit: this.limits.times })
+    times.editions = rows.length > 0
+    if (times.editions) return rows.map(({ id }) => id.slice(start.length)).filter(isExactTime).reverse()
     const query = { startkey: [name, AFTER], endkey: [name], descending: true, group_level: 2, limit: this.limits.times }
     try {
-      const { results } = await this.#ask({ method: 'POST', path: `${BY_TIME}/queries`, body: { queries: [query] } }, this.limits.viewTimeout)
-      return results[0].rows.map(({ key }) => key[1]).reverse()
+      return (await this.#view(BY_TIME, query, this.limits.viewTimeout)).map(({ key }) => key[1]).reverse()
     } catch (error) {
-      if (error.details?.status === 404 && error.code !== 'DATABASE_NOT_FOUND') return [] // a store that nobody has published
+      if (error.code === 'INDEX_MISSING') return [] // a store that nobody has published
       throw error
     }
   }
@@ -134,19 +133,26 @@ export class LayerBook {
   async #readReach () {
     /** @type {Reach} */
     const reach = new Map()
-    const { results } = await this.#ask({ method: 'POST', path: `${BY_ZOOM}/queries`, body: { queries: [{ group_level: 2 }] } })
-    for (const { key: [layer, z], value: [,, x, y] } of results[0].rows) {
+    for (const { key: [layer, z], value: [,, x, y] } of await this.#view(BY_ZOOM, { group_level: 2 })) {
       const zooms = reach.get(layer) ?? new Map()
       reach.set(layer, zooms.set(z, { x0: x.min, x1: x.max, y0: y.min, y1: y.max }))
     }
     return reach
   }
 
-  /** @param {import('../../loader/store/couch.js').CouchRequest} request */
-  #ask (request, timeout = this.limits.timeout) {
-    const { retries } = this.limits
+  #page (range) {
+    return this.#inTime((signal, options) => this.couch.page(range, signal, options))
+  }
+
+  async #view (view, query, timeout = this.limits.timeout) {
+    const [rows] = await this.#inTime((signal, options) => this.couch.queries(view, [query], signal, options), timeout)
+    return rows
+  }
+
+  /** @template T @param {(signal: AbortSignal, options: {retries: number}) => Promise<T>} read @returns {Promise<T>} */
+  #inTime (read, timeout = this.limits.timeout) {
     const signal = AbortSignal.timeout(timeout)
-    return this.couch.request({ ...request, retries, signal }).catch(error => {
+    return read(signal, { retries: this.limits.retries }).catch(error => {
       throw signal.aborted ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` }) : error
     })
   }
@@ -196,8 +202,8 @@ export class LayerBook {
   /** @returns {Promise<{book: Map<string, Layer>, faults: {id: string, rev: string, why: string}[]}>} those whose documents are valid, and what is wrong with the others */
   async #readPages () {
     const [book, faults] = [new Map(), /** @type {any[]} */ ([])]
-    const door = /** @type {any} */ ({ request: asked => this.#ask(asked) })
-    for await (const rows of idPages(door, { startkey: 'layer:', endkey: 'layer;' }, { page: this.limits.page, include_docs: true })) {
+    const range = { startkey: 'layer:', endkey: 'layer;', include_docs: true }
+    for await (const rows of pagesOf(part => this.#page(part), range, this.limits.page)) {
       const docs = soundOf(rows.map(({ doc }) => doc), 'layer', ({ _id: id, _rev: rev }, why) => faults.push({ id, rev, why }))
       for (const { type, ...doc } of docs) book.set(doc.layer, fieldsOf(doc))
     }

@@ -141,7 +141,7 @@ onEachStore('a whole store', backend => {
     const { report } = await look(store, { repair: true })
     assert.equal(report.repair?.repaired['no-layer'], 1)
     assert.deepEqual((await look(store)).said, [])
-    await store.couch.bulk(JSON.stringify({ docs: await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true }))) }))
+    await store.couch.bulk(await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true }))))
   })
 
   it('that was never published is not bothered with design documents', async () => {

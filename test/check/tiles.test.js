@@ -54,9 +54,9 @@ describe('a damaged tile in memory', () => {
         const { times, images } = await versionsOf(couch, id)
         assert.deepEqual(times, after, `${lives} writes`)
         assert.deepEqual(sorted(images), sorted(imagesOf(planted)), `every image is there after ${lives} writes`)
-        const revs = couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev))
+        const revs = couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev))
         await mend()
-        assert.deepEqual(couch.ids.map(at => couch.leaves(at).map(({ rev }) => rev)), revs, 'another run changes nothing')
+        assert.deepEqual(couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev)), revs, 'another run changes nothing')
       }
     })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { askAll, askEach, bulkGetRows, leavesOf } from '../../core/bulk-answer.js'
-import { askQueries } from '../../core/mirror/queries.js'
+import { askAll, askEach, bulkGetRows, leavesOf } from '../../core/couch/answers.js'
+import { askQueries } from '../../core/couch/queries.js'
 
 const limits = { firstDelay: 1, longestDelay: 2 }
 const TROUBLE = { error: 'internal_server_error', reason: 'a shard is away' }

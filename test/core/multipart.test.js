@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { parseBulkGet } from '../../core/multipart.js'
+import { parseBulkGet } from '../../core/couch/multipart.js'
 
 const lines = (...parts) => Buffer.concat(parts.map(part => Buffer.isBuffer(part) ? part : Buffer.from(part + '\r\n')))
 

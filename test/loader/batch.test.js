@@ -10,8 +10,8 @@ describe('a batch on new ground', () => {
     await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.nat(200), { minLength: 2, maxLength: 8 }), async rows => {
       let range
       const couch = {
-        request: async ({ qs }) => { range = qs; return { rows: [] } },
-        queries: async (_, queries) => queries.map(() => [])
+        page: async asked => { range = asked; return [] },
+        ranges: async ranges => ranges.map(() => [])
       }
       const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
       const done = []
@@ -26,7 +26,7 @@ describe('a batch on new ground', () => {
 
   it('asks for the head of a tile that is alone, and for nothing around it', async () => {
     const asked = []
-    const couch = { docs: async ids => { asked.push(...ids); return ids.map(own => ({ id: own, doc: null, deleted: false })) }, queries: async (_, queries) => queries.map(() => []) }
+    const couch = { docs: async ids => { asked.push(...ids); return ids.map(own => ({ id: own, doc: null, deleted: false })) }, ranges: async ranges => ranges.map(() => []) }
     const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
     const done = []
     const id = tileId('osm', 8, 0, 1)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { encodeId, parseDatabaseUrl } from '../../loader/store/address.js'
-import { winnerOf } from '../../loader/store/leaves.js'
+import { winnerOf } from '../../core/couch/answers.js'
+import { encodeId } from '../../core/couch/client.js'
+import { parseDatabaseUrl } from '../../loader/store/address.js'
 import { tileId, versionId } from '../../core/index.js'
 
 describe('a database URL', () => {

@@ -17,7 +17,7 @@ const troubles = {
   'an answer that ends before its length': [(request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
     response.write('{"ok": true', () => response.destroy())
-  }, 'BAD_ANSWER'],
+  }, 'UNREACHABLE'],
   'no JSON at all': [(request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Log in</p>'), 'BAD_ANSWER']
 }
 

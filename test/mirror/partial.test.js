@@ -52,7 +52,7 @@ class Life {
     const { store } = this
     const what = this.pick(['load', 'load', 'load', 'backfill', 'gone', 'deleteHead', 'deletePast', 'deletePast', 'extend', 'undelete', 'overwrite', 'describe'])
     const one = async current => this.pick((await documentsOf(this.url)).filter(doc => doc.current === current))
-    const remove = doc => doc && store.couch.bulk(JSON.stringify({ docs: [{ _id: doc._id, _rev: doc._rev, _deleted: true }] }))
+    const remove = doc => doc && store.couch.bulk([{ _id: doc._id, _rev: doc._rev, _deleted: true }])
     const write = (count, time, gone = false) => store.write(Array.from({ length: count }, () => ({ ...this.place(), time, ...(gone ? { gone } : { bytes: png(Math.floor(this.next() * 50)) }) })))
     if (what === 'load') return write(12, this.pick(TIMES.slice(2)))
     if (what === 'backfill') return write(6, this.pick(TIMES.slice(0, 5)))

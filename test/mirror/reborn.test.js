@@ -22,7 +22,7 @@ onEachStore('A mirror of tiles that were deleted and loaded again', backend => {
 
   async function removeAll () {
     const tiles = (await documentsOf(from)).filter(({ type }) => type === 'tile')
-    await store.couch.bulk(JSON.stringify({ docs: tiles.map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })) }))
+    await store.couch.bulk(tiles.map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })))
   }
 
   it('has the new images, though it never heard that the old ones were deleted', async () => {

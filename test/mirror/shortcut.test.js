@@ -91,7 +91,7 @@ onEachStore('The shortcut of a new mirror', backend => {
         const stored = new Store(store.couch)
         await stored.write([{ layer: 'osm', z: 6, x, y, time, gone: true }, { layer: 'osm', z: 6, x: 5, y: 5, time: `201${changed}-01-01T00:00:00Z`, gone: false, bytes: square({ layer: 'osm', time, side: 1, seed: () => changed })[0].bytes }])
         const doomed = (await documentsOf(from)).find(({ _id: id }) => id === `osm:6:4:${3 + changed}`)
-        if (doomed) await store.couch.bulk(JSON.stringify({ docs: [{ _id: doomed._id, _rev: doomed._rev, _deleted: true }] }))
+        if (doomed) await store.couch.bulk([{ _id: doomed._id, _rev: doomed._rev, _deleted: true }])
       }
     })
     const running = replication.run().catch(error => error)
@@ -123,7 +123,7 @@ onEachStore('The shortcut of a new mirror', backend => {
     const first = broken.status()
     assert.ok(first.docs > 0)
     const [head] = (await documentsOf(to)).filter(({ current }) => current)
-    await store.couch.bulk(JSON.stringify({ docs: [{ _id: head._id, _rev: head._rev, _deleted: true }] }))
+    await store.couch.bulk([{ _id: head._id, _rev: head._rev, _deleted: true }])
     const asked = []
     const again = await replicationOf(from, to, wanted, { shortcut: { ...ANY, page: 10 }, onRequest: ({ path, qs }) => { if (path === '_changes') asked.push(qs.since) } })
     const second = await again.run()

@@ -40,7 +40,7 @@ onEachStore('A mirror with the later part of the past', backend => {
 
   const remove = async id => {
     const { _id, _rev } = await store.couch.get(id)
-    await store.couch.bulk(JSON.stringify({ docs: [{ _id, _rev, _deleted: true }] }))
+    await store.couch.bulk([{ _id, _rev, _deleted: true }])
   }
 
   /** Ids of the tile's versions at the mirror, when it has heard of everything. */

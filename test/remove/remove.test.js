@@ -25,7 +25,7 @@ onEachStore('removing', backend => {
 
   const sizeOf = (...seeds) => seeds.reduce((sum, seed) => sum + (seed === null ? 0 : png(seed).length), 0)
   const editions = async () => (await store.editions('osm')).map(({ title }) => title)
-  const put = async doc => { for (const { error } of await store.couch.bulk(JSON.stringify({ docs: [doc] }))) assert.equal(error, undefined) }
+  const put = async doc => { for (const { error } of await store.couch.bulk([doc])) assert.equal(error, undefined) }
   const drop = async id => put({ _id: id, _rev: (await store.couch.get(id))._rev, _deleted: true })
 
   it('whole tiles go, with all of their past', async () => {

@@ -56,7 +56,7 @@ export async function keeperOf (store) {
   return async () => {
     const ended = (await documents({})).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
     for (const docs of [ended, kept]) {
-      for (const { id, error } of await couch.bulk(JSON.stringify({ docs }))) assert.equal(error, undefined, id)
+      for (const { id, error } of await couch.bulk(docs)) assert.equal(error, undefined, id)
     }
   }
 }

@@ -58,7 +58,7 @@ class World {
     if (!leaf) return
     this.removed.add(keyOf(leaf.doc))
     this.beheaded ||= leaf.doc.current
-    await couch.bulk(JSON.stringify({ docs: [{ _id: leaf.doc._id, _rev: leaf.rev, _deleted: true }] }))
+    await couch.bulk([{ _id: leaf.doc._id, _rev: leaf.rev, _deleted: true }])
   }
 
   async #load (couch, { x, second, image, stored }) {
@@ -84,7 +84,7 @@ class World {
   }
 
   check () {
-    const [first, ...others] = this.masters.map(couch => couch.ids.map(id => [id, couch.leaves(id).map(({ rev }) => rev)]))
+    const [first, ...others] = this.masters.map(couch => couch.ids.map(id => [id, couch.leavesAt(id).map(({ rev }) => rev)]))
     for (const other of others) assert.deepEqual(other, first)
     const [couch] = this.masters
     const there = new Set()

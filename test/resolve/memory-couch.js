@@ -85,14 +85,14 @@ export class MemoryCouch extends Couch {
   }
 
   /** @returns {Node[]} best first */
-  leaves (id) {
+  leavesAt (id) {
     const nodes = [...this.docs_.get(id)?.values() ?? []]
     const parents = new Set(nodes.map(({ parent }) => parent))
     return nodes.filter(({ rev }) => !parents.has(rev)).sort((a, b) => Number(Boolean(a.doc._deleted)) - Number(Boolean(b.doc._deleted)) || compareRevs(b.rev, a.rev))
   }
 
   living (id) {
-    return this.leaves(id).filter(({ doc }) => !doc._deleted)
+    return this.leavesAt(id).filter(({ doc }) => !doc._deleted)
   }
 
   get ids () {
@@ -114,7 +114,7 @@ export class MemoryCouch extends Couch {
       for (let at = leaf; at; at = all?.get(at.parent)) if (at.rev === rev) return true
       return false
     }
-    const wanted = this.leaves(id).filter(leaf => !rev || (latest ? under(leaf) : leaf.rev === rev))
+    const wanted = this.leavesAt(id).filter(leaf => !rev || (latest ? under(leaf) : leaf.rev === rev))
     if (!wanted.length) return [{ error: { id, rev, error: 'not_found', reason: 'missing' } }]
     return wanted.map(({ doc }) => ({ ok: shown(doc, attachments) }))
   }
@@ -150,7 +150,7 @@ export class MemoryCouch extends Couch {
   }
 
   #edit ({ _rev: given, ...doc }) {
-    const leaves = this.leaves(doc._id)
+    const leaves = this.leavesAt(doc._id)
     const parent = given ? leaves.find(({ rev }) => rev === given) : leaves[0]
     if (given ? !parent : parent && !parent.doc._deleted) return { id: doc._id, error: 'conflict', reason: 'Document update conflict.' }
     const rev = `${parent ? generation(parent.rev) + 1 : 1}-${hash('md5', `${this.name} ${parent?.rev} ${canonical(doc)}`)}`

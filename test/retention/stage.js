@@ -50,7 +50,7 @@ export async function clone (store, from, to, fields) {
   const ranges = [layerRange(from), { startkey: editionId(from, ''), endkey: editionId(from, '~') }]
   const found = await Promise.all(ranges.map(range => store.couch.request({ path: '_all_docs', qs: { ...range, include_docs: true, attachments: true } })))
   const docs = found.flatMap(({ rows }) => rows).map(({ doc: { _rev, ...doc } }) => ({ ...doc, _id: doc._id.replace(from, to), layer: to }))
-  for (const { id, error } of await store.couch.bulk(JSON.stringify({ docs }))) assert.equal(error, undefined, id)
+  for (const { id, error } of await store.couch.bulk(docs)) assert.equal(error, undefined, id)
 }
 
 /** What stands in a layer: tile -> its versions, oldest first, and its editions. */

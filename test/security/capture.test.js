@@ -103,7 +103,7 @@ describe('a name and password of the environment', function () {
       const couch = new Couch(`${sending.url}/tiles`, { retries: 0 })
       const ways = [
         () => couch.request({}), () => couch.request({ raw: true }), () => couch.request({ method: 'POST', path: '_bulk_get', body: { docs: [] } }),
-        () => couch.bulk('{"docs":[]}'), () => couch.docs(['osm:0:0:0']), () => couch.queries('_all_docs', [{}]), () => Store.open(couch.url, { retries: 0 }),
+        () => couch.bulk([]), () => couch.docs(['osm:0:0:0']), () => couch.queries('_all_docs', [{}]), () => Store.open(couch.url, { retries: 0 }),
         () => openSource(`${couch.url}`, { from: { layer: 'osm' }, home: couch.url }), () => run(['layers']), () => run(['mirrors']), () => run(['doctor']), () => run(['access'])
       ]
       for (const way of ways) await way().catch(() => {})

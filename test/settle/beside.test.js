@@ -133,7 +133,7 @@ onEachStore('what others do meanwhile', backend => {
     const head = await store.couch.get(ID)
     const [{ doc }] = await store.couch.docs([ID], { attachments: true })
     const { _rev, _revisions, ...copy } = doc
-    await store.couch.send([{ ...copy, _id: `${ID}@${T(3)}`, current: false }])
+    await store.couch.write([{ ...copy, _id: `${ID}@${T(3)}`, current: false }])
     await write(4, B)
     assert.notEqual((await store.couch.get(ID))._rev, head._rev, 'it was found unchanged')
     const { ended, refused } = await expire(store, { action: 'remove' })

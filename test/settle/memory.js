@@ -88,7 +88,7 @@ export class Database extends MemoryCouch {
     if (path === '') return { doc_count: this.docs_.size, update_seq: this.seq, instance_start_time: this.name }
     if (path === '_changes') {
       const rows = [...this.changed].filter(([, seq]) => seq > +qs.since).sort(([, a], [, b]) => a - b)
-      return { results: rows.map(([id, seq]) => ({ id, seq, changes: [{ rev: this.leaves(id)[0].rev }] })), last_seq: this.seq }
+      return { results: rows.map(([id, seq]) => ({ id, seq, changes: [{ rev: this.leavesAt(id)[0].rev }] })), last_seq: this.seq }
     }
     if (method === 'PUT' && !path.startsWith('_local/')) {
       const [answer] = await this.request({ method: 'POST', path: '_bulk_docs', body: { docs: [{ ...JSON.parse(JSON.stringify(body)), _id: decodeURIComponent(path) }] } })
@@ -115,7 +115,7 @@ export class Database extends MemoryCouch {
   }
 
   #leaves () {
-    return new Map([...this.docs_.keys()].map(id => [id, this.leaves(id).map(({ rev }) => rev).join()]))
+    return new Map([...this.docs_.keys()].map(id => [id, this.leavesAt(id).map(({ rev }) => rev).join()]))
   }
 }
 

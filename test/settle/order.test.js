@@ -112,7 +112,7 @@ onEachStore('the order of editions', backend => {
     await edition(2023, E)
     await removeEdition(store, 'osm', T(2022))
     const id = 'osm:5:3:4'
-    for (const { _id, _rev } of (await store.couch.docs([id, `${id}@${T(2023)}`])).flatMap(({ doc }) => doc ?? [])) await store.couch.bulk(JSON.stringify({ docs: [{ _id, _rev, _deleted: true }] }))
+    for (const { _id, _rev } of (await store.couch.docs([id, `${id}@${T(2023)}`])).flatMap(({ doc }) => doc ?? [])) await store.couch.bulk([{ _id, _rev, _deleted: true }])
     const { named } = await resolve(store)
     assert.deepEqual(named.map(one => [one.id, one.what]), [[id, 'unknown']])
   })

@@ -27,7 +27,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   afterEach(() => couch.request({ method: 'DELETE' }))
 
   const put = async docs => {
-    for (const { ok, id } of await couch.bulk(JSON.stringify({ docs }))) assert.ok(ok, id)
+    for (const { ok, id } of await couch.bulk(docs)) assert.ok(ok, id)
   }
   const grid = (name = (z, x, y) => `webmercator-${z}-${x}-${y}`) => Array.from({ length: SIDE * SIDE }, (_, at) => cached(name(4, at >> 4, at & 15), png(at)))
   const collect = async source => {

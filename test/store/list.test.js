@@ -4,7 +4,6 @@ import { asOf, endOf, parseArea, tileId } from '../../core/index.js'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { listDefaults } from '../../loader/store/list-defaults.js'
-import { bulkBody } from '../../loader/store/bulk-body.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -168,7 +167,7 @@ onEachStore('listing', backend => {
     const days = Array.from({ length: 50 }, (_, day) => new Date(Date.UTC(2020, 0, day + 1)).toISOString().slice(0, 19) + 'Z')
     for (const [day, time] of days.entries()) {
       const docs = places.map(({ z, x, y }) => tileDocument({ id: tileId('deep', z, x, y), layer: 'deep', z, x, y, time, type: 'image/png', bytes: png(day) }, { current: day === 49, stored: time }))
-      assert.ok((await store.couch.bulk(bulkBody(docs))).every(({ ok }) => ok))
+      assert.ok((await store.couch.bulk(docs)).every(({ ok }) => ok))
     }
     const rows = spy()
     assert.equal((await listing('deep')).length, 50)
@@ -248,7 +247,7 @@ onEachStore('listing', backend => {
     await open.write(column(4, 3, 3).map(address => ({ layer: 'osm', ...address, time: T1, bytes: png(1) })))
     const tile = { type: 'tile', layer: 'osm', z: 4, x: 3, y: 1, current: true, time: T1, _attachments: { tile: { content_type: 'image/png', data: png(2).toString('base64') } } }
     const strange = [{}, { y: 1.5 }, { x: 3.5 }, { y: 99 }, { x: 16 }, { z: '4' }, { z: 99 }, { z: 4.5 }, { y: -1 }, { x: -1 }, { layer: 'osm2' }, { time: T2 }, { current: false }]
-    await open.couch.bulk(JSON.stringify({ docs: strange.map((fields, at) => ({ ...tile, ...fields, _id: `0strange${at}` })) }))
+    await open.couch.bulk(strange.map((fields, at) => ({ ...tile, ...fields, _id: `0strange${at}` })))
     await publish(open)
     const expected = ['osm:4:3:0', 'osm:4:3:1', 'osm:4:3:2']
     assert.deepEqual(idsOf(await collect(open.list('osm'))), expected)

@@ -33,7 +33,7 @@ onEachStore('a tile whose head is not there, and whose past is', backend => {
       _id: `${ID}@${T(year)}`, type: 'tile', layer: 'osm', z: 4, x: 1, y: 1, current: false, time: T(year), stored: T(year),
       _attachments: { tile: { content_type: 'image/png', data: png(year).toString('base64') } }
     }))
-    for (const { error } of await store.couch.bulk(JSON.stringify({ docs }))) assert.equal(error, undefined)
+    for (const { error } of await store.couch.bulk(docs)) assert.equal(error, undefined)
   }
   const timeline = async () => (await store.versions('osm', 4, 1, 1)).map(({ time, current }) => [time.slice(0, 4), current])
 

@@ -20,7 +20,7 @@ onEachStore('verify of a layer', backend => {
   afterEach(() => store.destroy())
 
   const write = async (...docs) => {
-    const answers = await store.couch.bulk(JSON.stringify({ docs: await Promise.all(docs) }))
+    const answers = await store.couch.bulk(await Promise.all(docs))
     assert.deepEqual(answers.filter(({ error }) => error), [])
   }
   const check = options => findings({ store, layer: 'osm' }, options)

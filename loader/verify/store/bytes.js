@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { pMapIterable } from 'p-map'
 import { formats } from '../../../core/index.js'
 import { batchesOf } from '../../../core/batches.js'
-import { noAnswer } from '../../../core/bulk-answer.js'
+import { noAnswer } from '../../../core/couch/answers.js'
 import { digestOf } from '../../store/tile.js'
 import { decodeDefaults } from '../decode.js'
 

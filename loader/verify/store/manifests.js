@@ -10,7 +10,6 @@ import { settleTiles } from '../../../core/store/settle.js'
 import { nameOf, rootOf } from '../../load/manifest.js'
 import { isPartHere } from '../../mirror/list.js'
 import { lostIn } from '../../prune/mark.js'
-import { idPages } from '../../store/pages.js'
 import { doorOf, everyTile, settleDefaults } from '../../store/settle.js'
 import { plainBytes } from './bytes.js'
 
@@ -58,7 +57,7 @@ async function checkBlocks (couch, layer, report, signal) {
   const blocks = new Set()
   const prefix = `block:${layer}:`
   let damaged = 0
-  for await (const rows of idPages(couch, { startkey: prefix, endkey: `block:${layer};` }, { page: PAGE, signal })) {
+  for await (const rows of couch.pages({ startkey: prefix, endkey: `block:${layer};` }, { page: PAGE, signal })) {
     for (const { id, doc, error } of await readBlocks(couch, rows.map(row => row.id), signal)) {
       if (!doc && !error) continue // it went meanwhile
       blocks.add(id.slice(prefix.length))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
-import { parseBulkGet } from '../../../core/multipart.js'
+import { parseBulkGet } from '../../../core/couch/multipart.js'
 import { freshDatabase, png } from '../harness.js'
 
 const revisions = (start, ...ids) => ({ _rev: `${start}-${ids[0]}`, _revisions: { start, ids } })

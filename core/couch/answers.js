@@ -1,8 +1,9 @@
 // Reads answers to requests for many documents at once. "Not found" is an answer. Another error, or no row at all, is not: a part
 // of the server may be away for a moment. Such a document is asked for again, and is never taken for missing.
-import { TilecouchError } from './errors.js'
+import { TilecouchError } from '../errors.js'
+import { compareRevs } from '../mirror/revisions.js'
 import { parseBulkGet } from './multipart.js'
-import { pause } from './abort.js'
+import { pause } from '../abort.js'
 
 export const bulkAnswerDefaults = {
   tries: 6, // times something is asked for
@@ -14,6 +15,12 @@ export const bulkAnswerDefaults = {
 export const UNSAID = { error: 'no_answer', reason: 'the answer says nothing of it' }
 
 const NOT_FOUND = new Set(['not_found'])
+
+/** Answers to a document of _bulk_docs that stay the same however often it is sent: one may not write it. */
+export const REFUSALS = ['forbidden', 'unauthorized', 'doc_validation']
+
+/** Whether an answer of _bulk_docs is one of those. @param {string | undefined} error @returns {error is string} */
+export const isRefusal = error => error !== undefined && REFUSALS.includes(error)
 
 /**
  * @typedef {{id: string, error?: string, reason?: string, [field: string]: any}} Row
@@ -90,17 +97,14 @@ export function bulkGetRows (answer) {
  * Every leaf of documents, the deleted ones as well. By _bulk_get, which is twice to four times as fast as _all_docs with keys.
  * @param {{url?: string, request: (request: any) => Promise<any>}} couch
  * @param {string[]} ids
- * @param {Asking & {request?: Record<string, any>}} [options] request: more of it; when it parses, into rows
+ * @param {Asking} [options]
  * @returns {Promise<Map<string, any[]>>} none of a document that there never was
  */
-export async function leavesOf (couch, ids, { request = {}, ...options } = {}) {
-  return leavesIn(await askAll(couch.url ?? 'the store', ids, askLeaves(couch, { ...request, signal: options.signal }), options))
-}
-
-/** What asks for the leaves of documents. @returns {(ids: string[]) => Promise<any[]>} */
-export const askLeaves = (couch, request) => async ids => {
-  const answer = await couch.request({ method: 'POST', path: '_bulk_get', ...request, body: { docs: ids.map(id => ({ id })) } })
-  return request.parse ? answer : bulkGetRows(answer)
+export async function leavesOf (couch, ids, options = {}) {
+  return leavesIn(await askAll(couch.url ?? 'the store', ids, async left => {
+    const body = { docs: left.map(id => ({ id })) }
+    return bulkGetRows(await couch.request({ method: 'POST', path: '_bulk_get', signal: options.signal, body }))
+  }, options))
 }
 
 /** @param {Map<string, any[]>} rows by id */
@@ -117,3 +121,8 @@ function parseJson (bytes) {
 }
 
 const badAnswer = why => new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why })
+
+/** The leaf that CouchDB shows: not deleted, the longest history, then the greater revision. @param {any[]} [leaves] */
+export const winnerOf = (leaves = []) => leaves.reduce((best, leaf) => !best || isBefore(leaf, best) ? leaf : best, undefined)
+
+const isBefore = (a, b) => (Number(Boolean(a._deleted)) - Number(Boolean(b._deleted)) || compareRevs(b._rev, a._rev)) < 0

@@ -1,12 +1,12 @@
-// Requests that are read as bytes, in programs that have done other things before.
+// Requests of programs that have done other things before.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import { promisify } from 'node:util'
 
-const module = new URL('../../loader/store/bytes.js', import.meta.url).href
+const module = new URL('../../loader/store/exchange.js', import.meta.url).href
 
-describe('a request that is read as bytes', () => {
+describe('a request', () => {
   let server
   let url
   before(done => {
@@ -21,8 +21,9 @@ describe('a request that is read as bytes', () => {
   it('is answered where Node’s own fetch has been called before', async () => {
     const program = `
       await (await fetch('${url}')).text()
-      const { askBytes } = await import('${module}')
-      console.log(String(await askBytes({ origin: '${url}', base: '', path: '/db', headers: {} }, {})))
+      const { exchange } = await import('${module}')
+      const { bytes } = await exchange({ method: 'GET', url: new URL('${url}/db'), headers: {}, onPiece: () => {} })
+      console.log(String(bytes))
     `
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
     assert.equal(stdout, '{"answer":1}\n')

@@ -1,6 +1,6 @@
 // Takes CouchDB's multipart answers to _bulk_get apart, in browsers as in Node. The bytes of attachments travel as they are
 // there, which moves twice as many tiles a second as base64 in JSON does.
-import { TilecouchError } from './errors.js'
+import { TilecouchError } from '../errors.js'
 
 const encode = text => new TextEncoder().encode(text)
 const decoder = new TextDecoder()

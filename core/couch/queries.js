@@ -1,5 +1,5 @@
 // Many ranges of a view, or of ids, in few requests.
-import { askAll } from '../bulk-answer.js'
+import { askAll } from './answers.js'
 import { TilecouchError } from '../errors.js'
 
 /**
@@ -7,7 +7,7 @@ import { TilecouchError } from '../errors.js'
  * @param {{url?: string, request: (request: any) => Promise<any>}} couch
  * @param {string} path of the view, or `_all_docs`
  * @param {any[]} queries
- * @param {{most?: number, limits?: import('../bulk-answer.js').Asking['limits'], signal?: AbortSignal, [option: string]: any}} [options] most: queries a request; the others are the couch's
+ * @param {{most?: number, limits?: import('./answers.js').Asking['limits'], signal?: AbortSignal, [option: string]: any}} [options] most: queries a request; the others are the couch's
  * @returns {Promise<any[][]>} the rows of each
  */
 export async function askQueries (couch, path, queries, { most = Infinity, limits, ...options } = {}) {
@@ -21,9 +21,19 @@ export async function askQueries (couch, path, queries, { most = Infinity, limit
   return answers
 }
 
-async function ask (couch, path, asked, options) {
-  const { results } = await couch.request({ method: 'POST', path: `${path}/queries`, body: { queries: asked.map(({ query }) => query) }, ...options })
+/**
+ * The answers to some queries as they come: of each its rows, or an error.
+ * @param {{request: (request: any) => Promise<any>}} couch @param {string} path @param {any[]} queries @param {Record<string, any>} [options] of the request
+ * @returns {Promise<any[]>}
+ */
+export async function askResults (couch, path, queries, options) {
+  const { results } = await couch.request({ method: 'POST', path: `${path}/queries`, body: { queries }, ...options })
   if (!Array.isArray(results)) throw new TilecouchError('BAD_ANSWER', { url: `${path}/queries`, why: 'no list of results' })
+  return results
+}
+
+async function ask (couch, path, asked, options) {
+  const results = await askResults(couch, path, asked.map(({ query }) => query), options)
   return results.flatMap((result, index) => {
     const { id, query } = asked[index] ?? {}
     return id === undefined ? [] : { id, rows: result?.rows, ...troubleOf(path, query, result) }
@@ -45,3 +55,19 @@ function troubleOf (path, { keys }, result) {
 
 /** For errors, which name what has no answer. */
 const nameOf = ({ keys, startkey, key = startkey }, at) => `query ${at} (${JSON.stringify(keys ?? key)?.slice(0, 80)})`
+
+/**
+ * All rows of a range of the primary index, page by page, in the order of their ids.
+ * @param {(range: import('./client.js').Range) => Promise<import('./client.js').Row[]>} read
+ * @param {import('./client.js').Range} range
+ * @param {number} [page] rows a request
+ * @returns {AsyncGenerator<import('./client.js').Row[]>} never an empty page
+ */
+export async function * pagesOf (read, range, page = 2000) {
+  for (let from = range; ;) {
+    const rows = await read({ ...from, limit: page })
+    if (rows.length) yield rows
+    if (rows.length < page) return
+    from = { ...range, startkey: `${rows[rows.length - 1].id}\u0000` }
+  }
+}

@@ -1,0 +1,423 @@
+// The CouchDB client, for Node and for browsers: one database, asked over HTTP. It repeats requests that may succeed later, turns
+// every failure into an error of the catalogue, and builds the requests for many documents, so that nobody else has to. How bytes
+// are sent is given to it: with undici in Node (loader/store/couch.js), with fetch in browsers.
+import { pause, timeoutSignal } from '../abort.js'
+import { TilecouchError } from '../errors.js'
+import { rewrite } from '../rewrite.js'
+import { askAll, askEach, bulkGetRows, leavesIn, winnerOf } from './answers.js'
+import { Refusal, failureOf, parseJson, whyOf } from './failure.js'
+import { askQueries, askResults, pagesOf } from './queries.js'
+
+export const clientDefaults = {
+  retries: 10, // times a request is repeated after 429, 5xx or a lost connection
+  firstDelay: 100, // milliseconds before the first repetition, doubled each time
+  longestDelay: 5000, // milliseconds between two repetitions at most
+  silentRetries: 1, // times a request with `patience` is repeated that got no answer in that time
+  silence: /** @type {number | undefined} */ (undefined), // milliseconds without a byte after which a request without `patience` is repeated; unlimited
+  most: /** @type {number | undefined} */ (undefined), // bytes of any answer, for a database of somebody else; unlimited
+  signal: /** @type {AbortSignal | undefined} */ (undefined) // ends every request that has none of its own
+}
+
+/**
+ * @typedef {object} CouchRequest
+ * @property {string} [method]
+ * @property {string} [path] below the database, already encoded
+ * @property {Record<string, any>} [qs] keys are written as JSON, the others as they are
+ * @property {any} [body] an object; or JSON already, as a string or bytes
+ * @property {string} [type] media type of the body, when not JSON
+ * @property {string} [accept] media types of the answer, when not JSON
+ * @property {boolean} [raw] answers bytes instead of parsed JSON
+ * @property {(bytes: any) => any} [parse] makes the value of a raw answer; when it throws BAD_ANSWER, the request is repeated
+ * @property {number} [most] bytes of the answer; a larger one is an error
+ * @property {boolean} [server] the path is the server's, not the database's
+ * @property {boolean} [nobody] without the name and password
+ * @property {number} [retries]
+ * @property {number} [patience] milliseconds without a byte of the answer
+ * @property {boolean} [isDivisible] less can be asked for: when the answer breaks off in the middle, it is not repeated as it is
+ * @property {(bytes: number) => void} [onBytes] told the length of a complete answer
+ * @property {AbortSignal} [signal]
+ *
+ * @typedef {object} HttpRequest a request as it is sent
+ * @property {string} method
+ * @property {URL} url
+ * @property {Record<string, string>} headers
+ * @property {string | Uint8Array} [body]
+ * @property {number} [most] bytes of the answer: rejects with ANSWER_TOO_LARGE
+ * @property {AbortSignal} [signal]
+ * @property {(length: number) => void} onPiece told of every piece of the answer
+ *
+ * @typedef {(request: HttpRequest) => Promise<{status: number, reason?: string, bytes: Uint8Array}>} Exchange reason: the text beside the status
+ *
+ * @typedef {object} Range of the primary index
+ * @property {string} [startkey]
+ * @property {string} [endkey]
+ * @property {boolean} [descending]
+ * @property {number} [limit]
+ * @property {boolean} [include_docs]
+ * @property {boolean} [conflicts]
+ * @typedef {{id: string, key: any, value: any, doc?: any, error?: string}} Row
+ *
+ * @typedef {Omit<CouchRequest, 'body' | 'qs' | 'parse' | 'raw'> & {limits?: import('./answers.js').Asking['limits']}} Options
+ * of requests for many documents. limits: how often documents without an answer are asked for again
+ */
+
+export class CouchClient {
+  #exchange
+  #bulkBody
+  #decode
+  #headers
+
+  /**
+   * @param {object} parts
+   * @param {string} parts.url of the database, without any password: errors show it
+   * @param {string} [parts.serverUrl]
+   * @param {string} [parts.db] its name
+   * @param {() => Record<string, string>} [parts.headers] of every request, such as its authorization
+   * @param {Exchange} parts.exchange sends a request
+   * @param {(docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>} [parts.bulkBody] makes the body of a
+   * _bulk_docs request
+   * @param {(base64: string) => any} [parts.decode] makes bytes of attachments that came as base64; they stay base64 without it
+   * @param {Partial<typeof clientDefaults>} [parts.options]
+   */
+  constructor ({ url, serverUrl = url, db = url, headers = () => ({}), exchange, bulkBody = jsonBody, decode, options }) {
+    this.url = url
+    this.serverUrl = serverUrl
+    this.db = db
+    this.options = { ...clientDefaults, ...options }
+    /** Functions that are told of every repetition. @type {Set<(error: TilecouchError) => void>} */
+    this.retryListeners = new Set()
+    this.#headers = headers
+    this.#exchange = exchange
+    this.#bulkBody = bulkBody
+    this.#decode = decode
+  }
+
+  /**
+   * One request, repeated as long as it may succeed.
+   * @param {CouchRequest} request
+   * @returns {Promise<any>}
+   */
+  async request (request) {
+    const { options } = this
+    const { signal = options.signal, retries = options.retries, most = options.most } = request
+    for (let attempt = 0; ; attempt++) {
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
+      try {
+        return await this.#once({ ...request, signal, most })
+      } catch (caught) {
+        if (signal?.aborted || caught.name === 'AbortError') throw new TilecouchError('ABORTED')
+        const { error, mayPass, isBroken } = this.#explain(caught, request)
+        const allowed = error.details.silent ? Math.min(options.silentRetries, retries) : retries
+        if (!mayPass || attempt >= allowed || (isBroken && request.isDivisible)) throw error
+        for (const listener of this.retryListeners) listener(error)
+        const delay = Math.min(options.firstDelay * 2 ** attempt, options.longestDelay)
+        await pause(delay * (0.5 + Math.random() / 2), signal)
+      }
+    }
+  }
+
+  /** @param {CouchRequest} request */
+  async #once ({ method = 'GET', path = '', qs, body, type, accept, raw, parse, most, server, nobody, patience, onBytes, signal }) {
+    const base = server ? this.serverUrl : this.url
+    const url = new URL(path ? `${base}/${path}` : base)
+    if (qs) url.search = searchOf(qs)
+    const silence = patience ?? this.options.silence
+    const heard = silence ? timeoutSignal(silence, signal) : undefined
+    let received = 0
+    try {
+      const { status, reason, bytes } = await this.#exchange({
+        method,
+        url,
+        headers: { accept: accept ?? (raw && !parse ? '*/*' : 'application/json'), 'content-type': type ?? 'application/json', ...(!nobody && this.#headers()) },
+        body: body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+        most,
+        signal: heard?.signal ?? signal,
+        onPiece (length) {
+          received += length
+          heard?.renew()
+        }
+      })
+      if (status < 200 || status >= 300) throw new Refusal(status, reason, bytes)
+      onBytes?.(received)
+      return raw ? parse ? parse(bytes) : bytes : this.#parse(bytes)
+    } catch (error) {
+      if (!heard?.isOver || signal?.aborted) throw received ? Object.assign(error, { isBroken: true }) : error
+      const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
+      const failure = new TilecouchError('UNREACHABLE', { url: this.url, why, ...(patience && { silent: true }) })
+      throw received ? Object.assign(failure, { isBroken: true }) : failure
+    } finally {
+      heard?.end()
+    }
+  }
+
+  #parse (bytes) {
+    const answer = parseJson(bytes)
+    if (typeof answer === 'object' && answer !== null) return answer
+    throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'not JSON, or cut off' })
+  }
+
+  /** The error of the catalogue for a failure, and whether the request may succeed later. @param {any} caught @param {CouchRequest} request */
+  #explain (caught, { server }) {
+    const { isBroken = false } = caught
+    const explained = caught instanceof Refusal
+      ? failureOf(caught, { url: server ? this.serverUrl : this.url, db: this.db, isServer: Boolean(server) })
+      : caught instanceof TilecouchError
+        ? { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
+        : { error: new TilecouchError('UNREACHABLE', { url: server ? this.serverUrl : this.url, db: this.db, why: whyOf(caught) }), mayPass: true }
+    if (isBroken) explained.error.details = { ...explained.error.details, isBroken }
+    return { ...explained, isBroken }
+  }
+
+  /** As request; undefined for what is not there. @param {CouchRequest} request */
+  async find (request) {
+    try {
+      return await this.request(request)
+    } catch (error) {
+      if (isMissing(error)) return undefined
+      throw error
+    }
+  }
+
+  /** What CouchDB says of the database. @param {AbortSignal} [signal] @returns {Promise<any>} */
+  info (signal) {
+    return this.request({ path: '', signal })
+  }
+
+  /** @param {string} id @param {AbortSignal} [signal] */
+  get (id, signal) {
+    return this.find({ path: encodeId(id), signal })
+  }
+
+  /** Writes one document; a conflict is COUCHDB_ERROR with status 409. @param {any} doc @param {AbortSignal} [signal] */
+  put (doc, signal) {
+    return this.request({ method: 'PUT', path: encodeId(doc._id), body: doc, signal })
+  }
+
+  /**
+   * Writes one document as `change` makes it of the stored one; reads and writes again until nobody else wrote in between.
+   * @param {string} id
+   * @param {(stored: any) => any} change answers the new document, or nothing to leave it alone
+   * @param {AbortSignal} [signal]
+   */
+  update (id, change, signal) {
+    return rewrite(id, {
+      read: () => this.get(id, signal),
+      change,
+      write: async (doc, stored) => {
+        const { rev } = await this.put({ ...doc, _id: id, _rev: stored?._rev }, signal)
+        return { ...doc, _id: id, _rev: rev }
+      }
+    })
+  }
+
+  /**
+   * Documents by their ids, in that order: the winner of each, or the fact that there is none.
+   * @param {string[]} ids
+   * @param {Options & {attachments?: boolean}} [options] attachments: with their bytes
+   * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>}
+   */
+  async docs (ids, options) {
+    const leaves = await this.leaves(ids, options)
+    return ids.map(id => {
+      const winner = winnerOf(leaves.get(id))
+      return winner && !winner._deleted ? { id, doc: winner, deleted: false } : { id, deleted: Boolean(winner) }
+    })
+  }
+
+  /**
+   * Every leaf of documents, deleted ones as well. By _bulk_get, which is twice to four times as fast as _all_docs with keys.
+   * @param {string[]} ids
+   * @param {Options & {attachments?: boolean}} [options]
+   * @returns {Promise<Map<string, any[]>>} an empty list: there never was one
+   */
+  async leaves (ids, { signal, limits = this.#delays, ...options } = {}) {
+    return leavesIn(await askAll(this.url, ids, left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits }))
+  }
+
+  /**
+   * As leaves; a document without an answer costs the others nothing.
+   * @param {string[]} ids
+   * @param {Options & {attachments?: boolean}} [options]
+   * @returns {Promise<{leaves: Map<string, any[]>, failed: Map<string, {error: string, reason: string}>}>} each id is in one of them
+   */
+  async tryLeaves (ids, { signal, limits = this.#delays, ...options } = {}) {
+    const { rows, failed } = await askEach(ids, left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits })
+    return { leaves: leavesIn(rows), failed }
+  }
+
+  /**
+   * Documents at the very revisions that are named, with their attachments. One that is not there any more is left out.
+   * @param {{id: string, rev: string}[]} asked
+   * @param {Options & {attachments?: boolean}} [options]
+   * @returns {Promise<any[]>}
+   */
+  async revisions (asked, { signal, limits = this.#delays, attachments = true, ...options } = {}) {
+    const byKey = new Map(asked.map(one => [`${one.id} ${one.rev}`, one]))
+    const rows = await askAll(this.url, [...byKey.keys()], async left => {
+      const found = await this.#bulkGet(left.map(key => byKey.get(key)), { ...options, attachments, signal })
+      return found.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
+    }, { signal, limits })
+    return [...leavesIn(rows).values()].flat()
+  }
+
+  /** @param {any[]} docs @param {Options & {attachments?: boolean}} options @returns {Promise<any[]>} rows */
+  #bulkGet (docs, { attachments, ...options }) {
+    return this.request({
+      method: 'POST',
+      path: '_bulk_get',
+      qs: attachments ? { attachments: true } : {},
+      accept: attachments && this.#decode ? 'multipart/mixed' : 'application/json', // any mention of JSON, and CouchDB sends that, with base64
+      ...options,
+      body: { docs },
+      raw: true,
+      parse: bytes => this.#decoded(bulkGetRows(bytes))
+    })
+  }
+
+  // the embedded store answers JSON whatever is asked for
+  #decoded (rows) {
+    if (!this.#decode) return rows
+    for (const { doc } of rows) {
+      for (const attachment of Object.values(doc?._attachments ?? {})) {
+        if (typeof attachment.data === 'string') attachment.data = this.#decode(attachment.data)
+      }
+    }
+    return rows
+  }
+
+  /**
+   * Writes documents in one request.
+   * @param {any[]} docs
+   * @param {Options & {newEdits?: boolean}} [options] newEdits: false keeps the revisions as they are, as replicators do
+   * @returns {Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>} one for each
+   */
+  async bulk (docs, { newEdits, ...options } = {}) {
+    const body = await this.#bulkBody(docs, { newEdits })
+    const answer = await this.request({ ...options, method: 'POST', path: '_bulk_docs', body })
+    if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
+    return answer
+  }
+
+  /**
+   * Several ranges of the primary index or of a view in one request.
+   * @param {string} path `_all_docs` or `_design/d/_view/v`
+   * @param {object[]} queries
+   * @param {AbortSignal} [signal]
+   * @param {Options & {most?: number}} [options] most: queries a request
+   * @returns {Promise<any[][]>} the rows of each
+   */
+  async queries (path, queries, signal, options) {
+    if (!queries.length) return []
+    try {
+      return await askQueries(this, path, queries, { limits: this.#delays, ...options, signal })
+    } catch (error) {
+      if (isMissing(error) && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
+      throw error
+    }
+  }
+
+  /** One range of a view. @param {string} view `_design/d/_view/v` @param {object} query @param {AbortSignal} [signal] @returns {Promise<any[]>} */
+  async view (view, query, signal) {
+    const [rows] = await this.queries(view, [query], signal)
+    return rows
+  }
+
+  /**
+   * All rows of a range of a view, page by page: as many as there are, although documents that were read may be written
+   * meanwhile and stand somewhere else then.
+   * @param {string} view in which a document has one row
+   * @param {{startkey?: any, endkey?: any}} range
+   * @param {{page: number, signal?: AbortSignal}} options page: rows a request, two at least
+   * @returns {AsyncGenerator<{id: string, key: any, value: any}[]>} never an empty page
+   */
+  async * viewPages (view, range, { page, signal }) {
+    for (let from = /** @type {any} */ (range), last; ;) {
+      const rows = await this.view(view, { ...from, reduce: false, limit: page }, signal)
+      const fresh = rows.filter(({ id }) => id !== last)
+      if (fresh.length) yield fresh
+      if (rows.length < page) return
+      const { id, key } = rows[rows.length - 1]
+      last = id
+      from = { ...range, startkey: key, startkey_docid: id }
+    }
+  }
+
+  /** Several ranges of the primary index, or documents by `keys`, in one request. @param {object[]} ranges @param {AbortSignal} [signal] @returns {Promise<Row[][]>} the rows of each */
+  ranges (ranges, signal) {
+    return this.queries('_all_docs', ranges, signal)
+  }
+
+  /**
+   * As ranges, in one request: a range without an answer costs the others nothing.
+   * @param {object[]} ranges
+   * @param {Options} [options]
+   * @returns {Promise<{rows?: Row[], error?: string, reason?: string}[]>} of each, its rows or an error
+   */
+  async tryRanges (ranges, { limits, ...options } = {}) {
+    return askResults(this, '_all_docs', ranges, options)
+  }
+
+  /** Rows of the primary index. @param {Range} range @param {AbortSignal} [signal] @param {Options} [options] @returns {Promise<Row[]>} */
+  async page (range, signal, options) {
+    const { rows } = await this.request({ ...options, path: '_all_docs', qs: range, signal })
+    if (!Array.isArray(rows)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of rows' })
+    return rows
+  }
+
+  /**
+   * All rows of a range of the primary index, page by page, in the order of their ids.
+   * @param {Range} range
+   * @param {{page?: number, signal?: AbortSignal}} [options] page: rows a request
+   */
+  pages (range, { page, signal } = {}) {
+    return pagesOf(part => this.page(part, signal), range, page)
+  }
+
+  /**
+   * One answer of the feed of changes.
+   * @param {Record<string, any>} query
+   * @param {CouchRequest} [options]
+   * @returns {Promise<{results: {id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}[], last_seq: string | number, pending?: number}>}
+   */
+  async changes (query, options) {
+    const answer = await this.request({ ...options, path: '_changes', qs: query })
+    if (!Array.isArray(answer.results)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of changes' })
+    return answer
+  }
+
+  /**
+   * All changes since a place in the feed, page by page, up to the present.
+   * @param {string | number} since
+   * @param {{page: number, query?: Record<string, any>, signal?: AbortSignal}} options page: changes a request
+   * @returns {AsyncGenerator<{results: {id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}[], last: string | number}>} last: where the next one begins
+   */
+  async * changesSince (since, { page, query, signal }) {
+    for (let from = since; ;) {
+      const { results, last_seq: last } = await this.changes({ ...query, since: from, limit: page }, { signal })
+      yield { results, last }
+      if (results.length < page) return
+      from = last
+    }
+  }
+
+  get #delays () {
+    const { firstDelay, longestDelay } = this.options
+    return { firstDelay, longestDelay }
+  }
+}
+
+/** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
+export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/gu, (match, special) => special ? match : encodeURIComponent(match))
+
+/** Whether CouchDB says that something is not there, in a database that is. */
+const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404
+
+const KEYS = new Set(['key', 'keys', 'startkey', 'endkey', 'start_key', 'end_key'])
+
+/** @param {Record<string, any>} qs */
+function searchOf (qs) {
+  const given = Object.entries(qs).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(given.map(([name, value]) => [name, KEYS.has(name) ? JSON.stringify(value) : String(value)])).toString()
+}
+
+const jsonBody = (docs, { newEdits = true }) => JSON.stringify({ ...(!newEdits && { new_edits: false }), docs })

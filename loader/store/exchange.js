@@ -1,0 +1,51 @@
+// Sends one HTTP request and collects the bytes of its answer. With undici's dispatcher itself: fetch and the streams of undici
+// cost as much as the tiles of a small answer, since CouchDB sends a dozen pieces for each tile. Here a piece is put into a list.
+import { Agent } from 'undici'
+import { TilecouchError } from '../../core/index.js'
+
+// The global agent may be that of Node's own fetch, an older undici that knows other handlers.
+const agent = new Agent()
+
+/** @type {import('../../core/couch/client.js').Exchange} */
+export const exchange = ({ method, url, headers, body, most = Infinity, signal, onPiece }) => new Promise((resolve, reject) => {
+  /** @type {Buffer[]} */
+  const pieces = []
+  let [status, reason, length] = [0, '', 0]
+  /** @type {import('undici').Dispatcher.DispatchController | undefined} */
+  let connection
+  const end = () => signal?.removeEventListener('abort', stop)
+  const fail = error => {
+    end()
+    reject(error)
+    connection?.abort(error)
+  }
+  const stop = () => fail(new DOMException('This operation was aborted', 'AbortError'))
+  if (signal?.aborted) return stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  const { origin, pathname, search } = url
+  agent.dispatch({ origin, path: pathname + search, method: /** @type {any} */ (method), headers, body }, {
+    onRequestStart (controller) {
+      connection = controller
+      // aborted while a connection was being opened
+      if (signal?.aborted) controller.abort(new DOMException('This operation was aborted', 'AbortError'))
+    },
+    onResponseStart (_, statusCode, __, statusMessage) {
+      status = statusCode
+      reason = statusMessage ?? ''
+    },
+    onResponseData (_, piece) {
+      onPiece(piece.length)
+      length += piece.length
+      if (length > most) return fail(new TilecouchError('ANSWER_TOO_LARGE', { host: url.host, most }))
+      pieces.push(piece)
+    },
+    onResponseEnd () {
+      end()
+      resolve({ status, reason, bytes: Buffer.concat(pieces, length) })
+    },
+    onResponseError (_, error) {
+      end()
+      reject(error)
+    }
+  })
+})
