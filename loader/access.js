@@ -96,7 +96,7 @@ async function requireAdmin (store, security) {
 
 /** @param {Couch} couch @returns {Promise<Access['validation']>} */
 async function validationOf (couch) {
-  const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: '_design/', endkey: '_design0', include_docs: true } })
+  const rows = await couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true })
   const functions = rows.map(({ doc }) => doc?.validate_doc_update).filter(found => typeof found === 'string')
   const own = withoutComments(await readFile(VALIDATION, 'utf8'))
   return functions.includes(own) ? 'ours' : functions.length ? 'another' : 'none'

@@ -74,7 +74,7 @@ export async function migrate (store, { dryRun = false, signal, onProgress, onPu
 /** How many editions have no manifest. @param {import('./store/couch.js').Couch} couch @param {AbortSignal} [signal] */
 async function countUnstated (couch, signal) {
   const ranges = ['edition:', 'manifest:'].map(startkey => ({ startkey, endkey: `${startkey}~` }))
-  const [editions, manifests] = (await couch.queries('_all_docs', ranges, signal)).map(rows => rows.flatMap(({ id }) => {
+  const [editions, manifests] = (await couch.ranges(ranges, signal)).map(rows => rows.flatMap(({ id }) => {
     const document = parseDocumentId(id)
     return document ? [formatReference(document.layer, document.time)] : []
   }))

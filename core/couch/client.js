@@ -367,20 +367,21 @@ export class CouchClient {
   /**
    * All rows of a range of the primary index, page by page, in the order of their ids.
    * @param {Range} range
-   * @param {{page?: number, signal?: AbortSignal}} [options] page: rows a request
+   * @param {{page?: number, ahead?: boolean, signal?: AbortSignal}} [options] see pagesOf
    */
-  pages (range, { page, signal } = {}) {
-    return pagesOf(part => this.page(part, signal), range, page)
+  pages (range, { signal, ...options } = {}) {
+    return pagesOf(part => this.page(part, signal), range, options)
   }
 
   /**
    * One answer of the feed of changes.
    * @param {Record<string, any>} query
-   * @param {CouchRequest} [options]
+   * @param {CouchRequest & {selector?: object}} [options] selector: of the documents whose changes are wanted
    * @returns {Promise<{results: {id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}[], last_seq: string | number, pending?: number}>}
    */
-  async changes (query, options) {
-    const answer = await this.request({ ...options, path: '_changes', qs: query })
+  async changes (query, { selector, ...options } = {}) {
+    const filtered = selector && { method: 'POST', qs: { ...query, filter: '_selector' }, body: { selector } }
+    const answer = await this.request({ ...options, path: '_changes', qs: query, ...filtered })
     if (!Array.isArray(answer.results)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of changes' })
     return answer
   }
@@ -388,12 +389,12 @@ export class CouchClient {
   /**
    * All changes since a place in the feed, page by page, up to the present.
    * @param {string | number} since
-   * @param {{page: number, query?: Record<string, any>, signal?: AbortSignal}} options page: changes a request
+   * @param {{page: number, signal?: AbortSignal}} options page: changes a request
    * @returns {AsyncGenerator<{results: {id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}[], last: string | number}>} last: where the next one begins
    */
-  async * changesSince (since, { page, query, signal }) {
+  async * changesSince (since, { page, signal }) {
     for (let from = since; ;) {
-      const { results, last_seq: last } = await this.changes({ ...query, since: from, limit: page }, { signal })
+      const { results, last_seq: last } = await this.changes({ since: from, limit: page }, { signal })
       yield { results, last }
       if (results.length < page) return
       from = last

@@ -60,14 +60,22 @@ const nameOf = ({ keys, startkey, key = startkey }, at) => `query ${at} (${JSON.
  * All rows of a range of the primary index, page by page, in the order of their ids.
  * @param {(range: import('./client.js').Range) => Promise<import('./client.js').Row[]>} read
  * @param {import('./client.js').Range} range
- * @param {number} [page] rows a request
+ * @param {{page?: number, ahead?: boolean}} [options] page: rows a request; ahead: the next page is requested while one is looked at
  * @returns {AsyncGenerator<import('./client.js').Row[]>} never an empty page
  */
-export async function * pagesOf (read, range, page = 2000) {
-  for (let from = range; ;) {
-    const rows = await read({ ...from, limit: page })
-    if (rows.length) yield rows
-    if (rows.length < page) return
-    from = { ...range, startkey: `${rows[rows.length - 1].id}\u0000` }
+export async function * pagesOf (read, range, { page = 2000, ahead = false } = {}) {
+  const readFrom = (/** @type {string | undefined} */ startkey) => read({ ...range, ...(startkey !== undefined && { startkey }), limit: page })
+  let next = /** @type {ReturnType<typeof read> | undefined} */ (readFrom(undefined))
+  try {
+    while (next) {
+      const rows = await next
+      const after = rows.length < page ? undefined : `${rows[rows.length - 1].id}\u0000`
+      next = ahead && after !== undefined ? readFrom(after) : undefined
+      next?.catch(() => {}) // awaited after these rows, if anybody still wants it
+      if (rows.length) yield rows
+      if (after !== undefined) next ??= readFrom(after)
+    }
+  } finally {
+    await next?.catch(() => {})
   }
 }

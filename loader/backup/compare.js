@@ -1,5 +1,4 @@
 // Whether a database holds what its backup says, and nothing else: every document, every revision, the digest of every image.
-import { askAll, bulkGetRows } from '../../core/couch/answers.js'
 import { digestsOf } from './ledger.js'
 
 export const compareDefaults = {
@@ -45,13 +44,10 @@ async function comparePage (peer, ledger, rows, differ, signal) {
     }
     for (const rev of revs) if (leaves.length && !leaves.some(leaf => leaf.rev === rev)) differ(`${id} has a revision of its own, ${rev}`)
   }
-  const found = await askAll(peer.name, [...wanted.keys()], async keys => {
-    const docs = keys.map(key => /** @type {any} */ (wanted.get(key))).map(({ id, rev }) => ({ id, rev }))
-    const answer = await peer.couch.request({ method: 'POST', path: '_bulk_get', body: { docs }, signal })
-    return bulkGetRows(answer).map(({ id, rev, doc, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
-  }, { signal })
+  const docs = await peer.couch.revisions([...wanted.values()].map(({ id, rev }) => ({ id, rev })), { attachments: false, signal })
+  const found = new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
   for (const [key, { id, digests }] of wanted) {
-    const doc = found.get(key)?.find(row => row.doc)?.doc
+    const doc = found.get(key)
     if (!doc) differ(`${key} cannot be read`)
     else if (digestsOf(doc) !== digests) differ(`${id} has other bytes`)
   }

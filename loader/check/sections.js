@@ -21,7 +21,7 @@ export const sectionDefaults = {
  */
 export async function * sections (couch, signal) {
   for (let startkey = ''; ;) {
-    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, limit: sectionDefaults.page }, signal })
+    const rows = await couch.page({ startkey, limit: sectionDefaults.page }, signal)
     const at = rows.findIndex(({ id }) => layerOf(id) !== undefined)
     const between = at < 0 ? rows : rows.slice(0, at)
     if (between.length) yield sort(between.map(({ id }) => id))

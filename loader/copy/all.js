@@ -61,6 +61,6 @@ async function settleWhole (couch, to, { copied, isNew, tally, signal }) {
 
 /** Whether no tile stands under a name. @param {import('../store/couch.js').Couch} couch @param {string} layer */
 export async function isEmptyLayer (couch, layer) {
-  const { rows } = await couch.request({ path: '_all_docs', qs: { ...layerRange(layer), limit: 1 } })
+  const rows = await couch.page({ ...layerRange(layer), limit: 1 })
   return rows.length === 0
 }

@@ -52,7 +52,7 @@ async function measure (visit, url) {
 /** What the newest changes say of the clocks of those who wrote them. @returns {Promise<import('./visit.js').Found>} */
 async function writers (visit) {
   const { changes, skew, wrong } = visit.limits
-  const { results } = await visit.ask({ path: '_changes', qs: { descending: true, limit: changes, include_docs: true } })
+  const { results } = await visit.couch.changes({ descending: true, limit: changes, include_docs: true })
   const here = visit.clock() / 1000
   const early = results.map(({ doc }) => doc).filter(doc => doc?.type === 'tile' && typeof doc.stored === 'string' && toSeconds(doc.stored) - here > skew)
   if (!early.length) return { state: 'ok', found: 'none ahead' }

@@ -7,7 +7,7 @@ export const access = visit => visit.once('access', () => raceAbort(accessOf(vis
 
 /** Design documents, with their functions and what is attached, by name alone. @param {import('./visit.js').Visit} visit @returns {Promise<any[]>} */
 export const designs = visit => visit.once('designs', async () => {
-  const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: '_design/', endkey: '_design0', include_docs: true, limit: visit.limits.layers } })
+  const rows = await visit.couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true, limit: visit.limits.layers })
   return rows.map(({ doc }) => doc).filter(Boolean)
 })
 

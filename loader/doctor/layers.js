@@ -15,7 +15,7 @@ import { asFarAs } from './views.js'
 export async function lookAtLayers (visit) {
   await visit.look('layers', 'layers', 'a member', async () => {
     const most = visit.limits.layers
-    const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true, limit: most + 1 } })
+    const rows = await visit.couch.page({ startkey: 'layer:', endkey: 'layer;', include_docs: true, limit: most + 1 })
     const faults = []
     const docs = soundOf(rows.slice(0, most).map(({ doc }) => doc), 'layer', ({ _id: id }, why) => faults.push(`${id}: ${why}`))
     if (faults.length) visit.add('layers', 'documents of layers', invalid(faults, 'layer', 'The gateway and all commands leave them out: those layers are not listed, and what they say of their tiles counts nowhere.', 'Put their fields right with `tilecouch layer NAME`, or the documents in the database.'))
@@ -53,7 +53,7 @@ async function expired (visit, docs) {
 /** @returns {Promise<Found>} */
 async function editions (visit, { layer }) {
   const { editions: most, unfinished } = visit.limits
-  const { rows } = await visit.ask({ path: '_all_docs', qs: { startkey: `edition:${layer}@~`, endkey: `edition:${layer}@`, descending: true, limit: most, include_docs: true } })
+  const rows = await visit.couch.page({ startkey: `edition:${layer}@~`, endkey: `edition:${layer}@`, descending: true, limit: most, include_docs: true })
   const faults = []
   const docs = soundOf(rows.map(({ doc }) => doc), 'edition', ({ _id: id }, why) => faults.push(`${id}: ${why}`))
   if (faults.length) return invalid(faults, 'edition', 'They are left out of every list.', 'Run that load again with --time and that time: it writes the edition anew. Delete one whose id is not valid.')

@@ -86,7 +86,7 @@ export class Removal {
 
   /** Past versions of each, oldest first; of those that stay two are enough: one may be a copy of the head. */
   async #pastsOf (heads) {
-    const rows = await this.couch.queries('_all_docs', heads.map(({ id }) => (
+    const rows = await this.couch.ranges(heads.map(({ id }) => (
       { ...pastRange(id), ...(this.withPast ? {} : { limit: 2 }), include_docs: true }
     )), this.signal)
     return rows.map(found => found.filter(({ doc }) => doc).map(({ doc }) => describe(doc)))

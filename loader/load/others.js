@@ -24,17 +24,15 @@ export const othersDefaults = {
  */
 export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
   const found = new Set()
-  for (let from = since; ;) {
-    const { results, last_seq: last } = await couch.request({ path: '_changes', qs: { since: from, limit: othersDefaults.page }, signal })
+  for await (const { results } of couch.changesSince(since, { page: othersDefaults.page, signal })) {
     for (const { id } of results) {
       if (!id.startsWith(`${layer}:`)) continue
       const head = headId(id)
       if (!found.has(head) && isTileId(head) && !isOwn(parseTileId(head))) found.add(head)
       if (found.size > othersDefaults.most) return undefined
     }
-    if (results.length < othersDefaults.page) return found
-    from = last
   }
+  return found
 }
 
 /**

@@ -130,7 +130,6 @@ export async function stopReplication (couch, id) {
  * @returns {Promise<{pending: number, since: string | number}>}
  */
 export async function changesAfter (source, { since = 0, selector, signal }) {
-  const qs = { since, limit: 1, style: 'all_docs', ...(selector && { filter: '_selector' }) }
-  const { results, pending = 0, last_seq: last } = await source.request({ path: '_changes', qs, retries: 0, signal, ...(selector && { method: 'POST', body: { selector } }) })
+  const { results, pending = 0, last_seq: last } = await source.changes({ since, limit: 1, style: 'all_docs' }, { selector, retries: 0, signal })
   return results.length ? { pending: results.length + pending, since } : { pending: 0, since: last }
 }

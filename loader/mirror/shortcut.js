@@ -109,7 +109,7 @@ async function beginAt ({ source, target, id, dryRun }, now) {
 
 /** Documents of the selection, and some more. */
 async function * idsOf (couch, selection, signal) {
-  const named = await couch.queries('_all_docs', [{ keys: [STORE_ID] }, { startkey: 'layer:', endkey: 'layer;' }, { startkey: 'edition:', endkey: 'edition;' },
+  const named = await couch.ranges([{ keys: [STORE_ID] }, { startkey: 'layer:', endkey: 'layer;' }, { startkey: 'edition:', endkey: 'edition;' },
     ...['manifest', 'block', 'removed'].map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))], signal)
   for (const { id, value } of named.flat()) if (id && !value?.deleted && selection.has(id)) yield id
   const layers = (await couch.view(versions.view, { group_level: 1 }, signal)).map(({ key }) => key[0])

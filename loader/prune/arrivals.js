@@ -23,13 +23,7 @@ export class Arrivals {
 
   /** The times of those that were written since the last look. @returns {Promise<string[]>} */
   async look () {
-    const { results, last_seq: last } = await this.couch.request({
-      method: 'POST',
-      path: '_changes',
-      qs: { since: this.#since, filter: '_selector' },
-      body: { selector: { type: 'edition', layer: this.#layer } },
-      signal: this.signal
-    })
+    const { results, last_seq: last } = await this.couch.changes({ since: this.#since }, { selector: { type: 'edition', layer: this.#layer }, signal: this.signal })
     this.#since = last
     const prefix = editionId(this.#layer, '')
     return results.filter(({ deleted, id }) => !deleted && id.startsWith(prefix)).map(({ id }) => id.slice(prefix.length)).filter(isExactTime)

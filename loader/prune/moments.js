@@ -56,7 +56,7 @@ async function * editionsOf (couch, layer, options) {
   const { page, signal } = options
   const endkey = editionId(layer, '')
   for (let startkey = `${endkey}~`; ;) {
-    const { rows } = await couch.request({ path: '_all_docs', qs: { startkey, endkey, descending: true, limit: page, include_docs: true }, signal })
+    const rows = await couch.page({ startkey, endkey, descending: true, limit: page, include_docs: true }, signal)
     for (const { id, doc } of rows) {
       const time = id.slice(endkey.length)
       // of one that is not valid nobody knows what it is for: nothing of its time goes

@@ -70,7 +70,7 @@ async function readPasts (couch, ids, signal) {
   // not the past of the last tile: that of row 1 comes after row 10
   const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
   const whole = { startkey, endkey, limit: most }
-  const [near] = await couch.queries('_all_docs', [whole], signal)
+  const [near] = await couch.ranges([whole], signal)
   if (near.length < most) {
     const wanted = new Set(ids)
     const found = near.map(({ id }) => id).filter(id => id.includes('@') && wanted.has(headId(id)) && isTileId(id))
@@ -79,7 +79,7 @@ async function readPasts (couch, ids, signal) {
   const docs = []
   for (let at = 0; at < ids.length; at += RANGES) {
     const ranges = ids.slice(at, at + RANGES).map(id => ({ ...pastRange(id), include_docs: true }))
-    for (const rows of await couch.queries('_all_docs', ranges, signal)) for (const { id, doc } of rows) if (doc && isTileId(id)) docs.push(doc)
+    for (const rows of await couch.ranges(ranges, signal)) for (const { id, doc } of rows) if (doc && isTileId(id)) docs.push(doc)
   }
   return docs
 }

@@ -113,15 +113,13 @@ class TileList {
   }
 
   async #page (startkey) {
-    const { rows } = await this.couch.request({
-      path: '_all_docs', qs: { startkey, endkey: `${this.template.prefix}\ufff0`, limit: PAGE }, signal: this.signal
-    })
+    const rows = await this.couch.page({ startkey, endkey: `${this.template.prefix}\ufff0`, limit: PAGE }, this.signal)
     return rows.map(({ id }) => id)
   }
 
   /** None of the documents is called like that: what are they called? */
   async #nothing () {
-    const { rows } = await this.couch.request({ path: '_all_docs', qs: { limit: 100 }, signal: this.signal })
+    const rows = await this.couch.page({ limit: 100 }, this.signal)
     const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_')).slice(0, SHOWN)
     const why = ids.length ? `no document is called like ${this.template.text}: they are called ${ids.map(id => JSON.stringify(id)).join(', ')}` : 'there are no documents'
     return new TilecouchError('SOURCE_UNREADABLE', { value: this.couch.url, why })

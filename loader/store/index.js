@@ -86,7 +86,7 @@ export class Store {
     const info = await this.info()
     if (info.doc_count === 0) return
     if (isMarked(await this.couch.get(STORE_ID), this.url)) return
-    const { rows } = await this.couch.request({ path: '_all_docs', qs: { limit: 20 } })
+    const rows = await this.couch.page({ limit: 20 })
     refuseForeign(rows.map(({ id }) => id), this.url)
   }
 

@@ -9,7 +9,7 @@ import { warm } from '../couchapp/push.js'
  * @returns {Promise<Indexed[]>}
  */
 export async function indexesOf (couch, signal) {
-  const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: '_design/', endkey: '_design0', include_docs: true }, signal })
+  const rows = await couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true }, signal)
   return rows.map(({ id, doc }) => ({ id, view: Object.keys(doc?.views ?? {})[0] })).filter(({ view }) => view !== undefined)
 }
 

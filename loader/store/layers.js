@@ -29,7 +29,7 @@ const describe = ({ type, ...fields }) => fieldsOf(fields)
 
 /** Those whose documents are valid: see faultIn. @param {import('./couch.js').Couch} couch */
 export async function layers (couch) {
-  const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: 'layer:', endkey: 'layer;', include_docs: true } })
+  const rows = await couch.page({ startkey: 'layer:', endkey: 'layer;', include_docs: true })
   return soundOf(rows.map(({ doc }) => doc), 'layer').map(describe)
 }
 
@@ -53,7 +53,7 @@ export const editions = async (couch, layer) => (await editionDocuments(couch, l
 /** Those that are valid, as they are stored. @param {import('./couch.js').Couch} couch @param {string} layer @returns {Promise<any[]>} */
 export async function editionDocuments (couch, layer) {
   const start = editionId(checkLayer(layer), '')
-  const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: start, endkey: `${start}~`, include_docs: true } })
+  const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true })
   return soundOf(rows.map(({ doc }) => doc), 'edition')
 }
 

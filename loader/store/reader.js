@@ -81,7 +81,7 @@ export async function readHead (couch, layer, z, x, y) {
 export async function readAt (couch, layer, z, x, y, time) {
   const id = addressed(layer, z, x, y)
   const when = endOf(time)
-  const [[head], [past]] = await couch.queries('_all_docs', [
+  const [[head], [past]] = await couch.ranges([
     { keys: [id], include_docs: true },
     { startkey: `${id}@${when}`, endkey: `${id}@`, descending: true, limit: 1, include_docs: true }
   ])
@@ -104,7 +104,7 @@ export async function readVersions (couch, said, layer, z, x, y, time) {
   const id = addressed(layer, z, x, y)
   const until = time === undefined ? '~' : endOf(time)
   const [[heads, past], knownOf] = await Promise.all([
-    couch.queries('_all_docs', [
+    couch.ranges([
       { keys: [id], include_docs: true },
       { ...pastRange(id), include_docs: true }
     ]),

@@ -82,12 +82,12 @@ export class Changes {
  * @returns {Promise<string | number>} how far that is
  */
 export async function readChanges (couch, since, { signal, onChange }) {
-  for (let from = since; ;) {
-    const { results, last_seq: last } = await couch.request({ path: '_changes', qs: { since: from, limit: changeDefaults.page }, signal })
+  let reached = since
+  for await (const { results, last } of couch.changesSince(since, { page: changeDefaults.page, signal })) {
     for (const { id, deleted = false } of results) onChange(id, deleted)
-    if (results.length < changeDefaults.page) return last
-    from = last
+    reached = last
   }
+  return reached
 }
 
 /**
@@ -111,7 +111,7 @@ export async function readHeads (couch, ids, signal) {
  * @returns {Promise<import('./settle.js').Tile[]>}
  */
 export async function readPast (couch, tiles, signal) {
-  const past = await couch.queries('_all_docs', tiles.map(({ id }) => ({ ...pastRange(id), include_docs: true })), signal)
+  const past = await couch.ranges(tiles.map(({ id }) => ({ ...pastRange(id), include_docs: true })), signal)
   return tiles.map((tile, at) => {
     const versions = past[at].flatMap(({ doc }) => doc?.type === 'tile' ? [describe(doc)] : [])
     return { ...tile, versions: timeline(/** @type {any} */ ([...versions, ...tile.versions])) }

@@ -203,7 +203,7 @@ export class LayerBook {
   async #readPages () {
     const [book, faults] = [new Map(), /** @type {any[]} */ ([])]
     const range = { startkey: 'layer:', endkey: 'layer;', include_docs: true }
-    for await (const rows of pagesOf(part => this.#page(part), range, this.limits.page)) {
+    for await (const rows of pagesOf(part => this.#page(part), range, this.limits)) {
       const docs = soundOf(rows.map(({ doc }) => doc), 'layer', ({ _id: id, _rev: rev }, why) => faults.push({ id, rev, why }))
       for (const { type, ...doc } of docs) book.set(doc.layer, fieldsOf(doc))
     }

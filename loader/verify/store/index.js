@@ -153,7 +153,7 @@ class LayerWalk {
   // A load that goes on meanwhile moves heads to the past between two pages: what is wrong must be so at one moment. The
   // past is read before the head, which only ever becomes newer.
   async #confirm ({ id }) {
-    const [past, [head]] = await this.#couch.queries('_all_docs', [
+    const [past, [head]] = await this.#couch.ranges([
       { ...pastRange(id), include_docs: true },
       { keys: [id], include_docs: true }
     ], this.#signal)

@@ -37,7 +37,7 @@ export async function checkLayerDocument (couch, layer, report) {
  */
 export async function checkEditions (couch, layer, report) {
   const start = editionId(layer, '')
-  const { rows } = await couch.request({ path: '_all_docs', qs: { startkey: start, endkey: `${start}~`, include_docs: true, conflicts: true } })
+  const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true, conflicts: true })
   const docs = rows.map(row => row.doc).filter(Boolean)
   return docs.filter(doc => {
     if (doc._conflicts?.length) report.add('conflict', doc._id, `${doc._rev} and ${doc._conflicts}`)

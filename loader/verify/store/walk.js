@@ -41,7 +41,7 @@ const below = prefix => ({ startkey: prefix, endkey: `${prefix.slice(0, -1)};` }
 async function * filled (couch, ranges, signal) {
   for (let at = 0; at < ranges.length; at += walkDefaults.probes) {
     const probed = ranges.slice(at, at + walkDefaults.probes)
-    const found = await couch.queries('_all_docs', probed.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
+    const found = await couch.ranges(probed.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
     yield * probed.filter((_, index) => found[index].length)
   }
 }
@@ -55,23 +55,9 @@ function columnsOf (area, z) {
   return [...columns]
 }
 
-async function * walkRange (couch, { startkey, endkey }, signal) {
-  const ask = start => couch.request({
-    path: '_all_docs', qs: { startkey: start, endkey, limit: walkDefaults.page, include_docs: true, conflicts: true }, signal
-  })
-  let asked = ask(startkey)
-  try {
-    for (;;) {
-      const { rows } = await asked
-      const isLast = rows.length < walkDefaults.page
-      // the next page is on its way while this one is looked at
-      asked = isLast ? Promise.resolve({ rows: [] }) : ask(rows.at(-1).id + '\u0000')
-      asked.catch(() => {}) // met when it is waited for
-      const docs = rows.map(row => row.doc).filter(Boolean)
-      if (docs.length) yield docs
-      if (isLast) return
-    }
-  } finally {
-    await asked.catch(() => {})
+async function * walkRange (couch, range, signal) {
+  for await (const rows of couch.pages({ ...range, include_docs: true, conflicts: true }, { page: walkDefaults.page, ahead: true, signal })) {
+    const docs = rows.map(row => row.doc).filter(Boolean)
+    if (docs.length) yield docs
   }
 }

@@ -113,7 +113,7 @@ export class Access {
 export async function checkNames (privateLayers, couch) {
   const { names } = new LayerSet(privateLayers)
   const queries = names.flatMap(name => [{ keys: [`layer:${name}`] }, { startkey: `${name}:`, endkey: `${name};`, limit: 1 }])
-  const found = await couch.queries('_all_docs', queries)
+  const found = await couch.ranges(queries)
   const unknown = names.filter((name, at) => [found[2 * at], found[2 * at + 1]].every(rows => !rows.some(({ id, value }) => id && !value?.deleted)))
   if (unknown.length) throw new TilecouchError('BAD_OPTION', { option: '--private-layers', value: unknown.join(), why: 'the store has no such layer; for one that is yet to come write a pattern, such as survey*' })
 }
