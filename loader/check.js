@@ -1,7 +1,7 @@
 // Checks a whole store: every layer, also those that have no document, and what belongs to none. Nothing is written unless it
 // is to be repaired; then what has one right answer is mended, and of the rest it is said what a person can do.
 import { TilecouchError, checkLayer } from '../core/index.js'
-import { Said } from '../core/store/said.js'
+import { LayerStatements } from '../core/store/statements.js'
 import { Designs } from './check/designs.js'
 import { mendLayer } from './check/layers.js'
 import { checkMark, mark } from './check/mark.js'
@@ -169,7 +169,7 @@ class StoreCheck {
   async #settle (layer) {
     const say = (id, why) => this.#outcome.say(id, why)
     await new Settler(this.store, { signal: this.signal, onSettled: () => {}, onLeft: say, onRefused: say, onUnknown: () => {} }).run([layer])
-    for await (const { how } of unsettled(this.couch, new Said(this.couch, layer, this.signal), this.signal)) if (how) return false
+    for await (const { how } of unsettled(this.couch, new LayerStatements(this.couch, layer, this.signal), this.signal)) if (how) return false
     return true
   }
 

@@ -8,7 +8,7 @@
 import { TilecouchError, checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
 import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
-import { SaidOfLayers } from '../core/store/said.js'
+import { StatementsByLayer } from '../core/store/statements.js'
 import { Comparison } from './load/comparison.js'
 import { futureWarnings } from './load/future.js'
 import { ManifestWriter } from './load/manifest.js'
@@ -54,7 +54,7 @@ export async function load (store, source, {
   const when = time ? startOf(time) : source.time ?? begun
   // what the source says of itself fills gaps; what the operator says counts
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
-  const layers = new SaidOfLayers(store.couch, writing.signal)
+  const layers = new StatementsByLayer(store.couch, writing.signal)
   const said = layers.of(layer)
   const [editions] = await Promise.all([editionDocuments(store.couch, layer), said.open()])
   const before = editions.find(edition => edition.time === when)

@@ -3,7 +3,7 @@
 // whether or not a manifest says it, so that nothing kept depends on it.
 import { TilecouchError, checkRetention, headId, now as clock } from '../core/index.js'
 import { batchesOf } from '../core/batches.js'
-import { Said } from '../core/store/said.js'
+import { LayerStatements } from '../core/store/statements.js'
 import { settleTiles, versionIn } from '../core/store/settle.js'
 import { compact } from './compact.js'
 import { Arrivals } from './prune/arrivals.js'
@@ -109,7 +109,7 @@ async function putBack ({ couch }, layer, versions) {
     const id = headId(doc._id)
     byTile.set(id, [...byTile.get(id) ?? [], { ...versionIn(doc), id: undefined, rev: undefined, words: false, documentOf: () => doc }])
   }
-  const said = new Said(couch, layer)
+  const said = new LayerStatements(couch, layer)
   await settleTiles(door, [...byTile.keys()], { knownOf: ids => said.knownOf(ids, { isFresh: true }), mineOf: id => byTile.get(id) ?? [] })
 }
 

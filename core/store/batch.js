@@ -15,7 +15,7 @@ import { GONE, contentOf } from './blocks.js'
 import { pastOf, shownBy, tileDocument, versionOf } from './documents.js'
 import { readPastIds } from './leaves.js'
 import { isRefusal } from '../couch/answers.js'
-import { SaidOfLayers, isOfTime } from './said.js'
+import { StatementsByLayer, isOfTime } from './statements.js'
 import { seenIn, settleTiles, versionIn } from './settle.js'
 
 /**
@@ -61,9 +61,9 @@ export class Batch {
    * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
    * @param {string} [options.run] that says all this
    * @param {boolean} [options.words] a manifest will say the same: what is unchanged need not be noted with the tile
-   * @param {SaidOfLayers} [options.said] what editions have said
+   * @param {StatementsByLayer} [options.said] what editions have said
    */
-  constructor (couch, { stored, signal, send, fetch, replace, report, run = newRun(), words = false, said = new SaidOfLayers(couch, signal) }) {
+  constructor (couch, { stored, signal, send, fetch, replace, report, run = newRun(), words = false, said = new StatementsByLayer(couch, signal) }) {
     this.couch = couch
     this.send = send
     this.stored = stored

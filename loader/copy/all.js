@@ -1,6 +1,6 @@
 // One layer as it is, brought under another name: its document, its tiles, its editions.
 import { TilecouchError, checkSound, layerId, layerRange } from '../../core/index.js'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { everyTile, settleAll } from '../store/settle.js'
 import { copyEditions, copyManifests, layerOf, writeLayer } from './papers.js'
 import { Tally } from './tally.js'
@@ -46,7 +46,7 @@ export async function copyAll (store, from, to, { source, area, zooms, time, his
 
 /** What was copied may speak of tiles that only the target has, and what was said there of tiles that were copied: of one that was killed, too. */
 async function settleWhole (couch, to, { copied, isNew, tally, signal }) {
-  const said = new Said(couch, to, signal)
+  const said = new LayerStatements(couch, to, signal)
   await said.open()
   const all = [...said.manifests, ...said.removals]
   if (isNew ? all.every(({ run }) => copied.has(run)) : !all.length) return // what was copied follows from what was copied

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { union } from '../../core/store/extent.js'
 import { blockDocument, writeBlocks } from '../load/manifest.js'
 import { lastPrune } from '../prune/mark.js'
@@ -104,8 +104,8 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
  * @returns {Promise<Set<string>>} the runs of all manifests and removals of the source
  */
 export async function copyManifests (source, target, { from, to, time }) {
-  const said = new Said(source.couch, from)
-  const there = new Said(target.couch, to)
+  const said = new LayerStatements(source.couch, from)
+  const there = new LayerStatements(target.couch, to)
   await Promise.all([said.open(), there.open()])
   await copyRemovals(said, target.couch, to)
   for (const manifest of said.manifests) {
@@ -126,7 +126,7 @@ export async function copyManifests (source, target, { from, to, time }) {
   return new Set([...said.manifests, ...said.removals].map(({ run }) => run))
 }
 
-/** What was taken out of what editions said: of those alone, since the copy may have been said other things. @param {import('../../core/store/said.js').Said} said */
+/** What was taken out of what editions said: of those alone, since the copy may have been said other things. @param {import('../../core/store/statements.js').LayerStatements} said */
 async function copyRemovals (said, couch, to) {
   const runs = [...said.runs]
   for (const { run, since, until, area, zooms, tiles } of said.removals) {

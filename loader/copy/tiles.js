@@ -6,7 +6,7 @@ import { TilecouchError, tileId } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { imageAnew, isSameVersion, shownBy } from '../../core/store/documents.js'
 import { isRefusal } from '../../core/couch/answers.js'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../resolve/content.js'
@@ -47,7 +47,7 @@ export class Copier {
     this.options = options
     this.tally = options.tally
     this.#door = doorOf(target)
-    this.#said = new Said(target, options.to)
+    this.#said = new LayerStatements(target, options.to)
   }
 
   /** @param {AsyncIterable<ListedTile>} tiles */

@@ -7,7 +7,7 @@
 import { pMapIterable } from 'p-map'
 import { TilecouchError, compareInner, compareRows, tileId } from '../../core/index.js'
 import { BLOCK_SIDE } from '../../core/store/blocks.js'
-import { Said, takesOut } from '../../core/store/said.js'
+import { LayerStatements, takesOut } from '../../core/store/statements.js'
 
 export const manifestDiffDefaults = {
   versions: 20, // in the index for each block that has to be read: with fewer, to walk over them is quicker
@@ -42,7 +42,7 @@ export async function compareManifests (store, from, to, { area, zooms, signal }
 }
 
 async function compare (store, layer, times, zooms = { min: 0, max: Infinity }, signal) {
-  const said = new Said(store.couch, layer, signal)
+  const said = new LayerStatements(store.couch, layer, signal)
   await said.open()
   const last = times[0] > times[1] ? times[0] : times[1]
   const manifests = said.manifests.filter(({ time }) => time <= last)

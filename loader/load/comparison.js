@@ -1,9 +1,8 @@
 // What a load compares its tiles with, and what it has to look at again when it is done.
 import { parseTileId } from '../../core/index.js'
 import { isGood } from '../../core/place.js'
-import { GONE, contentOf, placeOfTile } from '../../core/store/blocks.js'
-import { takesOut } from '../../core/store/said.js'
-import { TileSet } from '../../core/store/tile-set.js'
+import { GONE, TileSet, contentOf, placeOfTile } from '../../core/store/blocks.js'
+import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
 import { othersDefaults, placeNow, tilesSince, trustedNow, writesBetween } from './others.js'
 
@@ -12,7 +11,7 @@ export class Comparison {
 
   /**
    * @param {import('../store/index.js').Store} store
-   * @param {{layer: string, time: string, said: import('../../core/store/said.js').Said, editions: any[], from?: any, signal?: AbortSignal}} of
+   * @param {{layer: string, time: string, said: import('../../core/store/statements.js').LayerStatements, editions: any[], from?: any, signal?: AbortSignal}} of
    * from: where an earlier run began, which was killed after it had said everything
    */
   static async begin (store, { layer, time, said, editions, from, signal }) {
@@ -39,7 +38,7 @@ export class Comparison {
     this.differing = trusted?.differing ?? new Set()
   }
 
-  /** Whether nothing of a manifest was taken out. @type {(manifest: import('../../core/store/said.js').Manifest) => boolean} */
+  /** Whether nothing of a manifest was taken out. @type {(manifest: import('../../core/store/statements.js').Manifest) => boolean} */
   isWhole = ({ time, run }) => !this.said.removals.some(removal => takesOut(removal, time, run))
 
   /**

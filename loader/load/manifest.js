@@ -80,7 +80,7 @@ export class ManifestWriter {
 
   /**
    * Everything was said: from now on it counts. An edition that says what its last run said is not written again.
-   * @param {{complete: boolean, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, known: import('../../core/store/said.js').Manifest[]}} end
+   * @param {{complete: boolean, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, known: import('../../core/store/statements.js').Manifest[]}} end
    * @returns {Promise<{root: string, run: string, blocks: number}>}
    */
   async publish ({ complete, area, zooms, known }) {

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, now, removedId } from '../../core/index.js'
 import { newRun } from '../../core/runs.js'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { doorOf } from '../store/settle.js'
 import { removeDefaults } from './defaults.js'
@@ -33,7 +33,7 @@ export class Remover {
   #begun = false
   /** Facts that were written. @type {string[]} */
   #facts = []
-  /** @type {Said | undefined} */
+  /** @type {LayerStatements | undefined} */
   #said
 
   /** @param {import('../store/index.js').Store} store @param {RemoverOptions} [options] */
@@ -62,7 +62,7 @@ export class Remover {
 
   /** What editions have said of a layer. @param {string} layer */
   saidOf (layer) {
-    if (this.#said?.layer !== layer) this.#said = new Said(this.couch, layer)
+    if (this.#said?.layer !== layer) this.#said = new LayerStatements(this.couch, layer)
     return this.#said
   }
 
@@ -197,7 +197,7 @@ export class Remover {
   }
 }
 
-/** What a removal takes out. @param {Partial<import('../../core/store/said.js').Removal>} removal */
+/** What a removal takes out. @param {Partial<import('../../core/store/statements.js').Removal>} removal */
 const whatOf = ({ since, until, area, zooms, tiles }) => JSON.parse(JSON.stringify({ since, until, area, zooms, tiles }))
 
 /** From when until when each version was shown: what was said meanwhile, and changed nothing, goes with it. @param {Item} item */

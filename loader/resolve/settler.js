@@ -1,6 +1,6 @@
 // Settles the tiles of a store: see core/store/settle.js.
 import { layerId, parseTileId, soundOf } from '../../core/index.js'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { sections } from '../check/sections.js'
 import { tilesSince } from '../load/others.js'
 import { lostIn } from '../prune/mark.js'
@@ -18,7 +18,7 @@ import { checkDocument } from '../verify/store/document.js'
  */
 
 export class Settler {
-  /** @type {Map<string, Said>} */
+  /** @type {Map<string, LayerStatements>} */
   #said = new Map()
   /** Layers that were met -> their documents. @type {Map<string, any>} */
   #named = new Map()
@@ -46,10 +46,10 @@ export class Settler {
     return this.#named
   }
 
-  /** @param {string} layer @param {(said: Said) => Iterable<string> | AsyncIterable<string>} idsOf of heads @param {any} [known] its document */
+  /** @param {string} layer @param {(said: LayerStatements) => Iterable<string> | AsyncIterable<string>} idsOf of heads @param {any} [known] its document */
   async settle (layer, idsOf, known) {
     const { couch, door, parts: { dryRun, signal } } = this
-    const said = this.#said.get(layer) ?? new Said(couch, layer)
+    const said = this.#said.get(layer) ?? new LayerStatements(couch, layer)
     this.#said.set(layer, said)
     const doc = known ?? soundOf([await couch.get(layerId(layer))], 'layer')[0]
     await settleAll(couch, layer, idsOf(said), { said, door, dryRun, signal, onSettled: settled => this.#tell(settled, doc) })

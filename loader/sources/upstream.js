@@ -2,7 +2,7 @@
 // has, so that an area and zooms must. The same limits, patience and terms hold as for `seed`; nothing is cached.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, checkUpstream, hostOf, parseArea } from '../../core/index.js'
-import { fillTemplate } from '../../core/upstream-url.js'
+import { fillTemplate } from '../../core/upstream.js'
 import { zoomsById } from '../../core/order.js'
 import { Fetcher } from '../seed/fetcher.js'
 import { clip, countByZoom } from '../seed/plan.js'

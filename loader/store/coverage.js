@@ -1,6 +1,6 @@
 // What editions looked at, read from their manifests: the tiles and the box of one edition, when a view of the map was looked
 // at, and when a version was confirmed.
-import { takesOut } from '../../core/store/said.js'
+import { takesOut } from '../../core/store/statements.js'
 import { pMapIterable } from 'p-map'
 import { TilecouchError, areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
 import { Extent } from '../../core/store/extent.js'
@@ -11,8 +11,8 @@ const PAGE = 500 // blocks whose sizes are asked for together
 const READ_AHEAD = 8 // blocks
 
 /**
- * @typedef {import('../../core/store/said.js').Said} Said
- * @typedef {import('../../core/store/said.js').Manifest} Manifest
+ * @typedef {import('../../core/store/statements.js').LayerStatements} LayerStatements
+ * @typedef {import('../../core/store/statements.js').Manifest} Manifest
  *
  * @typedef {object} Coverage
  * @property {string} layer
@@ -31,7 +31,7 @@ const READ_AHEAD = 8 // blocks
 
 /**
  * What an edition covered.
- * @param {Said} said
+ * @param {LayerStatements} said
  * @param {any[]} editions
  * @param {string} time a partial one may name the only edition of its period
  * @returns {Promise<Coverage>}
@@ -99,7 +99,7 @@ const isRemoved = (said, { time, run }, { z, x, y }) => said.removals.length > 0
 /**
  * How many manifests a layer has, and what their blocks take.
  * @param {import('./couch.js').Couch} couch
- * @param {Said} said
+ * @param {LayerStatements} said
  * @returns {Promise<{count: number, blocks: number, bytes: number}>}
  */
 export async function manifestTotals (couch, said) {
@@ -114,7 +114,7 @@ export async function manifestTotals (couch, said) {
 
 /**
  * The times of editions that looked at anything in a view of the map, or in the layer, changed or not.
- * @param {Said} said
+ * @param {LayerStatements} said
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} view
  * @param {Set<string>} [known] times that need not be looked at
  * @returns {Promise<string[]>}

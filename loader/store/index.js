@@ -1,7 +1,7 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
 import { STORE_ID, checkLayer } from '../../core/index.js'
 import { isMarked, refuseForeign } from '../../core/store/recognise.js'
-import { SaidOfLayers } from '../../core/store/said.js'
+import { StatementsByLayer } from '../../core/store/statements.js'
 import { Couch } from './couch.js'
 import { countListed } from './count.js'
 import { editionCoverage, manifestTotals, shownSince } from './coverage.js'
@@ -10,8 +10,7 @@ import { fetchListed, peek } from './fetch.js'
 import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
 import { readAt, readHead, readTimes, readTimesByZoom, readTimesLooked, readVersions, readVersionsIn } from './reader.js'
 import { layerStats } from './stats.js'
-import { listHeads } from './heads.js'
-import { list, listNamed, listTiles } from './list.js'
+import { list, listHeads, listNamed, listTiles } from './list.js'
 import { newMark } from './mark.js'
 import { writeVersions } from './writer.js'
 
@@ -31,7 +30,7 @@ export class Store {
   /** @param {Couch} couch */
   constructor (couch) {
     this.couch = couch
-    this.#said = new SaidOfLayers(couch)
+    this.#said = new StatementsByLayer(couch)
     /** Whether opening it made the database. */
     this.isNew = false
   }

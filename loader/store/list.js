@@ -1,5 +1,5 @@
 // What a layer holds in the order of its ids, now or as of a time, without its bytes and in bounded memory.
-import { asOf, endOf, tileId, timeline, versionId } from '../../core/index.js'
+import { asOf, checkLayer, endOf, layerRange, parseTileId, tileId, timeline, versionId } from '../../core/index.js'
 import { heads, versions } from './columns.js'
 import { listDefaults } from './list-defaults.js'
 import { RangeReader } from './ranges.js'
@@ -141,4 +141,21 @@ export async function * list (couch, layer, { time, ...options } = {}) {
 function describeVersion (layer, { id, key, value: { rev, bytes, expires, gone } }) {
   const [, z, x, y, time] = key
   return { id, layer, z, x, y, time, current: !id.includes('@'), rev, size: bytes, gone, ...(expires && { expires }) }
+}
+
+/**
+ * The heads of a layer in the order of their ids, from the primary index, which is never behind.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {{signal?: AbortSignal}} [options]
+ * @returns {AsyncGenerator<{id: string, z: number, x: number, y: number}>}
+ */
+export async function * listHeads (couch, layer, { signal } = {}) {
+  for await (const rows of couch.pages(layerRange(checkLayer(layer)), { signal })) {
+    for (const { id } of rows) {
+      if (id.includes('@')) continue
+      const { z, x, y } = parseTileId(id)
+      yield { id, z, x, y }
+    }
+  }
 }

@@ -96,7 +96,7 @@ export async function readAt (couch, layer, z, x, y, time) {
 /**
  * Every version of one tile, oldest first, without bytes.
  * @param {import('./couch.js').Couch} couch
- * @param {import('../../core/store/said.js').Said} said what editions said: they confirm what they found unchanged
+ * @param {import('../../core/store/statements.js').LayerStatements} said what editions said: they confirm what they found unchanged
  * @param {string} [time] what came later is left out; a partial time is the end of its period
  * @returns {Promise<StoredVersion[]>}
  */
@@ -137,7 +137,7 @@ export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
 /**
  * The times at which anything changed, and those of editions that looked and found nothing new, with 0 tiles. Oldest first.
  * @param {import('./couch.js').Couch} couch
- * @param {import('../../core/store/said.js').Said} said
+ * @param {import('../../core/store/statements.js').LayerStatements} said
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] a box needs a zoom
  * @returns {Promise<{time: string, tiles: number, bytes: number}[]>}
  */

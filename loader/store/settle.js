@@ -3,9 +3,9 @@ import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/batches.js'
 import { TilecouchError, headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
 import { compareRevs } from '../../core/mirror/index.js'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
-import { TileSet } from '../../core/store/tile-set.js'
+import { TileSet } from '../../core/store/blocks.js'
 import { peerOf } from '../mirror/peer.js'
 import { tombstone, written } from '../resolve/content.js'
 import { readLeaves } from '../resolve/leaves.js'
@@ -77,13 +77,13 @@ function withDigest (doc) {
  * @param {string} layer
  * @param {Iterable<string> | AsyncIterable<string>} ids of heads
  * @param {object} [options]
- * @param {Said} [options.said]
+ * @param {LayerStatements} [options.said]
  * @param {import('../../core/store/settle.js').Door} [options.door]
  * @param {boolean} [options.dryRun]
  * @param {AbortSignal} [options.signal]
  * @param {(settled: Map<string, import('../../core/store/settle.js').Settled>) => void} [options.onSettled] after each batch
  */
-export async function settleAll (couch, layer, ids, { said = new Said(couch, layer), door = doorOf(couch), dryRun, signal, onSettled } = {}) {
+export async function settleAll (couch, layer, ids, { said = new LayerStatements(couch, layer), door = doorOf(couch), dryRun, signal, onSettled } = {}) {
   const settled = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), some => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     return settleTiles(door, [...new Set(some)], { knownOf: wanted => said.knownOf(wanted, { isFresh: true }), dryRun })
@@ -93,8 +93,8 @@ export async function settleAll (couch, layer, ids, { said = new Said(couch, lay
 
 /**
  * The tiles that a manifest looked at, by the ids of their heads. What has not come yet is passed over.
- * @param {Said} said
- * @param {import('../../core/store/said.js').Manifest} manifest
+ * @param {LayerStatements} said
+ * @param {import('../../core/store/statements.js').Manifest} manifest
  * @returns {AsyncGenerator<string>}
  */
 export async function * tilesOf (said, manifest) {
@@ -108,7 +108,7 @@ export async function * tilesOf (said, manifest) {
 /**
  * Every tile that has a document, and those of which a manifest speaks although there is none: ids of heads.
  * @param {import('./couch.js').Couch} couch
- * @param {Said} said
+ * @param {LayerStatements} said
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<string>}
  */

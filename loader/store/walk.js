@@ -5,7 +5,6 @@ import { columnKey, rowKey, seriesTo } from '../../core/order.js'
 import { Columns, versions, zoomsIn } from './columns.js'
 import { listDefaults } from './list-defaults.js'
 import { childSignal } from './child-signal.js'
-import { merge } from './merge.js'
 import { RangeReader } from './ranges.js'
 
 /** Every row of a zoom. @returns {import('../../core/sweep.js').Run[]} */
@@ -201,4 +200,35 @@ class Gathering {
   end () {
     return this.#tile ? [this.#tile] : NONE
   }
+}
+
+/**
+ * The merge of core/order.js for items that have to be waited for: by ascending key; of equal keys, that of the earlier series first.
+ * @template T
+ * @param {{items: AsyncGenerator<T>, key: (item: T) => number}[]} series each ascending
+ * @returns {AsyncGenerator<T>}
+ */
+export async function * merge (series) {
+  const cursors = series.map(({ items, key }) => ({ items, key, item: /** @type {any} */ (undefined), at: 0 }))
+  try {
+    const begun = await Promise.all(cursors.map(advance))
+    for (let index = cursors.length - 1; index >= 0; index--) if (!begun[index]) cursors.splice(index, 1)
+    while (cursors.length) {
+      let least = 0
+      for (let index = 1; index < cursors.length; index++) if (cursors[index].at < cursors[least].at) least = index
+      const cursor = cursors[least]
+      yield cursor.item
+      if (!await advance(cursor)) cursors.splice(least, 1)
+    }
+  } finally {
+    for (const { items } of cursors) await items.return(undefined)
+  }
+}
+
+async function advance (cursor) {
+  const { done, value } = await cursor.items.next()
+  if (done) return false
+  cursor.item = value
+  cursor.at = cursor.key(value)
+  return true
 }

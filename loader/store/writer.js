@@ -48,7 +48,7 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
  * @param {Tuner} [options.tuner]
  * @param {string} [options.run] that says all this
  * @param {boolean} [options.isSlow] every tile is settled, whatever its head says
- * @param {import('../../core/store/said.js').SaidOfLayers} [options.said] what editions have said
+ * @param {import('../../core/store/statements.js').StatementsByLayer} [options.said] what editions have said
  * @param {(tile: import('./tile.js').Tile, outcome: string) => void} [options.onSaid] told of each tile that is as it was said: a manifest will say so
  * @param {(tiles: import('./tile.js').Tile[]) => Promise<(tile: import('./tile.js').Tile) => boolean>} [options.areKnown] which of some tiles
  * are known to be unchanged, without asking the store for them

@@ -1,6 +1,6 @@
 // Where the missing tiles of a layer come from: one object a layer, that fetches, checks and cuts, and stores nothing.
 import { TilecouchError, checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
-import { LARGEST, imageSize } from '../../core/image-size.js'
+import { LARGEST, imageSize } from '../../core/images.js'
 import { digestOf } from '../store/tile.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'
 import { Gate } from './gate.js'

@@ -1,6 +1,6 @@
 // The address of one tile, from a template.
 import { flipY, quadkey } from '../../core/index.js'
-import { fillTemplate } from '../../core/upstream-url.js'
+import { fillTemplate } from '../../core/upstream.js'
 
 const BIG_TILE = 512 // pixels a side from which {r} asks for the double resolution
 

@@ -1,7 +1,7 @@
 // The way of every tile through the check, whatever it comes from: read, examined, compared with what its container says
 // of it. Several at once, reported in the order in which they came.
 import { pMapIterable } from 'p-map'
-import { isTileSize } from '../../core/image-size.js'
+import { isTileSize } from '../../core/images.js'
 import { TilecouchError } from '../../core/index.js'
 import { decodeDefaults, examine } from './decode.js'
 

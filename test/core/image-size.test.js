@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
-import { imageSize, tileSizeOf } from '../../core/image-size.js'
+import { imageSize, tileSizeOf } from '../../core/images.js'
 import { samples } from './helpers.js'
 
 const image = (width, height, channels = /** @type {3 | 4} */ (3)) => sharp({ create: { width, height, channels, background: channels === 4 ? '#0808' : '#080' } })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { check } from '../../loader/check.js'
 import { createProgram } from '../../loader/cli/program.js'
@@ -121,7 +121,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
 
   it('say nothing of the tiles', async function () {
     this.timeout(60000)
-    const said = new Said(store.couch, 'good')
+    const said = new LayerStatements(store.couch, 'good')
     await said.open()
     assert.deepEqual([said.manifests.length, said.removals.length], [2, 0])
     const records = HOSTILE.filter(({ type }) => type === 'manifest' || type === 'removed')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { BLOCK_SIDE, Block, GONE, contentOf } from '../../core/store/blocks.js'
-import { Said } from '../../core/store/said.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { ManifestWriter, manifestDefaults } from '../../loader/load/manifest.js'
 import { Database } from './memory.js'
 
@@ -70,7 +70,7 @@ describe('what editions said', () => {
     return couch
   }
   const idOf = at => `osm:10:${at * 64}:${at * 64}`
-  const said = async (couch, id) => (await new Said(couch, 'osm').knownOf([id]))(id).statements.map(one => one.content)
+  const said = async (couch, id) => (await new LayerStatements(couch, 'osm').knownOf([id]))(id).statements.map(one => one.content)
 
   it('is what was said of a tile; the silence of a complete edition is "gone"', async () => {
     const couch = await stored()
@@ -104,7 +104,7 @@ describe('what editions said', () => {
     assert.equal(parts.length, 4)
     for (let at = 0; at < 5; at++) assert.deepEqual(await said(couch, idOf(at)), [at === 1 ? GONE : content(at)])
     const partly = without(couch, id => id.endsWith(':1'))
-    const reader = new Said(partly, 'osm')
+    const reader = new LayerStatements(partly, 'osm')
     const now = async id => (await reader.knownOf([id], { isFresh: true }))(id).statements.map(one => one.content)
     assert.deepEqual(await now(idOf(2)), [])
     assert.deepEqual(await now('osm:10:129:128'), [])

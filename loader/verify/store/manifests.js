@@ -5,7 +5,7 @@ import { batchesOf } from '../../../core/batches.js'
 import { TilecouchError, compareIds, formatReference, manifestId } from '../../../core/index.js'
 import { Block } from '../../../core/store/blocks.js'
 import { faultInRecord } from '../../../core/store/records.js'
-import { Said } from '../../../core/store/said.js'
+import { LayerStatements } from '../../../core/store/statements.js'
 import { settleTiles } from '../../../core/store/settle.js'
 import { nameOf, rootOf } from '../../load/manifest.js'
 import { isPartHere } from '../../mirror/list.js'
@@ -28,7 +28,7 @@ const MAY_BE_ONE = new Set(['BAD_ANSWER', 'COUCHDB_ERROR', 'UNREACHABLE'])
  * @param {AbortSignal} [options.signal]
  */
 export async function checkManifests (couch, layer, { editions, doc, report, signal }) {
-  const said = new Said(couch, layer, signal)
+  const said = new LayerStatements(couch, layer, signal)
   await said.open()
   // there is not all that editions speak of, and need not be
   if (await isPartHere(couch, layer, signal)) return { manifests: said.manifests.length, blocks: 0 }
@@ -122,7 +122,7 @@ async function checkManifest (said, manifest, blocks, report) {
 /**
  * Tiles whose versions do not follow from what was said. Somebody may be writing them: only what two looks say counts.
  * @param {import('../../store/couch.js').Couch} couch
- * @param {Said} said
+ * @param {LayerStatements} said
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<{id: string, how?: string, settled: import('../../../core/store/settle.js').Settled}>}
  */

@@ -44,7 +44,7 @@ export const isOfTime = ({ since = '', until = '~' }, time) => time >= since && 
 /** Whether a removal takes out what a run said of a time: of which tiles, it says itself. @param {Removal} removal @param {string} time @param {string} run */
 export const takesOut = (removal, time, run) => run < removal.run && (!removal.runs || removal.runs.includes(run)) && isOfTime(removal, time)
 
-export class Said {
+export class LayerStatements {
   /** @type {(Manifest & {selects: (z: number, x: number, y: number) => boolean})[]} oldest first */
   manifests = []
   /** @type {(Removal & {touches: (id: string, z: number, x: number, y: number) => boolean})[]} */
@@ -290,11 +290,11 @@ function removalOf ({ _id: id, _rev, type, ...fields }) {
 const isPart = id => id.startsWith('manifest:') && /^manifest:[^@]+@.{20}:[^:]+:\d+$/.test(id)
 
 /** The statements of all layers that a batch meets. */
-export class SaidOfLayers {
-  /** @type {Map<string, Said>} */
+export class StatementsByLayer {
+  /** @type {Map<string, LayerStatements>} */
   #layers = new Map()
 
-  /** @param {ConstructorParameters<typeof Said>[0]} couch @param {AbortSignal} [signal] */
+  /** @param {ConstructorParameters<typeof LayerStatements>[0]} couch @param {AbortSignal} [signal] */
   constructor (couch, signal) {
     this.couch = couch
     this.signal = signal
@@ -303,7 +303,7 @@ export class SaidOfLayers {
   /** @param {string} layer */
   of (layer) {
     let said = this.#layers.get(layer)
-    if (!said) this.#layers.set(layer, said = new Said(this.couch, layer, this.signal))
+    if (!said) this.#layers.set(layer, said = new LayerStatements(this.couch, layer, this.signal))
     return said
   }
 
