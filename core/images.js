@@ -25,9 +25,9 @@ const MOST_LAYERS = 10000 // of a vector tile: a map has some twenty, and each c
 const SMALLEST_GZIP = 20 // 10 bytes of header, 2 of data, 8 of check sum and length
 
 const u16 = (bytes, at) => bytes[at] << 8 | bytes[at + 1]
-export const u32 = (bytes, at) => (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0
+const u32 = (bytes, at) => (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0
 const u32le = (bytes, at) => (bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24) >>> 0
-export const ascii = (bytes, at, length) => String.fromCharCode(...bytes.subarray(at, at + length))
+const ascii = (bytes, at, length) => String.fromCharCode(...bytes.subarray(at, at + length))
 const startsWith = (bytes, signature) => signature.every((byte, index) => bytes[index] === byte)
 
 /**
@@ -109,7 +109,7 @@ const checks = {
   }
 }
 
-export function boxLength (bytes, at) {
+function boxLength (bytes, at) {
   const length = u32(bytes, at)
   if (length === 0) return bytes.length - at // up to the end of the file
   return length === 1 && at + 16 <= bytes.length ? u32(bytes, at + 8) * 2 ** 32 + u32(bytes, at + 12) : length

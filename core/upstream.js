@@ -101,7 +101,7 @@ function isBbox (value) {
   }
 }
 
-/** @returns {never} */
+/** @param {string} field @param {string} why @param {unknown} [value] @returns {never} */
 function refuse (field, why, value) {
   throw new TilecouchError('BAD_UPSTREAM', { field, why, ...(value !== undefined && { value }) })
 }
@@ -127,9 +127,9 @@ export function checkUpstream (value) {
   checkTexts('headers', given.headers, OWN_HEADERS)
   checkTexts('params', given.params, OWN_PARAMS)
   if (given.minzoom > given.maxzoom) refuse('minzoom', 'is beyond maxzoom', given.minzoom)
-  if (type !== 'wms') checkTemplate(type, given.url, given, refuse)
+  if (type !== 'wms') checkTemplate(type, given.url, given)
   else {
-    checkAddress(given.url, OWN_PARAMS, refuse)
+    checkAddress(given.url, OWN_PARAMS)
     if (given.subdomains) refuse('subdomains', 'is not for wms')
     if (given.layers === undefined) refuse('layers', rules.layers.why)
   }
@@ -180,17 +180,14 @@ const isOpenStreetMap = url => /^https?:\/\/([^/?#]*\.)?tile\.(openstreetmap|osm
  * @param {string} url
  * @param {(name: string) => string | undefined} value of a name in small letters
  */
-export const fillTemplate = (url, value) => url.replace(/\{([^{}]*)\}/g, (whole, name) => value(name.toLowerCase()) ?? whole)
-
-/** @typedef {(field: string, why: string, value?: unknown) => never} Refuse */
+export const fillTemplate = (url, value) => url.replace(/\{([^{}]*)\}/g, (place, name) => value(name.toLowerCase()) ?? place)
 
 /**
  * @param {'xyz' | 'tms' | 'wmts'} type
  * @param {string} url
  * @param {{subdomains?: string[], layers?: string}} given
- * @param {Refuse} refuse
  */
-function checkTemplate (type, url, { subdomains, layers }, refuse) {
+function checkTemplate (type, url, { subdomains, layers }) {
   const found = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
   const known = PLACES[type]
   for (const name of found) {
@@ -203,17 +200,16 @@ function checkTemplate (type, url, { subdomains, layers }, refuse) {
   if (found.includes('layer') && layers === undefined) refuse('layers', 'are needed: the url has {Layer}')
   const [, authority] = /^[a-z]+:\/\/([^/\\?#]*)/i.exec(url) ?? []
   if (authority && /\{(?!s\})/i.test(authority)) refuse('url', 'may have {s} in the name of the host, and nothing else in braces')
-  checkParsed(fillTemplate(url, () => '1'), refuse)
+  checkParsed(fillTemplate(url, () => '1'))
 }
 
 /**
  * @param {string} url of a service
  * @param {RegExp} own parameters that requests have of their own
- * @param {Refuse} refuse
  */
-function checkAddress (url, own, refuse) {
+function checkAddress (url, own) {
   if (/[{}]/.test(url)) refuse('url', 'of a wms is the address of the service, without anything in braces')
-  for (const name of checkParsed(url, refuse).searchParams.keys()) {
+  for (const name of checkParsed(url).searchParams.keys()) {
     if (own.test(name)) refuse('url', `holds the parameter ${name}, which every request has of its own: leave it out`)
   }
 }
@@ -221,9 +217,8 @@ function checkAddress (url, own, refuse) {
 /**
  * Messages do not repeat the address: what is wrong with it may be a password.
  * @param {string} url
- * @param {Refuse} refuse
  */
-function checkParsed (url, refuse) {
+function checkParsed (url) {
   // without two slashes and the name of a host, the parser takes the next best word for one: what stands in braces, too
   if (!/^[a-z]+:\/\/[^/\\?#]/i.test(url) || !URL.canParse(url)) refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
   const parsed = new URL(url)
