@@ -7,7 +7,7 @@ const folders = ['core', 'client', 'loader', 'server', 'bench', 'test', 'attachm
 
 const inBrowsers = {
   core: { group: ['node:*'], message: 'core/ runs in browsers too' },
-  client: { regex: '^(?!leaflet$|\\.)', message: 'client/ runs in browsers: of packages it may import leaflet alone' },
+  client: { regex: '^(?!leaflet$|spark-md5$|\\.)', message: 'client/ runs in browsers: of packages it may import leaflet and spark-md5 alone' },
   attachments: { regex: '^(?!leaflet$|pouchdb-browser$|\\.)', message: 'the viewer runs in browsers: of packages it may import leaflet and PouchDB alone' }
 }
 

@@ -122,8 +122,7 @@ export const catalogue = {
   EDITION_NOT_FOUND: { status: 404, text: d => `no edition ${d.layer}@${d.time} on this device`, advice: 'Begin it first. One that was sent or discarded may be gone; edits.list() says what there is.' },
   QUOTA_EXCEEDED: { status: 507, text: d => `no room on this device for ${d.area ? show(d.area) : 'this'}${d.needed === undefined ? '' : `: it needs ${megabytes(d.needed)}, and ${megabytes(d.free ?? 0)} are free`}`, advice: 'Remove an area, take a smaller one or fewer zooms, or free space on the device, then download again: it goes on where it was.' },
 
-  NO_REPLICATOR: { status: 501, text: d => `${d.url} has no replicator of its own: ${d.why}`, advice: 'Leave out --replicator: tilecouch then copies by itself. A CouchDB gets its _replicator database by `tilecouch setup --fix`.' },
-  REPLICATOR_CANNOT: { status: 400, text: d => `CouchDB's replicator cannot ${d.what}: ${d.why}`, advice: 'Leave out --replicator: tilecouch then copies by itself, and can.' },
+  REPLICATOR_CANNOT: { status: 400, text: d => `CouchDB's replicator cannot ${d.what}: ${d.why}`, advice: 'Leave out --print-replicator: tilecouch then copies itself, and can.' },
 
   // the couchapp
   COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },

@@ -32,7 +32,7 @@ async function edgeCommand ({ output, signal }, given, from) {
   if (output.isTerminal && !output.json && given.logLevel === undefined) options.logLevel = 'error'
   const { edge } = await import('./edge.js') // only this command needs it
   const said = new Said(output)
-  const running = await edge(options, { signal, warnings, onTurn: turn => said.turn(turn), onProgress: report => said.progress(report) })
+  const running = await edge(options, { signal, warnings, onStateChange: turn => said.turn(turn), onProgress: report => said.progress(report) })
   said.begin(running, options)
   try {
     await untilStopped(running, { output, signal })
@@ -54,7 +54,7 @@ export function describe ({ layers, area, zooms, current, since }) {
 
 /** How the mirror goes: lines for people, an object a line with --json. */
 class Said {
-  #waiting = /** @type {import('./edge/keeper.js').Turn[]} */ ([]) // what came before the addresses
+  #waiting = /** @type {import('./edge/mirror-supervisor.js').StateChange[]} */ ([]) // what came before the addresses
   #running = /** @type {import('./edge.js').Edge | undefined} */ (undefined)
   #line
 
@@ -74,7 +74,7 @@ class Said {
     for (const turn of this.#waiting.splice(0)) this.turn(turn)
   }
 
-  /** @param {import('./edge/keeper.js').Turn} turn */
+  /** @param {import('./edge/mirror-supervisor.js').StateChange} turn */
   turn (turn) {
     if (!this.#running) return void this.#waiting.push(turn)
     const { state, error, reason, report } = turn
@@ -89,7 +89,7 @@ class Said {
     this.output.stdout.write(JSON.stringify({ time: new Date().toISOString(), ...object }) + '\n')
   }
 
-  /** @param {import('./edge/keeper.js').Turn} turn @param {import('./edge.js').Edge} running */
+  /** @param {import('./edge/mirror-supervisor.js').StateChange} turn @param {import('./edge.js').Edge} running */
   #text ({ state, before, error, reason = '', seconds = 0, isFirst, report: { from, counts, upToDate } }, { store }) {
     const name = isAbout(reason, store) ? 'The store' : 'The origin'
     if (state === 'away') {
@@ -115,13 +115,13 @@ class Said {
 const isAbout = (reason, url) => reason.split(/[\s,]+/).some(word => word.replace(/:$/, '') === url)
 
 class FillingLine extends ProgressLine {
-  /** @param {import('./edge/keeper.js').MirrorReport} report */
+  /** @param {import('./edge/mirror-supervisor.js').MirrorReport} report */
   show ({ counts, pending }) {
     this.draw(counts.tiles, undefined, rate => [bytes(counts.bytes), `${count(Math.round(rate))}/s`, ...(pending ? [`${count(pending)} changes to look at`] : [])])
   }
 }
 
-/** @param {import('./edge.js').Edge} running @param {Record<string, any>} options @param {import('./edge/keeper.js').MirrorReport} report */
+/** @param {import('./edge.js').Edge} running @param {Record<string, any>} options @param {import('./edge/mirror-supervisor.js').MirrorReport} report */
 function lines (running, options, { upToDate }) {
   const { from, store, embedded, wanted } = running
   return [

@@ -1,20 +1,19 @@
-// A store, all of it or a part, taken into the browser's PouchDB, or from there to a store: many tiles in one request, and
-// documents, revisions and attachments as PouchDB.replicate would leave them. The page brings its PouchDB.
+// A store, all of it or a part, taken into the browser's PouchDB, or from there to a store: many tiles in one request,
+// and documents, revisions and attachments as PouchDB.replicate would leave them. The page brings its PouchDB.
 import { TilecouchError, parseArea, parseZooms } from '../../core/index.js'
-import { CouchPeer, Replication, Selection, lookBackOf } from '../../core/mirror/index.js'
-import { codec } from './codec.js'
+import { CouchPeer, Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { HttpCouch } from './http.js'
-import { Origin } from './origin.js'
-import { PouchPeer } from './pouch-peer.js'
-import { whileOpen } from './while-open.js'
+import { ReadOnlyPeer, codec } from './http-peer.js'
+import { PouchPeer, whileOpen } from './pouch-peer.js'
 
-/** How much at once, where the rest of the page wants to go on as well. */
+/** Less at once than in Node: the rest of the page needs the browser as well. */
 export const mirrorLimits = {
   page: 1000, // changes read at once
   concurrency: 3 // batches on their way: a browser opens six connections to a server of old, and the map needs some
 }
 
-const LIVE_RETRIES = 1 // times a request is repeated while it is live: it says soon that the store is away, and tries on
+// times a request is repeated while it is live: it says soon that the store is away, and tries on
+const LIVE_RETRIES = 1
 
 /**
  * @typedef {object} MirrorOptions
@@ -53,15 +52,20 @@ export class Mirror {
     })
     const http = { ...(fetchOptions && { fetchOptions }), ...(live && { retries: LIVE_RETRIES }) }
     const couch = isPouch(from) ? undefined : new HttpCouch(from, http)
-    const source = couch ? new Origin(couch, codec) : new PouchPeer(from)
-    if (selection.since && !couch) throw new TilecouchError('BAD_OPTION', { option: 'since', value: since, why: 'a PouchDB is not asked what was to be seen then' })
+    const source = couch ? new ReadOnlyPeer(couch, codec) : new PouchPeer(from)
+    if (selection.since && !couch) {
+      throw new TilecouchError('BAD_OPTION', {
+        option: 'since', value: since,
+        why: 'a PouchDB is not asked what was to be seen then'
+      })
+    }
     const target = isPouch(to) ? new PouchPeer(to) : new CouchPeer(new HttpCouch(to, http), codec)
     this.from = source.name
     this.to = target.name
     this.signal = signal
     this.databases = [from, to].filter(isPouch)
     this.#replication = new Replication({
-      source, target, selection, lookBack: couch && selection.since ? lookBackOf(couch, selection.since) : undefined, live, dryRun, onProgress, onState, onRefused,
+      source, target, selection, visiblePast: couch && selection.since ? visiblePastOf(couch, selection.since) : undefined, live, dryRun, onProgress, onState, onRefused,
       signal: this.#stop.signal,
       about: { from: source.name, to: target.name, live, selection: JSON.parse(selection.key) },
       limits: { ...mirrorLimits, ...limits }

@@ -1,12 +1,13 @@
-// A PouchDB as a side of a replication, whatever it keeps its data in: IndexedDB in a browser, LevelDB in Node.
+// A PouchDB as a side of a replication, in IndexedDB in a browser or LevelDB in Node.
 import { TilecouchError } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { rewrite } from '../../core/rewrite.js'
-import { toBase64, unpack } from './codec.js'
+import { toBase64 } from './digest.js'
+import { unpack } from './http-peer.js'
 
-/** What PouchDB says of documents that it will never take. */
-const UNTAKEABLE = new Set(['doc_validation', 'bad_request', 'illegal_docid', 'missing_id', 'badarg'])
-// a PouchDB that meets a full device closes for good: that is what all others hear who ask it just then
+/** Errors of PouchDB for documents that it will never take. */
+const UNWRITABLE = new Set(['doc_validation', 'bad_request', 'illegal_docid', 'missing_id', 'badarg'])
+// a PouchDB that meets a full device closes for good: other requests at that moment get this error
 const FULL = /quota|no space left|enospc|database connection is closing/i
 
 /** In Node PouchDB stores Buffers and knows no Blobs; in browsers it is the other way round. */
@@ -18,7 +19,8 @@ export class PouchPeer {
 
   /**
    * @param {any} db a PouchDB
-   * @param {{text?: boolean}} [options] text: attachments as base64, where that is twice as fast: in IndexedDB, where each Blob becomes a file. It takes a third more room
+   * @param {{text?: boolean}} [options] text: in IndexedDB attachments as base64. That is twice as fast, since each
+   *   Blob becomes a file, and takes a third more room
    */
   constructor (db, { text = false } = {}) {
     this.db = db
@@ -36,15 +38,15 @@ export class PouchPeer {
     const read = () => this.#ask(() => this.db.changes({ since, limit, style: 'all_docs', return_docs: true }), signal)
     let answer = await read()
     if (!answer.results.length && wait) {
-      await this.#news(since, wait, signal)
+      await this.#waitForChange(since, wait, signal)
       answer = await read()
     }
     const rows = answer.results.map(({ id, seq, changes, deleted = false }) => ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
     return { rows, last: answer.last_seq, pending: rows.length < limit ? 0 : 1 }
   }
 
-  /** Until there is a change, or the time is over. */
-  async #news (since, wait, signal) {
+  /** Resolves when there is a change, or the time is over. */
+  async #waitForChange (since, wait, signal) {
     const feed = this.db.changes({ since, live: true, limit: 1, return_docs: false })
     await new Promise(resolve => {
       const done = () => {
@@ -56,14 +58,14 @@ export class PouchPeer {
       const timer = setTimeout(done, wait)
       signal?.addEventListener('abort', done)
       feed.on('change', done).on('complete', done).on('error', done)
-      feed.catch(done) // what is wrong is found by who reads next
+      feed.catch(done) // the next reading reports the error
       if (signal?.aborted) done()
     })
   }
 
   /** @type {Peer['fetch']} */
   async fetch (asked, { signal, most = Infinity }) {
-    if (!asked.length) return { docs: [], bytes: 0 } // PouchDB never answers that
+    if (!asked.length) return { docs: [], bytes: 0 } // PouchDB never answers an empty list
     const docs = asked.map(({ id, rev }) => ({ id, rev }))
     const { results } = await this.#ask(() => this.db.bulkGet({ docs, revs: true, attachments: true, binary: true, latest: true }), signal)
     const found = []
@@ -85,22 +87,22 @@ export class PouchPeer {
   }
 
   /**
-   * In IndexedDB one look at all ids costs a quarter of comparing each; what is new needs no comparison. In LevelDB it is
-   * the other way round.
+   * In IndexedDB reading the revisions of all ids costs a quarter of comparing each, and new documents need no
+   * comparison. In LevelDB comparing is cheaper.
    * @type {Peer['revsDiff']}
    */
   async revsDiff (revs, signal) {
-    const looked = this.db.adapter === 'idb' ? await this.#winners(Object.keys(revs), signal) : undefined
+    const known = this.db.adapter === 'idb' ? await this.#winners(Object.keys(revs), signal) : undefined
     const missing = /** @type {Record<string, {missing: string[], possible_ancestors?: string[]}>} */ ({})
     const compared = {}
     for (const [id, asked] of Object.entries(revs)) {
-      if (looked && !looked.has(id)) missing[id] = { missing: asked }
+      if (known && !known.has(id)) missing[id] = { missing: asked }
       else compared[id] = asked
     }
     if (Object.keys(compared).length) Object.assign(missing, await this.#ask(() => this.db.revsDiff(compared), signal))
-    // a first revision has none before it; of the others attachments that are there need not come again
+    // attachments that an earlier revision has need not be sent again
     const later = Object.keys(missing).filter(id => id in compared && missing[id].missing.some(rev => generation(rev) > 1))
-    const winners = looked ?? (later.length ? await this.#winners(later, signal) : new Map())
+    const winners = known ?? (later.length ? await this.#winners(later, signal) : new Map())
     for (const id of later) {
       const { rev, deleted = true } = winners.get(id) ?? {}
       if (!deleted && missing[id].missing.some(other => generation(other) > generation(rev))) missing[id].possible_ancestors = [rev]
@@ -115,14 +117,14 @@ export class PouchPeer {
 
   /** @type {Peer['write']} */
   async write (docs, signal) {
-    // PouchDB's own way where a browser knows no Blobs; what is there already it reads either way
+    // what PouchDB does in browsers without Blobs; it reads existing attachments either way
     if (this.#asText) await this.#ask(() => this.db.info().then(() => { this.db._meta.blobSupport = false }), signal)
     const prepared = (await unpack(docs)).map(doc => doc._attachments ? { ...doc, _attachments: this.#attachments(doc._attachments) } : doc)
     const failed = await this.#ask(() => this.db.bulkDocs(prepared, { new_edits: false }), signal)
     return failed.map(({ id, rev, name, reason, message }) => ({ id, rev, error: name, reason: reason ?? message }))
   }
 
-  /** With bytes PouchDB finds out length and digest by itself; what is left out because it is there it wants to know all of. */
+  /** Of bytes PouchDB computes length and digest itself; a stub has to name all of them. */
   #attachments (attachments) {
     return Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type, revpos, digest, length, stub, data }]) => [name, stub
       ? { content_type: type, revpos, digest, length, stub }
@@ -168,11 +170,11 @@ export class PouchPeer {
     }
   }
 
-  /** What PouchDB says, as an error of the catalogue. */
+  /** An error of PouchDB as one of the catalogue. */
   explain (error) {
     const reason = error.reason ?? error.message ?? String(error)
     if (FULL.test(`${error.name} ${reason}`)) return new TilecouchError('DISK_FULL', { where: this.name })
-    const status = UNTAKEABLE.has(error.name) ? 400 : error.status ?? 500
+    const status = UNWRITABLE.has(error.name) ? 400 : error.status ?? 500
     return new TilecouchError('COUCHDB_ERROR', { url: this.name, status, reason }, { cause: error })
   }
 }
@@ -180,4 +182,36 @@ export class PouchPeer {
 /** @param {any} data of PouchDB: a Blob or a Buffer */
 async function toBytes (data) {
   return data instanceof Blob ? new Uint8Array(await data.arrayBuffer()) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+}
+
+/**
+ * Runs a task on PouchDBs, and ends it when one of them is closed or destroyed: a closed PouchDB may never answer open
+ * requests.
+ * @template T
+ * @param {any[]} databases
+ * @param {AbortSignal | undefined} signal
+ * @param {AbortController} stop of the task: told by the signal as well
+ * @param {() => Promise<T>} task
+ * @returns {Promise<T>} rejects with ABORTED when a database is gone
+ */
+export async function whileOpen (databases, signal, stop, task) {
+  const end = () => stop.abort()
+  let leave = end
+  const left = new Promise((resolve, reject) => {
+    leave = () => {
+      end()
+      reject(new TilecouchError('ABORTED'))
+    }
+  })
+  signal?.addEventListener('abort', end)
+  if (signal?.aborted) end()
+  for (const db of databases) db.once('closed', leave).once('destroyed', leave)
+  const running = task()
+  running.catch(() => {}) // thrown below, unless the race is over
+  try {
+    return await /** @type {Promise<T>} */ (Promise.race([running, left]))
+  } finally {
+    signal?.removeEventListener('abort', end)
+    for (const db of databases) db.removeListener('closed', leave).removeListener('destroyed', leave)
+  }
 }

@@ -61,10 +61,9 @@ export class EditsCouch extends CouchClient {
   }
 
   /** @param {{method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}} request */
-  request ({ qs = {}, body, ...request }) {
-    const asked = Object.fromEntries(Object.entries(qs).map(([name, value]) => [name, JSON.stringify(value)]))
+  request ({ body, ...request }) {
     const sent = typeof body === 'string' ? body : body && JSON.stringify(body)
-    return this.#http.request({ ...request, qs: asked, body: sent, patience: PATIENCE + (sent?.length ?? 0) / SLOWEST })
+    return this.#http.request({ ...request, body: sent, patience: PATIENCE + (sent?.length ?? 0) / SLOWEST })
   }
 
   /** A browser that asks for what is not there by its address says so on its console. @param {string} id @param {AbortSignal} [signal] */
@@ -112,5 +111,5 @@ export function httpOf ({ couch, remote, fetchOptions: usual }, { to, name, pass
   const address = new URL(http.url)
   address.username = encodeURIComponent(name)
   address.password = encodeURIComponent(password)
-  return new HttpCouch(address.href, http.options)
+  return new HttpCouch(address.href, { fetchOptions: http.fetchOptions })
 }

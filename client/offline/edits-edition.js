@@ -1,6 +1,6 @@
 // One edition that is made on this device: a survey of one time, tile by tile, and its way to the store.
 import { TilecouchError, checkTile, editionId, now, tileId } from '../../core/index.js'
-import { toBase64 } from '../mirror/codec.js'
+import { toBase64 } from '../mirror/digest.js'
 import { Reader } from './reader.js'
 import { readImage } from './edits-image.js'
 import { tally } from './edits-tally.js'

@@ -1,6 +1,6 @@
 // What the areas of the device know of tiles that are made here.
 import { headId, tileId, versionId } from '../../core/index.js'
-import { toBase64 } from '../mirror/codec.js'
+import { toBase64 } from '../mirror/digest.js'
 import { Reader, versionOf } from './reader.js'
 
 /**

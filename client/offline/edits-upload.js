@@ -2,7 +2,7 @@
 // read first and decided about as a load does, tile by tile, so that two devices and a loader never make a conflict, and a
 // repetition writes nothing twice. What became of each tile is noted on the device after every batch.
 import { STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, faultIn, headId, layerDocument, layerFields, layerId, now } from '../../core/index.js'
-import { Slots } from '../../core/mirror/slots.js'
+import { Semaphore } from '../../core/semaphore.js'
 import { Batch } from '../../core/store/batch.js'
 import { Extent, widen } from '../../core/store/extent.js'
 import { isMarked, refuseForeign } from '../../core/store/recognise.js'
@@ -21,7 +21,7 @@ export const uploadDefaults = {
 
 export class Upload {
   #stop = new AbortController()
-  #slots
+  #semaphore
   #size
   #began = performance.now()
 
@@ -45,7 +45,7 @@ export class Upload {
     this.onProgress = onProgress
     this.onFailure = onFailure
     this.limits = { ...uploadDefaults, ...limits }
-    this.#slots = new Slots(this.limits.concurrency)
+    this.#semaphore = new Semaphore(this.limits.concurrency)
     this.#size = this.limits.firstBytes
     this.sent = { tiles: 0, bytes: 0, refused: 0 }
     this.total = { tiles: 0, bytes: 0 }
@@ -122,7 +122,7 @@ export class Upload {
     const waiting = this.#waiting()
     this.total = { tiles: waiting.length, bytes: waiting.reduce((sum, { bytes }) => sum + bytes, 0) }
     while (waiting.length && !failure) {
-      const release = await this.#slots.take()
+      const release = await this.#semaphore.acquire()
       if (failure) { release(); break }
       const lot = this.#cut(waiting)
       const moving = this.#move(batch, lot).catch(error => {

@@ -1,12 +1,11 @@
 // What is asked of the store, asked of other databases of the device first: a revision that one of them has is the same everywhere.
-import { PouchPeer } from '../mirror/pouch-peer.js'
-import { whileOpen } from '../mirror/while-open.js'
+import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { Reader } from './reader.js'
 
 export class Lent {
   #lenders
 
-  /** @param {import('../../core/mirror/peer.js').Giver} origin @param {any[]} lenders PouchDBs */
+  /** @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} origin @param {any[]} lenders PouchDBs */
   constructor (origin, lenders) {
     this.origin = origin
     this.name = origin.name

@@ -1,8 +1,7 @@
 // What documents weigh on the wire, from some of them without their images, and one with it.
 import { isTileId } from '../../core/index.js'
 import { askQueries } from '../../core/couch/queries.js'
-import { codec } from '../mirror/codec.js'
-import { Origin } from '../mirror/origin.js'
+import { ReadOnlyPeer, codec } from '../mirror/http-peer.js'
 import { isHead } from './listing.js'
 
 const MOST = 100 // documents of one kind that are looked at
@@ -22,7 +21,7 @@ export class Sample {
 
   /** @param {import('../mirror/http.js').HttpCouch} couch @param {import('./listing.js').Listing} listing @param {AbortSignal} [signal] */
   constructor (couch, listing, signal) {
-    this.#origin = new Origin(couch, codec)
+    this.#origin = new ReadOnlyPeer(couch, codec)
     this.listing = listing
     this.signal = signal
   }

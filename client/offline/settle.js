@@ -16,18 +16,18 @@ export class Settling {
   /**
    * @param {object} parts
    * @param {import('../mirror/http.js').HttpCouch} parts.couch
-   * @param {import('../../core/mirror/peer.js').Giver} parts.source
+   * @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} parts.source
    * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target
-   * @param {import('../../core/mirror/index.js').Carrier} parts.carrier
+   * @param {import('../../core/mirror/index.js').RevisionCopier} parts.copier
    * @param {import('./held.js').Held} parts.held
    * @param {() => Promise<void>} parts.onBury before the device deletes what the store does not even know to be deleted
    * @param {AbortSignal} parts.signal
    */
-  constructor ({ couch, source, target, carrier, held, onBury, signal }) {
+  constructor ({ couch, source, target, copier, held, onBury, signal }) {
     this.couch = couch
     this.source = source
     this.target = target
-    this.carrier = carrier
+    this.copier = copier
     this.held = held
     this.onBury = onBury
     this.signal = signal
@@ -57,7 +57,7 @@ export class Settling {
    * @returns {Promise<string[]>} what is missing still
    */
   async take (asked, there, lost) {
-    await this.carrier.bring(asked, this.signal)
+    await this.copier.copy(asked, this.signal)
     const doubtful = asked.map(({ id }) => id).filter(id => there.has(id) || this.isWary)
     if (lost.length) doubtful.push(...await this.#bury(lost))
     if (doubtful.length) await this.#verify(doubtful)
@@ -68,7 +68,7 @@ export class Settling {
   async #bury (ids) {
     const leaves = await readLeaves(this.couch, ids, this.signal)
     const asked = ids.flatMap(id => (leaves.get(id) ?? []).map(({ _rev: rev }) => ({ id, rev })))
-    await this.carrier.bring(asked, this.signal)
+    await this.copier.copy(asked, this.signal)
     for (const id of ids) {
       const found = leaves.get(id) ?? []
       // purged at the store: nobody has a tombstone for it

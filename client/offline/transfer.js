@@ -1,13 +1,11 @@
 // Takes an area to the device, and later what has changed of it. What the area holds is listed by the index of the store; then its
 // changes are read from where the feed was before. Both say where to look, and there the same is done: so both end in the same.
 import { MAX_ZOOM, TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
-import { Carrier, Doubts, replicationDefaults } from '../../core/mirror/index.js'
+import { FailureStreak, RevisionCopier, newCopyTally, replicationDefaults } from '../../core/mirror/index.js'
 import { isGood, placeOf } from '../../core/place.js'
-import { codec } from '../mirror/codec.js'
 import { Lent } from './lenders.js'
-import { Origin } from '../mirror/origin.js'
-import { PouchPeer } from '../mirror/pouch-peer.js'
-import { whileOpen } from '../mirror/while-open.js'
+import { ReadOnlyPeer, codec } from '../mirror/http-peer.js'
+import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { Counter } from './counter.js'
 import { Held, sizeOf } from './held.js'
 import { Listing, chosenIn } from './listing.js'
@@ -67,20 +65,20 @@ export class Transfer {
     this.signal = signal
     this.onProgress = onProgress
     this.limits = { ...transferDefaults, ...limits }
-    this.origin = new Origin(couch, codec, { retries: this.limits.retries, isDivisible: true })
-    this.#prober = new Origin(couch, codec)
+    this.origin = new ReadOnlyPeer(couch, codec, { retries: this.limits.retries, isDivisible: true })
+    this.#prober = new ReadOnlyPeer(couch, codec)
     this.target = new PouchPeer(db, { text: true })
     this.held = new Held(db, layer)
     this.listing = new Listing(couch, selection, { signal: this.#stop.signal, limits })
-    this.#tally = { changes: 0, selected: 0, checked: 0, missing: 0, docs: 0, deleted: 0, bytes: 0, tiles: 0, absent: 0, refused: 0 }
+    this.#tally = newCopyTally()
     const fail = failed => {
       this.#failed.set(failed.id, failed)
       onFailed?.(failed)
     }
     const source = lenders.length ? new Lent(this.origin, lenders) : this.origin
-    const doubts = new Doubts({ probe: () => this.#probe(), onFailed: fail })
-    const carrier = new Carrier({ source, target: this.target, tally: this.#tally, dryRun: false, limits: this.limits, doubts, onRefused: fail, onProgress: docs => this.#arrive(docs) })
-    this.#settling = new Settling({ couch, source, target: this.target, carrier, held: this.held, onBury: () => this.#bury(), signal: this.#stop.signal })
+    const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
+    const copier = new RevisionCopier({ source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail, onProgress: docs => this.#arrive(docs) })
+    this.#settling = new Settling({ couch, source, target: this.target, copier, held: this.held, onBury: () => this.#bury(), signal: this.#stop.signal })
   }
 
   /** @returns {Progress} */

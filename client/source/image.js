@@ -1,6 +1,6 @@
 // Whether an image is the one that the store names. Captive portals and proxies answer 200 with another image, and a line may cut
 // one off and still give the right length.
-import { digestOf } from '../mirror/md5.js'
+import { digestOf } from '../mirror/digest.js'
 
 /**
  * @param {Blob} blob

@@ -1,27 +1,31 @@
-// Where a replication goes on: a document on either side, which is not replicated itself, with the history of the sessions
-// as CouchDB's replicator keeps it. What both sides remember is true; after a restore of one of them that is less.
+// A checkpoint says where a replication goes on. Each side has it as a `_local` document, which is not replicated, with
+// a history of sessions as CouchDB's replicator keeps it. The replication goes on from the last place that both sides
+// know: after one of them was restored to an older state, that is an earlier one. `CheckpointWriter` decides when a
+// checkpoint is written.
+import { timeoutSignal } from '../abort.js'
 import { TilecouchError } from '../errors.js'
 import { now } from '../times.js'
 import { fingerprint } from '../fingerprint.js'
 
-export const IDENTITY = 'tilecouch' // _local/tilecouch: what tells this database from every other, its copies included
+export const IDENTITY = 'tilecouch' // _local/tilecouch: the id of this database, different from that of every copy
 export const PREFIX = 'tilecouch-mirror-' // _local/tilecouch-mirror-…
 
+const LOOK = 500 // milliseconds between two looks at the clock
 const SESSIONS = 50 // kept, as CouchDB does
 const UNWRITABLE = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'READ_ONLY'])
 
-/** The number a sequence begins with, which only grows within one database; NaN when it begins with none. */
+/** The number that a sequence begins with, which only grows within one database; NaN without one. */
 const position = seq => /^\d+(-|$)/.test(String(seq)) ? Number.parseInt(String(seq), 10) : NaN
 
 export const randomId = () => Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')
 
-/** Whether one may read there and not write: then only the other side remembers. */
+/** Whether an error says that a side is read-only: then only the other side keeps the checkpoint. */
 export const isUnwritable = error => UNWRITABLE.has(error.code) || [403, 404, 405].includes(error.details?.status)
 
 /**
- * What a database is, wherever it is and whatever it is called. One that is made anew is another one.
+ * The id of a database, whatever its address and name. One that was removed and created again has another id.
  * @param {import('./peer.js').Peer} peer
- * @param {boolean} [keep] whether to write it down where it is not
+ * @param {boolean} [keep] whether to store an id where there is none
  * @returns {Promise<string>}
  */
 export async function identityOf (peer, keep = true) {
@@ -41,13 +45,14 @@ export async function identityOf (peer, keep = true) {
 export class Checkpoint {
   #id
   #sides
-  #remembers = true // whether the source may be written to
-  #queue = Promise.resolve() // one note after the other: an older one never comes last
+  #isWritable = true // whether the source may be written to
+  #queue = Promise.resolve() // one write after the other: an older one never comes last
 
   /**
    * @param {import('./peer.js').Peer} source
    * @param {import('./peer.js').Peer} target
-   * @param {{key: string, writes?: boolean, about?: Record<string, any>}} options key: of the selection; writes: false for a dry run; about: kept beside it, for people
+   * @param {{key: string, writes?: boolean, about?: Record<string, any>}} options key: of the selection; writes: false
+   *   for a dry run; about: stored beside it, for people
    */
   static async open (source, target, { key, writes = true, about = {} }) {
     const [from, to] = [await identityOf(source, writes), await identityOf(target, writes)]
@@ -65,7 +70,7 @@ export class Checkpoint {
     /** @type {string | number} */
     this.since = 0
     this.history = /** @type {any[]} */ ([])
-    /** What the target did not take before. @type {any} */
+    /** What the target has refused before. @type {any} */
     this.refused = undefined
   }
 
@@ -77,14 +82,14 @@ export class Checkpoint {
     const { source, target } = this.#sides
     const there = await target.peer.getLocal(this.#id)
     const here = await source.peer.getLocal(this.#id)
-    if (writes) this.#remembers = await this.#probe(here)
+    if (writes) this.#isWritable = await this.#probe(here)
     this.history = historyOf(there)
     this.refused = there?.refused
-    this.since = this.#remembers ? common(there, here) : await this.#alone(there)
+    this.since = this.#isWritable ? common(there, here) : await this.#alone(there)
     this.begun = this.since
   }
 
-  /** Whether the source lets itself be written to: what it does not remember cannot be compared. */
+  /** Whether the source can be written to: otherwise there is nothing to compare. */
   async #probe (here) {
     try {
       await this.#sides.source.peer.updateLocal(this.#id, doc => doc ?? here ?? { session_id: '', history: [] })
@@ -95,7 +100,9 @@ export class Checkpoint {
     }
   }
 
-  /** The target's word alone, unless the source cannot have got that far: it was put back to an older state. */
+  /**
+   * The place that the target alone knows, unless the source was restored to an older state and has not got that far.
+   */
   async #alone (there) {
     const since = there?.session_id ? there.source_last_seq ?? 0 : 0
     const { update_seq: newest } = await this.#sides.source.peer.info()
@@ -103,40 +110,43 @@ export class Checkpoint {
   }
 
   /**
-   * @param {string | number} seq everything up to here is at the target
-   * @param {Record<string, any>} counts of this session, in CouchDB's words
-   * @param {Record<string, any>} [state] beside it, for people
+   * @param {string | number} seq the target has everything up to here
+   * @param {Record<string, any>} counts of this session, as CouchDB names them
+   * @param {Record<string, any>} [state] stored beside it, for people
    * @param {AbortSignal} [signal]
    */
   save (seq, counts, state = {}, signal) {
     return this.#inTurn(async () => {
-      const entry = { session_id: this.session, start_time: this.started, end_time: now(), start_last_seq: this.begun, end_last_seq: seq, recorded_seq: seq, ...counts }
+      const { session, started, begun } = this
+      const places = { start_last_seq: begun, end_last_seq: seq, recorded_seq: seq }
+      const entry = { session_id: session, start_time: started, end_time: now(), ...places, ...counts }
       const fields = stored => {
-        // of another mirror of the same two, which runs at the same time, the entries stay
-        const others = (stored ? historyOf(stored) : this.history).filter(({ session_id: session }) => session !== this.session)
-        return { session_id: this.session, source_last_seq: seq, replication_id_version: 4, history: [entry, ...others].slice(0, SESSIONS), ...this.about, ...state }
+        // entries of another mirror of the same two stores, which runs at the same time, stay
+        const others = (stored ? historyOf(stored) : this.history).filter(({ session_id: other }) => other !== session)
+        const history = [entry, ...others].slice(0, SESSIONS)
+        return { session_id: session, source_last_seq: seq, replication_id_version: 4, history, ...this.about, ...state }
       }
       const { source, target } = this.#sides
-      if (this.#remembers) await source.write(this.session, seq, fields, signal)
-      await target.write(this.session, seq, fields, signal)
+      if (this.#isWritable) await source.write(session, seq, fields, signal)
+      await target.write(session, seq, fields, signal)
       this.since = seq
     })
   }
 
-  /** That it still runs, if both sides still know of it. */
-  note (state, signal) {
+  /** A sign of life, if both sides still have the checkpoint. */
+  writeHeartbeat (state) {
     return this.#inTurn(async () => {
-      if (this.#remembers) await this.#sides.source.check(this.session, signal)
-      await this.#note(state, signal)
+      if (this.#isWritable) await this.#sides.source.check(this.session)
+      await this.#writeState(state)
     })
   }
 
-  /** An error, most often: the source may be away. */
-  tell (state, signal) {
-    return this.#inTurn(() => this.#note(state, signal))
+  /** A new state, most often an error: the source may be away. */
+  writeState (state, signal) {
+    return this.#inTurn(() => this.#writeState(state, signal))
   }
 
-  #note (state, signal) {
+  #writeState (state, signal) {
     const { target } = this.#sides
     return target.peer.updateLocal(this.#id, doc => {
       target.verify(this.session, doc)
@@ -151,9 +161,132 @@ export class Checkpoint {
   }
 }
 
-/** What one of the two was told, and has to remember: one that does not was made anew or put back to an older state. */
+/** Writes a checkpoint now and then, when the state changes, and last of all when a session ends. */
+export class CheckpointWriter {
+  #pages = /** @type {{since: string | number} | undefined} */ (undefined)
+  #status = () => /** @type {any} */ ({})
+  #writtenAt = 0 // milliseconds
+  #saved // place
+  #saving = /** @type {Promise<void> | undefined} */ (undefined)
+  #timer
+  #before
+  #lastState = ''
+  #isSilent = false // a side did not answer a write in time
+
+  /**
+   * @param {import('./checkpoint.js').Checkpoint} checkpoint
+   * @param {object} options
+   * @param {typeof import('./replication.js').replicationDefaults} options.limits
+   * @param {import('./copier.js').CopyTally} options.tally
+   * @param {import('./refusals.js').Refusals} options.refusals
+   * @param {boolean} options.dryRun nothing is written
+   */
+  constructor (checkpoint, { limits, tally, refusals, dryRun }) {
+    this.checkpoint = checkpoint
+    this.limits = limits
+    this.tally = tally
+    this.refusals = refusals
+    this.dryRun = dryRun
+    this.#before = { ...tally } // of earlier sessions of this run
+    this.#saved = checkpoint.since
+  }
+
+  /** @param {{since: string | number}} pages @param {() => any} status @param {(error: any) => void} onError */
+  start (pages, status, onError) {
+    this.#pages = pages
+    this.#status = status
+    this.#writtenAt = Date.now()
+    if (!this.dryRun) this.#timer = setInterval(() => { this.#look().catch(onError) }, LOOK)
+  }
+
+  async #look () {
+    const age = Date.now() - this.#writtenAt
+    if (this.#saving || age < this.limits.checkpoint) return
+    if (this.#pages?.since !== this.#saved || this.refusals.isChanged) await this.save()
+    else if (age >= this.limits.heartbeat) await this.#write(() => this.checkpoint.writeHeartbeat(this.#state()))
+  }
+
+  /** Writes how far the replication got. @param {AbortSignal} [signal] */
+  async save (signal) {
+    const seq = this.#pages?.since
+    if (this.dryRun || seq === undefined || (seq === this.#saved && !this.refusals.isChanged)) return
+    this.refusals.isChanged = false
+    await this.#write(() => this.checkpoint.save(seq, this.#counts(), this.#state(), signal)).catch(error => {
+      this.refusals.isChanged = true
+      throw error
+    })
+    this.#saved = seq
+  }
+
+  /** Of this session, as CouchDB names them. */
+  #counts () {
+    const done = key => this.tally[key] - this.#before[key]
+    return {
+      missing_checked: done('checked'),
+      missing_found: done('missing'),
+      docs_read: done('docs') + done('refused'),
+      docs_written: done('docs'),
+      doc_write_failures: done('refused')
+    }
+  }
+
+  #state ({ state, error, reason, upToDate } = this.#status()) {
+    const time = milliseconds => new Date(milliseconds).toISOString().replace(/\.\d+/, '')
+    return {
+      state,
+      error,
+      reason,
+      noted: time(Date.now()),
+      up_to_date: upToDate && time(upToDate),
+      bytes: this.tally.bytes,
+      lacking: this.refusals.size,
+      refused: this.refusals.list
+    }
+  }
+
+  async #write (task) {
+    this.#writtenAt = Date.now()
+    const saving = task().finally(() => { if (this.#saving === saving) this.#saving = undefined })
+    this.#saving = saving
+    await saving
+  }
+
+  /**
+   * Writes a new state to the target, if it answers.
+   * @param {any} status @param {string} [state] instead of that of the status
+   */
+  async writeState (status, state = status.state) {
+    const text = `${state} ${status.error}`
+    if (this.dryRun || this.#lastState === text) return
+    this.#lastState = text
+    await this.#withTimeout(signal => this.checkpoint.writeState(this.#state({ ...status, state }), signal))
+  }
+
+  /** Stops the timer. The end may come much later: a closed PouchDB never answers open requests. */
+  stop () {
+    clearInterval(this.#timer)
+  }
+
+  /** Saves how far the session got, whatever ended it. */
+  async end () {
+    this.stop()
+    await this.#withTimeout(signal => this.save(signal))
+  }
+
+  /** Does not wait long for a side that may be away. */
+  async #withTimeout (task) {
+    if (this.#isSilent) return
+    const timeout = timeoutSignal(this.limits.lastWrite)
+    await task(timeout.signal).catch(() => { this.#isSilent = timeout.isOver }).finally(timeout.end)
+  }
+}
+
+/**
+ * One side's copy. A side that has forgotten what was written to it was created again, or restored to an older state.
+ */
 class Side {
-  #told = /** @type {Set<string | number>} */ (new Set()) // the last that was surely written, and what may have been since
+  // the last that was certainly written, and later ones that may have been
+  #written = /** @type {Set<string | number>} */ (new Set())
   #isSure = false
 
   constructor (peer, id) {
@@ -164,35 +297,36 @@ class Side {
   verify (session, stored) {
     if (!this.#isSure) return
     const entry = historyOf(stored).find(({ session_id: own }) => own === session)
-    if (!this.#told.has(entry?.recorded_seq)) throw new TilecouchError('PLACE_LOST', { url: this.peer.name })
+    if (!this.#written.has(entry?.recorded_seq)) throw new TilecouchError('PLACE_LOST', { url: this.peer.name })
   }
 
-  async check (session, signal) {
-    if (this.#isSure) this.verify(session, await this.peer.getLocal(this.id, signal))
+  async check (session) {
+    if (this.#isSure) this.verify(session, await this.peer.getLocal(this.id))
   }
 
   async write (session, seq, fields, signal) {
     await this.peer.updateLocal(this.id, stored => {
       this.verify(session, stored)
-      this.#told.add(seq)
+      this.#written.add(seq)
       return fields(stored)
     }, signal)
-    this.#told = new Set([seq])
+    this.#written = new Set([seq])
     this.#isSure = true
   }
 }
 
 const historyOf = doc => Array.isArray(doc?.history) ? doc.history : []
 
-/** The furthest place that both sides know of. */
+/** The last place that both sides know. */
 function common (there, here) {
   const known = new Map(historyOf(here).map(entry => [entry.session_id, entry.recorded_seq]))
   for (const { session_id: session, recorded_seq: seq } of historyOf(there)) {
     if (!known.has(session)) continue
     const other = known.get(session)
     if (seq === other) return seq
-    // one of the two was not written any more, or is older than it was
-    if (!Number.isNaN(position(seq)) && !Number.isNaN(position(other))) return position(seq) < position(other) ? seq : other
+    // one of them was not written any more, or is older than it was
+    const [a, b] = [position(seq), position(other)]
+    if (!Number.isNaN(a) && !Number.isNaN(b)) return a < b ? seq : other
   }
   return 0
 }

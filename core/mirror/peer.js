@@ -1,5 +1,5 @@
-// One side of a replication that speaks CouchDB's protocol over HTTP: a CouchDB, an embedded store, the /db of a gateway.
-// How bytes are sent is the caller's: Node and browsers do it differently.
+// A peer is one side of a replication. `CouchPeer` is one that speaks CouchDB's protocol over HTTP: a CouchDB, an
+// embedded store, the /db of a gateway. How bytes are encoded is the caller's: Node and browsers do it differently.
 import { askAll, bulkGetRows } from '../couch/answers.js'
 import { TilecouchError } from '../errors.js'
 import { timeoutSignal } from '../abort.js'
@@ -8,39 +8,47 @@ import { rewrite } from '../rewrite.js'
 /**
  * @typedef {{id: string, seq: string | number, revs: string[], deleted: boolean}} Row
  * @typedef {{rows: Row[], last: string | number, pending: number}} Page
- * @typedef {{id: string, rev: string, ancestors?: string[]}} Asked ancestors: revisions that the target has, whose attachments need not come again
+ * @typedef {{id: string, rev: string, ancestors?: string[]}} Asked ancestors: revisions that the target has; their
+ *   attachments need not be sent again
  * @typedef {{id: string, rev?: string, error: string, reason: string}} Refused
  *
- * @typedef {object} Peer what a replication needs of a side; a source is asked the first half, a target the second
- * @property {string} name for people, without any password
- * @property {() => Promise<any>} info
- * @property {(options: {since: string | number, limit: number, wait?: number, signal?: AbortSignal}) => Promise<Page>} changes wait: milliseconds until it answers that there is none
- * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number, latest?: boolean}) => Promise<{docs: any[], bytes: number, failed?: Refused[]}>} fetch latest: false for these very revisions, and not those that came of them since; failed: those that could not be read, for whatever reason; not_found is one
- * @property {(revs: Record<string, string[]>, signal?: AbortSignal) => Promise<Record<string, {missing: string[], possible_ancestors?: string[]}>>} revsDiff
- * @property {(docs: any[], signal?: AbortSignal) => Promise<Refused[]>} write
- * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal
- * @property {(id: string, change: (doc: any) => any, signal?: AbortSignal) => Promise<any>} updateLocal
+ * @typedef {Record<string, {missing: string[], possible_ancestors?: string[]}>} RevsDiff
+ * @typedef {{docs: any[], bytes: number, failed?: Refused[]}} Fetched failed: those that could not be read, for any
+ *   reason, not_found included
  *
- * @typedef {Pick<Peer, 'name' | 'fetch'>} Giver all that is needed of a side whose documents are known by their revisions
+ * @typedef {object} Peer a source needs the first half of these methods, a target the second
+ * @property {string} name for people, without a password
+ * @property {() => Promise<any>} info
+ * @property {(options: {since: string | number, limit: number, wait?: number, signal?: AbortSignal}) => Promise<Page>}
+ *   changes wait: milliseconds to wait for a change
+ * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number, latest?: boolean}) => Promise<Fetched>}
+ *   fetch most: bytes; latest: false for exactly these revisions, and not newer ones that follow them
+ * @property {(revs: Record<string, string[]>, signal?: AbortSignal) => Promise<RevsDiff>} revsDiff
+ * @property {(docs: any[], signal?: AbortSignal) => Promise<Refused[]>} write
+ * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal of a `_local` document
+ * @property {(id: string, change: (doc: any) => any, signal?: AbortSignal) => Promise<any>} updateLocal
  */
 
 /**
  * @typedef {object} Codec
- * @property {(docs: any[]) => string | Uint8Array | Promise<string | Uint8Array>} bulkBody the documents as a body of _bulk_docs, revisions as they are
- * @property {(docs: any[]) => void} [check] throws BAD_ANSWER when the bytes of an attachment are not what its digest says
- * @property {(doc: any) => {body: string | Uint8Array, type: string} | undefined} [packed] a document with attachments that were compressed, as the body of a PUT that leaves them so; nothing when there are none
+ * @property {(docs: any[]) => string | Uint8Array | Promise<string | Uint8Array>} bulkBody of _bulk_docs, revisions as
+ *   they are
+ * @property {(docs: any[]) => void} [check] throws BAD_ANSWER when the bytes of an attachment do not match its digest
+ * @property {(doc: any) => {body: string | Uint8Array, type: string} | undefined} [packed] the body of a PUT that keeps
+ *   compressed attachments as they are; undefined when there are none
  */
 
-const PATIENCE = 30000 // milliseconds for an answer, or for more of a long one
-const SLOWEST = 16 // bytes a millisecond at which a body is sent at least: nobody tells how far that is
-const SILENCE = 10000 // milliseconds beyond a long poll after which its connection is taken for dead
+const PATIENCE = 30000 // milliseconds for an answer, or for the next bytes of a long one
+const SLOWEST = 16 // bytes a millisecond: the slowest upload that is waited for
+const SILENCE = 10000 // milliseconds beyond a long poll after which its connection counts as dead
 
 /** @implements {Peer} */
 export class CouchPeer {
   /**
    * @param {{url: string, request: (request: any) => Promise<any>, find: (request: any) => Promise<any>}} couch
    * @param {Codec} codec
-   * @param {{retries?: number, isDivisible?: boolean}} [reading] of documents: times such a request is repeated, where that is not left to the couch; isDivisible: not at all when it breaks off in the middle
+   * @param {{retries?: number, isDivisible?: boolean}} [reading] for requests of documents. retries: other than those
+   *   of the couch; isDivisible: an answer that breaks off in the middle is not asked for again
    */
   constructor (couch, codec, reading = {}) {
     this.couch = couch
@@ -64,7 +72,7 @@ export class CouchPeer {
       const answer = await this.couch.request({
         path: '_changes',
         qs: { style: 'all_docs', since, limit, seq_interval: limit, ...(wait && { feed: 'longpoll', timeout: wait }) },
-        ...(wait ? { retries: 0 } : { patience: PATIENCE }), // a poll that was lost is not asked again unseen: another database may answer
+        ...(wait ? { retries: 0 } : { patience: PATIENCE }), // a lost poll is not repeated silently: another database may answer
         signal: waiting?.signal ?? signal
       })
       if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw this.#bad('no list of changes')
@@ -92,7 +100,7 @@ export class CouchPeer {
       most,
       parse: body => {
         bytes = body.length
-        if (!body.length && docs.length) throw this.#bad('cut off') // what is not there would be named
+        if (!body.length && docs.length) throw this.#bad('cut off') // missing documents would be named
         const rows = body.length ? bulkGetRows(body) : []
         const read = rows.flatMap(({ doc }) => doc ?? [])
         this.codec.check?.(read)
@@ -103,11 +111,15 @@ export class CouchPeer {
     return { ...found, bytes }
   }
 
-  /** Of a document that lacks nothing an answer says nothing; what it says of another names revisions. @type {Peer['revsDiff']} */
+  /**
+   * An answer leaves out documents that lack nothing; what it says of others must name revisions.
+   * @type {Peer['revsDiff']}
+   */
   async revsDiff (revs, signal) {
     const rows = await askAll(this.name, Object.keys(revs), async ids => {
       const diff = await this.#ask({ method: 'POST', path: '_revs_diff', body: Object.fromEntries(ids.map(id => [id, revs[id]])), signal })
-      return ids.map(id => ({ id, own: diff[id], ...(diff[id] && !Array.isArray(diff[id].missing) && { error: diff[id].error ?? 'no list of revisions', reason: diff[id].reason }) }))
+      const errorOf = own => own && !Array.isArray(own.missing) && { error: own.error ?? 'no list of revisions', reason: own.reason }
+      return ids.map(id => ({ id, own: diff[id], ...errorOf(diff[id]) }))
     }, { signal })
     return Object.fromEntries([...rows].flatMap(([id, [{ own }]]) => own ? [[id, own]] : []))
   }
@@ -161,5 +173,24 @@ export class CouchPeer {
 
   #bad (why) {
     return new TilecouchError('BAD_ANSWER', { url: this.name, why })
+  }
+}
+
+/**
+ * Throws BAD_ANSWER when the bytes of attachments do not match their digests: then the request is made again.
+ * @param {any[]} docs with attachments as bytes, or as base64
+ * @param {(data: any) => string} digestOf as CouchDB writes it
+ */
+export function checkDigests (docs, digestOf) {
+  for (const { _id: id, _attachments: attachments = {} } of docs) {
+    for (const { data, digest } of Object.values(attachments)) {
+      if (data === undefined || !digest?.startsWith('md5-')) continue
+      if (digestOf(data) !== digest) {
+        throw new TilecouchError('BAD_ANSWER', {
+          url: '_bulk_get',
+          why: `the bytes of ${id} do not match their digest`
+        })
+      }
+    }
   }
 }

@@ -1,6 +1,7 @@
-// What a target did not take. It is remembered beside the checkpoint, which may pass it only therefore, and tried again with every session.
+// Revisions that a target has refused. The checkpoint names them, so that it may pass them; every session tries them
+// again.
 
-const MOST = 200 // revisions that are remembered by name; beyond those a checkpoint stays where it is
+const MOST = 200 // named revisions; with more the checkpoint stays where it is
 const LONGEST = 200 // characters of a reason
 
 /** @typedef {import('./peer.js').Refused} Refused */
@@ -11,17 +12,17 @@ export class Refusals {
   /** @type {Map<string, Refused>} */
   #named = new Map()
   #unnamed = 0
-  #again = /** @type {Set<string> | undefined} */ (undefined) // refused once more, while they are tried again
+  #refusedAgain = /** @type {Set<string> | undefined} */ (undefined) // while they are tried again
 
-  /** Whether there is anything that has not been written down. */
+  /** Whether the checkpoint has to be written. */
   isChanged = false
 
-  /** Revisions that the target lacks for that. */
+  /** How many revisions the target lacks. */
   get size () {
     return this.#named.size + this.#unnamed
   }
 
-  /** Whether there are more than can be remembered. */
+  /** Whether there are more than can be named. */
   get isFull () {
     return this.#unnamed > 0
   }
@@ -31,23 +32,28 @@ export class Refusals {
     return [...this.#named.values()]
   }
 
-  /** A session begins: what was not named is found again by what it reads. @param {any} list of the checkpoint, which anybody may have written */
+  /**
+   * A session begins; it finds again those without a name.
+   * @param {any} list of the checkpoint, which anybody may have written
+   */
   open (list) {
     this.#unnamed = 0
-    for (const one of Array.isArray(list) ? list : []) if (typeof one?.id === 'string' && typeof one.rev === 'string') this.#named.set(keyOf(one.id, one.rev), one)
+    for (const one of Array.isArray(list) ? list : []) {
+      if (typeof one?.id === 'string' && typeof one.rev === 'string') this.#named.set(keyOf(one.id, one.rev), one)
+    }
   }
 
   /** @param {Refused} refused */
   add ({ id, rev, error, reason }) {
     const key = keyOf(id, rev)
-    this.#again?.add(key)
+    this.#refusedAgain?.add(key)
     this.isChanged = true
     if (this.#named.size < MOST || this.#named.has(key)) this.#named.set(key, { id, rev, error, reason: reason?.slice(0, LONGEST) })
     else this.#unnamed++
   }
 
-  /** @param {any[]} docs that are at the target now, and with them what they follow */
-  settle (docs) {
+  /** Forgets documents that the target has now, and their ancestors. @param {any[]} docs */
+  arrived (docs) {
     if (!this.#named.size) return
     for (const { _id: id, _rev: rev, _revisions: { start, ids } = { start: 0, ids: [] } } of docs) {
       for (const key of [keyOf(id, rev), ...ids.map((hash, at) => keyOf(id, `${start - at}-${hash}`))]) this.#forget(key)
@@ -58,14 +64,14 @@ export class Refusals {
     if (this.#named.delete(key)) this.isChanged = true
   }
 
-  /** @param {(rows: {id: string, revs: string[]}[]) => Promise<void>} carry */
-  async tryAgain (carry) {
+  /** @param {(rows: {id: string, revs: string[]}[]) => Promise<void>} copy */
+  async tryAgain (copy) {
     const before = [...this.#named]
     if (!before.length) return
-    this.#again = new Set()
-    await carry(before.map(([, { id, rev }]) => ({ id, revs: [/** @type {string} */ (rev)] })))
-    // the others are there, or at the source no more
-    for (const [key] of before) if (!this.#again.has(key)) this.#forget(key)
-    this.#again = undefined
+    this.#refusedAgain = new Set()
+    await copy(before.map(([, { id, rev }]) => ({ id, revs: [/** @type {string} */ (rev)] })))
+    // the target has the others now, or the source does not have them any more
+    for (const [key] of before) if (!this.#refusedAgain.has(key)) this.#forget(key)
+    this.#refusedAgain = undefined
   }
 }

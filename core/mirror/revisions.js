@@ -1,10 +1,10 @@
-// Revisions of a document: which comes before which.
+// Revisions of documents: which comes before which.
 import { compareIds } from '../ids.js'
 
 /** @param {string} rev */
 export const generation = rev => Number.parseInt(rev, 10)
 
-/** The order by which CouchDB chooses among living leaves: it shows the last. @param {string} a @param {string} b */
+/** The order in which CouchDB chooses among living leaves: the last one wins. @param {string} a @param {string} b */
 export const compareRevs = (a, b) => generation(a) - generation(b) || compareIds(a, b)
 
 /** @param {{_rev: string}} a @param {{_rev: string}} b */
@@ -17,7 +17,10 @@ export const parentOf = ({ _revisions: { start, ids } = { start: 0, ids: [] } })
 
 export const hasStubs = ({ _attachments: attachments = {} }) => Object.values(attachments).some(({ stub }) => stub)
 
-/** Those asked for that are not among the documents, nor an ancestor of one: asked for the latest, that comes instead. */
+/**
+ * Which of those asked for are missing. A descendant counts as well: asked for the latest revision, a source sends
+ * that.
+ */
 export function missingIn (asked, docs) {
   const there = new Set()
   for (const { _id: id, _rev: rev, _revisions: revisions } of docs) {

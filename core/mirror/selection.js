@@ -1,9 +1,9 @@
-// What of a store is mirrored, told by the ids of documents alone: no document need be read to know whether it belongs.
+// Which documents of a store a mirror takes. Their ids alone decide: no document has to be read.
 import { STORE_ID, checkLayer, parseDocumentId, parseTileId } from '../ids.js'
 import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
 
-const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // what may be a tile, so that others are not taken apart for nothing
+const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // may be a tile: others are not parsed
 
 /**
  * @typedef {object} Wanted
@@ -11,7 +11,7 @@ const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // what may be a tile, so that others are
  * @property {import('../area.js').Area} [area] only tiles that touch it
  * @property {import('../grid.js').Zooms} [zooms] only these
  * @property {boolean} [current] only heads: a mirror without a past
- * @property {string} [since] of the past, only what was still to be seen then or came later
+ * @property {string} [since] of the past, only versions that were still visible then, and later ones
  */
 
 export class Selection {
@@ -26,7 +26,7 @@ export class Selection {
     this.touches = selectorOf(area, this.zooms)
   }
 
-  /** Everything, whatever it is: as CouchDB's own replicator takes it, but for design documents. */
+  /** Everything except design documents. */
   get isWhole () {
     return !this.layers && !this.area && !this.zooms && !this.current && !this.since
   }
@@ -34,46 +34,49 @@ export class Selection {
   /** Selections of the same documents have the same key. */
   get key () {
     return JSON.stringify({
-      ...(this.layers && { layers: [...this.layers].sort() }), ...(this.area && { area: this.area.key }), ...(this.zooms && { zooms: this.zooms }),
-      ...(this.current && { current: true }), ...(this.since && { since: this.since })
+      ...(this.layers && { layers: [...this.layers].sort() }),
+      ...(this.area && { area: this.area.key }),
+      ...(this.zooms && { zooms: this.zooms }),
+      ...(this.current && { current: true }),
+      ...(this.since && { since: this.since })
     })
   }
 
   /**
-   * Whether a document belongs. `ask`: it is a version from before `since`, and only the versions of its tile tell whether
-   * it was still to be seen then.
+   * Whether a document belongs. `maybe`: it is a version from before `since`, and only the other versions of its tile
+   * tell whether it was still visible then.
    * @param {string} id
-   * @returns {boolean | 'ask'}
+   * @returns {boolean | 'maybe'}
    */
   has (id) {
-    if (id.startsWith('_design/')) return false // code is never taken from elsewhere
+    if (id.startsWith('_design/')) return false // a mirror takes no code
     if (this.isWhole || id === STORE_ID) return true
     const tile = parse(id)
     return tile ? this.#hasTile(tile) : this.#isOfLayer(id)
   }
 
   /**
-   * What a change calls for. take: the document belongs as it is now. ask: something else may belong from now on, or this as
-   * well: the versions of its tile tell.
+   * What to do about a change. take: copy the document. lookUp: find out which versions of its tile belong now
+   * (visible-past.js).
    * @param {{id: string, revs: string[], deleted: boolean}} change
    */
-  judge ({ id, revs, deleted }) {
-    if (!this.since) return { take: this.has(id) === true, ask: false }
-    const tile = parse(id)
-    if (!tile) return { take: this.has(id) === true, ask: false }
+  decide ({ id, revs, deleted }) {
+    const tile = this.since ? parse(id) : undefined
+    if (!tile) return { take: this.has(id) === true, lookUp: false }
     const belongs = this.#hasTile(tile)
-    // a mirror that ever had it learns that it is deleted
-    if (belongs === 'ask') return { take: deleted, ask: true }
-    // a head that is as it was made hides nothing. Of one that was changed or deleted, any state in between may have been passed over:
-    // one that was older, and hid a version that is to be seen again.
-    const uncovers = tile.time === undefined ? deleted || revs.length > 1 || !revs[0].startsWith('1-') : deleted && tile.time === this.since
-    return { take: belongs, ask: belongs && uncovers }
+    // a mirror that had the version takes its deletion
+    if (belongs === 'maybe') return { take: deleted, lookUp: true }
+    // A head in its first revision hides nothing. One that was changed or deleted may have been older in between, and
+    // have hidden a version that is visible now.
+    const isChangedHead = deleted || revs.length > 1 || !revs[0].startsWith('1-')
+    const uncovers = tile.time === undefined ? isChangedHead : deleted && tile.time === this.since
+    return { take: belongs, lookUp: belongs && uncovers }
   }
 
-  /** @param {import('../ids.js').VersionAddress} tile @returns {boolean | 'ask'} */
+  /** @param {import('../ids.js').VersionAddress} tile @returns {boolean | 'maybe'} */
   #hasTile ({ layer, z, x, y, time }) {
     if (!this.#hasLayer(layer) || (this.current && time !== undefined) || !this.touches(z, x, y)) return false
-    return time === undefined || this.since === undefined || time >= this.since || 'ask'
+    return time === undefined || this.since === undefined || time >= this.since || 'maybe'
   }
 
   #isOfLayer (id) {
@@ -81,11 +84,11 @@ export class Selection {
     if (!document || !this.#hasLayer(document.layer)) return false
     const { kind, z, x, y } = document
     if (kind === 'layer' || kind === 'edition') return true
-    // without a past nothing follows from what editions said; of a part, its blocks are needed
+    // a mirror without a past needs no manifests; one of an area needs only its blocks
     return !this.current && (kind !== 'block' || this.#touchesBlock(z, x, y))
   }
 
-  /** A block of a zoom is what one tile covers six zooms above. */
+  /** A block covers the same as one tile six zooms above. */
   #touchesBlock (z, x, y) {
     if (this.zooms && (z < this.zooms.min || z > this.zooms.max)) return false
     return !this.area || this.area.has(Math.max(0, z - 6), x, y)

@@ -1,18 +1,31 @@
-// Encrypted files as age writes and reads them (age-encryption.org/v1), with what Node has: a header with the key of the file, once
-// for each recipient, and then chunks of 64 KiB, each encrypted and authenticated by itself, so that any part can be read alone.
-import { createCipheriv, createDecipheriv, createHmac, diffieHellman, generateKeyPairSync, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { publicKeyOf, rawOf } from './age-keys.js'
+// Encrypts and opens files as the program age does (age-encryption.org/v1), with Node's own cryptography. A file has a
+// header with its key, encrypted for each recipient, and chunks of 64 KiB, each encrypted and authenticated by itself,
+// so that any part can be read alone. Keys are X25519 in Bech32: `age1…` encrypts, `AGE-SECRET-KEY-1…` opens.
+import { createCipheriv, createDecipheriv, createHmac, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
 export const AGE = Buffer.from('age-encryption.org/')
 export const PLAIN = 65536 // bytes of a chunk
-export const SEALED = PLAIN + 16 // bytes of it in the file
-export const NONCE = 16 // bytes behind the header
-export const MOST_HEADER = 65536 // bytes: a stanza costs time before anything is known to be right
+export const SEALED = PLAIN + 16 // bytes of an encrypted chunk
+export const NONCE = 16 // bytes after the header
+export const MOST_HEADER = 65536 // bytes: each recipient costs time before anything is authenticated
 
 const CIPHER = 'chacha20-poly1305'
 const LABEL = 'age-encryption.org/v1/X25519'
 
-/** Why a file cannot be opened; `locked`: it is for other keys. */
+const LETTERS = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l' // of Bech32
+const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
+const CHECKSUM = 6 // letters
+const [PUBLIC, PRIVATE] = ['302a300506032b656e032100', '302e020100300506032b656e04220420'].map(hex => Buffer.from(hex, 'hex')) // DER before a key
+
+/**
+ * A public key: a file is encrypted for it. @typedef {{raw: Buffer, key: import('node:crypto').KeyObject}} Recipient
+ */
+/**
+ * A private key: opens the file. @typedef {{raw: Buffer, key: import('node:crypto').KeyObject}} Identity raw: of the
+ * public key
+ */
+
+/** Why a file cannot be opened. `locked`: it is encrypted for other keys. */
 export class AgeError extends Error {
   constructor (why, { locked = false } = {}) {
     super(why)
@@ -20,11 +33,16 @@ export class AgeError extends Error {
   }
 }
 
-/** Chunks of one file. @typedef {{seal: (plain: Buffer, index: number, isLast: boolean) => Buffer, open: (sealed: Buffer, index: number, isLast: boolean) => Buffer}} Chunks */
+/**
+ * Encrypts and opens the chunks of one file.
+ * @typedef {object} Chunks
+ * @property {(plain: Buffer, index: number, isLast: boolean) => Buffer} seal
+ * @property {(sealed: Buffer, index: number, isLast: boolean) => Buffer} open
+ */
 
 /**
- * A new file: its beginning, and what encrypts the rest.
- * @param {import('./age-keys.js').Recipient[]} recipients
+ * Starts a new file: its first bytes, and what encrypts the rest.
+ * @param {Recipient[]} recipients
  * @returns {{start: Buffer, chunks: Chunks, sizeOf: (plain: number) => number}} sizeOf: of the file
  */
 export function sealFor (recipients) {
@@ -44,13 +62,13 @@ function stanzaFor ({ raw, key }, fileKey) {
 
 /**
  * @param {Buffer} start of a file, MOST_HEADER bytes and more where it has as many
- * @param {import('./age-keys.js').Identity[]} identities
+ * @param {Identity[]} identities
  * @returns {{length: number, chunks: Chunks}} length: of the header and the nonce; throws AgeError
  */
 export function openWith (start, identities) {
   const { stanzas, mac, header } = parseHeader(start.toString('latin1', 0, MOST_HEADER))
   const fileKey = fileKeyOf(stanzas, identities)
-  if (!timingSafeEqual(macOf(fileKey, header), mac)) throw new AgeError('its header is not what it was when it was encrypted')
+  if (!timingSafeEqual(macOf(fileKey, header), mac)) throw new AgeError('its header was changed after it was encrypted')
   const at = header.length + 1 + base64(mac).length + 1
   const nonce = start.subarray(at, at + NONCE)
   if (nonce.length < NONCE) throw new AgeError('it is cut off')
@@ -67,14 +85,18 @@ function parseHeader (text) {
     at = end + 1
     return found
   }
-  if (line() !== `${AGE}v1`) throw new AgeError('it has another version of age than v1')
+  if (line() !== `${AGE}v1`) throw new AgeError('it is not of age v1')
   const stanzas = /** @type {{args: string[], body: Buffer}[]} */ ([])
   for (;;) {
     const from = at
     const first = line()
-    if (first.startsWith('--- ') && stanzas.length) return { stanzas, mac: bytesOf(first.slice(4), 32), header: text.slice(0, from + 3) }
+    if (first.startsWith('--- ') && stanzas.length) {
+      return { stanzas, mac: bytesOf(first.slice(4), 32), header: text.slice(0, from + 3) }
+    }
     const args = first.split(' ')
-    if (args.shift() !== '->' || !args.length || !args.every(arg => /^[!-~]+$/.test(arg))) throw new AgeError('its header is damaged')
+    if (args.shift() !== '->' || !args.length || !args.every(arg => /^[!-~]+$/.test(arg))) {
+      throw new AgeError('its header is damaged')
+    }
     let body = ''
     for (;;) {
       const part = line()
@@ -86,10 +108,10 @@ function parseHeader (text) {
   }
 }
 
-/** @param {{args: string[], body: Buffer}[]} stanzas @param {import('./age-keys.js').Identity[]} identities */
+/** @param {{args: string[], body: Buffer}[]} stanzas @param {Identity[]} identities */
 function fileKeyOf (stanzas, identities) {
   const isPassphrase = stanzas.some(({ args: [kind] }) => kind === 'scrypt')
-  if (isPassphrase && stanzas.length > 1) throw new AgeError('its header has a passphrase and other keys')
+  if (isPassphrase && stanzas.length > 1) throw new AgeError('its header has a passphrase and keys')
   for (const { args: [kind, ...args], body } of stanzas) {
     if (kind !== 'X25519') continue
     const share = bytesOf(args[0] ?? '', 32)
@@ -100,15 +122,15 @@ function fileKeyOf (stanzas, identities) {
     }
   }
   const kinds = [...new Set(stanzas.map(({ args: [kind] }) => kind))].filter(kind => kind !== 'X25519').map(kind => kind.slice(0, 30))
-  const hint = kinds.length ? ` (it has keys of the kind ${kinds.slice(0, 5).join(', ')}, which the program \`age\` may open)` : ''
-  throw new AgeError(`${identities.length ? 'for other keys than those that were named' : 'no key was named'}${hint}`, { locked: true })
+  const hint = kinds.length ? ` (the program \`age\` may open it with its keys of the kind ${kinds.slice(0, 5).join(', ')})` : ''
+  throw new AgeError(`${identities.length ? 'it is encrypted for other keys than those given' : 'no key was given'}${hint}`, { locked: true })
 }
 
 function agree (privateKey, share) {
   try {
     return diffieHellman({ privateKey, publicKey: publicKeyOf(share) })
   } catch {
-    throw new AgeError('its header has a key that is none') // a point of low order: the shared secret would be known to all
+    throw new AgeError('its header has an invalid key') // a point of low order: everybody would know the shared secret
   }
 }
 
@@ -117,10 +139,12 @@ const hkdf = (secret, salt, info) => Buffer.from(hkdfSync('sha256', secret, salt
 const macOf = (fileKey, header) => createHmac('sha256', hkdf(fileKey, '', 'header')).update(header, 'latin1').digest()
 const base64 = bytes => bytes.toString('base64').replace(/=+$/, '')
 
-/** Of base64 without padding, as an encoder writes it. */
+/** Decodes base64 without padding; refuses other spellings of the same bytes. */
 function bytesOf (text, length) {
   const bytes = Buffer.from(text, 'base64')
-  if (base64(bytes) !== text || (length !== undefined && bytes.length !== length)) throw new AgeError('its header is damaged')
+  if (base64(bytes) !== text || (length !== undefined && bytes.length !== length)) {
+    throw new AgeError('its header is damaged')
+  }
   return bytes
 }
 
@@ -137,8 +161,10 @@ function chunksOf (fileKey, nonce) {
     seal: (plain, index, isLast) => encrypt(key, nonceOf(index, isLast), plain),
     open (sealed, index, isLast) {
       const plain = decrypt(key, nonceOf(index, isLast), sealed)
-      // only the whole may be empty
-      if (!plain || (isLast && index && !plain.length)) throw new AgeError('it is cut off, or not what it was when it was encrypted')
+      // only a file without content has an empty chunk
+      if (!plain || (isLast && index && !plain.length)) {
+        throw new AgeError('it is cut off, or was changed after it was encrypted')
+      }
       return plain
     }
   }
@@ -149,7 +175,7 @@ function encrypt (key, nonce, plain) {
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Nothing where it was not encrypted so. */
+/** @returns undefined when it was encrypted otherwise */
 function decrypt (key, nonce, sealed) {
   if (sealed.length < 16) return undefined
   const cipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: 16 })
@@ -159,4 +185,53 @@ function decrypt (key, nonce, sealed) {
   } catch {
     return undefined
   }
+}
+
+/** @param {Buffer} raw 32 bytes */
+const publicKeyOf = raw => createPublicKey({ key: Buffer.concat([PUBLIC, raw]), format: 'der', type: 'spki' })
+
+/** The 32 bytes of a public key. @param {import('node:crypto').KeyObject} key */
+const rawOf = key => Buffer.from(/** @type {any} */ (key.export({ format: 'jwk' })).x, 'base64url')
+
+/** @param {string} text @returns {Recipient | undefined} undefined: not such a key */
+export function parseRecipient (text) {
+  const raw = decode(text, 'age')
+  return raw && { raw, key: publicKeyOf(raw) }
+}
+
+/** @param {string} text @returns {Identity | undefined} undefined: not such a key */
+export function parseIdentity (text) {
+  const secret = decode(text, 'age-secret-key-')
+  if (!secret) return undefined
+  const key = createPrivateKey({ key: Buffer.concat([PRIVATE, secret]), format: 'der', type: 'pkcs8' })
+  return { key, raw: rawOf(createPublicKey(key)) }
+}
+
+/** The 32 bytes of a text in Bech32 (BIP 173) with this prefix. */
+function decode (text, prefix) {
+  const lower = text.toLowerCase()
+  if ((text !== lower && text !== text.toUpperCase()) || !lower.startsWith(`${prefix}1`)) return undefined
+  const values = [...lower.slice(prefix.length + 1)].map(letter => LETTERS.indexOf(letter))
+  if (values.includes(-1) || checksum(prefix, values) !== 1) return undefined
+  let bits = 0
+  let held = 0
+  const bytes = []
+  for (const value of values.slice(0, -CHECKSUM)) {
+    held = (held << 5 | value) & 0xfff
+    bits += 5
+    if (bits >= 8) bytes.push(held >> (bits -= 8) & 0xff)
+  }
+  const rest = held & (1 << bits) - 1
+  return bytes.length === 32 && rest === 0 ? Buffer.from(bytes) : undefined
+}
+
+function checksum (prefix, values) {
+  const codes = [...prefix].map(letter => letter.charCodeAt(0))
+  let sum = 1
+  for (const value of [...codes.map(code => code >> 5), 0, ...codes.map(code => code & 31), ...values]) {
+    const top = sum >>> 25
+    sum = (sum & 0x1ffffff) << 5 ^ value
+    GENERATOR.forEach((part, bit) => { if (top >> bit & 1) sum ^= part })
+  }
+  return sum
 }

@@ -1,31 +1,43 @@
-// Files of backups in the order in which they go on from one another, however they were named.
+// Incremental backups: which file continues which, whatever their names, and whether a database may continue one. That
+// has to be the same database, which was not restored to an older state meanwhile.
 import { TilecouchError } from '../../core/index.js'
-import { position } from '../../core/place.js'
+import { identityOf, isUnwritable } from '../../core/mirror/index.js'
+import { placeOf, position } from '../../core/place.js'
 import { readEnds, readFileParts } from './reader.js'
+
+const NOTE = 'tilecouch-backups' // _local/…: ids of the backups of this database
+const MOST = 1000 // of them
+
+/** @typedef {import('../../core/mirror/peer.js').Peer} Peer */
 
 /**
  * @typedef {object} Link
  * @property {string} file
  * @property {import('./format.js').Header} header
- * @property {import('./format.js').Trailer} [trailer] nothing: the file is damaged
+ * @property {import('./format.js').Trailer} [trailer] undefined: the file is damaged
  */
 
 /**
  * The chain that ends with the newest of the files, the full backup first.
  * @param {string[]} files
  * @param {{partial?: boolean, keys?: import('./file.js').Keys}} [options] partial: damaged files as well
- * @returns {Promise<{links: Link[], unneeded: string[]}>} unneeded: files that it does without
+ * @returns {Promise<{links: Link[], unneeded: string[]}>} unneeded: files that are not part of it
  */
 export async function chainOf (files, { partial = false, keys = {} } = {}) {
   /** @type {Link[]} */
   const found = []
-  for (const file of new Set(files)) found.push(await look(file, partial, keys))
+  for (const file of new Set(files)) found.push(await readLink(file, partial, keys))
   const [{ header: { database } }] = found
   const other = found.find(({ header }) => header.database !== database)
-  if (other) throw new TilecouchError('BAD_OPTION', { option: 'the files', value: other.file, why: `it is of another database than ${found[0].file}` })
+  if (other) {
+    throw new TilecouchError('BAD_OPTION', {
+      option: 'the files', value: other.file,
+      why: `it is of another database than ${found[0].file}`
+    })
+  }
   const byId = new Map(found.map(link => [link.header.id, link]))
-  // of two that go on from the same one, either has everything since
-  const newest = found.reduce((a, b) => b.header.made > a.header.made || b.header.base?.id === a.header.id || (b.header.made === a.header.made && begins(b) > begins(a)) ? b : a)
+  // of two that continue the same one, either has everything since
+  const newest = found.reduce((a, b) => isNewer(b, a) ? b : a)
   /** @type {Link[]} */
   const links = []
   for (let link = newest; ;) {
@@ -33,23 +45,88 @@ export async function chainOf (files, { partial = false, keys = {} } = {}) {
     const { base } = link.header
     if (!base) break
     const before = byId.get(base.id)
-    if (!before) throw new TilecouchError('BACKUP_MISSING', { file: link.file, why: `it was called ${base.file}, and was made at ${base.made} (${base.id})` })
-    if (links.includes(before)) throw new TilecouchError('BACKUP_DAMAGED', { file: link.file, why: 'it goes on from itself' })
+    if (!before) throw missingBase(link.file, base)
+    if (links.includes(before)) {
+      throw new TilecouchError('BACKUP_DAMAGED', { file: link.file, why: 'it continues itself' })
+    }
     link = before
   }
   return { links, unneeded: found.filter(link => !links.includes(link)).map(({ file }) => file) }
 }
 
-/** Times are whole seconds: of one second it is the one that begins later in the feed. */
-const begins = ({ header }) => position(header.since)
+/** @param {string | undefined} file @param {{id: string, made: string, file: string}} base */
+export const missingBase = (file, { id, made, file: name }) =>
+  new TilecouchError('BACKUP_MISSING', { file, why: `it was called ${name}, and was made at ${made} (${id})` })
+
+/**
+ * Times are whole seconds: within one second, the one that begins later in the feed is newer.
+ * @param {Link} b
+ * @param {Link} a
+ */
+const isNewer = ({ header: b }, { header: a }) => b.made > a.made || b.base?.id === a.id ||
+  (b.made === a.made && position(b.since) > position(a.since))
 
 /** @returns {Promise<Link>} */
-async function look (file, partial, keys) {
+async function readLink (file, partial, keys) {
   try {
     return { file, ...await readEnds(file, keys) }
   } catch (error) {
     if (!partial || error.code !== 'BACKUP_DAMAGED') throw error
     for await (const part of readFileParts(file, keys)) if (part.kind === 'header') return { file, header: part.header }
     throw error
+  }
+}
+
+/**
+ * What identifies a database and its state, for backups.
+ * @typedef {{store: string, database: string, purged: string, seq: string | number, q?: number}} DatabaseState
+ */
+
+/** @param {import('../store/index.js').Store} store @param {Peer} peer @returns {Promise<DatabaseState>} */
+export async function databaseState (store, peer) {
+  const database = await identityOf(peer)
+  const info = await peer.info()
+  const { since: seq, purged } = placeOf(info)
+  return { store: await store.identity(), database, purged, seq, q: info.cluster?.q }
+}
+
+/**
+ * Throws BACKUP_UNFIT when the database cannot continue a backup.
+ * @param {string} file @param {DatabaseState} now @param {Peer} peer @param {import('./file.js').Keys} keys
+ * @returns {Promise<{id: string, made: string, file: string, seq: string | number}>}
+ */
+export async function checkBase (file, now, peer, keys) {
+  const { header, trailer } = await readEnds(file, keys)
+  const why = await reasonAgainst({ header, trailer }, now, peer)
+  if (why) throw new TilecouchError('BACKUP_UNFIT', { file, url: peer.name, why })
+  return { id: header.id, made: header.made, file, seq: trailer.seq }
+}
+
+async function reasonAgainst ({ header, trailer }, now, peer) {
+  if (header.store !== now.store) return 'it is of another store'
+  if (header.database !== now.database) {
+    return 'it is of another database of the same store: a mirror, or the one that this was restored from'
+  }
+  if (position(trailer.seq) > position(now.seq)) return 'the database was restored to an older state since'
+  if (trailer.purged !== now.purged) return 'documents were purged since, and the change feed does not show that'
+  if (trailer.noted && !idsOf(await peer.getLocal(NOTE)).includes(header.id)) {
+    return 'the database has no note of it: it was restored to an older state since, or has seen a thousand other backups'
+  }
+}
+
+/** Every reader may have written the note: what is not an id is ignored. */
+const idsOf = doc => Array.isArray(doc?.ids) ? doc.ids.filter(id => /^[0-9a-f-]{36}$/.test(id)) : []
+
+/**
+ * Writes the id of a backup into the database: one that is restored to an older state later lacks it.
+ * @returns {Promise<boolean>} false: the database is read-only
+ */
+export async function noteBackup (peer, id, signal) {
+  try {
+    await peer.updateLocal(NOTE, doc => ({ ids: [...idsOf(doc), id].slice(-MOST) }), signal)
+    return true
+  } catch (error) {
+    if (signal?.aborted || !isUnwritable(error)) throw error
+    return false
   }
 }

@@ -1,4 +1,4 @@
-// The bytes of a backup, opened: as they are, or out of what age encrypted. Of a file any part can be read, of a stream all in order.
+// Reads the bytes of a backup, plain or encrypted with age: of a file from any place, of a stream in order.
 import { TilecouchError } from '../../core/index.js'
 import { openFile } from '../regular-file.js'
 import { AGE, AgeError, MOST_HEADER, NONCE, PLAIN, SEALED, openWith } from './age.js'
@@ -8,14 +8,14 @@ const CHUNK = 1024 * 1024 // bytes read from a file at once
 const ARMOR = Buffer.from('-----BEGIN AGE')
 
 /**
- * What opens and proves backups.
+ * Keys that open and verify backups.
  * @typedef {object} Keys
- * @property {import('./age-keys.js').Identity[]} [identities]
- * @property {import('./signature.js').PublicKey[]} [signedBy] one of these has signed it; otherwise it is refused
- * @property {{length: number, chunks: import('./age.js').Chunks}} [sealed] a file that was just encrypted here
+ * @property {import('./age.js').Identity[]} [identities]
+ * @property {import('./signature.js').PublicKey[]} [signedBy] a backup that none of these has signed is refused
+ * @property {{length: number, chunks: import('./age.js').Chunks}} [sealed] of a file that was just encrypted
  */
 
-/** Bytes as they come, taken as they are wanted. */
+/** Takes bytes from chunks in pieces of any length. */
 export class Bytes {
   #chunks
   #have = /** @type {Buffer} */ (Buffer.alloc(0))
@@ -26,7 +26,7 @@ export class Bytes {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** As many, or fewer at the end, which are still to be taken. @param {number} wanted */
+  /** Reads bytes without taking them; fewer at the end. @param {number} wanted */
   async peek (wanted) {
     const parts = [this.#have]
     let length = this.#have.length
@@ -40,7 +40,7 @@ export class Bytes {
     return this.#have.subarray(0, wanted)
   }
 
-  /** As many, or fewer at the end. @param {number} wanted */
+  /** Takes bytes; fewer at the end. @param {number} wanted */
   async take (wanted) {
     const taken = await this.peek(wanted)
     this.#have = this.#have.subarray(taken.length)
@@ -54,7 +54,7 @@ export class Bytes {
 }
 
 /**
- * A backup as it comes, such as on standard input.
+ * The plain bytes of a stream, such as standard input.
  * @param {AsyncIterable<Uint8Array>} chunks @param {string} name for errors @param {Keys} keys
  */
 export async function * openedStream (chunks, name, keys) {
@@ -74,7 +74,7 @@ export async function * openedStream (chunks, name, keys) {
 }
 
 /**
- * A file. It must be closed.
+ * Opens a file, which has to be closed.
  * @param {string} file @param {Keys} keys
  */
 export async function openBackup (file, keys) {
@@ -87,8 +87,12 @@ export async function openBackup (file, keys) {
     const inside = sealed && Math.max(0, size - sealed.length)
     return {
       size: inside === undefined ? size : inside - Math.ceil(inside / SEALED) * (SEALED - PLAIN),
-      /** To the end. @param {number} [at] @returns {AsyncIterable<Uint8Array>} */
-      read: (at = 0) => sealed ? skip(opened(new Bytes(from(sealed.length + Math.floor(at / PLAIN) * SEALED)), sealed.chunks, Math.floor(at / PLAIN), file), at % PLAIN) : from(at),
+      /** Plain bytes from a place to the end. @param {number} [at] @returns {AsyncIterable<Uint8Array>} */
+      read (at = 0) {
+        if (!sealed) return from(at)
+        const first = Math.floor(at / PLAIN)
+        return skip(opened(new Bytes(from(sealed.length + first * SEALED)), sealed.chunks, first, file), at % PLAIN)
+      },
       close: () => handle.close()
     }
   } catch (error) {
@@ -117,7 +121,12 @@ async function openToRead (file) {
 }
 
 function isSealed (start, name) {
-  if (start.subarray(0, ARMOR.length).equals(ARMOR)) throw new TilecouchError('BACKUP_LOCKED', { file: name, why: 'as text (armor): open it with the program `age` first' })
+  if (start.subarray(0, ARMOR.length).equals(ARMOR)) {
+    throw new TilecouchError('BACKUP_LOCKED', {
+      file: name,
+      why: 'it is encrypted as text (armor): open it with the program `age` first'
+    })
+  }
   return start.subarray(0, AGE.length).equals(AGE)
 }
 

@@ -1,23 +1,26 @@
-// A store in one file: all documents with their revisions and images, as they were at one moment, though it is written to meanwhile.
+// Backs up a store to one file: all documents with their revisions and images as they were at one moment, while others
+// write to it.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { TilecouchError, now } from '../../core/index.js'
-import { Carrier, replicationDefaults } from '../../core/mirror/index.js'
+import { RevisionCopier, isUnwritable, newCopyTally } from '../../core/mirror/index.js'
 import { placeOf } from '../../core/place.js'
 import { peerOf } from '../mirror/peer.js'
 import { sealFor } from './age.js'
-import { checkBase, note, standingOf } from './base.js'
+import { checkBase, databaseState, noteBackup } from './chain.js'
 import { FORMAT } from './format.js'
-import { Moments } from './moment.js'
+import { SnapshotReader } from './snapshot.js'
 import { BackupWriter, openFile, openStream, sealSink } from './writer.js'
 
 export const backupDefaults = {
   page: 1000, // changes read at once
-  quiet: 200, // times the store is asked for a quiet moment
-  tries: 200, // times each tile is asked for one, where the store has none
-  rounds: 10 // times it begins anew for revisions that were compacted away before they were read
+  quiet: 200, // tries to find a moment at which nothing changes in the store
+  tries: 200, // the same for each tile, if the store has no such moment
+  rounds: 10 // repetitions for revisions that were compacted away before they were read
 }
+
+const NAMED = 20 // documents that are reported
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
@@ -25,8 +28,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * @typedef {object} BackupSummary
  * @property {string} file
  * @property {string} id
- * @property {string} [base] the file that it goes on from
- * @property {'store' | 'tile'} moment what is as it was at one moment
+ * @property {string} [base] the file that it continues
+ * @property {'store' | 'tile'} moment the whole store is as it was at one moment, or only each tile
  * @property {string | number} seq
  * @property {number} size bytes
  * @property {number} documents revisions
@@ -37,38 +40,41 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * @property {boolean} encrypted
  * @property {string} [signer] id of the key that signed it
  * @property {number} designs design documents that were left out: ours are deployed by a restore
- * @property {number} refused documents that no backup takes: too large, or with an id or a revision that is none
+ * @property {number} refused documents that no backup takes: too large, or with an invalid id or revision
  * @property {{id: string, reason: string}[]} named some of those
- * @property {boolean} noted false: whether the database was put back to an older state cannot be told next time
+ * @property {boolean} noted false: the next backup cannot tell whether the database was restored to an older state
  */
 
 /**
  * @param {import('../store/index.js').Store} store
- * @param {string | NodeJS.WritableStream} target the name of a file; or a stream
+ * @param {string | NodeJS.WritableStream} target a file name or a stream
  * @param {object} [options]
  * @param {string} [options.base] a file: only what has changed since
- * @param {boolean} [options.force] replaces a file that is there
- * @param {import('./age-keys.js').Recipient[]} [options.recipients] encrypts it for them
- * @param {import('./age-keys.js').Identity[]} [options.identities] to read an encrypted base
+ * @param {boolean} [options.force] replaces an existing file
+ * @param {import('./age.js').Recipient[]} [options.recipients] encrypts it for them
+ * @param {import('./age.js').Identity[]} [options.identities] to read an encrypted base
  * @param {import('./signature.js').Signer} [options.signer] signs it; the base must be signed by the same key
  * @param {AbortSignal} [options.signal]
  * @param {(progress: {documents: number, total?: number, size: number, bytes: number}) => void} [options.onProgress]
  * @param {Partial<typeof backupDefaults>} [options.limits]
  * @returns {Promise<BackupSummary>}
  */
-export async function backup (store, target, { base, force, recipients, identities, signer, signal, onProgress, limits } = {}) {
+export async function backup (store, target, options = {}) {
+  const { base, force, recipients, identities, signer, signal, onProgress, limits } = options
   const peer = peerOf(store.couch)
-  const before = await standingOf(store, peer)
+  const before = await databaseState(store, peer)
   const from = base === undefined ? null : await checkBase(base, before, peer, { identities, signedBy: signer && [signer] })
-  if (base !== undefined && typeof target === 'string' && path.resolve(target) === path.resolve(base)) throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why: 'it would be replaced by what goes on from it' })
+  if (base !== undefined && typeof target === 'string' && path.resolve(target) === path.resolve(base)) {
+    throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why: 'the new backup would replace its base' })
+  }
   const sealed = recipients?.length ? sealFor(recipients) : undefined
   const keys = { sealed: sealed && { length: sealed.start.length, chunks: sealed.chunks }, signedBy: signer && [signer] }
   const sink = typeof target === 'string' ? await openFile(target, { force, keys }) : openStream(target)
   try {
     const writer = new BackupWriter(sealed ? await sealSink(sink, sealed) : sink, { signer })
-    const work = new Work(peer, writer, { since: from?.seq ?? 0, limits: { ...backupDefaults, ...limits }, signal, onProgress })
+    const source = new BackupSource(peer, writer, { since: from?.seq ?? 0, limits: { ...backupDefaults, ...limits }, signal, onProgress })
     const id = randomUUID()
-    await work.writer.begin({
+    await writer.begin({
       format: FORMAT,
       program: `tilecouch ${version}`,
       id,
@@ -80,25 +86,39 @@ export async function backup (store, target, { base, force, recipients, identiti
       since: from?.seq ?? 0,
       base: from && { id: from.id, made: from.made, file: path.basename(from.file) }
     })
-    const { moment, seq } = await work.run()
+    const { moment, seq } = await source.run()
     const { purged } = placeOf(await peer.info())
-    if (purged !== before.purged) throw new TilecouchError('BACKUP_OVERTAKEN', { url: store.url, why: 'documents were purged, which no change tells of' })
-    const noted = await note(peer, id, signal)
-    const { counts: { blocks, ...counts } } = await work.writer.end({ id, finished: now(), moment, seq, purged, noted, security: await securityOf(store) })
-    const { designs, refused, named } = work
-    return { file: sink.name, id, ...(from && { base: from.file }), moment, seq, size: sealed ? sealed.sizeOf(writer.size) : writer.size, encrypted: Boolean(sealed), ...(signer && { signer: signer.id }), ...counts, designs, refused, named, noted }
+    if (purged !== before.purged) {
+      throw new TilecouchError('BACKUP_OVERTAKEN', { url: store.url, why: 'documents were purged, and the change feed does not show that' })
+    }
+    const noted = await noteBackup(peer, id, signal)
+    const { counts: { blocks, ...counts } } = await writer.end({ id, finished: now(), moment, seq, purged, noted, security: await securityOf(store) })
+    const { designs, refused, named } = source
+    return {
+      file: sink.name,
+      id,
+      ...(from && { base: from.file }),
+      moment,
+      seq,
+      size: sealed ? sealed.sizeOf(writer.size) : writer.size,
+      encrypted: Boolean(sealed),
+      ...(signer && { signer: signer.id }),
+      ...counts,
+      designs,
+      refused,
+      named,
+      noted
+    }
   } catch (error) {
     await sink.stop()
     throw signal?.aborted ? new TilecouchError('ABORTED') : error
   }
 }
 
-const NAMED = 20 // documents
-
-/** Takes revisions from the feed to the file. */
-class Work {
+/** Copies revisions from the feed to the file. */
+class BackupSource {
   #page = 0
-  #owed = /** @type {Map<string, Set<string>>} */ (new Map()) // documents with the revisions of them that have not come
+  #missing = /** @type {Map<string, Set<string>>} */ (new Map()) // revisions that have not come yet, by document
   designs = 0
   refused = 0
   named = /** @type {{id: string, reason: string}[]} */ ([])
@@ -110,26 +130,23 @@ class Work {
     this.signal = signal
     this.url = peer.name
     this.onProgress = onProgress
-    this.moments = new Moments(peer, { since, limits, signal })
-    const tally = { changes: 0, selected: 0, checked: 0, missing: 0, docs: 0, deleted: 0, bytes: 0, tiles: 0, absent: 0, refused: 0 }
-    this.carrier = new Carrier({
+    this.snapshot = new SnapshotReader(peer, { since, limits, signal })
+    this.copier = new RevisionCopier({
       source: /** @type {any} */ ({ name: peer.name, fetch: (asked, options) => peer.fetch(asked, { ...options, latest: false }) }),
       target: /** @type {any} */ ({ name: 'the backup', write: docs => this.#write(docs) }),
-      tally,
-      dryRun: false,
-      limits: replicationDefaults,
+      tally: newCopyTally(),
       onRefused: one => this.#refuse(one)
     })
   }
 
   async run () {
-    await this.moments.begin(rows => this.#take(rows))
+    await this.snapshot.readExisting(rows => this.#take(rows))
     for (let round = 0; round < this.limits.rounds; round++) {
-      // a revision that is not there any more has a successor, which comes with a later change
-      const end = await this.moments.settle(async pages => { for await (const rows of pages) await this.#take(rows) })
-      if (!this.#owed.size) return end
+      // a revision that does not exist any more has a successor, which comes with a later change
+      const end = await this.snapshot.readChanges(async pages => { for await (const rows of pages) await this.#take(rows) })
+      if (!this.#missing.size) return end
     }
-    throw new TilecouchError('BACKUP_OVERTAKEN', { url: this.url, why: `${[...this.#owed.keys()][0]} and ${this.#owed.size - 1} more were not there any more when they were read` })
+    throw new TilecouchError('BACKUP_OVERTAKEN', { url: this.url, why: `${[...this.#missing.keys()][0]} and ${this.#missing.size - 1} more did not exist any more when they were read` })
   }
 
   /** @param {import('../../core/mirror/peer.js').Row[]} rows */
@@ -137,38 +154,39 @@ class Work {
     this.#page++
     const own = rows.filter(({ id }) => !id.startsWith('_design/'))
     this.designs += rows.length - own.length
-    const wanted = [...new Map(own.map(row => [row.id, row])).values()] // a file that says two things of one document at once is refused
+    // readers refuse a page that has a document twice
+    const wanted = [...new Map(own.map(row => [row.id, row])).values()]
     const asked = wanted.flatMap(({ id, revs }) => revs.map(rev => ({ id, rev })))
-    for (const { id, revs } of wanted) this.#owed.set(id, new Set(revs))
-    if (asked.length) await this.carrier.bring(asked, this.signal)
+    for (const { id, revs } of wanted) this.#missing.set(id, new Set(revs))
+    if (asked.length) await this.copier.copy(asked, this.signal)
   }
 
   async #write (docs) {
     const page = this.#page
-    for (const { _attachments: attachments = {} } of docs) for (const attachment of Object.values(attachments)) plain(attachment)
+    for (const { _attachments: attachments = {} } of docs) for (const attachment of Object.values(attachments)) decode(attachment)
     const left = await this.writer.write(page, docs)
-    for (const { _id: id, _rev: rev } of docs) this.#pay(id, rev)
+    for (const { _id: id, _rev: rev } of docs) this.#arrived(id, rev)
     const { counts, size } = this.writer
-    this.onProgress?.({ documents: counts.documents, total: this.moments.total, size, bytes: counts.bytes })
+    this.onProgress?.({ documents: counts.documents, total: this.snapshot.total, size, bytes: counts.bytes })
     return left.map(({ doc: { _id: id, _rev: rev }, why }) => ({ id, rev, error: 'forbidden', reason: why }))
   }
 
-  #pay (id, rev) {
-    const owed = this.#owed.get(id)
-    owed?.delete(rev)
-    if (!owed?.size) this.#owed.delete(id)
+  #arrived (id, rev) {
+    const revs = this.#missing.get(id)
+    revs?.delete(rev)
+    if (!revs?.size) this.#missing.delete(id)
   }
 
   /** @param {import('../../core/mirror/peer.js').Refused} refused */
   #refuse ({ id, rev, reason }) {
-    this.#pay(id, rev)
+    this.#arrived(id, rev)
     this.refused++
     if (this.named.length < NAMED) this.named.push({ id, reason })
   }
 }
 
-/** Bytes as bytes: the embedded store sends base64. And how many there are, which it does not say. */
-function plain (attachment) {
+/** The embedded store sends base64, and does not say how many bytes there are. */
+function decode (attachment) {
   if (typeof attachment.data === 'string') attachment.data = Buffer.from(attachment.data, 'base64')
   if (attachment.encoded_length === undefined) attachment.length = attachment.data.length
 }
@@ -178,7 +196,7 @@ async function securityOf (store) {
   try {
     return await store.security()
   } catch (error) {
-    if (['UNAUTHORIZED', 'FORBIDDEN'].includes(error.code) || [403, 404, 405].includes(error.details?.status)) return null // a gateway keeps it to itself
+    if (isUnwritable(error)) return null // a gateway does not show it
     throw error
   }
 }

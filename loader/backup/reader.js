@@ -1,22 +1,25 @@
-// Reads the file of a backup from beginning to end, whoever wrote it: nothing of a block is given before all of it is right.
+// Reads backup files, which anybody may have written. Nothing of a block is returned before the whole block has been
+// checked.
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { TilecouchError, isTileId } from '../../core/index.js'
 import { unpack } from '../sources/unpack.js'
-import { parseBounded } from './bounds.js'
-import { CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, formatDefaults, noCounts } from './format.js'
 import { Bytes, openBackup, openedStream } from './file.js'
-import { judge } from './judge.js'
+import {
+  CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, documentsOf, formatDefaults, noCounts, parseBounded
+} from './format.js'
 import { SIGNATURE, checkSignature } from './signature.js'
 
-const MOST_SHARDS = 256 // of a database that a file asks for
+const MOST_SHARDS = 256 // that a file may ask for
 
 /**
- * @typedef {{page: number, docs: any[]}} Documents page: of what several say of one document the last is right
- * @typedef {{kind: 'header', header: import('./format.js').Header} | {kind: 'documents', documents: Documents} | {kind: 'trailer', trailer: import('./format.js').Trailer}} Part
+ * @typedef {import('./file.js').Keys} Keys
+ * @typedef {import('./format.js').Header} Header
+ * @typedef {import('./format.js').Trailer} Trailer
+ * @typedef {{page: number, docs: any[]}} Documents page: of several pages with a document, the last one counts
+ * @typedef {{kind: 'header', header: Header} | {kind: 'documents', documents: Documents} | {kind: 'trailer', trailer:
+ *   Trailer}} Part
  */
-
-/** @typedef {import('./file.js').Keys} Keys */
 
 /**
  * @param {AsyncIterable<Uint8Array>} chunks
@@ -35,10 +38,10 @@ export async function * readBackup (chunks, name, keys = {}) {
     for (;;) {
       const read = await readBlock(bytes, name)
       const { kind, value, attachments, head, body, at } = read
-      if ((id === undefined) !== (kind === HEADER)) throw damaged(name, 'its header is not where it has to be', at)
+      if ((id === undefined) !== (kind === HEADER)) throw damaged(name, 'its header is in the wrong place', at)
       if (kind === TRAILER) {
         const { sha256 } = checkTrailer(read, { id, counts }, keys, name)
-        if (whole.digest('hex') !== sha256) throw damaged(name, 'it is not what it was when it was written', at)
+        if (whole.digest('hex') !== sha256) throw damaged(name, 'it was changed after it was written', at)
         await checkEnd(bytes, head.length + body.length, name)
         yield { kind: 'trailer', trailer: value }
         return
@@ -49,7 +52,7 @@ export async function * readBackup (chunks, name, keys = {}) {
         id = checkHeader(value, name, at).id
         yield { kind: 'header', header: value }
       } else {
-        const docs = judge(value, attachments, why => damaged(name, why, at))
+        const docs = documentsOf(value, attachments, why => damaged(name, why, at))
         count(counts, docs)
         yield { kind: 'documents', documents: { page: value.page, docs } }
       }
@@ -75,8 +78,13 @@ export function count (counts, docs) {
 function checkMagic (bytes, name) {
   if (bytes.equals(MAGIC)) return
   const version = /^tilecouch backup (\d+)\n/.exec(bytes.toString('latin1'))?.[1]
-  if (version && +version > FORMAT) throw new TilecouchError('CONFIG_INVALID', { file: name, why: `the backup has format ${version}, this tilecouch knows ${FORMAT}: upgrade it` })
-  throw damaged(name, MAGIC.indexOf(bytes) === 0 ? 'it is cut off' : 'it does not begin as a backup does', 0)
+  if (version && +version > FORMAT) {
+    throw new TilecouchError('CONFIG_INVALID', {
+      file: name,
+      why: `the backup has format ${version}, this tilecouch knows ${FORMAT}: upgrade it`
+    })
+  }
+  throw damaged(name, MAGIC.indexOf(bytes) === 0 ? 'it is cut off' : 'it does not begin like a backup', 0)
 }
 
 async function readBlock (bytes, name) {
@@ -90,7 +98,9 @@ async function readBlock (bytes, name) {
   if (!isPossible) throw damaged(name, 'no block begins here', at)
   const body = await bytes.take(json + rest + CHECK)
   if (body.length < json + rest + CHECK) throw cut()
-  if (crc32(body.subarray(0, -CHECK), crc32(head)) !== body.readUInt32BE(json + rest)) throw damaged(name, 'a block is not what it was when it was written', at)
+  if (crc32(body.subarray(0, -CHECK), crc32(head)) !== body.readUInt32BE(json + rest)) {
+    throw damaged(name, 'a block has a wrong checksum', at)
+  }
   const packed = body.subarray(0, json)
   let value
   try {
@@ -104,23 +114,31 @@ async function readBlock (bytes, name) {
 const isText = value => typeof value === 'string' && value.length > 0 && value.length < 1000
 const isPlace = value => isText(value) || Number.isInteger(value) || (typeof value === 'string' && value.length < 100000)
 
-/** @returns {import('./format.js').Header} */
+/** @returns {Header} */
 function checkHeader (value, name, at) {
   const { format, id, made, store, database, name: called, q, since, base } = value ?? {}
   const isShards = q === undefined || (Number.isInteger(q) && q > 0 && q <= MOST_SHARDS)
-  const isRight = format === FORMAT && [id, made, store, database, called].every(isText) && isShards && isPlace(since) && (base === null || (isText(base?.id) && isText(base.made) && isText(base.file)))
-  if (!isRight) throw damaged(name, 'its header lacks something', at)
+  const isBase = base === null || [base?.id, base?.made, base?.file].every(isText)
+  const isValid = format === FORMAT && [id, made, store, database, called].every(isText) && isShards && isPlace(since) && isBase
+  if (!isValid) throw damaged(name, 'its header lacks something', at)
   return value
 }
 
-/** @param {any} block @param {{id?: string, counts: any}} header @param {Keys} keys @param {string} name @returns {import('./format.js').Trailer} */
+/**
+ * @param {any} block
+ * @param {{id?: string, counts: any}} header
+ * @param {Keys} keys
+ * @param {string} name
+ * @returns {Trailer}
+ */
 function checkTrailer ({ value, packed, attachments, at }, { id, counts }, { signedBy }, name) {
-  const { moment, finished, seq, purged, sha256, signer, counts: said } = value ?? {}
+  const { moment, finished, seq, purged, sha256, signer, counts: stated } = value ?? {}
   const isSigned = signer === undefined ? !attachments.length : isText(signer) && attachments.length === SIGNATURE
-  if (!['store', 'tile'].includes(moment) || !isPlace(seq) || ![finished, purged, sha256].every(isText) || !isSigned) throw damaged(name, 'its trailer lacks something', at)
-  if (value.id !== id) throw damaged(name, 'its end is that of another one', at)
+  const isValid = ['store', 'tile'].includes(moment) && isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned
+  if (!isValid) throw damaged(name, 'its trailer lacks something', at)
+  if (value.id !== id) throw damaged(name, 'its trailer is of another backup', at)
   if (signedBy) checkSignature(signedBy, { signer, trailer: packed, signature: attachments }, name)
-  if (Object.keys(counts).some(key => said?.[key] !== counts[key])) throw damaged(name, 'it does not hold as much as it says', at)
+  if (Object.keys(counts).some(key => stated?.[key] !== counts[key])) throw damaged(name, 'its counts are wrong', at)
   return value
 }
 
@@ -128,12 +146,14 @@ async function checkEnd (bytes, length, name) {
   const { at } = bytes
   const footer = await bytes.take(FOOTER)
   if (footer.length < FOOTER) throw damaged(name, 'it is cut off', bytes.at)
-  if (footer.readUInt32BE() !== length || !footer.subarray(4).equals(END)) throw damaged(name, 'its end is not what it was when it was written', at)
-  if ((await bytes.take(1)).length) throw damaged(name, 'something stands behind its end', at + FOOTER)
+  if (footer.readUInt32BE() !== length || !footer.subarray(4).equals(END)) {
+    throw damaged(name, 'its end was changed after it was written', at)
+  }
+  if ((await bytes.take(1)).length) throw damaged(name, 'it goes on after its end', at + FOOTER)
 }
 
 /**
- * The parts of a backup as it comes.
+ * The parts of a backup stream.
  * @param {AsyncIterable<Uint8Array>} stream @param {string} name @param {Keys} keys
  */
 export const readStreamParts = (stream, name, keys) => readBackup(openedStream(stream, name, keys), name, keys)
@@ -149,9 +169,9 @@ export async function * readFileParts (file, keys = {}) {
 }
 
 /**
- * The header and the trailer of a file, and nothing between.
+ * Reads only the header and the trailer of a file.
  * @param {string} file @param {Keys} [keys]
- * @returns {Promise<{header: import('./format.js').Header, trailer: import('./format.js').Trailer}>}
+ * @returns {Promise<{header: Header, trailer: Trailer}>}
  */
 export async function readEnds (file, keys = {}) {
   const opened = await openBackup(file, keys)

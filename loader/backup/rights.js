@@ -1,5 +1,5 @@
-// Rights that stand in a backup: anybody who can write the file can name himself there. Who would get what is said, and asked,
-// before it is given; a signature that was checked is the answer as well.
+// Rights in a backup. Anybody who can write the file can name himself there, so the changes are shown and confirmed
+// before they are made, unless a checked signature proves who made the file.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
 import { isOpen, lists, readersOf, writersOf } from '../access/rules.js'
@@ -7,7 +7,7 @@ import { isOpen, lists, readersOf, writersOf } from '../access/rules.js'
 /**
  * @typedef {object} Change
  * @property {boolean} gains false: loses
- * @property {'admin' | 'write' | 'read' | 'field'} right field: another field of `_security`, which is taken as it is
+ * @property {'admin' | 'write' | 'read' | 'field'} right field: another field of `_security`, taken as it is
  * @property {'everybody' | 'user' | 'role' | 'field'} kind
  * @property {string} [name]
  */
@@ -15,7 +15,7 @@ import { isOpen, lists, readersOf, writersOf } from '../access/rules.js'
 const [NOBODY, ADMINS] = [{ names: [], roles: [] }, '_admin']
 const KNOWN = ['admins', 'members', 'tilecouch']
 
-/** Who has which right, but for admins of the server. */
+/** Who has which right, except for admins of the server. */
 function holders (security) {
   const admins = lists(security.admins)
   const readers = readersOf(security)
@@ -25,7 +25,7 @@ function holders (security) {
   return {
     isReadByAll,
     admin: { names: admins.names, roles: admins.roles.filter(role => role !== ADMINS) },
-    write: own || mayAnyRead ? writers : NOBODY, // CouchDB asks first who reads; but whoever opens a store opens it to those named, too
+    write: own || mayAnyRead ? writers : NOBODY, // writers need to read; but when a store is opened later, those named may write
     read: isReadByAll ? NOBODY : readers
   }
 }
@@ -53,9 +53,11 @@ export function rightsBetween (before, after) {
 }
 
 /**
- * May the rights of a backup be given? Not where nobody is there to say so. Throws RESTORE_RIGHTS where somebody said no.
+ * Whether the rights of a backup may be given; false when there is nobody to ask. Throws RESTORE_RIGHTS when somebody
+ * declines.
  * @param {Change[]} changes
- * @param {{given: 'give' | 'leave' | ((changes: Change[]) => Promise<boolean>) | undefined, signed: boolean}} said
+ * @param {{given: 'give' | 'leave' | ((changes: Change[]) => Promise<boolean>) | undefined, signed: boolean}}
+ *   permission
  * @returns {Promise<boolean>}
  */
 export async function mayGive (changes, { given, signed }) {
@@ -77,8 +79,8 @@ export function inWords ({ gains, right, kind, name }) {
 }
 
 /**
- * The `_security` of a file, such that CouchDB and our validation function read it as it is shown: lists of texts, and no `readers`,
- * which CouchDB takes for `members` where there are none.
+ * The `_security` of a file in the form in which it is shown, so that CouchDB and our validation function read the
+ * same: lists of texts, and no `readers`, which CouchDB takes for `members` when there are none.
  * @param {any} security
  */
 export function plainSecurity (security) {

@@ -1,8 +1,9 @@
-// Who made a backup: a signature (Ed25519) over its trailer, which has the SHA-256 of everything before it.
+// Signs backups and checks signatures (Ed25519). A signature is over the trailer, which has the SHA-256 of everything
+// before it.
 import { createHash, createPrivateKey, createPublicKey, sign as signWith, verify } from 'node:crypto'
 import { TilecouchError } from '../../core/index.js'
 
-const CONTEXT = Buffer.from('tilecouch backup 1, trailer\n') // nobody signs this for another purpose
+const CONTEXT = Buffer.from('tilecouch backup 1, trailer\n') // so that a signature for another purpose does not fit
 export const SIGNATURE = 64 // bytes
 
 /** @typedef {{key: import('node:crypto').KeyObject, id: string}} PublicKey id: SHA-256 of the key, in hex */
@@ -10,7 +11,7 @@ export const SIGNATURE = 64 // bytes
 
 const idOf = key => createHash('sha256').update(key.export({ format: 'der', type: 'spki' })).digest('hex')
 
-/** @param {string} pem of a private key @returns {Signer | undefined} nothing: it is none */
+/** @param {string} pem of a private key @returns {Signer | undefined} undefined: not such a key */
 export function parseSigner (pem) {
   return parse(() => {
     const secret = createPrivateKey(pem)
@@ -19,10 +20,11 @@ export function parseSigner (pem) {
   })
 }
 
-/** @param {string} pem of a public key @returns {PublicKey | undefined} nothing: it is none */
+/** @param {string} pem of a public key @returns {PublicKey | undefined} undefined: not such a key */
 export function parsePublicKey (pem) {
   return parse(() => {
-    if (!/^-----BEGIN PUBLIC KEY-----/m.test(pem)) throw new Error('no public key') // a private key has one as well, and should not travel
+    // a private key contains one, but should not travel
+    if (!/^-----BEGIN PUBLIC KEY-----/m.test(pem)) throw new Error('no public key')
     const key = createPublicKey(pem)
     return { key, id: idOf(key) }
   })
@@ -37,18 +39,21 @@ function parse (read) {
   }
 }
 
-/** @param {Signer} signer @param {Uint8Array} trailer its bytes in the file */
+/** @param {Signer} signer @param {Uint8Array} trailer as bytes of the file */
 export const sign = ({ secret }, trailer) => signWith(null, Buffer.concat([CONTEXT, trailer]), secret)
 
 /**
  * Throws when none of them signed it.
  * @param {PublicKey[]} keys
- * @param {{signer: string | undefined, trailer: Uint8Array, signature: Uint8Array}} signed signer: the id that the trailer says
+ * @param {{signer: string | undefined, trailer: Uint8Array, signature: Uint8Array}} signed signer: the id in the
+ *   trailer
  * @param {string} file
  */
 export function checkSignature (keys, { signer, trailer, signature }, file) {
   if (signer === undefined) throw new TilecouchError('BACKUP_UNSIGNED', { file })
   const found = keys.find(({ id }) => id === signer)
   if (!found) throw new TilecouchError('BACKUP_FORGED', { file, why: `it is signed with another key, ${signer}` })
-  if (!verify(null, Buffer.concat([CONTEXT, trailer]), found.key, signature)) throw new TilecouchError('BACKUP_FORGED', { file, why: 'the signature is not of this file' })
+  if (!verify(null, Buffer.concat([CONTEXT, trailer]), found.key, signature)) {
+    throw new TilecouchError('BACKUP_FORGED', { file, why: 'the signature does not fit the file' })
+  }
 }

@@ -1,4 +1,5 @@
-// Writes the file of a backup, block after block. It stands under its name when it is whole, and has been read once more by then.
+// Writes a backup, block after block, to a sink: a file, an encrypted file or a stream. A file gets its final name only
+// when it is complete and has been read once more.
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -6,25 +7,24 @@ import { TilecouchError } from '../../core/index.js'
 import { explain, find } from '../export/target.js'
 import { lock } from '../export/lock.js'
 import { PLAIN } from './age.js'
-import { boundedJson } from './bounds.js'
-import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, formatDefaults, noCounts } from './format.js'
-import { badIn } from './judge.js'
+import {
+  DOCUMENTS, HEADER, MAGIC, TRAILER, boundedJson, documentFault, encodeBlock, encodeFooter, formatDefaults, noCounts
+} from './format.js'
 import { count, readFileParts } from './reader.js'
 import { sign } from './signature.js'
 
 /**
- * Where bytes go.
  * @typedef {object} Sink
  * @property {string} name for people
  * @property {(bytes: Buffer) => Promise<void>} write
- * @property {() => Promise<void>} finish makes it appear whole
- * @property {() => Promise<void>} stop leaves nothing; also after it is finished
+ * @property {() => Promise<void>} finish gives a file its final name
+ * @property {() => Promise<void>} stop removes an unfinished file; may be called after finish
  */
 
 export class BackupWriter {
   #sink
   #whole = createHash('sha256')
-  #queue = Promise.resolve() // one block after the other, whoever comes
+  #queue = Promise.resolve() // one block after the other
   #signer
   counts = noCounts()
   size = 0 // bytes written
@@ -43,9 +43,9 @@ export class BackupWriter {
   }
 
   /**
-   * @param {number} page of the feed that they are of: of what two pages say of one document, the later is right
+   * @param {number} page of the feed: of several pages with a document, the last one counts
    * @param {any[]} docs with the bytes of their attachments in `data`
-   * @returns {Promise<{doc: any, why: string}[]>} those that no reader would take, which are left out
+   * @returns {Promise<{doc: any, why: string}[]>} documents that were left out, since no reader would take them
    */
   async write (page, docs) {
     const left = []
@@ -54,8 +54,8 @@ export class BackupWriter {
     const parts = [part]
     for (const doc of docs) {
       const described = doc._attachments ? { ...doc, _attachments: withoutBytes(doc._attachments) } : doc
-      const bad = badIn(described)
-      const { json = '', excess } = bad ? { excess: bad } : boundedJson(described)
+      const fault = documentFault(described)
+      const { json = '', excess } = fault ? { excess: fault } : boundedJson(described)
       if (excess) {
         left.push({ doc, why: excess })
         continue
@@ -67,7 +67,8 @@ export class BackupWriter {
     }
     for (const { docs: taken, texts } of parts) {
       if (!taken.length) continue
-      await this.#block(DOCUMENTS, `{"page":${page},"docs":[${texts}]}`, taken.flatMap(({ _attachments: held = {} }) => Object.values(held).map(({ data }) => data)))
+      const attachments = taken.flatMap(({ _attachments: held = {} }) => Object.values(held).map(({ data }) => data))
+      await this.#block(DOCUMENTS, `{"page":${page},"docs":[${texts}]}`, attachments)
       count(this.counts, taken)
     }
     return left
@@ -93,7 +94,7 @@ export class BackupWriter {
       await this.#append(block)
     })
     this.#queue = written
-    written.catch(() => {}) // whoever wrote it is told
+    written.catch(() => {}) // thrown below, to the caller
     await written
   }
 
@@ -106,9 +107,10 @@ export class BackupWriter {
 const withoutBytes = attachments => Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, about]))
 
 /**
- * A file, for nobody else meanwhile.
+ * A file, locked meanwhile.
  * @param {string} name
- * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces what is there; keys: with which it can be read
+ * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces an existing file; keys: to read
+ *   it once more
  * @returns {Promise<Sink>}
  */
 export async function openFile (name, { force = false, keys = {} }) {
@@ -121,7 +123,9 @@ export async function openFile (name, { force = false, keys = {} }) {
     }
   }
   const found = await find(name)
-  if (found && (!force || !found.isFile())) throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!found.isFile() && { why: 'it is no file' }) })
+  if (found && (!force || !found.isFile())) {
+    throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!found.isFile() && { why: 'it is not a file' }) })
+  }
   return guard(async () => {
     await mkdir(path.dirname(name), { recursive: true })
     const unlock = await lock(`${part}-lock`, name)
@@ -129,8 +133,8 @@ export async function openFile (name, { force = false, keys = {} }) {
     /** @type {import('node:fs/promises').FileHandle} */
     let handle
     try {
-      await rm(part, { force: true }) // of a run before; or somebody's link, or a file that he may read
-      handle = await open(part, 'wx', 0o600) // layers that not everybody may see are in it
+      await rm(part, { force: true }) // of an earlier run; or a link or file of somebody else
+      handle = await open(part, 'wx', 0o600) // private layers are in it
     } catch (error) {
       await unlock()
       throw error
@@ -157,12 +161,12 @@ export async function openFile (name, { force = false, keys = {} }) {
 }
 
 /**
- * Encrypts what goes to another sink.
+ * Encrypts what is written to another sink.
  * @param {Sink} sink @param {ReturnType<typeof import('./age.js').sealFor>} sealed
  * @returns {Promise<Sink>}
  */
 export async function sealSink (sink, { start, chunks }) {
-  let held = Buffer.alloc(0) // the last chunk is encrypted as such, and is not known before the end
+  let held = Buffer.alloc(0) // the last chunk is marked, and is not known before the end
   let index = 0
   await sink.write(start)
   return {
@@ -183,13 +187,13 @@ export async function sealSink (sink, { start, chunks }) {
   }
 }
 
-/** A new name is on the disk when its folder is. */
+/** Makes a new file name durable. */
 async function syncFolder (folder) {
   const handle = await open(folder, 'r')
   try {
     await handle.sync()
   } catch (error) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(error.code)) throw error // file systems that do it by themselves
+    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(error.code)) throw error // file systems that need none
   } finally {
     await handle.close()
   }

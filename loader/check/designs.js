@@ -1,7 +1,7 @@
 // The design documents of a store: those that must be there, those that are somebody else's, and what a push left behind.
 import { ownDesigns } from '../couchapp/compose.js'
 import { STAGING, push } from '../couchapp/push.js'
-import { isPublic } from '../mirror/door.js'
+import { isPublic } from '../mirror/sides.js'
 import { peerOf } from '../mirror/peer.js'
 import { tombstone } from '../resolve/content.js'
 import { encodeId } from '../../core/couch/client.js'

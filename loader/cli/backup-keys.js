@@ -1,7 +1,7 @@
 // The options of `backup` and `restore` that name keys: those that encrypt and open a backup (of age), and those that sign and prove it.
 // Private ones stand in files, never in the command line, which everybody on the machine can list.
 import { TilecouchError } from '../../core/index.js'
-import { parseIdentity, parseRecipient } from '../backup/age-keys.js'
+import { parseIdentity, parseRecipient } from '../backup/age.js'
 import { parsePublicKey, parseSigner } from '../backup/signature.js'
 import { isReadByAll, readSecretFile } from '../secrets.js'
 

@@ -159,7 +159,7 @@ async function restoreInto ({ output, stdin, signal }, { partial, dryRun = false
 
 /** @param {import('../backup/restore.js').RestoreSummary} summary @param {number} seconds @param {boolean} isProven */
 function restoreWords (summary, seconds, isProven) {
-  const { of, files, unneeded, dryRun, resumed, written, documents, deleted, tiles, bytes: held, refused, refusals, compared, differences, differing, damage, door, security, withheld, signer, rights, upstreams } = summary
+  const { of, files, unneeded, dryRun, resumed, written, documents, deleted, tiles, bytes: held, refused, refusals, compared, differences, differing, damage, access, security, withheld, signer, rights, upstreams } = summary
   const when = of.finished ? `as it was at ${of.finished}${of.moment === 'tile' ? ' (each tile at its own moment)' : ''}` : `of the backup begun at ${of.made}`
   return [
     `${of.name} ${when}, from ${files.join(', ')}`,
@@ -173,7 +173,7 @@ function restoreWords (summary, seconds, isProven) {
       ...differing.map(what => `    ${what}`),
       ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...refusals.map(({ id, reason }) => `    ${id}: ${reason}`)] : []),
       ...(withheld ? ['  Nobody said that the rights in the files may be given (run it again with --yes, and they are):', ...rights.map(change => `    ${inWords(change)}`)] : []),
-      door === 'restored' ? `  Open as before: ${readers(security)}` : '  The database stays closed to everybody but admins: look at it with `tilecouch check`, and open it with `tilecouch access`'
+      access === 'restored' ? `  Open as before: ${readers(security)}` : '  The database stays closed to everybody but admins: look at it with `tilecouch check`, and open it with `tilecouch access`'
     ])
   ]
 }

@@ -2,7 +2,7 @@
 import { parseReference, checkLayer, formatReference, TilecouchError } from '../../core/index.js'
 import { copyLayer, renameLayer } from '../copy.js'
 import { resolveDatabase } from '../couchapp/environments.js'
-import { openSource } from '../mirror/open.js'
+import { openSource } from '../mirror/sides.js'
 import { Store } from '../store/index.js'
 import { withPatientStore } from './connect.js'
 import { failureLines } from './load-report.js'

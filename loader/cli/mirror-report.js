@@ -1,4 +1,4 @@
-// What `tilecouch mirror` says: how far it is, how it goes, what became of it.
+// What `tilecouch mirror` prints: progress, changes of state, and the result.
 import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
@@ -9,7 +9,7 @@ const KINDS = { layers: 'layer', editions: 'edition', heads: 'tile', past: 'past
 
 export class MirrorProgress extends ProgressLine {
   #started = performance.now()
-  quiet = false // single changes are not worth a line
+  quiet = false // while it follows: single changes are not shown
 
   /** @param {import('./output.js').Output} output */
   constructor (output) {
@@ -20,7 +20,7 @@ export class MirrorProgress extends ProgressLine {
   show ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, lacking, ready }) {
     if (this.quiet || ready) return
     const seconds = (performance.now() - this.#started) / 1000
-    // changes are read ahead of what is written
+    // changes are read before their documents are written
     const done = Math.max(0, changes - (missing - docs - absent - refused))
     this.draw(done, pending === undefined ? undefined : changes + pending, () => [
       plural(tiles, 'tile'), `${count(Math.round(tiles / seconds))}/s`, bytes(size), ...(missing ? [] : ['nothing missing']), ...(lacking ? [`${count(lacking)} refused`] : [])
@@ -31,9 +31,12 @@ export class MirrorProgress extends ProgressLine {
 export class MirrorReport {
   #started = performance.now()
   #before = ''
-  #wasThere = false
+  #wasComplete = false
 
-  /** @param {import('./output.js').Output} output @param {{from: string, to: string, data: string, live: boolean, dryRun: boolean, progress: MirrorProgress}} what */
+  /**
+   * @param {import('./output.js').Output} output
+   * @param {{from: string, to: string, data: string, live: boolean, dryRun: boolean, progress: MirrorProgress}} what
+   */
   constructor (output, { from, to, data, live, dryRun, progress }) {
     this.output = output
     this.title = `${from} -> ${to}`
@@ -45,7 +48,7 @@ export class MirrorReport {
     this.progress = progress
   }
 
-  /** How a live one goes. @param {Status} status */
+  /** A change of state of a live mirror. @param {Status} status */
   state (status) {
     const { output, progress } = this
     const { state, error, reason } = status
@@ -54,25 +57,25 @@ export class MirrorReport {
     progress.quiet = state === 'following'
     progress.end()
     if (output.json) this.#event(state, status)
-    else if (state === 'away') output.note(`Away: ${reason} [${error}]. It is tried again until it is back.`)
-    else if (state === 'following') output.note(this.#wasThere ? `${before === 'away' ? 'Back, and up' : 'Up'} to date again: following the changes.` : this.#described(status, 'up to date, following the changes').join('\n'))
+    else if (state === 'away') output.note(`Away: ${reason} [${error}]. Trying again until it is back.`)
+    else if (state === 'following') output.note(this.#wasComplete ? `${before === 'away' ? 'Back, and up' : 'Up'} to date again: following the changes.` : this.#described(status, 'up to date, following the changes').join('\n'))
     else if (before === 'away') output.note('Back: reading what has changed …')
-    if (state === 'following') this.#wasThere = true
+    if (state === 'following') this.#wasComplete = true
   }
 
   /** Before the indexes are built, which may take a while. @param {Status} status */
-  there ({ docs }) {
+  copied ({ docs }) {
     this.progress.end()
-    if (docs) this.output.note('Everything is there. Deploying the design documents and building their indexes …')
+    if (docs) this.output.note('All documents are copied. Deploying the design documents and building their indexes …')
   }
 
-  /** @param {Status} status @param {'' | 'stopped' | 'given up'} [how] */
+  /** @param {Status} status @param {'' | 'stopped' | 'failed'} [how] */
   end (status, how = '') {
     const { output, progress, live, dryRun, from, to } = this
     progress.end()
     if (live && output.json) return this.#event(how || 'stopped', status)
     output.result({ from, to, dryRun, ...this.#value(status), seconds: secondsSince(this.#started) }, this.#described(status, how))
-    if (how && !dryRun) output.note(status.upToDate === undefined ? 'Run it again, and it goes on where it was.' : 'Everything was there. Run it again, and it goes on with what changes meanwhile.')
+    if (how && !dryRun) output.note(status.upToDate === undefined ? 'Run it again: it goes on where it was.' : 'The mirror was complete. Run it again: it goes on with later changes.')
   }
 
   #event (event, status) {
@@ -88,14 +91,17 @@ export class MirrorReport {
     const seconds = secondsSince(this.#started)
     const { changes, docs, tiles, deleted, bytes: size, missing, absent, ready } = status
     const title = `${this.title}${how && ` (${how})`}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`
-    const rate = this.#wasThere ? '' : `, ${count(Math.round(tiles / seconds))}/s` // one that follows mostly waits
-    const unknown = status.unknown.map(layer => `  There is no layer ${layer} at the source`)
+    const rate = this.#wasComplete ? '' : `, ${count(Math.round(tiles / seconds))}/s` // a live mirror mostly waits
+    const unknown = status.unknown.map(layer => `  The source has no layer ${layer}`)
     if (this.dryRun) return [title, ...unknown, ...this.#forecast(status), ...this.#refusals(status), 'Nothing was changed.']
     return [
       title,
       ...unknown,
-      missing === 0 ? '  Nothing was missing' : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them (${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
-      ...(absent ? [`  ${count(absent)} of them ${absent === 1 ? 'is' : 'are'} not at the source any more`] : []),
+      missing === 0
+        ? '  Nothing was missing'
+        : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them ` +
+          `(${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
+      ...(absent ? [`  The source does not have ${count(absent)} of them any more`] : []),
       ...this.#refusals(status),
       ...(ready ? describeReady(ready, this.pushed) : []),
       ...(status.since === undefined ? [] : [`  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`])
@@ -104,7 +110,7 @@ export class MirrorReport {
 
   #forecast ({ missing, lacked = {} }) {
     const kinds = Object.entries(KINDS).filter(([kind]) => lacked[kind]).map(([kind, noun]) => plural(lacked[kind], noun))
-    return [missing ? `  Would carry ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing']
+    return [missing ? `  Would copy ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing']
   }
 
   #refusals ({ lacking, refusals }) {
@@ -119,24 +125,23 @@ export class MirrorReport {
 }
 
 /**
- * What became of the target, for people.
- * @param {import('../mirror/ready.js').Ready} ready
+ * @param {import('../mirror/target.js').Ready} ready
  * @param {string} to address of the target, or the options that name it
  */
-export function describeReady ({ designs, skipped, door }, to) {
+function describeReady ({ designs, skipped, access }, to) {
   const brought = designs.filter(({ action }) => ['new', 'changed', 'carried'].includes(action)).length
   const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id)
   return [
-    ...(skipped ? [`  Design documents were left as they are: ${skipped} An admin deploys them with: tilecouch push ${to}`] : []),
-    ...(different.length ? [`  ${different.join(', ')} ${different.length === 1 ? 'is' : 'are'} not what this tilecouch deploys, and left so. To change that: tilecouch push ${to}`] : []),
+    ...(skipped ? [`  Design documents were not deployed: ${skipped} An admin deploys them with: tilecouch push ${to}`] : []),
+    ...(different.length ? [`  Left as they are, though this tilecouch deploys others: ${different.join(', ')}. To replace them: tilecouch push ${to}`] : []),
     ...(brought ? [`  ${plural(brought, 'design document')} deployed, indexes built`] : []),
-    ...(door === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
-    ...(door === 'closed'
-      ? ['  Only admins read the mirror, since not everybody may read what is mirrored. To let members in, name them in its _security:',
+    ...(access === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
+    ...(access === 'closed'
+      ? ['  Only admins read the mirror, since not everybody may read the source. To let members in, name them in its _security:',
           `    PUT ${to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
       : [])
   ]
 }
 
-/** The number of a sequence, which says more than all its letters. */
+/** The number that a sequence begins with. */
 const position = seq => count(Number.parseInt(String(seq), 10) || 0)

@@ -15,7 +15,6 @@ import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
 import { addMigrateCommand } from './migrate.js'
 import { addMirrorCommand } from './mirror.js'
-import { addMirrorsCommand } from './mirrors.js'
 import { addPruneCommand } from './prune.js'
 import { addReadCommands } from './read.js'
 import { addRemoveCommand } from './remove.js'
@@ -85,7 +84,6 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   addDiffCommand(program, run)
   addVerifyCommand(program, run)
   addMirrorCommand(program, run)
-  addMirrorsCommand(program, run)
   addReadCommands(program, run)
   addResolveCommand(program, run)
   addExpireCommand(program, run)

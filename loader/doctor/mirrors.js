@@ -1,4 +1,4 @@
-// The mirrors of the store, as `tilecouch mirrors` lists them, and what is wrong with them.
+// The mirrors of the store, as `tilecouch mirror --list` lists them, and what is wrong with them.
 import { listMirrors } from '../mirror/list.js'
 import { count, duration, plural } from '../cli/output.js'
 import { raceAbort } from '../../core/abort.js'
@@ -9,13 +9,13 @@ const MOST_CLOCKS = 20
 
 /** States that say by themselves that something is wrong. */
 const ILL = {
-  dead: { state: 'bad', why: 'It follows no more, and says nothing.', advice: id => `Start it again, or: tilecouch mirrors --forget ${id}` },
+  dead: { state: 'bad', why: 'It follows no more, and says nothing.', advice: id => `Start it again, or: tilecouch mirror --forget ${id}` },
   unfinished: { state: 'warning', why: 'It broke off: its target is a part of what it should be.', advice: () => 'Run it again; it goes on from there.' },
   away: { state: 'warning', why: 'It waits for a store that does not answer.', advice: () => 'Look at that store, and at the line to it.' },
   unknown: { state: 'unknown', why: 'Only the other side could tell, and does not answer.', advice: () => 'Look from there.' },
   crashing: { state: 'bad', why: 'CouchDB tries it again at ever longer intervals.', advice: () => 'The error says why; a password that changed, mostly.' },
   error: { state: 'bad', why: 'CouchDB cannot even start it.', advice: () => 'Mend its document in _replicator.' },
-  failed: { state: 'bad', why: 'CouchDB has given it up.', advice: id => `Mend its document in _replicator, or: tilecouch mirrors --stop ${id}` }
+  failed: { state: 'bad', why: 'CouchDB has given it up.', advice: () => 'Repair its document in _replicator, or remove it.' }
 }
 
 /** @param {import('./visit.js').Visit} visit @param {{mirrors: boolean, url: string}} options */
@@ -35,14 +35,14 @@ const plainly = text => scrub(String(text)).replace(/\p{Cc}/gu, '?')
 const name = ({ role, from, to, id }) => role === 'source' ? `to ${plainly(to)}` : role === 'target' ? `from ${plainly(from)}` : plainly(id)
 
 /** @param {import('./visit.js').Visit} visit @param {import('../mirror/list.js').Listed} mirror @returns {import('./visit.js').Found} */
-function judge ({ limits, clock }, { id, state, live, lag, pending, success, error, refused, refusal }) {
+function judge ({ limits, clock }, { id, by, state, live, lag, pending, success, error, refused, refusal }) {
   const ill = ILL[state]
   const age = success === undefined ? undefined : Math.max(0, (clock() - Date.parse(success)) / 1000)
   const late = lag ?? age
   const said = [
     `${plainly(state)}${live ? ', live' : ''}`,
     ...(pending ? [`${plural(pending, 'change')} behind`] : []),
-    late === undefined ? 'never complete' : late < 60 ? 'up to date' : `complete ${duration(late)} ago`,
+    late === undefined ? by === 'couchdb' ? 'CouchDB does not say how far behind' : 'never complete' : late < 60 ? 'up to date' : `complete ${duration(late)} ago`,
     ...(error ? [plainly(error)] : []),
     ...(refused ? [`${plural(refused, 'revision')} refused${refusal ? `, such as ${plainly(refusal)}` : ''}`] : [])
   ]

@@ -1,16 +1,16 @@
-// One store made into another, all of it or a part, once or for good.
+// Mirrors one store into another: all of it or a part, once or live. Used by `tilecouch mirror` and by edges.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError, layerId } from '../../core/index.js'
-import { Replication, Selection, lookBackOf } from '../../core/mirror/index.js'
+import { Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { Couch } from '../store/couch.js'
-import { examine, openSource } from './open.js'
+import { initialFill } from './initial-fill.js'
 import { peerOf } from './peer.js'
-import { adoptEmpty, makeDatabase, makeReady } from './ready.js'
-import { Receiver } from './receiver.js'
-import { shortcutOf } from './shortcut.js'
+import { checkSides, openSource } from './sides.js'
+import { adoptEmpty, makeDatabase, makeReady } from './target.js'
+import { ValidatingPeer } from './validating-peer.js'
 
-const LIVE_RETRIES = 2 // of a request: that a side is away is said soon, and waited out
+const LIVE_RETRIES = 2 // of a request: a live mirror reports soon that a side is away, and waits
 const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
 
 /**
@@ -19,33 +19,38 @@ const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {boolean} [current] without the past
- * @property {string} [since] of the past, only what was still to be seen then or came later
+ * @property {string} [since] of the past, only versions that were still visible then, and later ones
  * @property {boolean} [live] goes on until the signal
  * @property {boolean} [dryRun]
  * @property {boolean} [public] everybody may read the mirror, although not everybody may read the source
  * @property {AbortSignal} [signal]
  * @property {(status: MirrorStatus) => void} [onProgress]
- * @property {(status: MirrorStatus) => void} [onState] told when it is reading, following or away, and of other errors
+ * @property {(status: MirrorStatus) => void} [onState] called when the state (reading, following, away) or the error
+ *   changes
  * @property {(refused: import('../../core/mirror/peer.js').Refused) => void} [onRefused]
- * @property {() => void} [onThere] when everything is there, before the design documents and indexes
- * @property {(ready: import('./ready.js').Ready) => void} [onReady] when everything is there and the mirror serves
+ * @property {() => void} [onCopied] when all documents are copied, before the indexes are built
+ * @property {(ready: Ready) => void} [onReady] when the mirror serves
  * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
  *
- * @typedef {ReturnType<Replication['status']> & {lacked?: Record<string, number>, ready?: import('./ready.js').Ready, unknown: string[]}} MirrorStatus lacked: documents that the target did not have, by kind; unknown: layers that the source does not have
+ * @typedef {import('./target.js').Ready} Ready
+ * @typedef {{lacked?: Record<string, number>, ready?: Ready, unknown: string[]}} TargetStatus lacked: documents that
+ *   the target did not have, by kind; unknown: layers that the source does not have
+ * @typedef {ReturnType<Replication['status']> & TargetStatus} MirrorStatus
  */
 
 export class Mirror {
   #replication
-  #receiver
-  /** @type {{state: 'away', error: string, reason: string} | undefined} what keeps it from beginning */
+  #targetPeer
+  /** @type {{state: 'away', error: string, reason: string} | undefined} why it cannot start yet */
   #waiting
-  /** @type {import('./ready.js').Ready | undefined} */
+  /** @type {Ready | undefined} */
   #ready
   #unknown = /** @type {string[]} */ ([])
 
   /**
-   * @param {string} from URL of a database, or of the /db of a gateway; opened with its own name and password, or with those of TILECOUCH_FROM_USER
-   * @param {string | null} to URL of a database, which need not be there yet; null: nothing, for a dry run
+   * @param {string} from URL of a database, or of the /db of a gateway; with the name and password in it, or
+   *   TILECOUCH_FROM_USER
+   * @param {string | null} to URL of a database, which need not exist yet; null: none, for a dry run
    * @param {MirrorOptions} [options]
    */
   constructor (from, to, options = {}) {
@@ -53,14 +58,14 @@ export class Mirror {
     this.options = options
     this.source = openSource(from, live ? { retries: LIVE_RETRIES } : {})
     this.target = to === null && dryRun ? null : new Couch(/** @type {string} */ (to), live ? { retries: LIVE_RETRIES } : {})
-    this.#receiver = new Receiver(this.target && peerOf(this.target))
+    this.#targetPeer = new ValidatingPeer(this.target && peerOf(this.target))
     const selection = new Selection({ layers, area, zooms, current, since })
     this.#replication = new Replication({
       source: peerOf(this.source),
-      target: this.#receiver,
+      target: this.#targetPeer,
       selection,
-      lookBack: selection.since === undefined ? undefined : lookBackOf(this.source, selection.since),
-      begin: shortcutOf(this.source, selection),
+      visiblePast: selection.since === undefined ? undefined : visiblePastOf(this.source, selection.since),
+      fill: initialFill(this.source, selection),
       live: live && !dryRun,
       dryRun,
       signal,
@@ -75,10 +80,14 @@ export class Mirror {
 
   /** @returns {MirrorStatus} */
   status () {
-    return { ...this.#replication.status(), lacked: this.#receiver.lacked, ready: this.#ready, unknown: this.#unknown, ...this.#waiting }
+    const { lacked } = this.#targetPeer
+    return { ...this.#replication.status(), lacked, ready: this.#ready, unknown: this.#unknown, ...this.#waiting }
   }
 
-  /** Resolves when the target has everything; a live one when the signal says so, by ABORTED. @returns {Promise<MirrorStatus>} */
+  /**
+   * Resolves when the target has everything; a live mirror rejects with ABORTED on the signal.
+   * @returns {Promise<MirrorStatus>}
+   */
   async run () {
     await this.#open()
     await this.#replication.run()
@@ -94,7 +103,7 @@ export class Mirror {
         break
       } catch (error) {
         if (signal?.aborted) throw new TilecouchError('ABORTED')
-        if (!live || dryRun || !isPassing(error)) throw error
+        if (!live || dryRun || !isTemporary(error)) throw error
         const isNew = this.#waiting?.error !== error.code
         this.#waiting = { state: 'away', error: error.code, reason: error.message }
         if (isNew) onState?.(this.status())
@@ -110,25 +119,25 @@ export class Mirror {
   async #prepare () {
     const { dryRun, signal, public: isForAll, layers = [] } = this.options
     const { source, target } = this
-    const { isThere, validates } = await examine(source, target, { dryRun, isForAll, signal })
+    const { exists, validates } = await checkSides(source, target, { dryRun, isForAll, signal })
     const found = await source.docs(layers.map(layerId), { signal })
     this.#unknown = layers.filter((_, index) => !found[index].doc)
-    this.#receiver.isThere = isThere || !dryRun
-    if (target && !dryRun) await (isThere ? adoptEmpty(target) : makeDatabase(target, signal))
-    if (!validates) this.#receiver.validateWith(await readFile(VALIDATION, 'utf8'))
+    this.#targetPeer.exists = exists || !dryRun
+    if (target && !dryRun) await (exists ? adoptEmpty(target) : makeDatabase(target, signal))
+    if (!validates) this.#targetPeer.validateWith(await readFile(VALIDATION, 'utf8'))
   }
 
-  /** An edge serves at once. */
   async #makeReady () {
-    const { signal, public: isForAll, onThere, onReady } = this.options
-    onThere?.()
+    const { signal, public: isForAll, onCopied, onReady } = this.options
+    onCopied?.()
     this.#ready = await makeReady(this.source, /** @type {Couch} */ (this.target), { isForAll, signal })
     onReady?.(this.#ready)
   }
 }
 
-/** A server that is not up, or has trouble: an address that is wrong in any other way stays so. */
-export const isPassing = ({ code, details }) => code === 'UNREACHABLE' || code === 'NO_ANSWER' || (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))
+/** Errors of a server that is down or overloaded: other errors of a first request stay. */
+export const isTemporary = ({ code, details }) => code === 'UNREACHABLE' || code === 'NO_ANSWER' ||
+  (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))
 
 /** @param {string} from @param {string | null} to @param {MirrorOptions} [options] */
 export const mirror = (from, to, options) => new Mirror(from, to, options).run()

@@ -1,17 +1,16 @@
-// The mirrors that a store is the source or the target of: ours, by what they write down on either side, and those of CouchDB's
-// replicator, by what its server says.
-import { TilecouchError } from '../../core/index.js'
-import { PREFIX, askQueries } from '../../core/mirror/index.js'
+// Lists the mirrors that a store is the source or target of: those of tilecouch by their checkpoints on either side,
+// those of CouchDB's own replicator as its server lists them.
+import { TilecouchError, scrub } from '../../core/index.js'
+import { PREFIX } from '../../core/mirror/index.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { LOOPBACK } from '../this-machine.js'
 import { encodeId } from '../../core/couch/client.js'
 import { Couch } from '../store/couch.js'
-import { DATABASE, changesAfter, credentialsOf, statusOf, withCredentials } from './scheduler.js'
 
 export const listDefaults = {
   patience: 2000, // milliseconds another store may take to answer
-  silence: 180000, // milliseconds without a sign after which a mirror of ours is taken for dead; at work it gives one every minute
-  most: 1000 // replications of CouchDB that are looked at
+  silence: 180000, // milliseconds without a sign of life after which a live mirror counts as dead; it gives one every minute
+  most: 1000 // replications of CouchDB
 }
 
 const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
@@ -19,51 +18,57 @@ const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 /**
  * @typedef {object} Listed
  * @property {string} id
- * @property {'tilecouch' | 'couchdb'} by who does the work
+ * @property {'tilecouch' | 'couchdb'} by which program
  * @property {'source' | 'target' | undefined} role of this store
  * @property {string} from
  * @property {string} to
  * @property {boolean} [live]
- * @property {Record<string, any>} [selection] nothing: not known
- * @property {string} state of ours: reading, following, away, completed, unfinished (a single one that broke off), dead (a live one that gives no sign), unknown (only the other side could tell)
- * @property {number} [lag] seconds since the target was known to lack nothing
- * @property {number} [pending] changes of the source that nobody has looked at for the mirror
- * @property {string} [success] when the target was last known to lack nothing, or when something arrived, where nobody knows
+ * @property {Record<string, any>} [selection] of tilecouch
+ * @property {string} state of tilecouch: reading, following, away, completed, unfinished (a single mirror that was
+ *   interrupted), dead (a live one without signs of life), unknown (only the other side could tell); of CouchDB as its
+ *   scheduler says
+ * @property {number} [lag] seconds since the target was known to be complete
+ * @property {number} [pending] changes of the source that the mirror has not read
+ * @property {string} [success] when the target was last known to be complete, or else when something arrived last
  * @property {string} [seen] the last sign of life
  * @property {number} [docs] written in the last session
  * @property {number} [rate] of them a second
- * @property {string} [error] the last one, while it lasts
- * @property {number} [refused] revisions that the target has refused and lacks; of CouchDB's, documents that it did not write in this session, and does not try again
+ * @property {string} [error] the current one
+ * @property {number} [refused] revisions that the target has refused and lacks; by CouchDB, documents that it has not
+ *   written
  * @property {string} [refusal] the first of them, with the reason
  */
 
 /**
  * @param {string} url of a store
  * @param {{signal?: AbortSignal, limits?: Partial<typeof listDefaults>}} [options]
- * @returns {Promise<{url: string, mirrors: Listed[], unseen: {by: string, why: string}[]}>} unseen: what is not shown to who asks
+ * @returns {Promise<{url: string, mirrors: Listed[], unseen: {by: string, why: string}[]}>} unseen: what is hidden from
+ *   the user
  */
 export async function listMirrors (url, { signal, limits } = {}) {
   const couch = new Couch(url, { retries: 2 })
   const most = { ...listDefaults, ...limits }
   await couch.request({ signal })
   const unseen = []
-  const shown = async (by, list) => {
+  const shown = async (by, why, list) => {
     try {
       return await list()
     } catch (error) {
-      if (!CLOSED.has(error.code) && error.details?.status !== 405) throw error
-      unseen.push({ by, why: by === 'couchdb' ? 'the server shows its replications to its admins only' : 'the store does not show them: ask its database, not a gateway' })
+      if (!isHidden(error)) throw error
+      unseen.push({ by, why })
       return []
     }
   }
-  const own = await shown('tilecouch', () => ownMirrors(couch, most, signal))
-  const others = await shown('couchdb', () => replications(couch, most, signal))
+  const own = await shown('tilecouch', 'the store does not show them: name its database, not a gateway', () => ownMirrors(couch, most, signal))
+  const others = await shown('couchdb', 'the server shows its replications to its admins only', () => replications(couch, most, signal))
   return { url: couch.url, mirrors: [...own, ...others], unseen }
 }
 
+const isHidden = error => CLOSED.has(error.code) || error.details?.status === 405
+
 /**
- * Removes what a mirror of ours has written down, at both sides if the other one can be reached. If it is run once more, it
- * compares everything anew.
+ * Removes the checkpoint of a mirror, at both sides if the other one can be reached. The next run compares everything
+ * anew.
  * @param {string} url of a store @param {string} id
  * @param {{limits?: Partial<typeof listDefaults>}} [options]
  * @returns {Promise<{id: string, where: string[]}>}
@@ -72,11 +77,17 @@ export async function forgetMirror (url, id, { limits } = {}) {
   const couch = new Couch(url, { retries: 2 })
   const most = { ...listDefaults, ...limits }
   const doc = id.startsWith(PREFIX) ? await couch.find({ path: `_local/${encodeId(id)}` }) : undefined
-  if (!doc || !isMirror(doc)) throw new TilecouchError('BAD_OPTION', { option: '--forget', value: id, why: 'there is no such mirror of ours' })
+  if (!doc || !isMirror(doc)) {
+    throw new TilecouchError('BAD_OPTION', { option: '--forget', value: id, why: 'there is no such mirror' })
+  }
   const { state } = await described(couch, doc, most)
-  if (['reading', 'following', 'away'].includes(state)) throw new TilecouchError('BAD_OPTION', { option: '--forget', value: id, why: 'it is at work: end it first' })
+  if (['reading', 'following', 'away'].includes(state)) {
+    throw new TilecouchError('BAD_OPTION', { option: '--forget', value: id, why: 'it is running: end it first' })
+  }
   const where = []
-  for (const side of [couch, otherSide(couch, doc)]) if (side && await within(most.patience, signal => removeLocal(side, id, signal))) where.push(side.url)
+  for (const side of [couch, otherSide(couch, doc)]) {
+    if (side && await within(most.patience, signal => removeLocal(side, id, signal))) where.push(side.url)
+  }
   return { id, where }
 }
 
@@ -88,7 +99,7 @@ async function removeLocal (couch, id, signal) {
   return true
 }
 
-/** What a task answers, if it does so in time. */
+/** @returns the result of a task; undefined when it fails or takes too long */
 async function within (milliseconds, task, signal) {
   const waiting = timeoutSignal(milliseconds, signal)
   try {
@@ -100,47 +111,49 @@ async function within (milliseconds, task, signal) {
   }
 }
 
-// ours
-
-async function ownMirrors (couch, limits, signal) {
+async function checkpoints (couch, signal) {
   const qs = { include_docs: true, startkey: `_local/${PREFIX}`, endkey: `_local/${PREFIX}~` }
   const { rows } = await couch.request({ path: '_local_docs', qs, signal })
-  return Promise.all(rows.filter(({ doc }) => isMirror(doc)).map(({ doc }) => described(couch, doc, limits, signal)))
+  return rows.map(({ doc }) => doc).filter(isMirror)
 }
 
+const ownMirrors = async (couch, limits, signal) =>
+  Promise.all((await checkpoints(couch, signal)).map(doc => described(couch, doc, limits, signal)))
+
 /**
- * Whether a mirror of ours brings only a part of a layer here: an area, some zooms, or not all of its past.
+ * Whether a mirror brings only a part of a layer to this store: an area, some zooms, or not all of its past.
  * @param {Couch} couch @param {string} layer @param {AbortSignal} [signal]
  */
 export async function isPartHere (couch, layer, signal) {
   try {
-    const { rows } = await couch.request({ path: '_local_docs', qs: { include_docs: true, startkey: `_local/${PREFIX}`, endkey: `_local/${PREFIX}~` }, signal })
-    return rows.some(({ doc }) => {
-      if (!isMirror(doc) || roleOf(couch, { source: doc.from, target: doc.to }) !== 'target') return false
+    return (await checkpoints(couch, signal)).some(doc => {
+      if (roleOf(couch, { source: doc.from, target: doc.to }) !== 'target') return false
       const { layers, bbox, zooms, current, since } = doc.selection ?? {}
       return (!layers?.length || layers.includes(layer)) && Boolean(bbox || zooms || current || since)
     })
   } catch (error) {
-    if (!CLOSED.has(error.code) && error.details?.status !== 405) throw error
+    if (!isHidden(error)) throw error
     return false
   }
 }
 
-/** Whoever may read may write such a document, of whatever form. */
+/** Every reader may write such documents, in any form. */
 const isMirror = ({ from, to, session_id: session, noted, history = [] }) =>
-  typeof from === 'string' && typeof to === 'string' && Boolean(session || noted) && Array.isArray(history) && history.every(entry => entry && typeof entry === 'object')
+  typeof from === 'string' && typeof to === 'string' && Boolean(session || noted) &&
+  Array.isArray(history) && history.every(entry => entry && typeof entry === 'object')
 
 /** @returns {Promise<Listed>} */
 async function described (couch, doc, limits, signal) {
   const role = doc.to === couch.url ? 'target' : doc.from === couch.url ? 'source' : undefined
-  // signs of life are given at the target; the same id there is the same mirror, wherever that address leads
-  const there = role === 'target' ? undefined : await within(limits.patience, inTime => otherSide(couch, doc)?.find({ path: doc._id, signal: inTime }), signal)
+  const other = otherSide(couch, doc)
+  // signs of life are written to the target; the same id there is the same mirror, wherever that address leads
+  const there = role === 'target' ? undefined : await within(limits.patience, inTime => other?.find({ path: doc._id, signal: inTime }), signal)
   const known = there && signOf(there) > signOf(doc) ? there : doc
-  const source = role === 'source' ? couch : role === 'target' ? otherSide(couch, doc) : undefined
-  const left = source && await within(limits.patience, inTime => changesAfter(source, { since: known.source_last_seq, signal: inTime }), signal)
+  const source = role === 'source' ? couch : role === 'target' ? other : undefined
+  const pending = source && await within(limits.patience, inTime => pendingAfter(source, known.source_last_seq, inTime), signal)
   const [last] = known.history ?? []
-  const said = stateOf(known, Boolean(there) || role === 'target', limits.silence)
-  const state = ['reading', 'unfinished'].includes(said) && !known.live && left?.pending === 0 ? 'completed' : said
+  const written = stateOf(known, Boolean(there) || role === 'target', limits.silence)
+  const state = ['reading', 'unfinished'].includes(written) && !known.live && pending === 0 ? 'completed' : written
   const success = known.up_to_date ?? last?.end_time
   return {
     id: doc._id.slice('_local/'.length),
@@ -151,11 +164,11 @@ async function described (couch, doc, limits, signal) {
     live: doc.live,
     selection: doc.selection,
     state,
-    lag: left?.pending === 0 && state === 'following' ? 0 : known.up_to_date && secondsSince(known.up_to_date),
-    pending: left?.pending,
+    lag: pending === 0 && state === 'following' ? 0 : known.up_to_date && secondsSince(known.up_to_date),
+    pending,
     success,
     seen: signOf(known) || undefined,
-    ...(last && work(last)),
+    ...(last && rateOf(last)),
     error: known.error && `${known.reason} [${known.error}]`,
     ...refusedOf(known)
   }
@@ -170,43 +183,54 @@ function refusedOf ({ lacking, refused: [first] = [] }) {
 /** @param {Record<string, any>} doc @returns {string} */
 const signOf = ({ noted, history = [] }) => noted ?? history[0]?.end_time ?? ''
 
-function stateOf ({ state, live, up_to_date: complete, ...doc }, isTarget, silence) {
+function stateOf ({ state, live, up_to_date: upToDate, ...doc }, isTarget, silence) {
   const isSilent = Date.now() - Date.parse(signOf(doc)) > silence
   if (!['reading', 'following', 'away'].includes(state)) return state ?? 'unknown'
-  if (!live && complete) return 'completed'
+  if (!live && upToDate) return 'completed'
   if (!isSilent) return state
   return !live ? 'unfinished' : isTarget ? 'dead' : 'unknown'
 }
 
-const work = ({ start_time: begin, end_time: end, docs_written: docs }) => {
+const rateOf = ({ start_time: begin, end_time: end, docs_written: docs }) => {
   const seconds = (Date.parse(end) - Date.parse(begin)) / 1000
   return { docs, rate: docs === undefined ? undefined : docs / Math.max(1, seconds) }
 }
 
 const secondsSince = time => Math.max(0, (Date.now() - Date.parse(time)) / 1000)
 
-/** The store at the other end, as far as it can be opened from here. */
+/** How many changes there are after a place. */
+async function pendingAfter (source, since = 0, signal) {
+  const { results, pending = 0 } = await source.changes({ since, limit: 1, style: 'all_docs' }, { retries: 0, signal })
+  return results.length ? results.length + pending : 0
+}
+
+/** The store at the other end, if it can be opened from here. */
 function otherSide (couch, { from, to }) {
   const url = from === couch.url ? to : to === couch.url ? from : undefined
   return url && reach(couch, url)
 }
 
 /**
- * A store that somebody has written the address of: anybody may have, so that no name goes there but to this very server.
+ * Opens a store by an address that anybody may have written: passwords are sent to this same server only.
  * @param {Couch} couch @param {string} url
  */
 function reach (couch, url) {
   if (!/^https?:/.test(url) || !URL.canParse(url)) return undefined
-  const basic = new URL(url).origin === couch.access.origin && credentialsOf(couch)
+  const { origin, headers: { authorization } } = couch.access
+  const named = new URL(url)
+  if (named.origin === origin && authorization) {
+    const [, name, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(authorization.slice('Basic '.length), 'base64').toString()) ?? []
+    named.username = encodeURIComponent(name)
+    named.password = encodeURIComponent(password)
+  }
   try {
-    return new Couch(basic ? withCredentials(url, basic) : url, { retries: 0, ambient: false })
+    return new Couch(named.href, { retries: 0, ambient: false })
   } catch {
     return undefined
   }
 }
 
-// CouchDB's
-
+/** Those of CouchDB's own replicator, as its scheduler describes them. */
 async function replications (couch, limits, signal) {
   const ask = path => couch.find({ path, server: true, qs: { limit: limits.most }, signal }).catch(error => {
     if (error.code === 'DATABASE_NOT_FOUND' || error.code === 'BAD_ANSWER' || [400, 501].includes(error.details?.status)) return undefined // no CouchDB
@@ -216,54 +240,46 @@ async function replications (couch, limits, signal) {
   const docs = (await ask('_scheduler/docs'))?.docs ?? []
   const known = new Set(docs.map(({ doc_id: id }) => id))
   const transient = jobs.filter(({ doc_id: id }) => !known.has(id)).map(job => ({ ...job, doc_id: job.doc_id ?? job.id, state: stateOfJob(job) }))
-  const rows = [...docs, ...transient].map(row => ({ row, role: roleOf(couch, row) })).filter(({ role }) => role)
-  if (!rows.length) return []
-  const server = { url: couch.serverUrl, request: request => couch.request({ ...request, server: true }) }
-  const [found] = await askQueries(server, `${DATABASE}/_all_docs`, [{ keys: rows.map(({ row }) => row.doc_id), include_docs: true }], { signal })
-  return Promise.all(rows.map(({ row, role }, index) => describedJob(couch, { row, role, doc: found[index]?.doc }, limits, signal)))
+  return [...docs, ...transient].map(row => describedJob(row, roleOf(couch, row))).filter(({ role }) => role)
 }
 
 const stateOfJob = ({ pid, history = [] }) => pid ? 'running' : history[0]?.type === 'crashed' ? 'crashing' : 'pending'
 
-/** By the address, or by the name of the database where that is this very server's. */
+/** By the address, or by the name of the database where the address is of this server. */
 function roleOf (couch, { source, target }) {
   const own = couch.url.replace(/\/$/, '')
   const isOwn = address => {
-    const url = String(address ?? '').replace(/\/$/, '')
+    const url = withoutSlash(address)
     if (url === own) return true
     return URL.canParse(url) && LOOPBACK.test(new URL(url).hostname) && new URL(url).pathname === `/${encodeURIComponent(couch.db)}` && isLocal(couch, url)
   }
   return isOwn(target) ? 'target' : isOwn(source) ? 'source' : undefined
 }
 
-/** Loopback, as its own server says it: elsewhere any port, here the very one. */
+const withoutSlash = address => String(address ?? '').replace(/\/$/, '')
+
+/** Whether a loopback address is that of the couch. A server elsewhere names itself by loopback with any port. */
 const isLocal = (couch, url) => !LOOPBACK.test(new URL(couch.url).hostname) || new URL(url).port === new URL(couch.url).port
 
-/** @returns {Promise<Listed>} */
-async function describedJob (couch, { row, role, doc }, limits, signal) {
-  const { state, written, refused, since, error, started, updated } = statusOf(row)
-  const from = String(row.source).replace(/\/$/, '')
-  const source = role === 'source' ? couch : reach(couch, from)
-  const left = since !== undefined && source && await within(limits.patience, inTime => changesAfter(source, { since, selector: doc?.selector, signal: inTime }), signal)
-  const checkpoint = row.id && await couch.find({ path: `_local/${encodeId(row.id.split('+')[0])}`, signal })
-  const last = checkpoint?.history?.[0]
-  const isThere = state === 'completed' || (state === 'running' && left?.pending === 0)
-  const success = state === 'completed' ? updated : isThere ? new Date().toISOString().replace(/\.\d+/, '') : last && new Date(last.end_time).toISOString().replace(/\.\d+/, '')
-  const session = state === 'completed' ? { start_time: started, end_time: updated, docs_written: written } : last ?? { start_time: started, end_time: new Date().toISOString(), docs_written: written }
+/** @returns {Listed} */
+function describedJob (row, role) {
+  const { doc_id: id, id: job, state = 'initializing', info, last_updated: updated } = row
+  const { doc_write_failures: refused, changes_pending: pending, error } = info ?? {}
+  const isComplete = state === 'completed' || (state === 'running' && pending === 0)
+  const success = state === 'completed' ? updated : isComplete ? new Date().toISOString().replace(/\.\d+/, '') : undefined
   return {
-    id: row.doc_id,
+    id,
     by: 'couchdb',
     role,
-    from,
-    to: String(row.target).replace(/\/$/, ''),
-    live: doc ? Boolean(doc.continuous) : row.id?.endsWith('+continuous'),
-    selection: doc?.tilecouch?.selection ?? (doc?.selector || doc?.filter || doc?.doc_ids ? undefined : {}),
+    from: withoutSlash(row.source),
+    to: withoutSlash(row.target),
+    live: job?.endsWith('+continuous'),
     state,
-    lag: !isThere ? undefined : state === 'completed' && left?.pending !== 0 ? secondsSince(success) : 0,
-    pending: left ? left.pending : undefined,
-    success,
-    ...work(session),
-    error,
+    lag: success === undefined ? undefined : state === 'completed' ? secondsSince(success) : 0,
+    pending: pending ?? undefined,
+    success: success ?? undefined,
+    docs: info?.docs_written,
+    error: error === undefined ? undefined : scrub(typeof error === 'string' ? error : JSON.stringify(error)).replace(/\s+/g, ' '),
     ...(refused && { refused })
   }
 }

@@ -1,4 +1,4 @@
-// Sides of a replication as Node speaks with them.
+// A CouchDB, an embedded store or the /db of a gateway as a side of a replication, in Node.
 import { randomUUID } from 'node:crypto'
 import { CouchPeer, checkDigests } from '../../core/mirror/index.js'
 import { bulkBody } from '../store/bulk-body.js'
@@ -8,8 +8,8 @@ import { digestOf } from '../store/tile.js'
 export const peerOf = couch => new CouchPeer(couch, { bulkBody: docs => bulkBody(docs, { newEdits: false }), packed, check })
 
 /**
- * Attachments that are kept compressed (text, by CouchDB itself; others, when they were sent so) arrive as they are, under the
- * same digest, only in a request of their own: inline they would be plain.
+ * A document with compressed attachments (CouchDB compresses text itself) as a request of its own. Only so they arrive
+ * as they are, with the same digest: inside a bulk request they would be sent plain.
  */
 function packed (doc) {
   const attachments = Object.entries(doc._attachments ?? {})

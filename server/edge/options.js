@@ -1,4 +1,4 @@
-// Everything that can be set on an edge: what is mirrored, where to, and what can be set on a gateway.
+// The options of an edge: what it mirrors, where it keeps the mirror, and the options of its gateway.
 import { TilecouchError, parseZooms } from '../../core/index.js'
 import { areaIfAny } from '../../loader/cli/options.js'
 import { fromRows, table } from '../gateway/options.js'
@@ -7,36 +7,39 @@ export const EMBEDDED = 'embedded'
 
 /** @type {import('../gateway/options.js').Row[]} */
 const own = [
-  { name: 'from', type: 'text', default: null, text: 'the store that is mirrored: URL, environment of .couchapprc, or name on this machine; of a gateway, its /db' },
-  { name: 'store', type: 'text', default: null, takes: '<env|url|embedded>', fallback: 'COUCHDB_URL', text: 'where the mirror is kept: a CouchDB as for from, or embedded; without one, embedded' },
+  { name: 'from', type: 'text', default: null, text: 'the store to mirror: a URL, an environment of .couchapprc, or a name on this machine; of a gateway, its /db' },
+  { name: 'store', type: 'text', default: null, takes: '<env|url|embedded>', fallback: 'COUCHDB_URL', text: 'where the mirror is kept: a CouchDB (named as for from), or embedded (default)' },
   { name: 'data', type: 'text', default: './edge', text: 'folder of the embedded store' },
-  { name: 'layer', type: 'names', default: null, takes: '<name>', text: 'only this layer; several: say it again, or separate them by commas' },
+  { name: 'layer', type: 'names', default: null, takes: '<name>', text: 'only this layer; separate several by commas, or repeat the option' },
   { name: 'area', type: 'text', default: null, takes: '<bbox|file>', text: 'only tiles that touch a box (west,south,east,north) or the polygons of a GeoJSON file' },
   { name: 'bbox', type: 'text', default: null, takes: '<w,s,e,n>', text: 'only tiles that touch this box' },
   { name: 'polygon', type: 'text', default: null, takes: '<file>', text: 'only tiles that touch the polygons of this GeoJSON file' },
   { name: 'zoom', type: 'text', default: null, takes: '<a-b>', text: 'only these zooms' },
   { name: 'current', type: 'boolean', default: false, text: 'only the present, without the past' },
-  { name: 'since', type: 'text', default: null, takes: '<time>', text: 'of the past, only what was still to be seen then or came later' },
-  { name: 'public', type: 'boolean', default: false, text: 'serve to everybody what not everybody may read at the origin' },
-  { name: 'maxLag', type: 'duration', default: null, text: 'how far the mirror may be behind until /health is 503; without it, however far while it serves' }
+  { name: 'since', type: 'text', default: null, takes: '<time>', text: 'of the past, only versions that were still visible then, and later ones' },
+  { name: 'public', type: 'boolean', default: false, text: 'let everybody read the edge, also if not everybody may read the origin' },
+  { name: 'maxLag', type: 'duration', default: null, text: 'how far the mirror may be behind before /health answers 503 (default: unlimited)' }
 ]
 
 const OWN = new Set(own.map(({ name }) => name))
 
-/** What an edge fetched and stored itself would be in the way of what the origin stores later. */
-const upstream = { default: false, text: 'fetch tiles that are missing or expired from the upstream of their layer, and store them here: where the origin stores the same tile later, the two conflict' }
+/** Off by default: tiles that an edge stores itself may conflict with those of the origin. */
+const upstream = {
+  default: false,
+  text: 'fetch missing or expired tiles from the upstream of their layer and store them here; they conflict if the origin stores the same tiles later'
+}
 
 export const edgeOptions = fromRows([
   ...own,
   ...table.filter(({ name }) => name !== 'db' && !OWN.has(name)).map(row => row.name === 'upstream' ? { ...row, ...upstream } : row)
 ])
 
-/** Those of its gateway. @param {Record<string, any>} options */
+/** The options of the gateway. @param {Record<string, any>} options */
 export const gatewayPart = options =>
   Object.fromEntries(Object.entries(options).filter(([name]) => table.some(row => row.name === name)))
 
 /**
- * What of the origin is mirrored.
+ * Which part of the origin is mirrored.
  * @param {Record<string, any>} options
  * @returns {Promise<import('../../core/mirror/selection.js').Wanted>}
  */
@@ -52,8 +55,13 @@ export async function wantedOf ({ layer, area, bbox, polygon, zoom, current, sin
   }
 }
 
-/** A box is four numbers; what is none is the name of a file. */
+/** --area is a box of four numbers, or the name of a file. */
 function areaOptions (area, other) {
-  if (other !== undefined && other !== null) throw new TilecouchError('BAD_OPTION', { option: '--area', value: area, why: 'it is another name for --bbox and --polygon: say one of them' })
+  if (other !== undefined && other !== null) {
+    throw new TilecouchError('BAD_OPTION', {
+      option: '--area', value: area,
+      why: 'use only one of --area, --bbox and --polygon'
+    })
+  }
   return /^[\d\s.,+-]+$/.test(area) ? { bbox: area } : { polygon: area }
 }

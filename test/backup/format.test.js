@@ -76,8 +76,8 @@ describe('the file of a backup', function () {
   it('is refused when it ends anywhere before its end, or goes on behind it', async () => {
     const bytes = await small()
     for (let length = 0; length < bytes.length; length++) await refuses(bytes.subarray(0, length), /cut off|begin/)
-    await refuses(Buffer.concat([bytes, Buffer.from('x')]), /behind its end/)
-    await refuses(Buffer.concat([bytes, bytes]), /behind its end/)
+    await refuses(Buffer.concat([bytes, Buffer.from('x')]), /after its end/)
+    await refuses(Buffer.concat([bytes, bytes]), /after its end/)
   })
 
   it('is refused when blocks are left out, doubled or exchanged', async () => {

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { crc32, gzipSync } from 'node:zlib'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { backup } from '../../loader/backup/index.js'
-import { parseIdentity, parseRecipient } from '../../loader/backup/age-keys.js'
+import { parseIdentity, parseRecipient } from '../../loader/backup/age.js'
 import { HEADER, MAGIC, encodeBlock, formatDefaults } from '../../loader/backup/format.js'
 import { readFileParts } from '../../loader/backup/reader.js'
 import { restore } from '../../loader/backup/restore.js'
@@ -91,7 +91,7 @@ onEachStore('a hostile backup', backend => {
       await rewrite(file('a.tcb'), file('bad.tcb'), { ...change, recount: true })
       await fails(restore([file('bad.tcb')], null, { dryRun: true }), 'BACKUP_DAMAGED', words)
     }
-    await refused({ docs: twice }, /says two things of osm:5/)
+    await refused({ docs: twice }, /has osm:5\S* \S+ twice/)
     await refused({ page: () => 2 ** 32 }, /lacks its documents/)
     for (const q of [0, 1e9, '8', 2.5]) await refused({ header: one => ({ ...one, q }) }, /header/)
     await refused({ header: one => ({ ...one, name: { toString: 1 } }) }, /header/)
@@ -153,7 +153,7 @@ describe('a hostile folder or file', function () {
     for (const [name, bomb] of Object.entries(bombs)) {
       writeFileSync(file('bomb.tcb'), Buffer.concat([MAGIC, await encodeBlock(HEADER, header), blockOf(bomb)]))
       const before = process.memoryUsage().rss
-      await fails(readAll(file('bomb.tcb')), 'BACKUP_DAMAGED', /lists in lists|values|unpacks to more/)
+      await fails(readAll(file('bomb.tcb')), 'BACKUP_DAMAGED', /nested|values|unpacks to more/)
       assert.ok(process.memoryUsage().rss - before < 250e6, name)
     }
   })

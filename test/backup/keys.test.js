@@ -6,7 +6,7 @@ import path from 'node:path'
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption'
 import { createProgram } from '../../loader/cli/program.js'
 import { backup } from '../../loader/backup/index.js'
-import { parseIdentity, parseRecipient } from '../../loader/backup/age-keys.js'
+import { parseIdentity, parseRecipient } from '../../loader/backup/age.js'
 import { parsePublicKey, parseSigner } from '../../loader/backup/signature.js'
 import { restore } from '../../loader/backup/restore.js'
 import { differences } from '../mirror/compare.js'
@@ -50,15 +50,15 @@ onEachStore('a backup with keys', backend => {
     await backup(mine, file('next.age'), { base: file('full.age'), identities, recipients, signer })
     const to = await backend.database()
     const restored = await restore([file('next.age'), file('full.age')], to, { identities, signedBy })
-    assert.deepEqual([restored.differences, restored.door, restored.signer], [0, 'restored', signer.id], 'who signed it said who has which rights')
+    assert.deepEqual([restored.differences, restored.access, restored.signer], [0, 'restored', signer.id], 'who signed it said who has which rights')
     assert.deepEqual(await differences(own, to, { revpos: backend.name === 'CouchDB' }), [])
     const streamed = await backend.database()
-    assert.equal((await restore(createReadStream(file('full.age')), streamed, { identities, signedBy })).door, 'restored')
+    assert.equal((await restore(createReadStream(file('full.age')), streamed, { identities, signedBy })).access, 'restored')
   })
 
   it('is opened by age, and is a backup then', async () => {
     await backup(store, file('a.age'), { recipients })
-    await fails(dry(['a.age'], { identities: [], signedBy: undefined }), 'BACKUP_LOCKED', /no key was named/)
+    await fails(dry(['a.age'], { identities: [], signedBy: undefined }), 'BACKUP_LOCKED', /no key was given/)
     await fails(dry(['a.age'], { identities: [parseIdentity(await generateIdentity())], signedBy: undefined }), 'BACKUP_LOCKED', /other keys/)
     const age = new Decrypter()
     age.addIdentity(text)
@@ -88,7 +88,7 @@ onEachStore('a backup with keys', backend => {
     }
     await refuses('unsigned.tcb', 'BACKUP_UNSIGNED')
     await refuses('others.tcb', 'BACKUP_FORGED', /another key/)
-    for (const name of Object.keys(changes)) await refuses(`${name}.tcb`, 'BACKUP_FORGED', /not of this file/)
+    for (const name of Object.keys(changes)) await refuses(`${name}.tcb`, 'BACKUP_FORGED', /does not fit/)
     await rewrite(file('signed.tcb'), file('stripped.tcb'), { trailer: ({ signer: own, ...trailer }) => trailer })
     await refuses('stripped.tcb', 'BACKUP_UNSIGNED')
     await fails(restore(createReadStream(file('trailer.tcb')), to, { signedBy }), 'BACKUP_FORGED')

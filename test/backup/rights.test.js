@@ -74,8 +74,8 @@ onEachStore('a backup with an edited _security', backend => {
   it('makes nobody an admin unasked: the documents are there, the rights are not, until it is run again with --yes', async function () {
     this.timeout(30000)
     const [to, streamed] = [await backend.database(), await backend.database()]
-    const { withheld, door, differences, rights, upstreams } = await restore([await edited(EDITED)], to)
-    assert.deepEqual([withheld, door, differences], [true, 'closed', 0])
+    const { withheld, access, differences, rights, upstreams } = await restore([await edited(EDITED)], to)
+    assert.deepEqual([withheld, access, differences], [true, 'closed', 0])
     await isClosed(to)
     assert.ok(rights.some(change => inWords(change) === 'the user mallory becomes an admin'))
     assert.deepEqual(upstreams, [{ layer: 'osm', hosts: ['tiles.example.org'] }])
@@ -117,8 +117,8 @@ onEachStore('a backup with an edited _security', backend => {
     writeFileSync(file('cut.tcb'), readFileSync(file('mine.tcb')).subarray(0, -50))
     const to = await backend.database()
     const onProgress = ({ step }) => { if (step === 'reading' && existsSync(file('edited.tcb'))) renameSync(file('edited.tcb'), file('cut.tcb')) }
-    const { door } = await restore([file('cut.tcb')], to, { partial: true, onProgress })
-    assert.equal(door, 'closed')
+    const { access } = await restore([file('cut.tcb')], to, { partial: true, onProgress })
+    assert.equal(access, 'closed')
     await isClosed(to)
   })
 
@@ -132,8 +132,8 @@ onEachStore('a backup with an edited _security', backend => {
 
   it('asks nothing where nobody gets a right by it', async () => {
     const [to, like] = [await backend.database(), await backend.database()]
-    const { door } = await restore([await edited(PRIVATE_SECURITY)], to)
-    assert.equal(door, 'restored')
+    const { access } = await restore([await edited(PRIVATE_SECURITY)], to)
+    assert.equal(access, 'restored')
     await request(like, { method: 'PUT' })
     await request(`${like}/_security`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(MINE) })
     await restore([file('mine.tcb')], like)

@@ -200,7 +200,7 @@ describe('a CouchDB over fetch', () => {
   })
 
   it('asks no more than it is told to, nor where asking is in vain', async () => {
-    for (const [answer, code] of [[[401, '{}'], 'UNAUTHORIZED'], [[403, '{"reason":"no"}'], 'FORBIDDEN'], [[404, '{"reason":"missing"}'], 'COUCHDB_ERROR'], [[507, '{}'], 'DISK_FULL'],
+    for (const [answer, code] of [[[401, '{}'], 'UNAUTHORIZED'], [[403, '{"reason":"no"}'], 'FORBIDDEN'], [[404, '{"error":"not_found","reason":"missing"}'], 'COUCHDB_ERROR'], [[507, '{}'], 'DISK_FULL'],
       [[404, '{"reason":"Database does not exist."}'], 'DATABASE_NOT_FOUND'], [[412, '{}'], 'COUCHDB_ERROR']]) {
       asked = []
       answers = [answer]
@@ -214,7 +214,7 @@ describe('a CouchDB over fetch', () => {
   })
 
   it('finds nothing where nothing is, unless the database is missing', async () => {
-    answers = [[404, '{"reason":"missing"}']]
+    answers = [[404, '{"error":"not_found","reason":"missing"}']]
     assert.equal(await couch.find({ path: '_local/x' }), undefined)
     answers = [[404, '{"reason":"no_db_file"}']]
     await assert.rejects(couch.find({ path: '_local/x' }), { code: 'DATABASE_NOT_FOUND' })

@@ -4,7 +4,7 @@ import { Replication } from '../../core/mirror/index.js'
 import { until } from '../../bench/wait.js'
 import { FakePeer, filled } from './fake-peer.js'
 
-const QUICK = { retryDelay: 1, firstDelay: 1, longestDelay: 5, parting: 200, page: 10, batch: 3, smallBytes: 1 }
+const QUICK = { retryDelay: 1, firstDelay: 1, longestDelay: 5, lastWrite: 200, page: 10, batch: 3, smallBytes: 1 }
 const copy = (source, target, options = {}) => new Replication({ source, target, ...options, limits: { ...QUICK, ...options.limits } })
 
 describe('core/mirror: refusals', () => {
@@ -33,7 +33,7 @@ describe('core/mirror: refusals', () => {
     const [source, target, refused] = [filled(6), new FakePeer(), new Set(['doc1'])]
     target.hook = forbids(refused)
     const stop = new AbortController()
-    const running = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 5, again: 20 } })
+    const running = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 5, retryRefused: 20 } })
     const ended = running.run().catch(error => error)
     await until(() => running.status().refused > 2, { what: 'tries' })
     assert.deepEqual([running.status().lacking, running.status().state], [1, 'following'])

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError } from '../../core/index.js'
-import { Replication } from '../../core/mirror/index.js'
-import { Slots } from '../../core/mirror/slots.js'
-import { Standing } from '../../core/mirror/standing.js'
-import { Window } from '../../core/mirror/window.js'
+import { Semaphore } from '../../core/semaphore.js'
+import { PageTracker, Replication, ReplicationStatus } from '../../core/mirror/replication.js'
 import { until } from '../../bench/wait.js'
 import { FakePeer, filled } from './fake-peer.js'
 
-const QUICK = { retryDelay: 1, firstDelay: 1, longestDelay: 5, parting: 200 }
+const QUICK = { retryDelay: 1, firstDelay: 1, longestDelay: 5, lastWrite: 200 }
 const copy = (source, target, options = {}) => new Replication({ source, target, ...options, limits: { ...QUICK, page: 10, batch: 3, smallBytes: 1, ...options.limits } })
 const unreachable = url => new TilecouchError('UNREACHABLE', { url, why: 'cut' })
 const turn = () => new Promise(resolve => { setImmediate(resolve) })
@@ -16,7 +14,7 @@ const turn = () => new Promise(resolve => { setImmediate(resolve) })
 describe('core/mirror: order', () => {
   it('a window ends before the first part that is not done, in whatever order they end', () => {
     fc.assert(fc.property(fc.array(fc.nat(), { minLength: 1, maxLength: 30 }), fc.nat(30), (keys, count) => {
-      const window = new Window(0)
+      const window = new PageTracker(0)
       const parts = keys.map((_, index) => ({ done: window.begin(index + 1), index }))
       const ended = new Set()
       for (const { done, index } of [...parts].sort((a, b) => keys[a.index] - keys[b.index]).slice(0, count)) {
@@ -29,11 +27,11 @@ describe('core/mirror: order', () => {
   })
 
   it('slots are never more than there are, and each is used in its turn', async () => {
-    const slots = new Slots(2)
+    const slots = new Semaphore(2)
     const begun = []
     let under = 0
     await Promise.all([0, 1, 2, 3, 4].map(async index => {
-      const release = await slots.take()
+      const release = await slots.acquire()
       begun.push(index)
       assert.ok(++under <= 2)
       await turn()
@@ -105,7 +103,7 @@ describe('core/mirror: trouble', () => {
       if (call === 'write') stop.abort()
       if (stop.signal.aborted && call === 'updateLocal') await new Promise((resolve, reject) => signal.addEventListener('abort', reject))
     }
-    await assert.rejects(copy(source, target, { signal: stop.signal, limits: { parting: 20, concurrency: 1 } }).run(), { code: 'ABORTED' })
+    await assert.rejects(copy(source, target, { signal: stop.signal, limits: { lastWrite: 20, concurrency: 1 } }).run(), { code: 'ABORTED' })
   })
 
   it('a document that the target has trouble with is tried again, alone, until it is taken', async () => {
@@ -247,13 +245,13 @@ describe('core/mirror: live', () => {
   })
 
   it('a source that says nothing for longer than a poll is not taken for one without changes', async () => {
-    const standing = new Standing(10, () => {})
-    standing.hear(false)
-    standing.reach(true)
-    assert.equal(standing.status().lag, 0)
-    await until(() => (standing.status().lag ?? 0) > 0.015)
-    standing.hear(false)
-    assert.equal(standing.status().lag, 0)
+    const status = new ReplicationStatus(10, () => {})
+    status.hear(false)
+    status.complete(true)
+    assert.equal(status.value().lag, 0)
+    await until(() => (status.value().lag ?? 0) > 0.015)
+    status.hear(false)
+    assert.equal(status.value().lag, 0)
   })
 
   it('while changes are on their way the lag grows, although it follows', async () => {
@@ -278,7 +276,7 @@ describe('core/mirror: live', () => {
     const source = filled(10)
     const target = new FakePeer()
     const stop = new AbortController()
-    const replication = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 50, checkpoint: 0, sign: 0 } })
+    const replication = copy(source, target, { live: true, signal: stop.signal, limits: { poll: 50, checkpoint: 0, heartbeat: 0 } })
     const running = replication.run()
     await until(() => target.checkpoint?.source_last_seq === 10)
     Object.assign(target, new FakePeer().copy())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { parseArea, tileId, versionId } from '../../core/index.js'
-import { Selection, lookBackDefaults, lookBackOf } from '../../core/mirror/index.js'
+import { Selection, visiblePastDefaults, visiblePastOf } from '../../core/mirror/index.js'
 import { belonging } from '../mirror/naive.js'
 import { codeOf } from './helpers.js'
 
@@ -62,12 +62,12 @@ async function taken (docs, selection) {
   const ids = new Set()
   const doubtful = []
   for (const { _id: id, _rev: rev } of docs) {
-    const { take, ask } = selection.judge({ id, revs: [rev], deleted: false })
+    const { take, lookUp } = selection.decide({ id, revs: [rev], deleted: false })
     assert.equal(take, selection.has(id) === true, id)
     if (take) ids.add(id)
-    if (ask) doubtful.push(id)
+    if (lookUp) doubtful.push(id)
   }
-  if (selection.since) for (const { id } of await lookBackOf(couch, selection.since)(doubtful)) ids.add(id)
+  if (selection.since) for (const { id } of await visiblePastOf(couch, selection.since)(doubtful)) ids.add(id)
   return { ids, asked: couch.asked }
 }
 
@@ -81,15 +81,15 @@ describe('A selection', () => {
   })
 
   it('decides the same where the past is longer than was thought', async () => {
-    const before = { ...lookBackDefaults }
-    Object.assign(lookBackDefaults, { depth: 1, slack: 0, ranges: 3, docs: 2 })
+    const before = { ...visiblePastDefaults }
+    Object.assign(visiblePastDefaults, { depth: 1, slack: 0, ranges: 3, docs: 2 })
     try {
       await fc.assert(fc.asyncProperty(store, fc.constantFrom(...times), async (docs, since) => {
         const { ids } = await taken(docs, new Selection({ since }))
         assert.deepEqual([...ids].sort(), [...belonging(docs, { since })].sort())
       }), { numRuns: 200 })
     } finally {
-      Object.assign(lookBackDefaults, before)
+      Object.assign(visiblePastDefaults, before)
     }
   })
 
@@ -132,7 +132,7 @@ describe('A selection', () => {
       const selection = new Selection(what)
       for (const id of strange) {
         assert.equal(selection.has(id), false, `${JSON.stringify(id).slice(0, 60)} with ${JSON.stringify(what)}`)
-        assert.deepEqual(selection.judge({ id, revs: ['1-a'], deleted: true }), { take: false, ask: false })
+        assert.deepEqual(selection.decide({ id, revs: ['1-a'], deleted: true }), { take: false, lookUp: false })
       }
     }
     assert.equal(new Selection().has('_design/tiles'), false, 'code is never taken')
@@ -148,7 +148,7 @@ describe('A selection', () => {
   it('asks again whenever a change may uncover a version that was hidden', () => {
     const since = times[2]
     const selection = new Selection({ since, zooms: { min: 1, max: 1 } })
-    const judged = (id, revs, deleted = false) => Object.values(selection.judge({ id, revs, deleted })).join()
+    const judged = (id, revs, deleted = false) => Object.values(selection.decide({ id, revs, deleted })).join()
     assert.equal(judged('osm:1:0:0', ['1-a']), 'true,false', 'a head as it was made')
     assert.equal(judged('osm:1:0:0', ['2-a']), 'true,true', 'a head that may have been an older one')
     assert.equal(judged('osm:1:0:0', ['1-a', '1-b']), 'true,true', 'heads of two masters')

@@ -38,7 +38,7 @@ export function useEdges () {
     async start (from, flags) {
       const turns = /** @type {any[]} */ ([])
       const options = resolveOptions({ table: edgeOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', publicMetrics: true, ...flags } })
-      const running = await edge(options, { onTurn: turn => turns.push(turn) })
+      const running = await edge(options, { onStateChange: turn => turns.push(turn) })
       const close = () => (open.delete(close), running.close())
       open.add(close)
       return new TestEdge(running, turns, close)
@@ -49,7 +49,7 @@ export function useEdges () {
 }
 
 export class TestEdge {
-  /** @param {import('../../server/edge.js').Edge} running @param {import('../../server/edge/keeper.js').Turn[]} turns @param {() => Promise<void>} close */
+  /** @param {import('../../server/edge.js').Edge} running @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} turns @param {() => Promise<void>} close */
   constructor (running, turns, close) {
     this.running = running
     this.turns = turns

@@ -14,7 +14,7 @@ async function run (...argv) {
   return { code, out: streams.stdout.text, err: streams.stderr.text, opened }
 }
 
-const COMMANDS = ['load', 'seed', 'export', 'diff', 'verify', 'mirrors', 'layer', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
+const COMMANDS = ['load', 'seed', 'export', 'diff', 'verify', 'layer', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
 
 describe('the command line', () => {
   const folder = useFolder()

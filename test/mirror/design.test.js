@@ -46,7 +46,7 @@ onEachPair('design documents', (from, to) => {
       const { ready } = await mirror(url, target, wanted)
       assert.deepEqual(Object.keys(await designsOf(target)).sort(), ['_design/lifecycle', '_design/sizes', '_design/tiles', '_design/versions'])
       assert.deepEqual(await behind(), [])
-      if (ready.made) assert.deepEqual(ready.designs.filter(({ action }) => action !== 'carried').map(({ id }) => id).sort(), ['_design/tiles', '_design/versions'])
+      if (ready.created) assert.deepEqual(ready.designs.filter(({ action }) => action !== 'carried').map(({ id }) => id).sort(), ['_design/tiles', '_design/versions'])
       assert.notEqual((await json(`${target}/_design/tiles`)).validate_doc_update, '(function () {})')
     }
   })
@@ -101,7 +101,7 @@ onEachStore('a source that answers what nobody asked for', backend => {
 
   it('gets nothing into a new mirror', async () => {
     const { docs, refused, ready } = await mirror(proxy, target)
-    assert.deepEqual([docs, refused, ready.made], [4 + 1 + 1 + 2 + 1, 0, true])
+    assert.deepEqual([docs, refused, ready.created], [4 + 1 + 1 + 2 + 1, 0, true])
     assert.deepEqual(await evil(), [])
     const { validate_doc_update: validation, _conflicts: conflicts } = await json(`${target}/_design/tiles?conflicts=true`)
     assert.deepEqual([validation !== SPITE, conflicts], [true, undefined])

@@ -9,7 +9,7 @@ import { startLink } from './link.js'
 import { T1, T2, follow, limits } from './stage.js'
 
 const tile = (x, time, seed = x) => ({ layer: 'osm', z: 8, x, y: 1, time, bytes: png(seed) })
-const quick = { limits: { ...limits, checkpoint: 100, sign: 200 } }
+const quick = { limits: { ...limits, checkpoint: 100, heartbeat: 200 } }
 
 onEachStore('a live mirror', backend => {
   let from

@@ -24,7 +24,7 @@ onEachPair('a mirror', (from, to) => {
 
   it('has everything, serves at once, and is open as its source is', async () => {
     const { docs, refused, upToDate, ready } = await mirror(url, target)
-    assert.deepEqual([docs, refused, ready.made, ready.door], [36 + 9 + 4, 0, true, 'opened'])
+    assert.deepEqual([docs, refused, ready.created, ready.access], [36 + 9 + 4, 0, true, 'opened'])
     assert.ok(upToDate)
     assert.deepEqual(await differences(url, target, { design: true }), [])
     const pending = await pendingOf(target)
@@ -40,7 +40,7 @@ onEachPair('a mirror', (from, to) => {
     await mirror(url, target)
     const { update_seq: before } = await json(target)
     const { changes, missing, docs, ready } = await mirror(url, target)
-    assert.deepEqual([changes, missing, docs, ready.made, ready.door], [0, 0, 0, false, 'kept'])
+    assert.deepEqual([changes, missing, docs, ready.created, ready.access], [0, 0, 0, false, 'kept'])
     assert.ok(ready.designs.every(({ action }) => action === 'unchanged'))
     assert.equal(Number.parseInt((await json(target)).update_seq), Number.parseInt(before))
   })
@@ -52,7 +52,7 @@ onEachPair('a mirror', (from, to) => {
     assert.deepEqual([await securityOf(target), await designsOf(target)], [PRIVATE_SECURITY, {}])
     assert.ok((await json(target)).doc_count < 49)
     const { ready } = await mirror(url, target)
-    assert.deepEqual([ready.made, ready.door], [true, 'opened'])
+    assert.deepEqual([ready.created, ready.access], [true, 'opened'])
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
@@ -74,7 +74,7 @@ onEachPair('a mirror', (from, to) => {
     await own.secure(security)
     await put(`${target}/_design/tiles`, { language: 'javascript', mine: true, validate_doc_update: '(function () {})' })
     const { ready } = await mirror(url, target)
-    assert.deepEqual([ready.made, ready.door, await securityOf(target)], [false, 'kept', security])
+    assert.deepEqual([ready.created, ready.access, await securityOf(target)], [false, 'kept', security])
     assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(), [['_design/lifecycle', 'carried'], ['_design/sizes', 'carried'], ['_design/tiles', 'differs'], ['_design/versions', 'carried']])
     assert.equal((await json(`${target}/_design/tiles`)).mine, true)
   })
@@ -89,7 +89,7 @@ onEachPair('a mirror', (from, to) => {
   it('fills an empty database that nobody has opened as it fills a new one', async () => {
     await request(target, { method: 'PUT' })
     await put(`${target}/_security`, PRIVATE_SECURITY)
-    assert.deepEqual((({ made, door }) => [made, door])((await mirror(url, target)).ready), [true, 'opened'])
+    assert.deepEqual((({ created, access }) => [created, access])((await mirror(url, target)).ready), [true, 'opened'])
   })
 
   it('takes nothing that a store would not take, as little while it is filled as later', async () => {
@@ -123,7 +123,7 @@ onEachPair('a mirror', (from, to) => {
       assert.ok(!await isThere(target), 'nothing is made before the source is known')
       await link.restore()
       await until(() => live.status().state === 'following')
-      assert.deepEqual([live.status().error, live.status().ready.door], [undefined, 'opened'])
+      assert.deepEqual([live.status().error, live.status().ready.access], [undefined, 'opened'])
       await store.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(7) }])
       await until(() => isThere(`${target}/osm:5:9:9`))
       assert.deepEqual([states[0], states.at(-1)], ['away UNREACHABLE', 'following'])
@@ -182,7 +182,7 @@ onEachStore('what becomes no mirror', backend => {
       await assert.rejects(mirror(gateway.replace(/\/$/, '') + '/tiles', target), ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('/db'))
       await assert.rejects(mirror(at, url), { code: 'SAME_DATABASE' })
       const { ready } = await mirror(at, target)
-      assert.deepEqual([ready.made, ready.door], [true, 'opened'])
+      assert.deepEqual([ready.created, ready.access], [true, 'opened'])
       assert.deepEqual(await differences(url, target, { design: true }), [])
       assert.equal((await mirror(at, target)).changes, 0, 'the target remembers alone')
     } finally {

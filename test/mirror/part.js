@@ -1,9 +1,9 @@
 // A mirror of a part, as tests have it: a replication between two databases, and what is in either.
 import { parseArea } from '../../core/index.js'
-import { Replication, Selection, lookBackOf } from '../../core/mirror/index.js'
+import { Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { peerOf } from '../../loader/mirror/peer.js'
-import { shortcutOf } from '../../loader/mirror/shortcut.js'
+import { initialFill } from '../../loader/mirror/initial-fill.js'
 import { json, request } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 
@@ -12,7 +12,7 @@ export const selectionOf = ({ bbox, polygon, ...rest }) => new Selection({ ...re
 /**
  * @param {string} from @param {string} to a database, made if it is not there
  * @param {Parameters<typeof selectionOf>[0]} wanted
- * @param {{live?: boolean, signal?: AbortSignal, shortcut?: Partial<import('../../loader/mirror/shortcut.js').shortcutDefaults>, limits?: any, onRequest?: (request: any) => void}} [options]
+ * @param {{live?: boolean, signal?: AbortSignal, shortcut?: Partial<import('../../loader/mirror/initial-fill.js').initialFillDefaults>, limits?: any, onRequest?: (request: any) => void}} [options]
  */
 export async function replicationOf (from, to, wanted, { shortcut, onRequest, ...options } = {}) {
   await request(to, { method: 'PUT' })
@@ -29,8 +29,8 @@ export async function replicationOf (from, to, wanted, { shortcut, onRequest, ..
     source: peerOf(source),
     target: peerOf(new Couch(to)),
     selection,
-    lookBack: selection.since ? lookBackOf(source, selection.since) : undefined,
-    begin: shortcut && shortcutOf(source, selection, shortcut),
+    visiblePast: selection.since ? visiblePastOf(source, selection.since) : undefined,
+    fill: shortcut && initialFill(source, selection, shortcut),
     ...options
   })
 }

@@ -24,8 +24,8 @@ onEachStore('a store that not everybody may read', backend => {
 
   it('has a mirror for admins alone, also when that is gone on with', async () => {
     const { ready } = await mirror(url, target)
-    assert.deepEqual([ready.door, await securityOf(target)], ['closed', PRIVATE_SECURITY])
-    assert.equal((await mirror(url, target)).ready.door, 'kept')
+    assert.deepEqual([ready.access, await securityOf(target)], ['closed', PRIVATE_SECURITY])
+    assert.equal((await mirror(url, target)).ready.access, 'kept')
     assert.deepEqual(await securityOf(target), PRIVATE_SECURITY)
     if (backend.supports.users) assert.equal(await anonymously(target), 401)
   })
@@ -40,7 +40,7 @@ onEachStore('a store that not everybody may read', backend => {
   })
 
   it('is opened to everybody at its mirror when that is wanted', async () => {
-    assert.equal((await mirror(url, target, { public: true })).ready.door, 'opened')
+    assert.equal((await mirror(url, target, { public: true })).ready.access, 'opened')
     assert.deepEqual(await securityOf(target), PUBLIC_SECURITY)
     await assert.rejects(mirror(url, target), { code: 'WOULD_BE_PUBLIC' })
   })
@@ -50,9 +50,9 @@ onEachStore('a store that not everybody may read', backend => {
     let closing
     const onProgress = () => { closing ??= store.secure(MEMBERS) }
     const stop = new AbortController()
-    await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, onThere: () => stop.abort() }), { code: 'ABORTED' })
+    await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, onCopied: () => stop.abort() }), { code: 'ABORTED' })
     await closing
-    assert.equal((await mirror(url, target)).ready.door, 'closed')
+    assert.equal((await mirror(url, target)).ready.access, 'closed')
   })
 })
 
@@ -74,7 +74,7 @@ onEachStore('names and passwords of a mirror', backend => {
   after(() => users?.close())
 
   it('are not needed to mirror what everybody may read', async () => {
-    assert.equal((await mirror(as(url), target)).ready.door, 'opened')
+    assert.equal((await mirror(as(url), target)).ready.access, 'opened')
     assert.equal(await anonymously(target), 200)
     assert.equal((await mirror(as(url), target)).changes, 0)
   })
@@ -89,7 +89,7 @@ onEachStore('names and passwords of a mirror', backend => {
     assert.ok(!await isThere(target))
     const reader = new URL(users.as(url, 'reader'))
     Object.assign(process.env, { TILECOUCH_FROM_USER: reader.username, TILECOUCH_FROM_PASSWORD: reader.password })
-    assert.equal((await mirror(as(url), as(target))).ready.door, 'closed')
+    assert.equal((await mirror(as(url), as(target))).ready.access, 'closed')
     for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD']) delete process.env[name]
     assert.equal((await mirror(reader.href, as(target))).changes, 0)
     assert.equal(await anonymously(target), 401)
@@ -97,9 +97,9 @@ onEachStore('names and passwords of a mirror', backend => {
 
   it('of a writer who is no admin are enough for a store that is there', async () => {
     const own = await Store.create(target, { public: true })
-    const { skipped, door } = (await mirror(url, users.as(target, 'writer'))).ready
+    const { skipped, access } = (await mirror(url, users.as(target, 'writer'))).ready
     assert.match(skipped, /not a db or server admin/)
-    assert.deepEqual([door, await designsOf(target)], ['kept', {}])
+    assert.deepEqual([access, await designsOf(target)], ['kept', {}])
     await mirror(url, target)
     await own.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
     const { ready } = await mirror(url, users.as(target, 'writer'), { layers: ['osm'] })
@@ -113,7 +113,7 @@ onEachStore('names and passwords of a mirror', backend => {
     const before = await notesOf(url)
     for (const who of [users.as(target, 'reader'), as(target)]) {
       for (const options of [{}, { live: true }, { dryRun: true }]) {
-        await assert.rejects(mirror(url, who, options), ({ code, message }) => code === 'FORBIDDEN' && /may read there, and not write/.test(message))
+        await assert.rejects(mirror(url, who, options), ({ code, message }) => code === 'FORBIDDEN' && /may read there, but not write/.test(message))
       }
     }
     assert.equal(await notesOf(url), before, 'the source was not even asked')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { OfflineStore } from '../../client/offline/index.js'
 import { Device } from '../../client/offline/device.js'
-import { digestOf } from '../../client/mirror/md5.js'
+import { digestOf } from '../../client/mirror/digest.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { layerId, tileId, versionId } from '../../core/index.js'
 import { Store, publish } from '../../loader/index.js'

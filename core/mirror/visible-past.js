@@ -1,15 +1,16 @@
-// What of the past was still to be seen at a time: of each tile the version with the greatest time up to then, unless the head
-// is itself that old. Of many tiles in two requests, from the primary index alone: it is there wherever a store is, and never behind.
+// Finds the past versions that were still visible at a time: of each tile the version with the greatest time up to
+// then, unless the head is as old. Mirrors with `since` use it. It reads many tiles in two requests, from the primary
+// index alone, which every store has and which is never behind.
 import { leavesOf } from '../couch/answers.js'
-import { headId, isTileId, parseTileId } from '../ids.js'
 import { askQueries } from '../couch/queries.js'
+import { headId, isTileId, parseTileId } from '../ids.js'
 
-export const lookBackDefaults = {
+export const visiblePastDefaults = {
   ranges: 200, // of ids in a request; one costs CouchDB as much as some forty rows
-  near: 8, // rows of the map between two tiles that are read as well, so that both are in one range
-  depth: 8, // versions a tile has at most, so that it is read with its neighbours
+  near: 8, // rows of the map between two tiles that one range may cover
+  depth: 8, // versions that a tile may have to be read with its neighbours
   slack: 20, // rows of a range beyond those
-  docs: 1000 // documents whose revisions are asked for at once
+  docs: 1000 // documents whose leaves are read at once
 }
 
 /**
@@ -19,24 +20,25 @@ export const lookBackDefaults = {
  */
 
 /**
- * As Replication takes it: answers the versions from before `since` that belong to a mirror, of the tiles that the ids are of.
+ * For Replication: finds the versions from before `since` that belong to a mirror, given ids of changed documents of
+ * their tiles.
  *
- * The tiles of a change are looked at as they are when it is read, which is not before the change: the last change of a tile finds
- * it as it stays. A version that was in force until another of before `since` was loaded after it is not taken away again: nobody
- * who asks from `since` on sees it. What is deleted at the source is deleted at the mirror. (In a cluster a copy that answers here may
- * be behind the one that told of the change, as any of its reads may be.)
+ * A tile is read after its change was, so the last change of a tile finds its final state. A version that another one
+ * from before `since` has replaced stays in the mirror: nobody who asks from `since` on sees it. Deletions at the
+ * source are copied. (In a cluster the node that answers may be behind the one that announced the change, as with any
+ * read.)
  * @param {Asking} couch the source
  * @param {string} since exact time
  * @returns {(ids: string[], signal?: AbortSignal) => Promise<{id: string, revs: string[]}[]>}
  */
-export const lookBackOf = (couch, since) => async (ids, signal) => {
+export const visiblePastOf = (couch, since) => async (ids, signal) => {
   const tiles = [...new Set(ids.map(headId))]
   const found = await pastAt(couch, tiles, since, signal)
   const leaves = await readLeaves(couch, [...found.keys(), ...found.values()], signal)
   const rows = []
   for (const [head, id] of found) {
     const time = /** @type {string} */ (parseTileId(id).time)
-    // a head of the same time is one whose copy stands in the past already: the next moment it may be a newer one
+    // a head of the same time is about to be replaced: its copy is in the past already
     const hides = leaf => leaf.time > time && leaf.time <= since
     const heads = (leaves.get(head) ?? []).filter(leaf => !leaf._deleted)
     if (heads.length && heads.every(hides)) continue
@@ -46,8 +48,7 @@ export const lookBackOf = (couch, since) => async (ids, signal) => {
   return rows
 }
 
-
-/** Whether it is a past version that began by then. What stands among them need not be one. */
+/** Whether an id is of a past version up to that time. Other documents may sort between them. */
 const isPast = (id, since) => isTileId(id) && id.includes('@') && id.split('@')[1] <= since
 
 /**
@@ -68,28 +69,33 @@ async function pastAt (couch, tiles, since, signal) {
   for (const [at, run] of runs.entries()) {
     const { limit } = rangeOf(run)
     const rows = answers[at]
-    const end = rows.length < limit ? '~' : rows[limit - 1].id // up to here every row is known; no id of a tile sorts after a ~
+    // every row up to here is known; no id of a tile sorts after ~
+    const end = rows.length < limit ? '~' : rows[limit - 1].id
     const past = new Map(run.filter(({ id }) => `${id}@~` < end).map(({ id }) => [id, '']))
     for (const { id } of run) if (!past.has(id)) alone.push(id)
-    for (const { id } of rows) if (past.has(headId(id)) && isPast(id, since)) past.set(headId(id), id) // ascending: the last is the greatest
+    // ascending: the last is the greatest
+    for (const { id } of rows) if (past.has(headId(id)) && isPast(id, since)) past.set(headId(id), id)
     for (const [head, id] of past) if (id) found.set(head, id)
   }
   /** @type {Range[]} */
   let ranges = alone.map(id => ({ startkey: `${id}@${since}`, endkey: `${id}@`, descending: true, limit: 1 }))
   while (ranges.length) {
-    const on = []
+    const further = []
     for (const [at, rows] of (await ask(couch, ranges, signal)).entries()) {
       const past = rows.find(({ id }) => isPast(id, since))
       if (past) found.set(headId(past.id), past.id)
-      // somebody else's documents are called as if they were versions: on beyond them
-      else if (rows.length === ranges[at].limit) on.push({ ...ranges[at], startkey: rows[rows.length - 1].id, skip: 1, limit: lookBackDefaults.docs })
+      // other documents have ids like versions: go on behind them
+      else if (rows.length === ranges[at].limit) further.push({ ...ranges[at], startkey: rows[rows.length - 1].id, skip: 1, limit: visiblePastDefaults.docs })
     }
-    ranges = on
+    ranges = further
   }
   return found
 }
 
-/** Neighbours in one column whose ids follow one another: those of equally many digits. @param {string[]} tiles */
+/**
+ * Groups neighbours in one column whose ids follow one another: those with equally many digits.
+ * @param {string[]} tiles
+ */
 function runsOf (tiles) {
   const places = tiles.map(id => {
     const { layer, z, x, y } = parseTileId(id)
@@ -100,7 +106,8 @@ function runsOf (tiles) {
   for (const place of places) {
     const run = runs.at(-1)
     const last = run?.at(-1)
-    if (run && last && last.column === place.column && last.digits === place.digits && place.y - last.y <= lookBackDefaults.near) run.push(place)
+    const isNear = last && last.column === place.column && last.digits === place.digits && place.y - last.y <= visiblePastDefaults.near
+    if (run && isNear) run.push(place)
     else runs.push([place])
   }
   return runs
@@ -109,22 +116,27 @@ function runsOf (tiles) {
 /** @param {Place[]} run @returns {Range} */
 function rangeOf (run) {
   const [first, last] = [run[0], run[run.length - 1]]
-  const { depth, slack } = lookBackDefaults
+  const { depth, slack } = visiblePastDefaults
   return { startkey: `${first.id}@`, endkey: `${last.id}@~`, limit: depth * (last.y - first.y + 1) + slack }
 }
 
-/** @param {Asking} couch @param {Range[]} ranges @param {AbortSignal} [signal] @returns {Promise<{id: string}[][]>} the rows of each */
-const ask = (couch, ranges, signal) => askQueries(couch, '_all_docs', ranges, { most: lookBackDefaults.ranges, signal })
+/**
+ * @param {Asking} couch
+ * @param {Range[]} ranges
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<{id: string}[][]>} the rows of each
+ */
+const ask = (couch, ranges, signal) => askQueries(couch, '_all_docs', ranges, { most: visiblePastDefaults.ranges, signal })
 
 /**
- * Every leaf of documents, the deleted ones as well, without their bytes.
- * @param {Asking} couch @param {string[]} ids @param {AbortSignal} [signal]
+ * Every leaf of documents, deleted ones included, without their bytes.
+ * @param {{request: (request: any) => Promise<any>}} couch @param {string[]} ids @param {AbortSignal} [signal]
  * @returns {Promise<Map<string, any[]>>}
  */
 export async function readLeaves (couch, ids, signal) {
   const leaves = new Map()
-  for (let at = 0; at < ids.length; at += lookBackDefaults.docs) {
-    for (const [id, own] of await leavesOf(couch, ids.slice(at, at + lookBackDefaults.docs), { signal })) leaves.set(id, own)
+  for (let at = 0; at < ids.length; at += visiblePastDefaults.docs) {
+    for (const [id, own] of await leavesOf(couch, ids.slice(at, at + visiblePastDefaults.docs), { signal })) leaves.set(id, own)
   }
   return leaves
 }

@@ -1,7 +1,7 @@
 // How many documents are asked for at once, on lines of any kind: a clock of its own, and no line at all.
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
-import { Carrier, Doubts, replicationDefaults } from '../../core/mirror/index.js'
+import { FailureStreak, RevisionCopier, replicationDefaults } from '../../core/mirror/index.js'
 
 const SIZE = 10000 // bytes of a document
 const { signal } = new AbortController()
@@ -41,9 +41,9 @@ describe('batches', () => {
     }
     const target = /** @type {any} */ ({ name: 'target', write: async docs => { for (const { _id } of docs) written.add(_id); return [] } })
     const tally = /** @type {any} */ ({ bytes: 0, docs: 0, deleted: 0, tiles: 0, absent: 0, refused: 0 })
-    const doubts = new Doubts({ probe: async () => {}, onFailed: failed => assert.fail(JSON.stringify(failed)) })
-    const carrier = new Carrier({ source, target, tally, dryRun: false, limits: { ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0 }, doubts })
-    await carrier.bring(Array.from({ length: count }, (_, at) => ({ id: `${1000 + at}`, rev: '1-a' })), signal)
+    const failures = new FailureStreak({ probe: async () => {}, onFailed: failed => assert.fail(JSON.stringify(failed)) })
+    const copier = new RevisionCopier({ source, target, tally, limits: { ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0 }, failures })
+    await copier.copy(Array.from({ length: count }, (_, at) => ({ id: `${1000 + at}`, rev: '1-a' })), signal)
     assert.equal(written.size, count)
     return { batches, lost }
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { backupDefaults } from '../../loader/backup/index.js'
-import { Moments } from '../../loader/backup/moment.js'
+import { SnapshotReader } from '../../loader/backup/snapshot.js'
 import { Shards, outlineOf } from './shards.js'
 
 const RUNS = process.env.TILECOUCH_LONG ? 5000 : 150
@@ -64,11 +64,11 @@ async function read ({ jobs: list, turns: when, shards, page, early }, quiet) {
   const write = writer(list, when)
   const store = new Shards(shards, () => write(store))
   for (let turn = 0; turn < early; turn++) write(store)
-  const moments = new Moments(/** @type {any} */ (store), { since: 0, limits: { ...backupDefaults, page, quiet }, signal: new AbortController().signal })
+  const snapshot = new SnapshotReader(/** @type {any} */ (store), { since: 0, limits: { ...backupDefaults, page, quiet }, signal: new AbortController().signal })
   const docs = new Map()
   const take = async rows => { for (const row of rows) docs.set(row.id, row) }
-  await moments.begin(take)
-  const end = await moments.settle(async pages => { for await (const rows of pages) await take(rows) })
+  await snapshot.readExisting(take)
+  const end = await snapshot.readChanges(async pages => { for await (const rows of pages) await take(rows) })
   return { store, docs, end }
 }
 
@@ -97,9 +97,9 @@ describe('the moment of a backup', function () {
     const store = new Shards(2, () => {})
     for (let version = 0; version < 10; version++) store.write(`osm:9:${version}:0`, version)
     const peer = { changes: options => { looks++; return store.changes(options) } }
-    const moments = new Moments(/** @type {any} */ (peer), { since: 0, limits: { ...backupDefaults, page: 20 }, signal: new AbortController().signal })
-    await moments.begin(async () => {})
-    assert.equal((await moments.settle(async () => {})).moment, 'store')
+    const snapshot = new SnapshotReader(/** @type {any} */ (peer), { since: 0, limits: { ...backupDefaults, page: 20 }, signal: new AbortController().signal })
+    await snapshot.readExisting(async () => {})
+    assert.equal((await snapshot.readChanges(async () => {})).moment, 'store')
     assert.equal(looks, 2)
   })
 })

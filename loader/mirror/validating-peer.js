@@ -1,34 +1,35 @@
-// The side that is written to: while it has no validation function of its own, what arrives is validated here by the same
-// function, since a store that is filled with one takes twice as long. And the side of a dry run, which need not be there.
+// The target of a mirror or restore. While its database has no validation function, documents are validated here by the
+// same function: filling a database that has one takes twice as long. Also stands in for a target that does not exist,
+// in a dry run.
 import vm from 'node:vm'
 import { STORE_ID, isTileId } from '../../core/index.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Peer} Peer */
 
-const ADMIN = { name: null, roles: ['_admin'] } // what is judged are the documents
+const ADMIN = { name: null, roles: ['_admin'] } // only documents are validated, not rights
 
 /** @implements {Peer} */
-export class Receiver {
+export class ValidatingPeer {
   /** @type {((doc: any) => void) | undefined} */
   #validate
-  /** Whether there is a database. */
-  isThere = true
-  /** Documents that it lacked, by what they are. @type {Record<string, number>} */
+  /** Whether the database exists. */
+  exists = true
+  /** How many documents it lacked, by kind. @type {Record<string, number>} */
   lacked = {}
 
-  /** @param {Peer | null} peer null: there is nothing, and nothing is written */
+  /** @param {Peer | null} peer null: none, for a dry run */
   constructor (peer) {
     this.peer = /** @type {Peer} */ (peer)
     this.name = peer?.name ?? 'nothing'
   }
 
-  info () { return this.isThere ? this.peer.info() : Promise.resolve({}) }
-  getLocal (id, signal) { return this.isThere ? this.peer.getLocal(id, signal) : Promise.resolve(undefined) }
+  info () { return this.exists ? this.peer.info() : Promise.resolve({}) }
+  getLocal (id, signal) { return this.exists ? this.peer.getLocal(id, signal) : Promise.resolve(undefined) }
   updateLocal (id, change, signal) { return this.peer.updateLocal(id, change, signal) }
   changes (options) { return this.peer.changes(options) }
   fetch (asked, options) { return this.peer.fetch(asked, options) }
 
-  /** @param {string} source of a validation function, one of ours */
+  /** @param {string} source of our validation function */
   validateWith (source) {
     const validation = new vm.Script(source).runInThisContext()
     this.#validate = doc => validation(doc, null, ADMIN, {})
@@ -36,7 +37,7 @@ export class Receiver {
 
   /** @type {Peer['revsDiff']} */
   async revsDiff (revs, signal) {
-    const diff = this.isThere ? await this.peer.revsDiff(revs, signal) : Object.fromEntries(Object.entries(revs).map(([id, missing]) => [id, { missing }]))
+    const diff = this.exists ? await this.peer.revsDiff(revs, signal) : Object.fromEntries(Object.entries(revs).map(([id, missing]) => [id, { missing }]))
     for (const id of Object.keys(diff)) {
       const kind = kindOf(id)
       this.lacked[kind] = (this.lacked[kind] ?? 0) + 1
@@ -46,14 +47,14 @@ export class Receiver {
 
   /** @type {Peer['write']} */
   async write (docs, signal) {
-    const refused = this.#validate ? docs.map(doc => this.#judge(doc)).filter(found => found !== undefined) : []
+    const refused = this.#validate ? docs.map(doc => this.#faultOf(doc)).filter(found => found !== undefined) : []
     const bad = new Set(refused.map(({ doc }) => doc))
     const good = refused.length ? docs.filter(doc => !bad.has(doc)) : docs
     const failed = good.length ? await this.peer.write(good, signal) : []
     return [...failed, ...refused.map(({ doc: { _id: id, _rev: rev }, reason }) => ({ id, rev, error: 'forbidden', reason }))]
   }
 
-  #judge (doc) {
+  #faultOf (doc) {
     try {
       this.#validate?.(doc)
     } catch (error) {

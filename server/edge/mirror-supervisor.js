@@ -1,48 +1,57 @@
-// Keeps a mirror going for as long as the edge is there, whatever happens to the origin, to the store and to the mirror, and
-// knows how far behind it is, also when it was started while the origin was away.
+// Keeps the mirror of an edge running: starts it again after errors, reports its state and lag, and notes in the store
+// when it was last complete, so that an edge that starts while the origin is away knows.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { Selection } from '../../core/mirror/index.js'
-import { isPublic } from '../../loader/mirror/door.js'
-import { Mirror, isPassing } from '../../loader/mirror/index.js'
-import { openSource } from '../../loader/mirror/open.js'
+import { Mirror, isTemporary } from '../../loader/mirror/index.js'
 import { peerOf } from '../../loader/mirror/peer.js'
+import { isPublic, openSource } from '../../loader/mirror/sides.js'
 import { Couch } from '../../loader/store/couch.js'
 
-export const keeperDefaults = {
-  firstDelay: 500, // milliseconds before a mirror that gave up is begun anew, doubled each time
+export const supervisorDefaults = {
+  firstDelay: 500, // milliseconds before a mirror that failed is started again, doubled each time
   longestDelay: 5000,
-  young: 60000, // milliseconds after which one that gave up had been a good one
-  begin: 5000, // milliseconds an edge waits for the origin to say what it is, before it serves what is there
+  stable: 60000, // milliseconds that a mirror has to run for its delay to start over
+  startTimeout: 5000, // milliseconds an edge waits for the origin before it serves what the store has
   look: 200, // milliseconds between two looks at the mirror
-  note: 30000 // milliseconds between two notes in the store that nothing is lacking
+  note: 30000 // milliseconds between two notes in the store, and between two log lines
 }
 
 /** @typedef {import('../gateway/mirror-metrics.js').MirrorReport} MirrorReport */
-/** @typedef {{state: MirrorReport['state'], before: MirrorReport['state'], error?: string, reason?: string, seconds: number, isFirst: boolean, report: MirrorReport}} Turn seconds: for which it was away, or that the first fill took */
+/** @typedef {MirrorReport['state']} State */
+/**
+ * @typedef {object} StateChange
+ * @property {State} state
+ * @property {State} before
+ * @property {string} [error]
+ * @property {string} [reason]
+ * @property {number} seconds that the state before lasted, or that the first fill took
+ * @property {boolean} isFirst complete for the first time in this run
+ * @property {MirrorReport} report
+ */
 
-export class Keeper {
+export class MirrorSupervisor {
   #stop = new AbortController()
   /** @type {Mirror | undefined} */
   #mirror
   #running = /** @type {Promise<void> | undefined} */ (undefined)
-  #upToDate = /** @type {number | undefined} */ (undefined) // milliseconds: when it was last known to lack nothing
+  #upToDate = /** @type {number | undefined} */ (undefined) // milliseconds: when it was last known to be complete
   #notedAt = 0
-  #toldAt = Date.now()
+  #loggedAt = Date.now()
   #notes = Promise.resolve()
-  #past = { documents: 0, tiles: 0, bytes: 0, refused: 0 } // of mirrors that gave up
+  #past = { documents: 0, tiles: 0, bytes: 0, refused: 0 } // of mirrors that failed
   #errors = /** @type {Record<string, number>} */ ({})
   #error = /** @type {string | undefined} */ (undefined)
-  #wasThere = false // everything, in this run of it
-  #remembers = false // what the run before has noted
+  #wasComplete = false // in this run
+  #hasReadNote = false // of an earlier run
   #settleFilled = () => {}
-  /** When it lacks nothing for the first time. @type {Promise<void>} */
+  /** Resolves when the store is complete for the first time. @type {Promise<void>} */
   filled = new Promise(resolve => { this.#settleFilled = resolve })
   /** @type {{resolve: () => void, reject: (error: Error) => void}} */
-  #begun = { resolve () {}, reject () {} }
-  #state = /** @type {MirrorReport['state']} */ ('starting')
+  #ready = { resolve () {}, reject () {} }
+  #state = /** @type {State} */ ('starting')
   #started = Date.now()
   #since = this.#started // when the state began
 
@@ -51,22 +60,22 @@ export class Keeper {
    * @param {object} options
    * @param {import('../../core/mirror/selection.js').Wanted} options.wanted
    * @param {number | null} [options.maxLag] seconds
-   * @param {boolean} [options.isForAll] everybody may read what not everybody may read at the origin
+   * @param {boolean} [options.isForAll] everybody may read the edge, whoever may read the origin
    * @param {import('pino').Logger} options.log
-   * @param {(turn: Turn) => void} [options.onTurn]
+   * @param {(change: StateChange) => void} [options.onStateChange]
    * @param {(report: MirrorReport) => void} [options.onProgress]
-   * @param {Partial<typeof keeperDefaults>} [options.limits]
+   * @param {Partial<typeof supervisorDefaults>} [options.limits]
    */
-  constructor (from, to, { wanted, maxLag = null, isForAll = false, log, onTurn, onProgress, limits }) {
+  constructor (from, to, { wanted, maxLag = null, isForAll = false, log, onStateChange, onProgress, limits }) {
     this.from = from
     this.to = to
     this.wanted = wanted
     this.maxLag = maxLag
     this.isForAll = isForAll
     this.log = log
-    this.onTurn = onTurn
+    this.onStateChange = onStateChange
     this.onProgress = onProgress
-    this.limits = { ...keeperDefaults, ...limits }
+    this.limits = { ...supervisorDefaults, ...limits }
     this.origin = openSource(from, { retries: 1 })
     this.store = new Couch(to, { retries: 1 })
     this.peer = peerOf(this.store)
@@ -74,28 +83,28 @@ export class Keeper {
   }
 
   /**
-   * Begins. Resolves when the mirror is on its way, or waits for somebody; rejects when it never will be, and there is
-   * nothing from before that could be served meanwhile.
+   * Starts the mirror. Resolves when it runs or waits for a store; rejects when it cannot run, and the store has
+   * nothing to serve.
    * @param {AbortSignal} [signal] ends the waiting
    */
   async start (signal) {
-    await this.#remember() // before anything is asked for
-    const begun = new Promise((resolve, reject) => { this.#begun = { resolve: () => resolve(undefined), reject } })
+    await this.#readNote()
+    const ready = new Promise((resolve, reject) => { this.#ready = { resolve: () => resolve(undefined), reject } })
     this.#running = this.#run()
-    const wait = timeoutSignal(this.limits.begin, signal)
-    wait.signal.addEventListener('abort', this.#begun.resolve)
-    await begun.finally(wait.end)
+    const wait = timeoutSignal(this.limits.startTimeout, signal)
+    wait.signal.addEventListener('abort', this.#ready.resolve)
+    await ready.finally(wait.end)
   }
 
-  /** What a run of it before this one has noted. */
-  async #remember () {
-    if (this.#remembers || this.isFilled()) return
+  /** What an earlier run has noted. */
+  async #readNote () {
+    if (this.#hasReadNote || this.isFilled()) return
     try {
       const { upToDate } = await this.peer.getLocal(this.note) ?? {}
-      this.#remembers = true
+      this.#hasReadNote = true
       if (upToDate) this.#setUpToDate(Date.parse(upToDate))
     } catch {
-      // a store that is not there yet, or is away: who has to do with it next says so
+      // the store does not exist yet, or is away: the mirror reports that
     }
   }
 
@@ -110,7 +119,7 @@ export class Keeper {
     for (let tries = 0; !signal.aborted;) {
       const started = Date.now()
       try {
-        await this.#remember()
+        await this.#readNote()
         if (!this.isForAll) await this.#checkPublic()
         this.#mirror = new Mirror(this.from, this.to, {
           ...this.wanted, live: true, public: this.isForAll, signal, onState: () => this.#look(), onProgress: () => this.onProgress?.(this.report())
@@ -118,10 +127,10 @@ export class Keeper {
         await this.#mirror.run()
       } catch (error) {
         if (signal.aborted) break
-        this.#giveUp(error)
-        if (this.#upToDate === undefined && !isPassing(error)) this.#begun.reject(error)
-        else this.#begun.resolve()
-        if (Date.now() - started > this.limits.young) tries = 0
+        this.#fail(error)
+        if (this.#upToDate === undefined && !isTemporary(error)) this.#ready.reject(error)
+        else this.#ready.resolve()
+        if (Date.now() - started > this.limits.stable) tries = 0
         const { firstDelay, longestDelay } = this.limits
         await sleep(Math.min(firstDelay * 2 ** tries++, longestDelay), undefined, { signal }).catch(() => {})
       }
@@ -129,61 +138,66 @@ export class Keeper {
     clearInterval(timer)
   }
 
-  /** A gateway lets everybody read who reaches it. */
+  /** Everybody who reaches a gateway may read it. */
   async #checkPublic () {
     const isOpen = await isPublic(this.origin, this.#stop.signal).catch(error => {
-      if (error.code === 'DATABASE_NOT_FOUND') return true // the mirror says so in its own words
+      if (error.code === 'DATABASE_NOT_FOUND') return true // the mirror reports that
       throw error
     })
-    if (!isOpen) throw new TilecouchError('WOULD_BE_PUBLIC', { url: this.origin.url, where: 'the gateway of this edge' })
+    if (!isOpen) {
+      throw new TilecouchError('WOULD_BE_PUBLIC', { url: this.origin.url, where: 'the gateway of this edge' })
+    }
   }
 
-  /** A live mirror waits for what passes; what else there is may pass when somebody sees to it. */
-  #giveUp (error) {
+  /** A live mirror waits out temporary errors itself; others may go when somebody repairs their cause. */
+  #fail (error) {
     this.#look()
     this.#past = this.#counts()
     this.#mirror = undefined
-    this.#turn('away', error.code ?? 'INTERNAL', error.message)
-    if (!error.code) this.log.error({ err: error }, 'the mirror ended, and is begun anew')
+    this.#change('away', error.code ?? 'INTERNAL', error.message)
+    if (!error.code) this.log.error({ err: error }, 'the mirror failed and is started again')
   }
 
-  /** Notices what has changed since it last looked. */
+  /** Reads the status of the mirror. */
   #look () {
     const status = this.#mirror?.status()
-    // one that has not got past the door is not back yet
+    // a mirror that has not opened both sides is not back yet
     if (!status || (status.checkpoint === undefined && status.state === 'reading' && this.#state === 'away')) return
     if (status.upToDate !== undefined) this.#setUpToDate(status.upToDate)
-    if (status.state === 'following' && Date.now() - this.#notedAt > this.limits.note) this.#noteDown()
-    if (status.state === 'reading' && Date.now() - this.#toldAt > this.limits.note) this.#tell(status)
-    this.#turn(status.state, status.error, status.reason)
-    if (status.checkpoint !== undefined || status.state === 'away') this.#begun.resolve()
+    if (status.state === 'following' && Date.now() - this.#notedAt > this.limits.note) this.#writeNote()
+    if (status.state === 'reading' && Date.now() - this.#loggedAt > this.limits.note) this.#logProgress(status)
+    this.#change(status.state, status.error, status.reason)
+    if (status.checkpoint !== undefined || status.state === 'away') this.#ready.resolve()
   }
 
-  #tell ({ pending }) {
-    this.#toldAt = Date.now()
+  #logProgress ({ pending }) {
+    this.#loggedAt = Date.now()
     this.log.info({ ...this.#counts(), pending }, 'the mirror reads')
   }
 
-  /** @param {MirrorReport['state']} state @param {string} [error] @param {string} [reason] */
-  #turn (state, error, reason) {
+  /** @param {State} state @param {string} [error] @param {string} [reason] */
+  #change (state, error, reason) {
     const before = this.#state
     if (state === before && error === this.#error) return
     this.#error = error
     if (error) this.#errors[error] = (this.#errors[error] ?? 0) + 1
-    const isFirst = state === 'following' && !this.#wasThere
+    const isFirst = state === 'following' && !this.#wasComplete
     const seconds = (Date.now() - (isFirst ? this.#started : this.#since)) / 1000
     if (state !== before && !(before === 'starting' && state === 'reading')) this.#since = Date.now()
     this.#state = state
-    if (state === 'following') this.#wasThere = true
-    if (before === 'following') this.#noteDown()
+    if (state === 'following') this.#wasComplete = true
+    if (before === 'following') this.#writeNote()
     const { url } = this.origin
     if (state === 'away') this.log.warn({ from: url, code: error, reason }, 'the mirror waits')
     else this.log.info({ from: url, to: this.store.url }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
-    this.onTurn?.({ state, before, error, reason, seconds, isFirst, report: this.report() })
+    this.onStateChange?.({ state, before, error, reason, seconds, isFirst, report: this.report() })
   }
 
-  /** For the next run, which may find the origin away and then cannot even name the checkpoint. It is not worth an error: then that one does not know. */
-  #noteDown () {
+  /**
+   * For the next run, which may find the origin away and then cannot name the checkpoint. Failures are ignored: that
+   * run does not know then.
+   */
+  #writeNote () {
     if (this.#upToDate === undefined) return
     this.#notedAt = Date.now()
     const note = { from: this.origin.url, upToDate: new Date(this.#upToDate).toISOString() }
@@ -196,15 +210,15 @@ export class Keeper {
     return { documents: past.documents + docs, tiles: past.tiles + tiles, bytes: past.bytes + bytes, refused: past.refused + refused }
   }
 
-  /** Whether the origin is one, and there. */
+  /** Whether the origin answers, and the mirror has read its checkpoint. */
   get isOn () {
     return this.#mirror?.status().checkpoint !== undefined && this.#state !== 'away'
   }
 
-  /** Whether this edge ever lacked nothing of its selection. */
+  /** Whether the store was ever complete. */
   isFilled = () => this.#upToDate !== undefined
 
-  /** How it goes. @returns {MirrorReport} */
+  /** @returns {MirrorReport} */
   report = () => {
     this.#look()
     const state = this.#state
@@ -225,12 +239,12 @@ export class Keeper {
     }
   }
 
-  /** Ends in order: how far it got is noted, and that the next one need not wonder. */
+  /** Stops the mirror, and writes its checkpoint and the note for the next run. */
   async close () {
     this.#look()
     this.#stop.abort()
     await this.#running
-    if (this.#state === 'following') this.#noteDown()
+    if (this.#state === 'following') this.#writeNote()
     await this.#notes
   }
 }

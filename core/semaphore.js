@@ -1,6 +1,6 @@
-// So many at once, the others in the order in which they came.
+// Limits how many tasks run at once; the others wait in the order in which they came.
 
-export class Slots {
+export class Semaphore {
   #free
   #waiting = /** @type {(() => void)[]} */ ([])
 
@@ -9,8 +9,8 @@ export class Slots {
     this.#free = count
   }
 
-  /** Resolves when it is one's turn. @returns {Promise<() => void>} to be called once, when it is over */
-  async take () {
+  /** Waits for a turn. @returns {Promise<() => void>} to be called once, when the task is over */
+  async acquire () {
     if (this.#free) this.#free--
     else await new Promise(resolve => { this.#waiting.push(() => resolve(undefined)) })
     return () => {

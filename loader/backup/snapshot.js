@@ -1,38 +1,37 @@
-// The changes of a store that is written to all the time, read so that what comes of it is the store as it was at one moment.
+// Reads the change feed of a store that is written to meanwhile, so that the result is the store as it was at one moment.
 //
-// Documents that were there when the reading began come page by page. What changes meanwhile is only noted, until the feed
-// answers that nothing has changed since the place that was read up to: at that moment everything was as it is noted. Shards of
-// one answer are not read at one moment; that the next answer is empty says that none of them moved in between.
+// Existing documents come page by page. Later changes are only recorded, until the feed answers that nothing has changed since the
+// last place: at that moment everything was as recorded. The shards of one answer are not read at one moment; the empty next answer
+// shows that none of them changed in between.
 import { TilecouchError, headId, isTileId } from '../../core/index.js'
 import { Scratch } from '../scratch.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Row} Row */
 
-export class Moments {
-  /** Changes there were when the reading began, as the feed said. @type {number | undefined} */
+export class SnapshotReader {
+  /** Number of changes at the beginning, as the feed says. @type {number | undefined} */
   total
   read = 0
 
   /**
    * @param {import('../../core/mirror/peer.js').Peer} peer
-   * @param {{since: string | number, limits: typeof import('./index.js').backupDefaults, signal: AbortSignal, onTry?: () => void}} options
+   * @param {{since: string | number, limits: typeof import('./index.js').backupDefaults, signal: AbortSignal}} options
    */
-  constructor (peer, { since, limits, signal, onTry }) {
+  constructor (peer, { since, limits, signal }) {
     this.peer = peer
     this.since = since
     this.limits = limits
     this.signal = signal
-    this.onTry = onTry
   }
 
   #page () {
     const page = this.peer.changes({ since: this.since, limit: this.limits.page, signal: this.signal })
-    page.catch(() => {}) // it is looked at later, maybe after something else has failed
+    page.catch(() => {}) // it is awaited later, maybe after another failure
     return page
   }
 
-  /** What was there when it began. @param {(rows: Row[]) => Promise<void>} take */
-  async begin (take) {
+  /** Reads the existing documents. @param {(rows: Row[]) => Promise<void>} take */
+  async readExisting (take) {
     for (let next = this.#page(); ;) {
       const { rows, last, pending } = await next
       this.total ??= rows.length + pending
@@ -46,14 +45,14 @@ export class Moments {
   }
 
   /**
-   * What has changed since, up to a moment.
+   * Reads what has changed since, up to one moment.
    * @param {(rows: AsyncIterable<Row[]>) => Promise<void>} take
    * @returns {Promise<{moment: 'store' | 'tile', seq: string | number}>}
    */
-  async settle (take) {
-    const noted = await Noted.open()
+  async readChanges (take) {
+    const noted = await ChangedRows.open()
     try {
-      const end = await this.#quiet(noted) ?? await this.#tileByTile(noted)
+      const end = await this.#wholeStore(noted) ?? await this.#tileByTile(noted)
       await take(noted.pages(this.limits.page))
       return end
     } finally {
@@ -61,41 +60,48 @@ export class Moments {
     }
   }
 
-  async #quiet (noted) {
+  async #wholeStore (noted) {
     for (let attempt = 0; attempt < this.limits.quiet; attempt++) {
-      this.onTry?.()
       if (!await this.#readOn(row => noted.add(row))) return { moment: /** @type {const} */ ('store'), seq: this.since }
     }
   }
 
-  /** It is never quiet as a whole, but each tile by itself is: what has not moved from one reading to the next is one moment of it. */
+  /**
+   * For a store that changes all the time: a tile that did not change from one reading to the next is as it was at one
+   * moment.
+   */
   async #tileByTile (noted) {
-    const seq = this.since // what is left out below is for the next backup
+    const seq = this.since // documents left out below come with the next backup
     const add = (tiles, row) => {
       const tile = tileOf(row.id)
       if (tile) tiles.set(tile, [...tiles.get(tile) ?? [], row])
-      // a layer is there before its tiles, and an edition is at its end after them
+      // a layer exists before its tiles; an edition ends after them, and comes with the next backup
       else if (row.id.startsWith('layer:') && !row.deleted) noted.add(row)
     }
-    /** @type {Map<string, Row[]>} tiles that moved since, each with what became of it */
-    let moving = new Map()
-    await this.#readOn(row => add(moving, row))
-    for (let attempt = 0; moving.size; attempt++) {
-      if (attempt > this.limits.tries) throw new TilecouchError('BACKUP_OVERTAKEN', { url: this.peer.name, why: `the tile ${[...moving.keys()][0]} never stood still` })
+    /** @type {Map<string, Row[]>} tiles that have changed, each with its rows */
+    let changing = new Map()
+    await this.#readOn(row => add(changing, row))
+    for (let attempt = 0; changing.size; attempt++) {
+      if (attempt > this.limits.tries) {
+        throw new TilecouchError('BACKUP_OVERTAKEN', {
+          url: this.peer.name,
+          why: `the tile ${[...changing.keys()][0]} changed all the time`
+        })
+      }
       const again = new Map()
       await this.#readOn(row => add(again, row))
-      const still = new Map()
-      for (const [tile, rows] of moving) {
-        if (again.has(tile)) still.set(tile, [...rows, ...again.get(tile)])
+      const unstable = new Map()
+      for (const [tile, rows] of changing) {
+        if (again.has(tile)) unstable.set(tile, [...rows, ...again.get(tile)])
         else for (const row of rows) noted.add(row)
       }
-      moving = still
+      changing = unstable
     }
     this.since = seq
     return { moment: /** @type {const} */ ('tile'), seq }
   }
 
-  /** To the end of the feed. @returns {Promise<number>} changes */
+  /** Reads to the end of the feed. @returns {Promise<number>} changes */
   async #readOn (add) {
     for (let count = 0; ;) {
       const { rows, last } = await this.#page()
@@ -107,17 +113,17 @@ export class Moments {
   }
 }
 
-/** The tile that a document is of, by the id of its head; nothing for others. */
+/** The id of the tile's head; undefined for other documents. */
 const tileOf = id => isTileId(id) ? headId(id) : undefined
 
-/** Rows of the feed, of each document the last, however many: a writer may be quicker than a backup. */
-class Noted {
+/** The last row of each changed document, on disk: a writer may be quicker than the backup. */
+class ChangedRows {
   #scratch
   #insert
   #page
 
   static open () {
-    return Scratch.open(scratch => new Noted(scratch))
+    return Scratch.open(scratch => new ChangedRows(scratch))
   }
 
   /** @param {Scratch} scratch */

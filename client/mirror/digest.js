@@ -1,5 +1,10 @@
-// Bytes as text, and back.
+// Base64, and the MD5 digests that CouchDB keeps of attachments: browsers have no MD5 of their own.
+import SparkMD5 from 'spark-md5'
+
 const PIECE = 0x6000 // bytes: a multiple of 3, and no more arguments than a call may have
+
+/** As documents name it. @param {Uint8Array} bytes */
+export const digestOf = bytes => `md5-${btoa(SparkMD5.ArrayBuffer.hash(/** @type {any} */ (bytes), true))}`
 
 /** @param {string} text */
 export const fromBase64 = text => Uint8Array.from(atob(text), character => character.charCodeAt(0))

@@ -1,0 +1,191 @@
+// The database that a restore fills: it does not exist, or is empty, or was left by the same restore when it was
+// killed. `TargetWriter` writes documents into it, several batches at once; `settleUnfinished` completes what a load
+// had half done when the backup was made.
+import { readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { TilecouchError, tileId } from '../../core/index.js'
+import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
+import { peerOf } from '../mirror/peer.js'
+import { ValidatingPeer } from '../mirror/validating-peer.js'
+import { versions } from '../store/columns.js'
+import { PRIVATE_SECURITY, Store } from '../store/index.js'
+import { settleAll } from '../store/settle.js'
+import { walk } from '../store/walk.js'
+
+const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
+const BLOCKS = 4 // of a file that are written at once
+const MARK = 'tilecouch-restoring' // _local/…: the database is being restored, and from which backups
+// differs from a database that nobody has opened yet
+const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } }
+
+/**
+ * @typedef {object} RestoreTarget
+ * @property {boolean} resumed
+ * @property {any} security as it is now
+ * @property {(of: {chain: string[], q?: number}) => Promise<void>} begin closes the database; creates it if necessary
+ * @property {() => Promise<void>} end
+ */
+
+/**
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string[]} chain ids of the backups; empty while unknown
+ * @returns {Promise<RestoreTarget>}
+ */
+export async function openTarget (couch, chain) {
+  const peer = peerOf(couch)
+  const info = await infoOf(couch)
+  // every reader may have written the mark: it counts only in a database that a restore has closed, for the same files
+  const security = info ? await new Store(couch).security() : PRIVATE_SECURITY
+  const mark = info && isDeepStrictEqual(security, CLOSED) ? await peer.getLocal(MARK) : undefined
+  const isEmpty = !info || (!info.doc_count && !info.doc_del_count) // update_seq counts setting its rights as a change
+  const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
+  const check = of => {
+    if (mark && !isEmpty && String(mark.chain) !== String(of)) {
+      throw refuse('another restore was started there and not finished; remove the database to start anew')
+    }
+  }
+  if (!mark && !isEmpty) throw refuse()
+  if (chain.length) check(chain)
+  return {
+    resumed: !isEmpty,
+    security,
+    async begin ({ chain: of, q }) {
+      check(of)
+      if (!info) await createDatabase(couch, q)
+      await new Store(couch).secure(CLOSED)
+      await peer.updateLocal(MARK, () => ({ chain: of }))
+    },
+    async end () {
+      const { _rev: rev } = await peer.getLocal(MARK) ?? {} // another run may have removed it
+      if (rev) await couch.find({ method: 'DELETE', path: `_local/${MARK}`, qs: { rev } })
+    }
+  }
+}
+
+async function infoOf (couch) {
+  try {
+    return await couch.request({ path: '' })
+  } catch (error) {
+    if (error.code === 'DATABASE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+async function createDatabase (couch, q) {
+  try {
+    await couch.request({ method: 'PUT', qs: { ...(q && { q }) } })
+  } catch (error) {
+    if (error.details?.status !== 412) throw error
+    throw new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why: 'somebody else has just created it' })
+  }
+}
+
+/**
+ * Writes documents of a backup. While the database has no validation function, which would halve the speed, they are
+ * validated here.
+ */
+export class TargetWriter {
+  #docs = /** @type {Map<string, any>} */ (new Map()) // under way, by id and revision
+  #working = /** @type {Set<Promise<void>>} */ (new Set())
+  #failure
+  #copier
+  #tally = newCopyTally()
+
+  /**
+   * @param {import('../store/couch.js').Couch} couch
+   * @param {object} options
+   * @param {AbortSignal} [options.signal]
+   * @param {boolean} options.resumed the database has some of the documents
+   * @param {(refused: import('../../core/mirror/peer.js').Refused) => void} options.onRefused
+   * @param {(written: number) => void} options.onProgress
+   */
+  static async open (couch, options) {
+    return new TargetWriter(couch, await readFile(VALIDATION, 'utf8'), options)
+  }
+
+  constructor (couch, validation, { signal = new AbortController().signal, resumed, onRefused, onProgress }) {
+    this.signal = signal
+    this.resumed = resumed
+    const target = new ValidatingPeer(peerOf(couch))
+    target.validateWith(validation)
+    this.#copier = new RevisionCopier({
+      source: /** @type {any} */ ({ name: 'the backup', fetch: async asked => this.#find(asked) }),
+      target,
+      tally: this.#tally,
+      onRefused,
+      onProgress: () => onProgress(this.#tally.docs)
+    })
+  }
+
+  get written () {
+    return this.#tally.docs
+  }
+
+  #find (asked) {
+    const docs = asked.map(({ id, rev }) => this.#docs.get(`${id} ${rev}`))
+    const bytes = docs.reduce((sum, doc) => sum + Object.values(doc._attachments ?? {}).reduce((inner, { data }) => inner + data.length, 0), 0)
+    return { docs, bytes }
+  }
+
+  /** Resolves when there is room for more. @param {any[]} docs */
+  async write (docs) {
+    this.check()
+    if (!docs.length) return
+    const work = this.#copy(docs).catch(error => { this.#failure ??= error }).finally(() => this.#working.delete(work))
+    this.#working.add(work)
+    if (this.#working.size >= BLOCKS) await Promise.race(this.#working)
+  }
+
+  async #copy (docs) {
+    const keys = docs.map(({ _id: id, _rev: rev }) => `${id} ${rev}`)
+    docs.forEach((doc, index) => this.#docs.set(keys[index], doc))
+    try {
+      const asked = docs.map(({ _id: id, _rev: rev }) => ({ id, rev }))
+      if (this.resumed) await this.#copier.copyMissing(rowsOf(asked), this.signal)
+      else await this.#copier.copy(asked, this.signal)
+    } finally {
+      for (const key of keys) this.#docs.delete(key)
+    }
+  }
+
+  /** Waits for all batches. */
+  async end () {
+    await Promise.all(this.#working)
+  }
+
+  /** Throws the first failure. */
+  check () {
+    if (this.signal.aborted) throw new TilecouchError('ABORTED')
+    if (this.#failure) throw this.#failure
+  }
+}
+
+/** Groups revisions by document. */
+function rowsOf (asked) {
+  const rows = new Map()
+  for (const { id, rev } of asked) rows.set(id, { id, revs: [...rows.get(id)?.revs ?? [], rev] })
+  return [...rows.values()]
+}
+
+/**
+ * The moment of a backup may lie between two requests of a load or removal, which does not continue in the restored
+ * store: settles the tiles that it was writing.
+ * @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal]
+ */
+export async function settleUnfinished (couch, signal) {
+  for (const { layer } of await new Store(couch).layers()) {
+    await settleAll(couch, layer, unfinishedTiles(couch, layer, signal), { signal })
+  }
+}
+
+/**
+ * Tiles whose head is older than their past. A tile without a head was left so on purpose.
+ * @returns {AsyncGenerator<string>}
+ */
+async function * unfinishedTiles (couch, layer, signal) {
+  for await (const { z, x, y, rows } of walk(couch, versions, layer, { signal })) {
+    const id = tileId(layer, z, x, y)
+    const head = rows.find(row => row.id === id)
+    if (head && rows.some(({ key }) => key[4] > head.key[4])) yield id
+  }
+}
