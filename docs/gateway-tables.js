@@ -1,6 +1,6 @@
 // Tables of docs/gateway.md, made from what the gateway runs with.
 import { longFlag, options } from '../server/gateway/options.js'
-import { crewMetricTable, metricTable } from '../server/gateway/metrics.js'
+import { workerMetricTable, metricTable } from '../server/gateway/metrics.js'
 import { edgeOptions } from '../server/edge/options.js'
 import { mirrorMetricTable } from '../server/gateway/mirror-metrics.js'
 
@@ -17,7 +17,7 @@ export function gatewayTables (table) {
   return {
     gatewayOptions: settings(options),
     gatewayMetrics: metrics(metricTable),
-    gatewayCrew: metrics(crewMetricTable),
+    gatewayCrew: metrics(workerMetricTable),
     // what an edge has besides, or otherwise
     edgeOptions: settings(edgeOptions.filter(option => options.every(({ name, text, shown }) => name !== option.name || text !== option.text || shown !== option.shown))),
     mirrorMetrics: metrics(mirrorMetricTable)

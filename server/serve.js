@@ -95,7 +95,7 @@ async function checkPrivate (/** @type {any} */ { privateLayers, accessKeys, acc
 
 /** @param {Record<string, any>} options @param {Parameters<typeof openGateway>[2]} own @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
 async function start (options, { log, mirror }) {
-  if (options.workers > 1) return (await import('./gateway/workers.js')).runWorkers(options, { log, mirror })
+  if (options.workers > 1) return (await import('./gateway/workers/index.js')).runWorkers(options, { log, mirror })
   const { startGateway } = await import('./gateway/index.js')
   if (!mirror) return startGateway(options, { log })
   const { createMetrics } = await import('./gateway/metrics.js')

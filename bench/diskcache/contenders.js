@@ -55,7 +55,7 @@ export async function prepare ({ server, dir, signal, closing, log }) {
 
   add(names.GATEWAY, 'gateway', { settings: 'gets: tilecouch serve, one process, over HTTP; sets: Store.write of one tile, deletes: of a version that says "gone"; the store with its validation function' },
     ending => openStore(`${server}/bench_diskcache`, { signal, ending }))
-  add(names.MEMORY, 'memory', { settings: `server/gateway/memory.js called directly, ${MEGABYTES} MB, each process its own` }, async () => ({}), { apart: true })
+  add(names.MEMORY, 'memory', { settings: `server/gateway/tiles/memory.js called directly, ${MEGABYTES} MB, each process its own` }, async () => ({}), { apart: true })
   add(names.COUCH, 'documents', { settings: 'no design documents; get: GET of the attachment; set: HEAD for the revision, PUT of the attachment; delete: HEAD, DELETE' },
     ending => openDatabase(`${server}/bench_diskcache_documents`, { signal, ending }))
 

@@ -1,5 +1,5 @@
 // The configuration of an nginx that serves trees: whole, for the http block. deploy/nginx/files.conf is what this makes with
-// its defaults and a gateway. The answers are those of the gateway: see server/gateway/answer.js.
+// its defaults and a gateway. The answers are those of the gateway: see server/gateway/routes/tile.js.
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 

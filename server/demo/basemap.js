@@ -8,7 +8,10 @@ import { inks, quantise } from './palette.js'
 
 export const TILE = 256 // pixels
 
-/** How each zoom is drawn: which generalisation of Natural Earth, widths in pixels, degrees between the lines of the grid. */
+/**
+ * How each zoom is drawn: which generalisation of Natural Earth, widths in pixels, degrees between the lines of the
+ * grid.
+ */
 const styles = [
   { scale: '110m', coast: 0.6, border: 0, grid: 0 },
   { scale: '110m', coast: 0.7, border: 0.4, grid: 0 },
@@ -78,7 +81,9 @@ export function worldSvg (z) {
 const worlds = new Map()
 
 function readWorld (scale) {
-  if (!worlds.has(scale)) worlds.set(scale, JSON.parse(readFileSync(fileURLToPath(import.meta.resolve(`world-atlas/countries-${scale}.json`)), 'utf8')))
+  if (!worlds.has(scale)) {
+    worlds.set(scale, JSON.parse(readFileSync(fileURLToPath(import.meta.resolve(`world-atlas/countries-${scale}.json`)), 'utf8')))
+  }
   return worlds.get(scale)
 }
 
@@ -126,8 +131,12 @@ function copies (points) {
 function graticule (step, size, project) {
   if (!step) return ''
   let lines = ''
-  for (let lon = -180; lon < 180; lon += step) lines += `<rect x="${Math.round(project([lon, 0])[0])}" y="0" width="1" height="${size}"/>`
-  for (let lat = -90 + step; lat < 90; lat += step) lines += `<rect x="0" y="${Math.round(project([0, lat])[1])}" width="${size}" height="1"/>`
+  for (let lon = -180; lon < 180; lon += step) {
+    lines += `<rect x="${Math.round(project([lon, 0])[0])}" y="0" width="1" height="${size}"/>`
+  }
+  for (let lat = -90 + step; lat < 90; lat += step) {
+    lines += `<rect x="0" y="${Math.round(project([0, lat])[1])}" width="${size}" height="1"/>`
+  }
   return `<g fill="${inks.grid.day}">${lines}</g>`
 }
 

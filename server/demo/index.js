@@ -1,10 +1,11 @@
-// The demo: two small layers of real data, loaded once, so that there is something to look at and a past to look back to.
+// The demo: two small layers of real data with a past, loaded once into an empty store.
 import { STORE_ID, addSeconds, now } from '../../core/index.js'
 import { load } from '../../loader/index.js'
 import { ZOOMS, forgetBasemap } from './basemap.js'
 import { daylightSource, forgetTiles, landSource } from './tiles.js'
 
-export const DAY = '2024-06-20T00:00:00Z' // the northern summer solstice of 2024: no night in the north, none but night in the south
+// the northern summer solstice of 2024: no night in the north, none but night in the south
+export const DAY = '2024-06-20T00:00:00Z'
 
 const HOURS = 24
 const world = { bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [10, 25, 2] }
@@ -53,7 +54,8 @@ export async function isDemoWanted (store) {
  * @param {import('../../core/grid.js').Zooms} [options.zooms]
  * @param {number} [options.hours]
  * @param {AbortSignal} [options.signal]
- * @param {(event: {layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}) => void} [options.onProgress] after every batch; tiles and bytes so far
+ * @param {(event: {layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}) =>
+ *   void} [options.onProgress] after every batch; tiles and bytes so far
  * @returns {Promise<{tiles: number, bytes: number, editions: number}>} what was written now
  */
 export async function loadDemo (store, { zooms, hours, signal, onProgress } = {}) {

@@ -45,7 +45,8 @@ const starts = mixtures.map((_, base) => steps.slice(0, base).reduce((sum, __, b
 
 const indices = Uint8Array.from({ length: mixtures.length * (NIGHT + 1) }, (_, at) => {
   const base = at % mixtures.length
-  return starts[base] + Math.ceil(Math.floor(at / mixtures.length) / steps[base]) // upwards: even the first step is dusk
+  // upwards: even the first step is dusk
+  return starts[base] + Math.ceil(Math.floor(at / mixtures.length) / steps[base])
 })
 
 /** Index of a base colour in the light of a level. */

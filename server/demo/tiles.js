@@ -22,7 +22,9 @@ const evenTiles = new Map()
 function evenTile (z, x, y, level) {
   const key = `${z}/${x}/${y}/${level}`
   let tile = evenTiles.get(key)
-  if (!tile) evenTiles.set(key, tile = baseTile(z, x, y).then(base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette)))
+  if (!tile) {
+    evenTiles.set(key, tile = baseTile(z, x, y).then(base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette)))
+  }
   return tile
 }
 
@@ -45,7 +47,8 @@ export function landSource (zooms) {
 }
 
 /**
- * The tiles whose light at `time` differs from `before`: an hour leaves most of the world as bright or as dark as it was.
+ * The tiles whose light at `time` differs from `before`: an hour leaves most of the world as bright or as dark as it
+ * was.
  * @param {string} time
  * @param {string | undefined} before nothing: every tile
  * @param {import('../../core/grid.js').Zooms} [zooms]

@@ -7,19 +7,22 @@ import { basename, dirname, join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { HttpError, diskFull, noDatabase } from './errors.js'
 import { guardedLevel } from './level.js'
-import { ViewIndexes } from './views/indexes.js'
-import { DesignCache } from './design/cache.js'
+import { ViewIndexes } from './views/index.js'
+import { DesignCache } from './design/runtime.js'
 
 const require = createRequire(import.meta.url)
 const PouchDB = require('pouchdb-node')
 
-const ROOM_TO_REOPEN = 8 * 1024 * 1024 // bytes free before a full store is opened again: LevelDB rewrites its 4 MB log then
+// bytes free before a full store is opened again: LevelDB rewrites its 4 MB log then
+const ROOM_TO_REOPEN = 8 * 1024 * 1024
 const DRAIN = 2000 // ms a store that closes waits for the requests that still read it
 
 const adminsOnly = () => ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
 
 export class Database extends EventEmitter {
-  /** @param {string} name @param {string} dir @param {{threads: import('./design/threads.js').DesignThreads}} options */
+  /**
+   * @param {string} name @param {string} dir @param {{threads: import('./design/threads.js').DesignThreads}} options
+   */
   constructor (name, dir, { threads }) {
     super()
     this.setMaxListeners(0) // one listener for every open _changes feed
@@ -141,7 +144,7 @@ export class Database extends EventEmitter {
     await rename(`${file}.new`, file)
   }
 
-  /** Told by whoever wrote documents. */
+  /** Documents were written. */
   changed () {
     this.writes++
     this.emit('changed')
@@ -206,7 +209,8 @@ export class Databases {
   async load () {
     await mkdir(this.dir, { recursive: true })
     for (const folder of await readdir(this.dir)) {
-      if (folder.startsWith('.')) await rm(join(this.dir, folder), { recursive: true, force: true }) // a deletion that was cut short
+      // a deletion that was cut short
+      if (folder.startsWith('.')) await rm(join(this.dir, folder), { recursive: true, force: true })
       else this.#add(decodeURIComponent(folder))
     }
   }
@@ -232,7 +236,9 @@ export class Databases {
       throw new HttpError(400, 'illegal_database_name', `Name: '${name}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.`)
     }
     await this.removals.get(name) // PouchDB would share the store that is being closed
-    if (this.all.has(name)) throw new HttpError(412, 'file_exists', 'The database could not be created, the file already exists.')
+    if (this.all.has(name)) {
+      throw new HttpError(412, 'file_exists', 'The database could not be created, the file already exists.')
+    }
     const database = this.#add(name)
     try {
       await database.open()

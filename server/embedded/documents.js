@@ -1,4 +1,4 @@
-// Reading documents from PouchDB in CouchDB's words.
+// Reads documents from PouchDB as CouchDB answers them.
 import { badRequest, notFound } from './errors.js'
 import { valuesOf } from './level.js'
 

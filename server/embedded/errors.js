@@ -1,5 +1,4 @@
-// One shape for every failure of a request, and the translation of what PouchDB and LevelDB throw into what
-// CouchDB 3 answers.
+// Errors of requests, and what PouchDB and LevelDB throw as CouchDB 3 would answer it.
 import { isDiskFull } from './level.js'
 
 export class HttpError extends Error {

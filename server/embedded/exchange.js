@@ -1,7 +1,6 @@
-// One request and its answer. A rewrite makes a second exchange on the same answer, so method, target, headers and
-// body are values here and not read from node's request.
-import { HttpError, badRequest } from './errors.js'
-import { parseJson } from './json.js'
+// One request and its answer. A rewrite makes a second exchange for the same answer, so method, target, headers and
+// body are values here and not read from Node's request.
+import { HttpError, badRequest, notAllowed } from './errors.js'
 
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
 export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of a body that only asks: 200,000 keys
@@ -72,7 +71,7 @@ export class Exchange {
     return parseJson(await this.bytes(most))
   }
 
-  /** A JSON object from a POST, as CouchDB insists on it. @param {number} [most] bytes @returns {Promise<any>} */
+  /** The JSON object of a POST. @param {number} [most] bytes @returns {Promise<any>} */
   async jsonObject (most) {
     this.requireJson()
     const body = await this.json(most)
@@ -80,13 +79,26 @@ export class Exchange {
     return body
   }
 
-  /** The same where it only asks. @returns {Promise<any>} */
+  /** The same for a request that only reads: it is shorter. @returns {Promise<any>} */
   question () {
     return this.jsonObject(MAX_QUESTION)
   }
 
   requireJson () {
-    if (!/^application\/json\b/i.test(this.headers['content-type'] ?? '')) throw new HttpError(415, 'bad_content_type', 'Content-Type must be application/json')
+    if (!/^application\/json\b/i.test(this.headers['content-type'] ?? '')) {
+      throw new HttpError(415, 'bad_content_type', 'Content-Type must be application/json')
+    }
+  }
+
+  /** Refuses other methods. @param {...string} methods */
+  only (...methods) {
+    if (!methods.includes(this.method)) throw notAllowed(methods)
+  }
+
+  /** Calls the handler of the method. @param {Record<string, Function>} handlers by method @param {...any} more arguments */
+  dispatch (handlers, ...more) {
+    if (!Object.hasOwn(handlers, this.method)) throw notAllowed(Object.keys(handlers))
+    return handlers[this.method](this, ...more)
   }
 
   /** A true/false parameter. */
@@ -148,7 +160,9 @@ const tooLarge = () => new HttpError(413, 'too_large', 'the request entity is to
 function readBody (req, most) {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length'] ?? 0) > most) return reject(tooLarge())
-    if (!['identity', undefined].includes(req.headers['content-encoding'])) return reject(new HttpError(415, 'bad_content_encoding', 'only identity is understood'))
+    if (!['identity', undefined].includes(req.headers['content-encoding'])) {
+      return reject(new HttpError(415, 'bad_content_encoding', 'only identity is understood'))
+    }
     /** @type {Buffer[]} */
     const chunks = []
     let length = 0
@@ -163,4 +177,56 @@ function readBody (req, most) {
     req.on('error', reject)
     req.on('close', () => reject(new Error('the client left')))
   })
+}
+
+// Parses JSON of clients. Values that are nested too deep are refused before anything walks through them: PouchDB,
+// LevelDB and our own code recurse for each level, and a stack overflow inside one of their callbacks ends the process.
+
+const MOST_LEVELS = 200 // of nested arrays and objects
+const MOST_VALUES = 1e6 // a batch of documents has some ten thousand
+
+const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,')
+const [ARRAY, OBJECT, END_OF_ARRAY, END_OF_OBJECT] = Buffer.from('[{]}')
+
+/** @param {Buffer | string} text @returns {any} */
+export function parseJson (text) {
+  const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text)
+  checkShape(bytes)
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw badRequest('invalid UTF-8 JSON')
+  }
+}
+
+/**
+ * Refuses too many levels, and too many values. Strings are passed over at once: nearly all of a batch of tiles is
+ * inside of some.
+ * @param {Buffer} bytes
+ */
+function checkShape (bytes) {
+  let level = 0
+  let values = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at)
+      if (at < 0) return // it ends in the middle, which the parser will say
+    } else if (byte === ARRAY || byte === OBJECT) {
+      if (++level > MOST_LEVELS) throw badRequest(`JSON may have ${MOST_LEVELS} levels`)
+    } else if (byte === END_OF_ARRAY || byte === END_OF_OBJECT) level--
+    else if (byte === COMMA && ++values > MOST_VALUES) {
+      throw new HttpError(413, 'too_large', `JSON may have ${MOST_VALUES} values`)
+    }
+  }
+}
+
+/** @param {Buffer} bytes @param {number} start */
+function endOfString (bytes, start) {
+  for (let at = bytes.indexOf(QUOTE, start + 1); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
+    let before = at - 1
+    while (bytes[before] === BACKSLASH) before--
+    if ((at - before) % 2) return at // an even number of backslashes
+  }
+  return -1
 }

@@ -5,13 +5,11 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { TilecouchError } from '../../core/errors.js'
 import { ADMIN, asAdmin, proofOf } from '../../loader/embedded.js'
-import { createAuth } from './auth.js'
-import { allowReaders } from './cors.js'
+import { allowReaders, createAuth, isLocalName, isLoopback } from './access.js'
 import { Databases } from './databases.js'
 import { DesignThreads } from './design/threads.js'
 import { HttpError, toHttpError } from './errors.js'
 import { Exchange } from './exchange.js'
-import { isLocalName, isLoopback } from './host.js'
 import { isDiskFull } from './level.js'
 import { lockFolder, passwordOf } from './lock.js'
 import { route } from './router.js'
@@ -21,16 +19,16 @@ export { findEmbedded } from '../../loader/embedded.js'
 /**
  * Starts a server on a folder.
  * @param {object} options
- * @param {string} options.dir where the data is kept; created, for nobody but this user
+ * @param {string} options.dir where the data is kept; created, for this user alone
  * @param {number} [options.port] 0: any free one
  * @param {string} [options.host]
- * @param {Record<string, string> | 'everybody'} [options.admins] passwords by name; unless given, one admin whose password stands
- *   in the folder; 'everybody': whoever can connect, for tests
+ * @param {Record<string, string> | 'everybody'} [options.admins] passwords by name; unless given, one admin whose
+ *   password stands in the folder; 'everybody': all who can connect, for tests
  * @param {Record<string, {password: string, roles?: string[]}>} [options.users] who are not admins
  * @param {number} [options.designTimeout] ms a call of design functions may take
- * @param {(line: string) => void} [options.log] told of failures of the server's own
- * @returns {Promise<{url: string, adminUrl: string, port: number, dir: string, close: () => Promise<void>}>} adminUrl: with the name and
- *   password of the folder's own admin
+ * @param {(line: string) => void} [options.log] called with failures of the server itself
+ * @returns {Promise<{url: string, adminUrl: string, port: number, dir: string, close: () => Promise<void>}>} adminUrl:
+ *   with the name and password of the folder's own admin
  */
 export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins, users, designTimeout, log = () => {} }) {
   const lock = await lockFolder(dir)
@@ -90,10 +88,13 @@ const { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize, maxConn
   maxHeaderSize: 16384, // bytes of a head, address included
   maxConnections: 2000 // at once: feeds, a gateway and a browser need some hundreds
 }
-const EVERYWHERE = { '0.0.0.0': '127.0.0.1', '::': '::1' } // hosts that listen on all addresses, and where their own machine finds them
+// hosts that listen on all addresses, and where their own machine finds them
+const EVERYWHERE = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 const PIPELINED = 64 // requests of a connection that wait for their answers
 
-/** What those who answer are to be told when the client leaves: an answer that waits for another one of its connection is not told. */
+/**
+ * Functions to call when the client leaves: Node does not tell an answer that waits for another one of its connection.
+ */
 const leaving = Symbol('leaving')
 
 function createListener (server) {
@@ -124,7 +125,9 @@ async function serve (req, res, server) {
   waiting.add(leave)
   res.on('error', () => {}) // the client left; close follows
   try {
-    if (server.isForThisMachine && !isLocalName(req.headers.host)) throw new HttpError(403, 'forbidden', 'This store is for this machine only: ask for it as localhost or 127.0.0.1.')
+    if (server.isForThisMachine && !isLocalName(req.headers.host)) {
+      throw new HttpError(403, 'forbidden', 'This store is for this machine only: ask for it as localhost or 127.0.0.1.')
+    }
     if (allowReaders(req, res)) return
     const ex = new Exchange({ method: req.method, target: req.url, headers: req.headers, req, res, signal: gone.signal })
     await route(ex, server)

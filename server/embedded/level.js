@@ -1,11 +1,24 @@
-// LevelDB as this server needs it: promises for the view indexes, and one rule PouchDB does not know. After a
-// failed write (a full disk) LevelDB's log ends in half a record, and records appended after it can be lost when
-// the log is next read. So each store writes one batch at a time and refuses further writes after the first that
-// failed, until it has been closed and opened again. Reading goes on meanwhile. Documents are on the disk, and not only on
-// their way to it, before anybody reads them or is told that they are stored: a power cut takes none of them. Indexes can be
-// built again, and are written without waiting for the disk: then they are behind the documents, and never ahead of them.
+// LevelDB, with promises for the view indexes, and safe after a failed write, which PouchDB is not. After one (a full
+// disk) LevelDB's log ends in half a record, and records appended after it can be lost when the log is next read. So
+// each store writes one batch at a time and refuses further writes after the first that failed, until it has been
+// closed and opened again; reading goes on. Documents are written to the disk before anybody reads them or is told that
+// they are stored: a power cut loses none of them. Indexes can be built again, and are written without waiting for the
+// disk: they may be behind the documents, never ahead of them.
 import { createRequire } from 'node:module'
-import { quietOldPackages } from './quiet.js'
+
+// The packages under PouchDB are old and use parts of Node that it now warns about, which no user can change: exactly
+// these warnings, from exactly these packages, are hidden.
+const codes = new Set(['DEP0005', 'DEP0040', 'DEP0044', 'DEP0060', 'DEP0169'])
+const packages = /[\\/]node_modules[\\/](pouchdb-[a-z-]+|node-fetch|whatwg-url|tr46|readable-stream|leveldown|levelup|level[a-z-]*)[\\/]/
+
+function quietOldPackages () {
+  const emitWarning = process.emitWarning
+  process.emitWarning = /** @type {any} */ (function (/** @type {any[]} */ ...args) {
+    const code = typeof args[1] === 'object' ? args[1]?.code : args[2]
+    if (codes.has(code ?? args[0]?.code) && packages.test(String(new Error().stack))) return
+    return Reflect.apply(emitWarning, process, args)
+  })
+}
 
 quietOldPackages()
 const require = createRequire(import.meta.url)
@@ -16,7 +29,7 @@ export const isDiskFull = error => /ENOSPC|No space left on device/i.test(`${/**
 
 /**
  * A LevelDB that stops writing after a failed write. PouchDB takes it as its `db` option.
- * @param {(error: Error) => void} onFailure told once, of the write that failed
+ * @param {(error: Error) => void} onFailure called once, for the first write that failed
  * @param {{sync?: boolean}} [options] sync: a write ends when it is on the disk
  */
 export function guardedLevel (onFailure, { sync = false } = {}) {
@@ -47,7 +60,7 @@ export function guardedLevel (onFailure, { sync = false } = {}) {
     guarded.opened.set(location, db)
     return db
   }
-  /** By their location, for what PouchDB has no words for. */
+  /** By their location, for what PouchDB cannot do. */
   guarded.opened = new Map()
   guarded.destroy = leveldown.destroy
   return guarded

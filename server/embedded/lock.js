@@ -1,6 +1,6 @@
-// One process owns a folder. The lock is a small LevelDB whose own file lock the system drops when a process dies,
-// however it dies, so there are no stale locks and no process ids to compare. server.json tells other processes of the
-// same user where the owner listens (loader/embedded.js). Nobody else may look into the folder.
+// One process owns a data folder. The lock is a small LevelDB, whose file lock the system releases however a process
+// ends: there are no stale locks and no process ids to compare. server.json tells other processes of the same user
+// where the owner listens (loader/embedded.js). No other user may read the folder.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { Level, isDiskFull } from './level.js'
 
 const OTHERS = 0o077 // rights of those who are not the owner
 const OURS = /^(databases|lock|server\.json|password)(\.new)?$/
-const NOBODYS = /^(\..*|lost\+found)$/ // a disk of its own has them
+const IGNORED = /^(\..*|lost\+found)$/ // also on an empty disk
 
 // Folders this process has. LevelDB may not even try to lock one twice: closing its second handle on the lock file
 // drops the lock the process holds through the first.
@@ -29,12 +29,17 @@ export async function lockFolder (dir) {
   } catch (error) {
     held.delete(real)
     if (isDiskFull(error)) throw new TilecouchError('DISK_FULL', { where: dir }, { cause: error })
-    if (/lock/i.test(String(error?.message).replace(dir, ''))) throw new TilecouchError('EMBEDDED_LOCKED', { dir }, { cause: error })
+    if (/lock/i.test(String(error?.message).replace(dir, ''))) {
+      throw new TilecouchError('EMBEDDED_LOCKED', { dir }, { cause: error })
+    }
     throw error
   }
   const file = join(dir, 'server.json')
   return {
-    /** @param {{url: string, uuid: string, secret: string, hasAdmin: boolean}} server uuid: what GET / answers; secret: what it can prove to know */
+    /**
+     * @param {{url: string, uuid: string, secret: string, hasAdmin: boolean}} server uuid: what GET / answers; secret:
+     *   what it can prove to know
+     */
     announce (server) {
       writePrivate(file, JSON.stringify({ ...server, pid: process.pid }))
     },
@@ -46,17 +51,20 @@ export async function lockFolder (dir) {
   }
 }
 
-/** A folder of older versions may be open to everybody: it is closed, as far as its file system knows of rights. One of other things is left as it is. */
+/**
+ * A folder of older versions may be open to everybody: it is closed, as far as its file system knows of rights. One of
+ * other things is left as it is.
+ */
 function makePrivate (dir) {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const names = readdirSync(dir).filter(name => !NOBODYS.test(name))
+  const names = readdirSync(dir).filter(name => !IGNORED.test(name))
   if (names.length && !names.some(name => OURS.test(name))) throw new TilecouchError('EMBEDDED_FOLDER', { dir })
   const { mode } = statSync(dir)
   if ((mode & OTHERS) === 0) return
   try {
     chmodSync(dir, mode & ~OTHERS & 0o7777)
   } catch {
-    // somebody else's folder, who then decides
+    // the folder belongs to another user, who decides
   }
 }
 

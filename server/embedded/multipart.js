@@ -1,10 +1,10 @@
-// multipart/related as CouchDB takes it in a PUT: the document first, then the attachments it says "follow". And
-// multipart/mixed as CouchDB's replicator reads it.
+// Documents with attachments as multipart/related, as CouchDB takes them in a PUT: the document first, then the
+// attachments that "follow". And as multipart/mixed, as CouchDB's replicator reads them.
 import { randomUUID } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { partsOf } from '../../core/couch/multipart.js'
 import { badRequest } from './errors.js'
-import { MAX_BODY, isObject } from './exchange.js'
-import { parseJson } from './json.js'
+import { isObject, MAX_BODY, parseJson } from './exchange.js'
 
 function boundaryOf (type) {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? []
@@ -12,24 +12,15 @@ function boundaryOf (type) {
   return quoted ?? plain
 }
 
-/** @param {Buffer} bytes @param {string} boundary */
-function split (bytes, boundary) {
-  const mark = Buffer.from(`--${boundary}`)
-  const parts = []
-  for (let at = bytes.indexOf(mark); at >= 0;) {
-    const next = bytes.indexOf(mark, at + mark.length)
-    if (next < 0) break
-    const part = bytes.subarray(at + mark.length + 2, next - 2)
-    const end = part.indexOf('\r\n\r\n')
-    const bare = part.subarray(0, 2).toString() === '\r\n' // a part without headers
-    if (end < 0 && !bare) throw badRequest('malformed multipart body')
-    parts.push({ headers: bare ? '' : part.subarray(0, end).toString(), body: bare ? part.subarray(2) : part.subarray(end + 4) })
-    at = next
-  }
-  return parts
-}
+const nameOf = ({ 'content-disposition': disposition = '' }) => /filename="([^"]*)"/i.exec(disposition)?.[1]
 
-const nameOf = headers => /content-disposition:[^\r\n]*filename="([^"]*)"/i.exec(headers)?.[1]
+function split (bytes, boundary) {
+  try {
+    return partsOf(bytes, boundary).map(({ headers, content }) => ({ name: nameOf(headers), body: /** @type {Buffer} */ (content) }))
+  } catch {
+    throw badRequest('malformed multipart body')
+  }
+}
 
 /** @param {Buffer} bytes @param {string} type the Content-Type header */
 export function parseMultipart (bytes, type) {
@@ -38,7 +29,7 @@ export function parseMultipart (bytes, type) {
   const doc = parseJson(first.body)
   if (!isObject(doc) || !isObject(doc._attachments ?? {})) throw badRequest('Document must be a JSON object')
   const expected = Object.entries(doc._attachments ?? {}).filter(([, attachment]) => attachment?.follows)
-  const named = new Map(files.map(file => /** @type {const} */ ([nameOf(file.headers), file])).reverse()) // of two the first
+  const named = new Map(files.map(file => /** @type {const} */ ([file.name, file])).reverse()) // of two the first
   let room = MAX_BODY
   for (const [i, [name, { content_type: contentType, encoding }]] of expected.entries()) {
     const file = named.get(name) ?? files[i]

@@ -1,17 +1,13 @@
-// From a path to what answers it, with the checks that come first: the user, the database, membership.
-import { requireMember } from './auth.js'
+// From a path to the route that answers it, after the checks of user, database and membership.
+import { requireMember } from './access.js'
 import { notAllowed, notFound } from './errors.js'
-import { allDocs, localDocs } from './routes/all-docs.js'
-import { attachmentRoute } from './routes/attachments.js'
-import { bulkDocs, bulkGet, revsDiff } from './routes/bulk.js'
+import { allDocs, infoRoute, localDocs, viewRoute } from './routes/rows.js'
+import { attachmentRoute, bulkDocs, bulkGet, documentRoute, revsDiff } from './routes/documents.js'
 import { changes } from './routes/changes.js'
-import { createDatabase, databaseRoot, databaseRoutes, deleteDatabase } from './routes/database.js'
+import { createDatabase, databaseRoot, databaseRoutes, deleteDatabase, serverRoutes } from './routes/server.js'
 import { listRoute, showRoute, updateRoute } from './routes/design.js'
-import { documentRoute } from './routes/documents.js'
 import { mangoRoute } from './routes/mango.js'
 import { rewrite } from './routes/rewrite.js'
-import { serverRoutes } from './routes/server.js'
-import { infoRoute, viewRoute } from './routes/views.js'
 
 const inDatabase = {
   ...databaseRoutes,
@@ -58,7 +54,9 @@ async function answer (ex, server, rest) {
   if (name === '_design') return inDesignDocument(ex, rest)
   if (name === '_local') return documentRoute(ex, localId(rest))
   if (/^_(design|local)\/./.test(name)) return withId(ex, name, rest.slice(1)) // the slash of the id was encoded
-  if (name.startsWith('_') && !['PUT', 'DELETE'].includes(ex.method)) throw ['GET', 'HEAD', 'POST'].includes(ex.method) ? notFound() : notAllowed(['GET', 'HEAD'])
+  if (name.startsWith('_') && !['PUT', 'DELETE'].includes(ex.method)) {
+    throw ['GET', 'HEAD', 'POST'].includes(ex.method) ? notFound() : notAllowed(['GET', 'HEAD'])
+  }
   return withId(ex, name, rest.slice(1))
 }
 

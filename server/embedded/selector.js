@@ -1,7 +1,7 @@
-// Mango selectors, as CouchDB reads them: compiled once for each question, then asked of one document after the other. Anybody
-// who may read can send one, and this server has one thread. So nothing in a selector can take long: patterns run in an engine
-// whose time grows with the text alone (RE2 knows no backreferences and no lookaheads), lists are sets, and what is looked at
-// for one document is counted.
+// Mango selectors as CouchDB reads them, compiled once for each request and then tested on one document after the
+// other. Every reader can send one, and this server has one thread, so a selector must not take long: patterns run in
+// linear time (RE2 has no backreferences and no lookaheads), lists are sets, and the steps for each document are
+// counted.
 import { RE2JS } from 're2js'
 import { HttpError, badRequest } from './errors.js'
 import { isObject } from './exchange.js'
@@ -52,7 +52,9 @@ const isIn = argument => {
 function pattern (argument, { spent }) {
   if (typeof argument !== 'string') throw invalid('$regex', argument)
   spent.characters += Math.max(PATTERN, argument.length)
-  if (spent.characters > MOST_PATTERN) throw badRequest(`Selector error: more than ${MOST_PATTERN / PATTERN} patterns, or ${MOST_PATTERN} characters of them`)
+  if (spent.characters > MOST_PATTERN) {
+    throw badRequest(`Selector error: more than ${MOST_PATTERN / PATTERN} patterns, or ${MOST_PATTERN} characters of them`)
+  }
   const regex = compiled(argument)
   const size = regex.programSize()
   return value => {
@@ -79,7 +81,10 @@ const types = {
   object: isObject
 }
 
-/** Each makes a test of a value out of its argument. @type {Record<string, (argument: any, context: any) => (value: any) => boolean>} */
+/**
+ * Each makes a test of a value out of its argument.
+ * @type {Record<string, (argument: any, context: any) => (value: any) => boolean>}
+ */
 const operators = {
   $lt: comparison(order => order < 0),
   $lte: comparison(order => order <= 0),
@@ -144,7 +149,10 @@ const within = (operator, argument, { spent }) => {
 
 const OPPOSITE = { $lt: '$gte', $gte: '$lt', $gt: '$lte', $lte: '$gt', $eq: '$ne', $ne: '$eq', $in: '$nin', $nin: '$in' }
 
-/** One operator on one field. What is not there fits nothing but that it does not exist, also when that is turned round: so does CouchDB. */
+/**
+ * One operator on one field. What is not there fits nothing but that it does not exist, also when that is turned round:
+ * so does CouchDB.
+ */
 function onField (path, operator, argument, isNot, spent) {
   if (!Object.hasOwn(operators, operator)) throw new HttpError(400, 'invalid_operator', `Invalid operator: ${operator}`)
   const opposite = isNot ? OPPOSITE[operator] : undefined
@@ -210,7 +218,12 @@ export function compileSelector (selector) {
   }
 }
 
-/** Those that fit. Others get their turn in between. @template T @param {T[]} items @param {(item: T) => boolean} test @returns {Promise<T[]>} */
+/**
+ * Those that fit. Others get their turn in between.
+ * @template T
+ * @param {T[]} items @param {(item: T) => boolean} test
+ * @returns {Promise<T[]>}
+ */
 export async function pickFitting (items, test) {
   const found = []
   let since = performance.now()

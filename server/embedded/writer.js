@@ -1,18 +1,16 @@
-// Every write goes through here: shape checks as CouchDB makes them, who may write, validate_doc_update, and only
-// then PouchDB. Checking first matters: PouchDB throws outside its callback for some bad documents, and the
-// request would never be answered.
-import { isDatabaseAdmin, notDatabaseAdmin } from './auth.js'
+// Every write goes through here: CouchDB's checks of the document, who may write, validate_doc_update, and only then
+// PouchDB, which throws outside its callback for some bad documents: the request would never be answered.
+import { isDatabaseAdmin, notDatabaseAdmin } from './access.js'
+import { checkDesign, validationError } from './design/runtime.js'
 import { findDocument, isRev, leavesOf } from './documents.js'
-import { HttpError, badRequest, conflict, toHttpError } from './errors.js'
+import { badRequest, conflict, HttpError, toHttpError } from './errors.js'
 import { isObject } from './exchange.js'
-import { checkDesign } from './design/check.js'
-import { validate } from './validate.js'
 
 const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
 const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])
 
-/** Where PouchDB notes the paths of its indexes: whoever writes there could have it open and delete any folder. */
-const POUCH_NOTES = '_local/_pouch_'
+/** Where PouchDB keeps the paths of its indexes: who writes there could have it open and delete any folder. */
+const POUCH_PATHS = '_local/_pouch_'
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
@@ -20,7 +18,9 @@ export function checkId (id) {
   if (typeof id !== 'string') throw new HttpError(400, 'illegal_docid', 'Document id must be a string')
   if (id === '') throw new HttpError(400, 'illegal_docid', 'Document id must not be empty')
   if (id.length > 7168) throw new HttpError(400, 'illegal_docid', 'Document id is too long')
-  if (id.startsWith('_') && !/^_(design|local)\/./.test(id)) throw new HttpError(400, 'illegal_docid', 'Only reserved document ids may start with underscore.')
+  if (id.startsWith('_') && !/^_(design|local)\/./.test(id)) {
+    throw new HttpError(400, 'illegal_docid', 'Only reserved document ids may start with underscore.')
+  }
 }
 
 /** A copy of a document as it may be stored, or the error CouchDB answers. */
@@ -29,14 +29,20 @@ export function checkDocument (doc) {
   const clean = {}
   for (const [name, value] of Object.entries(doc)) {
     if (name === '__proto__' || dropped.has(name)) continue
-    if (name.startsWith('_') && !kept.has(name)) throw new HttpError(400, 'doc_validation', `Bad special document member: ${name}`)
+    if (name.startsWith('_') && !kept.has(name)) {
+      throw new HttpError(400, 'doc_validation', `Bad special document member: ${name}`)
+    }
     clean[name] = value
   }
   checkId(clean._id)
-  if (clean._id.startsWith(POUCH_NOTES)) throw new HttpError(403, 'forbidden', 'This local document is the embedded store\'s own.')
+  if (clean._id.startsWith(POUCH_PATHS)) {
+    throw new HttpError(403, 'forbidden', 'The embedded store keeps this local document for itself.')
+  }
   if (clean._rev === undefined || clean._rev === null) delete clean._rev
   else if (!isRev(clean._rev)) throw badRequest('Invalid rev format')
-  if (clean._deleted !== undefined && typeof clean._deleted !== 'boolean') throw new HttpError(400, 'doc_validation', 'Bad special document member: _deleted')
+  if (clean._deleted !== undefined && typeof clean._deleted !== 'boolean') {
+    throw new HttpError(400, 'doc_validation', 'Bad special document member: _deleted')
+  }
   if (clean._revisions !== undefined) checkRevisions(clean._revisions)
   if (clean._attachments !== undefined) clean._attachments = checkAttachments(clean._attachments)
   if (Object.keys(clean._attachments ?? {}).length === 0) delete clean._attachments
@@ -134,7 +140,9 @@ async function store (database, docs, answers, newEdits) {
   for (const [i, doc] of docs.entries()) if (doc._id.startsWith('_local/')) answers[i] = await writeLocal(database, doc)
   if (!places.length) return
   const results = await database.pouch.bulkDocs({ docs: places.map(i => docs[i]) }, { new_edits: newEdits })
-  if (newEdits) results.forEach((result, n) => { answers[places[n]] = result.ok ? { ok: true, id: result.id, rev: result.rev } : toHttpError(result) })
+  if (newEdits) {
+    results.forEach((result, n) => { answers[places[n]] = result.ok ? { ok: true, id: result.id, rev: result.rev } : toHttpError(result) })
+  }
   if (places.some(i => docs[i]._id.startsWith('_design/'))) database.designs.invalidate()
   database.changed()
 }
@@ -152,4 +160,43 @@ export async function writeDocument (database, doc, options) {
   const [answer] = await writeDocuments(database, [checkDocument(doc)], options)
   if (answer instanceof HttpError) throw answer
   return answer ?? { ok: true, id: doc._id, rev: doc._rev }
+}
+
+/** What CouchDB shows a validation function: attachments as stubs, and the revisions a document continues. */
+function shown (doc) {
+  const copy = { ...doc }
+  if (doc._rev && !doc._revisions) {
+    const [start, id] = [Number.parseInt(doc._rev, 10), doc._rev.slice(doc._rev.indexOf('-') + 1)]
+    copy._revisions = { start, ids: [id] }
+  }
+  if (doc._attachments) {
+    copy._attachments = Object.fromEntries(Object.entries(doc._attachments).map(([name, attachment]) => [name, stubOf(attachment)]))
+  }
+  return copy
+}
+
+function stubOf ({ data, ...attachment }) {
+  if (data === undefined) return attachment
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
+  return { ...attachment, revpos: 0, length: data.length / 4 * 3 - padding, stub: true }
+}
+
+/**
+ * Calls validate_doc_update, once for a whole batch: a bulk load pays once for the way to its thread. Puts an error
+ * into answers[i] for
+ * each refused document. Design and local documents are not validated.
+ * @param {import('./design/runtime.js').DesignRuntime[]} validators
+ * @param {any[]} docs @param {any[]} olds
+ * @param {{userCtx: any, database: import('./databases.js').Database, answers: any[]}} context
+ */
+export async function validate (validators, docs, olds, { userCtx, database, answers }) {
+  const user = { db: database.name, name: userCtx.name, roles: userCtx.roles }
+  for (const runtime of validators) {
+    const places = docs.map((doc, i) => i).filter(i => !answers[i] && !/^_(design|local)\//.test(docs[i]._id))
+    if (!places.length) return
+    const jobs = places.map(i => ({ newDoc: shown(docs[i]), oldDoc: olds[i] && !olds[i]._deleted ? olds[i] : null }))
+    const source = runtime.ddoc.validate_doc_update
+    const errors = await runtime.callEach('validate', { source, userCtx: user, secObj: database.security }, jobs)
+    errors.forEach((error, n) => { if (error) answers[places[n]] = validationError(error) })
+  }
 }

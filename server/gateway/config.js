@@ -1,5 +1,5 @@
-// What a gateway runs with: the command line before the environment before the file before the defaults. Whatever is wrong
-// is said at the door, by the name under which it was given.
+// The options a gateway runs with: of the command line, then the environment, then the file, then the defaults. Errors
+// name the option as it was given.
 import { stat } from 'node:fs/promises'
 import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
 import { LayerSet } from '../../core/layer-set.js'
@@ -9,18 +9,23 @@ import { parseKeys } from '../../loader/token.js'
 import { Networks } from '../../loader/upstream/networks.js'
 import { originOf } from '../../loader/upstream/secrets.js'
 import { longFlag, options } from './options.js'
-import { HOST } from './public-url.js'
+import { HOST } from './addresses.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
 const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
-const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE'] // of the command line, of the tests and of mirrors
+// of the command line, of the tests and of mirrors
+const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE']
 
-/** A value that cannot be taken; the message says why. */
+/** Why a value is not accepted. */
 class Refusal extends Error {}
+
 const refuse = why => { throw new Refusal(why) }
 
-/** From what was written, or is such a value already, to the value. @type {Record<string, (value: any, option: import('./options.js').Option) => any>} */
+/**
+ * From what was written, or is such a value already, to the value.
+ * @type {Record<string, (value: any, option: import('./options.js').Option) => any>}
+ */
 const parsers = {
   text: value => typeof value !== 'string' || !value.trim() || /[\u0000-\u001f\u007f]/.test(value) ? refuse('it takes one line of text') : value.trim(), // eslint-disable-line no-control-regex
   names: parseNames,
@@ -35,11 +40,11 @@ const parsers = {
   layers: parseLayers,
   hosts: parseHosts,
   networks: value => checked(parseNames(value), names => new Networks(names)),
-  keys: value => said(() => parseKeys(value))
+  keys: value => orRefuse(() => parseKeys(value))
 }
 
-/** What another module says of a value is why it cannot be taken. */
-function said (take) {
+/** An error of another module is the reason for the refusal. */
+function orRefuse (take) {
   try {
     return take()
   } catch (error) {
@@ -53,19 +58,19 @@ function parseLayers (value) {
   return checked(parseNames(value), names => new LayerSet(names))
 }
 
-/** Names that something can be made of. */
+/** Names, after a check that something can be made of them. */
 function checked (names, make) {
-  said(() => make(names))
+  orRefuse(() => make(names))
   return names
 }
 
-/** A list, or as one writes it: separated by commas. */
+/** A list, or a text separated by commas. */
 function parseNames (value) {
   const names = (Array.isArray(value) ? value : [value]).flatMap(part => typeof part === 'string' ? part.split(',') : [refuse('it takes names, separated by commas')])
   return names.map(name => name.trim()).filter(Boolean)
 }
 
-/** As they are in a Host header. */
+/** As in a Host header. */
 function parseHosts (value) {
   const hosts = parseNames(value).map(name => name.toLowerCase())
   return hosts.every(host => HOST.test(host)) ? hosts : refuse('it takes hosts such as maps.example.org or maps.example.org:8443')
@@ -93,7 +98,9 @@ function parseSeconds (value) {
 
 function parseUrl (value) {
   const url = URL.canParse(value) ? new URL(value) : refuse('it takes a URL')
-  if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) return refuse('it takes an http(s) URL without a password, query or fragment')
+  if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    return refuse('it takes an http(s) URL without a password, query or fragment')
+  }
   return url.href.endsWith('/') ? url.href : `${url.href}/`
 }
 
@@ -102,11 +109,15 @@ function parseHeaders (value) {
   const hosts = typeof value === 'string' ? tryJson(value) : value
   if (!isObject(hosts)) return refuse('it takes a JSON object: host -> header -> value')
   for (const [host, headers] of Object.entries(hosts)) {
-    if (!originOf(host)) refuse('one of its keys is no host such as tiles.example.org, nor an origin such as http://10.0.0.1:8080')
+    if (!originOf(host)) {
+      refuse('one of its keys is no host such as tiles.example.org, nor an origin such as http://10.0.0.1:8080')
+    }
     if (!isObject(headers)) refuse(`the headers of ${host} are no object`)
     for (const [name, text] of Object.entries(headers)) {
       if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) refuse(`a header of ${host} has no valid name`)
-      if (typeof text !== 'string' || /[^\t\x20-\x7e\x80-\xff]/.test(text)) refuse(`the value of ${name} for ${host} is no text of one line`)
+      if (typeof text !== 'string' || /[^\t\x20-\x7e\x80-\xff]/.test(text)) {
+        refuse(`the value of ${name} for ${host} is no text of one line`)
+      }
     }
   }
   return hosts
@@ -123,7 +134,7 @@ function tryJson (text) {
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Checks what is there and fills in the rest. What it answers may be given to it again.
+ * Checks what is given and fills in the defaults. Its result may be given to it again.
  * @param {object} sources
  * @param {Values} [sources.flags] of the command line, or of a program
  * @param {NodeJS.ProcessEnv} [sources.env]
@@ -135,17 +146,25 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 'the configuration', table = options } = {}) {
   const known = new Set(table.map(({ name }) => name))
   for (const key of Object.keys(file)) {
-    if (key === 'config' || !known.has(key)) throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(key, table) })
+    if (key === 'config' || !known.has(key)) {
+      throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(key, table) })
+    }
   }
   for (const key of Object.keys(flags)) {
-    if (!known.has(key)) throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key, table) })
+    if (!known.has(key)) {
+      throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: key, why: unknownKey(key, table) })
+    }
   }
   const values = Object.fromEntries(table.map(option => {
     // an empty variable is one that is not set: compose files and units pass on what they do not know
     const variable = [option.env, option.fallback].find(name => name && env[name])
-    if (given(flags[option.name])) return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--') || option.name)]
+    if (given(flags[option.name])) {
+      return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--') || option.name)]
+    }
     if (variable) return [option.name, parse(option, env[variable], variable)]
-    if (given(file[option.name])) return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
+    if (given(file[option.name])) {
+      return [option.name, parse(option, file[option.name], `"${option.name}" in ${fileName}`)]
+    }
     return [option.name, option.default]
   }))
   if (values.trustProxy && !values.publicUrl && !values.publicHosts?.length) {
@@ -196,8 +215,12 @@ async function readConfig (fileName) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: error.code === 'ENOENT' ? 'no such file' : error.message })
   }
   const file = tryJson(text.replace(/^\ufeff/, ''))
-  if (!isObject(file)) throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${whereJsonEnds(text)}` })
-  if (process.platform !== 'win32' && mode & 0o004 && holdsSecret(file)) warnings.push(`${fileName} holds secrets and everybody on this machine may read it: chmod 640 ${fileName}`)
+  if (!isObject(file)) {
+    throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${whereJsonEnds(text)}` })
+  }
+  if (process.platform !== 'win32' && mode & 0o004 && holdsSecret(file)) {
+    warnings.push(`${fileName} holds secrets and everybody on this machine may read it: chmod 640 ${fileName}`)
+  }
   return { file, warnings }
 }
 

@@ -1,14 +1,15 @@
-// Which pages may read what the gateway answers. With `*` every answer says so to everybody, so that one copy in a cache does for
-// all; with a list each answer is for the page that asked, and says that too. No answer allows credentials: pages elsewhere read with
-// a token or not at all. Tiles and what describes them are meant for maps on other pages. A store with private layers is not: with `*`
-// its /db is for pages of this origin.
+// Which pages of other origins may read the answers. With `*` all answers have the same headers, so that one copy in a
+// cache does for all pages; with a list each answer is for the page that asked, with `Vary: Origin`. No answer allows
+// credentials: other pages read with a token or not at all. With `*`, /db of a store with private layers is still for
+// pages of this origin only.
 import { TilecouchError } from '../../core/index.js'
 
-/** What pages may see of an answer besides what browsers always show. */
+/** Headers of an answer that pages may read besides those that browsers always show. */
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
 
-const TAKEN = 'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
-const MAX_AGE = '86400' // seconds a browser need not ask again; it keeps no answer for longer than some hours anyway
+const ACCEPTED = 'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
+const MAX_AGE = '86400' // seconds a browser need not ask again; most keep it for some hours only
+const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max-Age', MAX_AGE]
 
 /** As the router has it. Proxies may send whole URLs. */
 const IN_DB = /^(?:https?:\/\/[^/?#]*)?\/*db(?:[/?#]|$)/i
@@ -20,7 +21,10 @@ export class Cors {
   #hasPrivate
   #origins
 
-  /** @param {string} setting `*`, `none`, or origins separated by commas @param {{hasPrivate?: boolean}} [store] hasPrivate: layers */
+  /**
+   * @param {string} setting `*`, `none`, or origins separated by commas
+   * @param {{hasPrivate?: boolean}} [store] hasPrivate layers
+   */
   constructor (setting, { hasPrivate = false } = {}) {
     this.#hasPrivate = hasPrivate
     this.#any = setting.trim() === '*'
@@ -42,7 +46,7 @@ export class Cors {
   }
 
   /**
-   * The same for an answer whose other headers somebody else writes.
+   * The same for an answer whose other headers are written elsewhere.
    * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
    */
   apply (req, res) {
@@ -52,16 +56,17 @@ export class Cors {
   }
 
   /**
-   * OPTIONS: what may be done here, and whether a page may do it.
+   * Answers OPTIONS: which methods there are, and whether a page may use them.
    * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
    */
   preflight (req, res) {
     const methods = IN_DB.test(req.url ?? '') ? 'GET, HEAD, POST' : 'GET, HEAD'
     const asked = req.headers['access-control-request-method'] !== undefined
     const allowed = this.headers(req.headers.origin, req.url)
+    const mayUse = asked && allowed !== NOTHING && allowed !== SOMEBODY_ELSE
     res.writeHead(204, [
       'Allow', `${methods}, OPTIONS`,
-      ...(asked && allowed !== NOTHING && allowed !== SOMEBODY_ELSE ? ['Access-Control-Allow-Methods', methods, 'Access-Control-Allow-Headers', TAKEN, 'Access-Control-Max-Age', MAX_AGE] : []),
+      ...(mayUse ? ['Access-Control-Allow-Methods', methods, ...PREFLIGHT] : []),
       ...allowed
     ])
     res.end()
@@ -77,11 +82,11 @@ const SOMEBODY_ELSE = Object.freeze(['Vary', 'Origin'])
 function checkOrigin (text) {
   const value = text.trim()
   const origin = URL.canParse(value) ? new URL(value).origin : 'null'
-  if (origin === 'null' || new URL(value).href !== `${origin}/`) throw new TilecouchError('BAD_OPTION', { option: '--cors', value, why: 'origins look like https://maps.example.org' })
-  return origin
+  if (origin !== 'null' && new URL(value).href === `${origin}/`) return origin
+  throw new TilecouchError('BAD_OPTION', { option: '--cors', value, why: 'origins look like https://maps.example.org' })
 }
 
-/** A route that says what else its answer depends on must not take this away. */
+/** A route that sets Vary itself must not remove this one. */
 function keepVary (res) {
   const { writeHead } = res
   res.writeHead = (status, headers, ...rest) => {

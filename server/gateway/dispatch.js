@@ -1,28 +1,28 @@
-// From a request to the route that answers it, and from whatever goes wrong there to an answer.
+// From a request to the route that answers it, and from an error there to an answer.
 import { TilecouchError } from '../../core/index.js'
-import { FailureLog, UNKEPT, publicError, sendError } from './failure.js'
-import { logAccess } from './log.js'
+import { ThrottledLog, logAccess } from './log.js'
+import { NO_STORE, codeOf, publicError, sendError, setSafeHeaders } from './responses.js'
 import { parseRequest } from './router.js'
-import { makeSafe } from './safe.js'
 
-/** A client that left before its answer, as nginx counts it. */
-const LEFT = 499
+const CLIENT_LEFT = 499 // before its answer, as nginx counts it
+// milliseconds between two lines about the same failure: a store that is away fails thousands
+const FAILURE_PAUSE = 1000
 
 /**
  * @typedef {import('./router.js').Asked} Asked
- * @typedef {import('./answer.js').Request} Request
- * @typedef {import('./answer.js').Response} Response
+ * @typedef {import('./routes/tile.js').Request} Request
+ * @typedef {import('./routes/tile.js').Response} Response
  * @typedef {(ctx: any, asked: any, req: Request, res: Response) => void | Promise<void>} Route
  */
 
 /**
  * @param {any} ctx
- * @param {Partial<Record<Asked['kind'], Route>>} routes by what is asked; others are not found here
+ * @param {Partial<Record<Asked['kind'], Route>>} routes by kind; others are not found here
  * @returns {import('./listener.js').Handler}
  */
 export function createHandler (ctx, routes) {
   const { cors, metrics, log, options } = ctx
-  const failures = new FailureLog(log)
+  const failures = new ThrottledLog(log, { pause: FAILURE_PAUSE })
 
   /** @param {Request} req @param {Response} res */
   return function handle (req, res) {
@@ -32,19 +32,19 @@ export function createHandler (ctx, routes) {
     let asked
     try {
       if (req.method === 'OPTIONS') {
-        makeSafe(res)
+        setSafeHeaders(res)
         cors.preflight(req, res)
         return account()
       }
       asked = parseRequest(req.method, req.url)
       const route = Object.hasOwn(routes, asked.kind) ? routes[asked.kind] : undefined
       if (!route) throw new TilecouchError('NOT_FOUND')
-      if (asked.kind !== 'tile') { // tiles say these themselves: one list of headers, one length
-        makeSafe(res)
+      if (asked.kind !== 'tile') { // tiles write these themselves: one list of headers, one length
+        setSafeHeaders(res)
         cors.apply(req, res)
         before = req.socket.bytesWritten
       }
-      if (asked.kind !== 'db' && hasBody(req)) res.shouldKeepAlive = false // nobody reads it, and nobody waits for its end
+      if (asked.kind !== 'db' && hasBody(req)) res.shouldKeepAlive = false // the body is not read
       const answer = route(ctx, asked, req, res)
       return answer === undefined ? account() : answer.then(account, fail)
     } catch (error) {
@@ -52,13 +52,13 @@ export function createHandler (ctx, routes) {
     }
 
     function fail (error) {
-      if (res.destroyed) return account() // the client left, and whatever failed then is nobody's concern
+      if (res.destroyed) return account() // the client left: what failed then concerns nobody
       const known = publicError(error)
-      if ((known.status >= 500 && known.code !== 'FILLING') || res.headersSent) failures.add(error, req)
+      if ((known.status >= 500 && known.code !== 'FILLING') || res.headersSent) logFailure(failures, error, req)
       if (res.headersSent) res.destroy() // half an answer must not look whole
       else {
         if (hasBody(req)) res.shouldKeepAlive = false
-        sendError(req, res, known, [...UNKEPT, ...cors.headers(req.headers.origin, req.url)])
+        sendError(req, res, known, [...NO_STORE, ...cors.headers(req.headers.origin, req.url)])
       }
       account()
     }
@@ -69,7 +69,7 @@ export function createHandler (ctx, routes) {
         kind: asked?.kind ?? 'other',
         layer: asked && 'layer' in asked ? asked.layer : undefined,
         outcome: res.outcome,
-        status: res.headersSent ? res.statusCode : LEFT,
+        status: res.headersSent ? res.statusCode : CLIENT_LEFT,
         seconds,
         bytes: res.sent ?? (before < 0 ? 0 : req.socket.bytesWritten - before)
       }
@@ -79,4 +79,12 @@ export function createHandler (ctx, routes) {
   }
 }
 
-const hasBody = ({ headers }) => headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0')
+/** @param {ThrottledLog} failures @param {any} error @param {Request} req */
+function logFailure (failures, error, { method, url }) {
+  const code = codeOf(error)
+  if (code === 'INTERNAL') failures.write('error', code, { method, url, code, err: error }, 'a request failed')
+  else failures.write('warn', code, { method, url, code }, error.message)
+}
+
+const hasBody = ({ headers }) => headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0')

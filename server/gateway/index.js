@@ -1,45 +1,53 @@
-// The gateway: tiles of a store over HTTP, from memory, from the store, from upstreams. It keeps nothing of its own, so any
-// number of them may stand side by side before one CouchDB.
-import { TilecouchError } from '../../core/index.js'
+// The gateway: serves the tiles of a store over HTTP, from memory, from the store and from upstreams. It keeps nothing
+// of its
+// own, so any number of gateways may stand before one CouchDB.
+//   listener.js -> dispatch.js -> router.js   from a connection to what is asked
+//   routes/, db/, wmts/                       answers; access/ stands before them where layers are private
+//   tiles/                                    where the bytes of tiles come from
 import { pause } from '../../core/abort.js'
+import { TilecouchError } from '../../core/index.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { guard } from './access/guard.js'
-import { openAccess } from './access/index.js'
-import { CachePolicy } from './answer.js'
+import { openAccess, protect } from './access/index.js'
+import { publicUrlOf, urlOf } from './addresses.js'
 import { resolveOptions } from './config.js'
 import { Cors } from './cors.js'
+import { closeDb, db } from './db/index.js'
 import { createHandler } from './dispatch.js'
-import { unlessFilling } from './filling.js'
-import { LayerBook } from './layers.js'
+import { unlessIncomplete } from './incomplete-edge.js'
+import { Layers } from './layers.js'
 import { Listener } from './listener.js'
 import { createLog, secretsOf } from './log.js'
-import { Memory } from './memory.js'
 import { createMetrics } from './metrics.js'
-import { publicUrlOf } from './public-url.js'
-import { closeDb, db } from './routes/db.js'
-import { health } from './routes/health.js'
-import { metrics as metricsRoute } from './routes/metrics.js'
-import { PATIENCE, tile } from './routes/tile.js'
-import { tilejson } from './routes/tilejson.js'
-import { times } from './routes/times.js'
-import { versions } from './routes/versions.js'
+import { tilejson, times, versions } from './routes/layer.js'
+import { health, metrics as metricsRoute } from './routes/monitoring.js'
+import { CachePolicy, TILE_TIMEOUT, tile } from './routes/tile.js'
 import { loadFiles, viewer } from './routes/viewer.js'
-import { TileService } from './tiles.js'
-import { Upstreams } from './upstreams.js'
+import { TileService } from './tiles/index.js'
+import { Memory } from './tiles/memory.js'
+import { Upstreams } from './tiles/upstreams.js'
 import { wmts } from './wmts/index.js'
 
-// A client waits for the answer: what does not come soon had better fail, and be asked for again.
+// clients wait: a request that takes longer had better fail
 const STORE = { retries: 3, firstDelay: 50, longestDelay: 500 }
 
 const STOPPING = 1000 // milliseconds in which a worker is told to stop
 
-const FOR_CLIENTS = { tile, tilejson: unlessFilling(tilejson), versions: unlessFilling(versions), times: unlessFilling(times), wmts, db, file: viewer }
-const FOR_OPERATORS = { health, metrics: metricsRoute }
+const CLIENT_ROUTES = {
+  tile,
+  tilejson: unlessIncomplete(tilejson),
+  versions: unlessIncomplete(versions),
+  times: unlessIncomplete(times),
+  wmts,
+  db,
+  file: viewer
+}
+const MONITORING_ROUTES = { health, metrics: metricsRoute }
 
-/** What the port for clients answers. */
-const shownTo = ({ opsPort, publicMetrics }) => ({ ...FOR_CLIENTS, ...(opsPort === null && { health }), ...(publicMetrics && { metrics: metricsRoute }) })
+/** The routes of the port for clients. */
+const publicRoutes = ({ opsPort, publicMetrics }) =>
+  ({ ...CLIENT_ROUTES, ...(opsPort === null && { health }), ...(publicMetrics && { metrics: metricsRoute }) })
 
 /**
  * @typedef {object} Gateway
@@ -51,20 +59,27 @@ const shownTo = ({ opsPort, publicMetrics }) => ({ ...FOR_CLIENTS, ...(opsPort =
 
 /**
  * @param {Record<string, any>} given options by their names in options.js; `db` names the store
- * @param {{log?: import('pino').Logger, metrics?: ReturnType<typeof createMetrics>, mirror?: import('./mirror-metrics.js').Mirroring, users?: Pick<import('./access/users.js').Users, 'mayRead'>}} [own] mirror: of an edge; users: who asks CouchDB about them
+ * @param {object} [own]
+ * @param {import('pino').Logger} [own.log]
+ * @param {ReturnType<typeof createMetrics>} [own.metrics]
+ * @param {import('./mirror-metrics.js').Mirroring} [own.mirror] of an edge
+ * @param {Pick<import('./access/users.js').Users, 'mayRead'>} [own.users] asks CouchDB about its users: of workers,
+ *   their parent
  * @returns {Promise<Gateway>}
  */
 export async function startGateway (given, { log: ownLog, metrics = createMetrics(), mirror, users } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
-  if (!url) throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
+  if (!url) {
+    throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
+  }
   const log = ownLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
   const stopping = new AbortController()
   const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
   const access = await openAccess(options, { couch: store.couch, log, users })
-  const layers = new LayerBook(store, { log })
-  const upstreams = new Upstreams({ layers, options, log })
+  const layers = new Layers(store, { log })
+  const upstreams = new Upstreams({ options, log })
   const memory = new Memory(options.memory)
   const tiles = new TileService({ store, layers, upstreams, memory, metrics, log, options })
   const ctx = {
@@ -74,19 +89,25 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     tiles,
     metrics,
     mirror: mirror?.report,
-    isFilling: () => mirror !== undefined && !mirror.isFilled(),
+    isIncomplete: () => mirror !== undefined && !mirror.isFilled(),
     log,
     cors,
     policy: new CachePolicy(options),
     publicUrl: publicUrlOf(options),
     signal: stopping.signal,
-    patience: PATIENCE,
+    tileTimeout: TILE_TIMEOUT,
     answerTile: (asked, req, res) => tile(ctx, asked, req, res)
   }
-  const limits = { requestTimeout: options.requestTimeout * 1000, maxConnections: options.maxConnections, connectionsEach: options.trustProxy ? 0 : options.connectionsEach } // a proxy comes for many
-  const shown = shownTo(options)
-  const front = new Listener(createHandler(ctx, access ? guard(access, shown) : shown), limits)
-  const ops = options.opsPort !== null ? new Listener(createHandler({ ...ctx, cors: new Cors('none') }, FOR_OPERATORS), limits) : null // no page reads it
+  const { requestTimeout, maxConnections, connectionsEach, trustProxy } = options
+  const limits = {
+    requestTimeout: requestTimeout * 1000,
+    maxConnections,
+    connectionsEach: trustProxy ? 0 : connectionsEach // all clients of a proxy have its address
+  }
+  const routes = publicRoutes(options)
+  const front = new Listener(createHandler(ctx, access ? protect(access, routes) : routes), limits)
+  const opsContext = { ...ctx, cors: new Cors('none') } // no page reads it
+  const ops = options.opsPort !== null ? new Listener(createHandler(opsContext, MONITORING_ROUTES), limits) : null
 
   /** @type {Promise<void> | undefined} */
   let closing
@@ -101,19 +122,16 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   }
 
   try {
-    metrics.bind({ memory, limit: options.memory, follower: () => tiles.following, upstreams: () => upstreams.states() })
+    metrics.bind({
+      memory, limit: options.memory, follower: () => tiles.following, upstreams: () => upstreams.states()
+    })
     await tiles.start()
     const port = await front.listen(options.port, options.host)
     const opsPort = await ops?.listen(options.opsPort, options.opsHost)
-    const gateway = { url: addressOf(options.host, port), port, opsUrl: opsPort ? addressOf(options.opsHost, opsPort) : null, close }
+    const opsUrl = opsPort ? urlOf(options.opsHost, opsPort) : null
+    const gateway = { url: urlOf(options.host, port), port, opsUrl, close }
     log.info({ url: gateway.url, ops: gateway.opsUrl, store: store.url }, 'the gateway is up')
-    // tiles do not wait for it, and who looks first need not either
-    if (options.viewer) {
-      loadFiles().catch(async error => {
-        await pause(STOPPING, stopping.signal) // Ctrl-C ends esbuild as well, before a worker is told to stop
-        if (!stopping.signal.aborted) log.error({ code: error.code, reason: error.message }, 'the viewer cannot be put together')
-      })
-    }
+    if (options.viewer) loadViewer(log, stopping.signal)
     return gateway
   } catch (error) {
     await close()
@@ -121,16 +139,29 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   }
 }
 
-/** A store that does not answer yet is waited for, with a red /health; one that refuses is a mistake, and so is one that is not there, but on an edge, which makes it. */
+/** Builds the viewer beside the tiles, which do not wait for it. */
+async function loadViewer (log, signal) {
+  try {
+    await loadFiles()
+  } catch (error) {
+    await pause(STOPPING, signal) // Ctrl-C ends esbuild as well, before a worker is told to stop
+    if (!signal.aborted) log.error({ code: error.code, reason: error.message }, 'the viewer cannot be built')
+  }
+}
+
+/**
+ * Waits, with a red /health, for a store that does not answer yet. One that refuses is an error, and so is one that
+ * does not exist,
+ * but for an edge, which creates it.
+ */
 async function openStore (url, { log, isEdge }) {
   try {
     return await Store.open(url, STORE)
   } catch (error) {
     const mayCome = isEdge && error.code === 'DATABASE_NOT_FOUND'
-    if (!mayCome && error.code !== 'UNREACHABLE' && error.code !== 'BAD_ANSWER' && !(error.details?.status >= 500)) throw error
+    const isAway = error.code === 'UNREACHABLE' || error.code === 'BAD_ANSWER' || error.details?.status >= 500
+    if (!mayCome && !isAway) throw error
     log.warn({ code: error.code, reason: error.message }, 'the store does not answer yet')
     return new Store(new Couch(url, STORE))
   }
 }
-
-const addressOf = (host, port) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -1,24 +1,25 @@
-// The HTTP server: what it takes, how long it waits, and how it ends. What the answers are is the handler's.
+// The HTTP server: its limits, and how it ends. A handler gives the answers.
 import { createServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { TilecouchError } from '../../core/index.js'
-import { peerOf } from './peer.js'
-import { SAFE } from './safe.js'
+import { clientAddress } from './addresses.js'
+import { SAFE_HEADERS } from './responses.js'
 
 export const listenerDefaults = {
-  keepAliveTimeout: 75000, // milliseconds an idle connection is kept: longer than load balancers keep theirs, or they would send into a closed one
+  // milliseconds an idle connection is kept: longer than load balancers do, or they send into a closed one
+  keepAliveTimeout: 75000,
   headersTimeout: 15000, // milliseconds the head of a request may take to come
   requestTimeout: 30000, // milliseconds all of a request may take to come
-  checking: 5000, // milliseconds between two looks for requests that come too slowly
-  idle: 900000, // milliseconds in which nothing moves on a connection: a view may be built for ten minutes before an answer begins
-  pipelined: 64, // requests of a connection that wait for their answers: browsers and proxies send the next one after the answer
+  checking: 5000, // milliseconds between two checks for requests that come too slowly
+  idle: 900000, // milliseconds without any bytes on a connection: a view may take ten minutes before an answer begins
+  pipelined: 64, // requests of a connection that wait for answers: browsers and proxies send the next after the answer
   maxHeaderSize: 16384, // bytes of a head, address included
-  connectionsEach: 0, // connections of one address; this machine has as many as it likes, and 0 means everybody
+  connectionsEach: 0, // connections of one address; this machine is not limited, and 0 limits nobody
   backlog: 1024, // connections that wait to be accepted
-  linger: 500 // milliseconds after an answer in which, at a shutdown, the next request may be on its way
+  linger: 500 // milliseconds after an answer in which the next request may be on its way, at a shutdown
 }
 
-const SWEEP = 20 // milliseconds between two looks for connections that have become idle, during a shutdown
+const SWEEP = 20 // milliseconds between two checks for idle connections, during a shutdown
 
 /** The time of the last request of a connection. */
 const used = Symbol('used')
@@ -27,13 +28,14 @@ const waiting = Symbol('waiting')
 
 /**
  * Answers at once and returns nothing, or returns a promise of the end of the answer, which never rejects.
- * @typedef {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void | Promise<void>} Handler
+ * @typedef {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void |
+ *   Promise<void>} Handler
  */
 
 export class Listener {
   #server
   #handler
-  #peer
+  #addressOf
   #options
   #sockets = new Set()
   /** Connections of an address. @type {Map<string, number>} */
@@ -45,22 +47,29 @@ export class Listener {
 
   /**
    * @param {Handler} handler
-   * @param {Partial<typeof listenerDefaults> & {maxConnections?: number, peer?: (socket: import('node:net').Socket) => string | null}} [options] peer: whose connection it is; null: nobody's who is counted
+   * @param {Partial<typeof listenerDefaults> & {maxConnections?: number, addressOf?: (socket:
+   *   import('node:net').Socket) => string | null}} [options] addressOf: the address that a connection counts for;
+   *   null: none
    */
-  constructor (handler, { peer = socket => peerOf({ headers: {}, socket }, false), ...options } = {}) {
+  constructor (handler, { addressOf = socket => clientAddress({ headers: {}, socket }, false), ...options } = {}) {
     this.#handler = handler
-    this.#peer = peer
+    this.#addressOf = addressOf
     this.#options = { ...listenerDefaults, ...options }
     const { keepAliveTimeout, headersTimeout, requestTimeout, checking, maxHeaderSize, maxConnections } = this.#options
-    const timeouts = { keepAliveTimeout, requestTimeout, headersTimeout: Math.min(headersTimeout, requestTimeout || Infinity) }
-    this.#server = createServer({ ...timeouts, maxHeaderSize, connectionsCheckingInterval: checking })
+    this.#server = createServer({
+      keepAliveTimeout,
+      requestTimeout,
+      headersTimeout: Math.min(headersTimeout, requestTimeout || Infinity),
+      maxHeaderSize,
+      connectionsCheckingInterval: checking
+    })
     if (maxConnections) this.#server.maxConnections = maxConnections
     this.#server.timeout = this.#options.idle
     this.#server
-      .on('request', (req, res) => this.#take(req, res))
-      .on('checkContinue', (req, res) => this.#takeLate(req, res))
+      .on('request', (req, res) => this.#handle(req, res))
+      .on('checkContinue', (req, res) => this.#handleContinue(req, res))
       .on('clientError', (error, socket) => this.#refuse(error, socket))
-      .on('connection', socket => this.#greet(socket))
+      .on('connection', socket => this.#accept(socket))
   }
 
   /**
@@ -78,7 +87,7 @@ export class Listener {
     })
   }
 
-  #greet (socket) {
+  #accept (socket) {
     if (this.#options.connectionsEach && !this.#count(socket)) return void socket.destroy()
     socket[used] = performance.now()
     socket[waiting] = 0
@@ -98,22 +107,22 @@ export class Listener {
     }
   }
 
-  /** Whether a client may have one more. */
+  /** Counts a connection; false when its address has too many. */
   #count (socket) {
-    const peer = this.#peer(socket)
-    if (peer === null) return true
-    const own = this.#each.get(peer) ?? 0
+    const address = this.#addressOf(socket)
+    if (address === null) return true
+    const own = this.#each.get(address) ?? 0
     if (own >= this.#options.connectionsEach) return false
-    this.#each.set(peer, own + 1)
+    this.#each.set(address, own + 1)
     socket.once('close', () => {
-      const left = /** @type {number} */ (this.#each.get(peer)) - 1
-      if (left > 0) this.#each.set(peer, left)
-      else this.#each.delete(peer)
+      const left = /** @type {number} */ (this.#each.get(address)) - 1
+      if (left > 0) this.#each.set(address, left)
+      else this.#each.delete(address)
     })
     return true
   }
 
-  #take (req, res) {
+  #handle (req, res) {
     const { socket } = req
     if (socket[waiting] >= this.#options.pipelined) return void socket.destroy()
     socket[used] = performance.now()
@@ -132,24 +141,35 @@ export class Listener {
     req.socket[used] = performance.now()
   }
 
-  /** A client that asks before it sends a body: where none is read, it need not send it. */
-  #takeLate (req, res) {
+  /** A client that asks before it sends a body, which only POST needs. */
+  #handleContinue (req, res) {
     if (req.method === 'POST') res.writeContinue()
-    this.#take(req, res)
+    this.#handle(req, res)
   }
 
-  /** What is no HTTP, came too slowly, or is too long. */
+  /** Answers what is not HTTP, came too slowly, or is too long. */
   #refuse (error, socket) {
     const busy = [...this.#live].some(res => res.socket === socket)
-    if (busy || !socket.writable || error.code === 'ECONNRESET') return socket.destroy() // words in the middle of an answer would be part of it
-    const { status, why } = TROUBLES[error.code] ?? { status: '400 Bad Request', why: 'this is not HTTP' }
+    // text in the middle of an answer would be part of it
+    if (busy || !socket.writable || error.code === 'ECONNRESET') return socket.destroy()
+    const { status, why } = PARSER_ERRORS[error.code] ?? { status: '400 Bad Request', why: 'this is not HTTP' }
     const body = `${JSON.stringify(new TilecouchError('BAD_REQUEST', { why }))}\n`
-    const isHead = error.rawPacket?.subarray(0, 5).toString('latin1') === 'HEAD ' // which takes no body, whatever is wrong with the rest
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n${SAFE_LINES}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${isHead ? '' : body}`)
+    const isHead = error.rawPacket?.subarray(0, 5).toString('latin1') === 'HEAD '
+    socket.end([
+      `HTTP/1.1 ${status}`,
+      'Connection: close',
+      'Content-Type: application/json',
+      'Cache-Control: no-store',
+      ...SAFE_LINES,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      '',
+      isHead ? '' : body
+    ].join('\r\n'))
   }
 
   /**
-   * Takes no new connections, lets what is under way end, and closes the others: those in use a moment ago after their next
+   * Takes no new connections, lets what is under way end, and closes the others: those in use a moment ago after their
+   * next
    * answer or a moment later, since a request may be on its way on them.
    * @param {number} [grace] milliseconds; what is not done then is cut off
    */
@@ -177,14 +197,16 @@ export class Listener {
     const now = performance.now()
     const busy = new Set([...this.#live].map(res => res.socket))
     for (const socket of this.#sockets) {
-      if (!busy.has(socket) && socket.writableLength === 0 && now - socket[used] >= this.#options.linger) socket.destroySoon()
+      if (!busy.has(socket) && socket.writableLength === 0 && now - socket[used] >= this.#options.linger) {
+        socket.destroySoon()
+      }
     }
   }
 }
 
-const SAFE_LINES = Object.entries(SAFE).map(([name, value]) => `${name}: ${value}\r\n`).join('')
+const SAFE_LINES = Object.entries(SAFE_HEADERS).map(([name, value]) => `${name}: ${value}`)
 
-const TROUBLES = {
+const PARSER_ERRORS = {
   HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', why: 'its head is too long' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: '413 Payload Too Large', why: 'its chunks have too long extensions' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', why: 'it came too slowly' }
@@ -192,7 +214,10 @@ const TROUBLES = {
 
 function explain (error, port, host) {
   if (error.code === 'EADDRINUSE') return new TilecouchError('PORT_IN_USE', { port }, { cause: error })
-  if (error.code === 'EACCES') return new TilecouchError('BAD_OPTION', { option: '--port', value: port, why: 'this user may not listen there' }, { cause: error })
-  if (/^(EADDRNOTAVAIL|ENOTFOUND|EINVAL|EAI_AGAIN)$/.test(error.code)) return new TilecouchError('BAD_OPTION', { option: '--host', value: host, why: 'no address of this machine' }, { cause: error })
+  const badOption = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why }, { cause: error })
+  if (error.code === 'EACCES') return badOption('--port', port, 'this user may not listen there')
+  if (/^(EADDRNOTAVAIL|ENOTFOUND|EINVAL|EAI_AGAIN)$/.test(error.code)) {
+    return badOption('--host', host, 'no address of this machine')
+  }
   return error
 }

@@ -1,17 +1,18 @@
-// The log: one JSON object a line, on standard error, since standard output belongs to what a command answers. Nothing that
-// opens a door is ever in it: every finished line is looked at, so that no message, error, stack or field can slip through.
+// The log: one JSON object a line, on standard error, since standard output belongs to the results of commands. It
+// never holds a password, key or token: every finished line is checked, so that no message, error, stack or field can
+// slip through.
 import { pino } from 'pino'
 import { scrub } from '../../core/index.js'
 import { secretOf } from '../../loader/secrets.js'
 
 const HIDDEN = '(hidden)'
 
-/** Fields whose value is nobody's business, whatever they hold. */
+/** Fields whose values are always hidden. */
 const SECRET_FIELD = /authorization|cookie|password|passwd|secret|token|api-?_?key/i
 
 const SCHEME = /^(bearer|basic|digest|token|apikey)$/i
 
-/** A line without any of these holds nothing to hide: looking is cheap, taking apart is not. */
+/** A line without any of these holds nothing to hide: the test is cheap, parsing the line is not. */
 const SUSPICIOUS = /@|tc1|authorization|cookie|password|passwd|secret|token|api-?_?key/i
 
 /**
@@ -39,7 +40,9 @@ export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
   const texts = Object.values(upstreamHeaders).flatMap(headers => Object.values(headers))
     // "Bearer abc": the second word alone is as bad
     .flatMap(text => [text, ...text.split(/\s+/)])
-  return [...texts, ...Object.values(accessKeys ?? {}), decode(password), password, secretOf('COUCHDB_PASSWORD') ?? '', secretOf('TILECOUCH_FROM_PASSWORD') ?? ''].filter(text => text.length > 5 && !SCHEME.test(text))
+  const fromEnvironment = ['COUCHDB_PASSWORD', 'TILECOUCH_FROM_PASSWORD'].map(name => secretOf(name) ?? '')
+  return [...texts, ...Object.values(accessKeys ?? {}), decode(password), password, ...fromEnvironment]
+    .filter(text => text.length > 5 && !SCHEME.test(text))
 }
 
 function decode (text) {
@@ -62,10 +65,14 @@ function cleaner (secrets) {
 }
 
 function clean (value, secrets) {
-  if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), scrub(value).replace(/\b(Bearer|Basic)\s+[\w+/=.~-]+/gi, `$1 ${HIDDEN}`))
+  if (typeof value === 'string') {
+    const scrubbed = scrub(value).replace(/\b(Bearer|Basic)\s+[\w+/=.~-]+/gi, `$1 ${HIDDEN}`)
+    return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), scrubbed)
+  }
   if (Array.isArray(value)) return value.map(inner => clean(inner, secrets))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, SECRET_FIELD.test(key) ? HIDDEN : clean(inner, secrets)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) =>
+    [key, SECRET_FIELD.test(key) ? HIDDEN : clean(inner, secrets)]))
 }
 
 /**
@@ -76,4 +83,38 @@ function clean (value, secrets) {
  */
 export function logAccess (log, { method, url, socket }, { seconds, ...answer }) {
   log.info({ method, url, ...answer, ms: Math.round(seconds * 1e5) / 100, from: socket.remoteAddress }, 'request')
+}
+
+/** Does not repeat itself: an upstream that is down fails for every tile, and one line tells it. */
+export class ThrottledLog {
+  /** @type {Map<string, {until: number, more: number}>} */
+  #topics = new Map()
+
+  /**
+   * @param {any} log may be missing
+   * @param {{pause?: number, clock?: {now: () => number}}} [options] pause: ms between two lines of a topic
+   */
+  constructor (log, { pause = 10000, clock = performance } = {}) {
+    this.log = log
+    this.pause = pause
+    this.clock = clock
+  }
+
+  /**
+   * @param {'warn' | 'error'} level
+   * @param {string} topic one of few, as layers and codes are
+   * @param {Record<string, any>} details of this time
+   * @param {string} text
+   */
+  write (level, topic, details, text) {
+    const now = this.clock.now()
+    const last = this.#topics.get(topic)
+    if (last && now < last.until) {
+      last.more++
+      return
+    }
+    this.#topics.set(topic, { until: now + this.pause, more: 0 })
+    // more: how often it was left out since the last line
+    this.log?.[level]?.({ ...details, ...(last?.more && { more: last.more }) }, text)
+  }
 }

@@ -1,5 +1,5 @@
-// What the gateway counts, for Prometheus. A request for a tile in memory takes some ten microseconds, so counting it must not
-// build objects or hash labels: the numbers are kept in plain fields here and take their names when somebody reads them.
+// What the gateway counts, for Prometheus. A request for a tile in memory takes some ten microseconds, so counting must
+// not build objects or hash labels: the numbers are plain fields, and get their names when somebody reads them.
 import { Registry, collectDefaultMetrics } from 'prom-client'
 
 /** Upper bounds in seconds: from a tile in memory to an upstream that is given up. */
@@ -34,8 +34,8 @@ export const metricTable = {
   upstreamCircuit: { name: 'tilecouch_upstream_circuit', type: 'gauge', labels: ['layer'], aggregator: 'max', help: '0 closed: asked; 1 half-open: tried; 2 open: left alone after failures' }
 }
 
-/** Those of the process that keeps the workers; it shows them with the sum of theirs. */
-export const crewMetricTable = {
+/** Those of the parent of workers, besides the sums of theirs. */
+export const workerMetricTable = {
   ready: { name: 'tilecouch_workers_ready', type: 'gauge', labels: [], help: 'worker processes that serve' },
   restarts: { name: 'tilecouch_worker_restarts_total', type: 'counter', labels: [], help: 'workers that were started in the place of one that ended' }
 }
@@ -59,7 +59,7 @@ class Series {
   }
 }
 
-/** Series by the values of their labels, found by one look-up a label. */
+/** Series by the values of their labels, with one look-up a label. */
 class Family {
   #tree = new Map()
   #all = []
@@ -118,14 +118,16 @@ export class Metrics {
   /** @type {Sources} */
   #sources = {}
   /** Of a worker: asks for the numbers of all of them. @type {(() => Promise<string>) | null} */
-  gather = null
+  ofAllWorkers = null
 
   /** @param {{process?: boolean}} [options] process: CPU, memory, event loop as well */
   constructor ({ process = true } = {}) {
     this.registry = new Registry()
     if (process) collectDefaultMetrics({ register: this.registry })
-    const { memory, one } = { memory: () => this.#sources.memory, one: value => value === undefined ? [] : [{ labels: {}, value }] }
-    const upstreams = read => (this.#sources.upstreams?.() ?? []).map(state => ({ labels: { layer: state.layer }, value: read(state) }))
+    const one = value => value === undefined ? [] : [{ labels: {}, value }]
+    const memory = () => this.#sources.memory
+    const upstreams = read =>
+      (this.#sources.upstreams?.() ?? []).map(state => ({ labels: { layer: state.layer }, value: read(state) }))
     const follower = () => this.#sources.follower?.()
     this.#register({
       requests: () => this.#requests.values('count'),
@@ -162,7 +164,8 @@ export class Metrics {
 
   /**
    * A request that was answered.
-   * @param {{kind: string, layer?: string, outcome?: string, status: number, seconds: number, bytes?: number}} request outcome: of a tile; else the status says it
+   * @param {{kind: string, layer?: string, outcome?: string, status: number, seconds: number, bytes?: number}} request
+   *   outcome: of a tile; else it follows from the status
    */
   request ({ kind, layer, outcome, status, seconds, bytes = 0 }) {
     const what = KINDS.includes(kind) ? kind : 'other'
@@ -173,7 +176,7 @@ export class Metrics {
     this.#latency.of(what, how).observe(seconds)
   }
 
-  /** A layer is known once something of it could be answered; what people make up stays one label. */
+  /** A layer has a label of its own once a request for it was answered; names that are made up share one. */
   #layerLabel (layer, status) {
     if (this.#layers.has(layer)) return layer
     if (status >= 400 || this.#layers.size >= MOST_LAYERS) return UNKNOWN
@@ -188,7 +191,10 @@ export class Metrics {
     this.#tiles.of(outcome).count += tiles
   }
 
-  /** One request to an upstream. @param {{layer: string, outcome: string, seconds: number}} request outcome: kind of the answer, or failed */
+  /**
+   * One request to an upstream.
+   * @param {{layer: string, outcome: string, seconds: number}} request outcome: kind of the answer, or failed
+   */
   upstream ({ layer, outcome, seconds }) {
     this.#upstream.of(layer, outcome).observe(seconds)
   }
@@ -197,13 +203,18 @@ export class Metrics {
     return this.registry.contentType
   }
 
-  /** What /metrics answers: of this process, or of all workers where `gather` asks for them. @returns {Promise<string>} */
+  /** What /metrics answers: the numbers of this process, or of all workers. @returns {Promise<string>} */
   text () {
-    return this.gather ? this.gather() : this.registry.metrics()
+    return this.ofAllWorkers ? this.ofAllWorkers() : this.registry.metrics()
   }
 }
 
-const outcomeOf = status => status < 400 ? 'ok' : status === 404 || status === 410 ? 'missing' : status === 499 ? 'aborted' : status < 500 ? 'refused' : 'failed'
+function outcomeOf (status) {
+  if (status < 400) return 'ok'
+  if (status === 404 || status === 410) return 'missing'
+  if (status === 499) return 'aborted'
+  return status < 500 ? 'refused' : 'failed'
+}
 
 /** @param {ConstructorParameters<typeof Metrics>[0]} [options] */
 export const createMetrics = options => new Metrics(options)

@@ -6,7 +6,7 @@
  * @property {string} from the store that is mirrored, without any password
  * @property {'starting' | 'reading' | 'following' | 'away' | 'unknown'} state
  * @property {number | null} lag seconds since the edge was known to lack nothing; null while it never was
- * @property {number | null} pending changes that are not looked at; null while nobody knows
+ * @property {number | null} pending changes of the origin that were not read yet; null: unknown
  * @property {string | null} upToDate when the edge was last known to lack nothing
  * @property {number} refused revisions that the store of the edge has refused, and lacks
  * @property {string} [error] code of what keeps it away
@@ -56,7 +56,10 @@ const readers = {
 export const mirrorMetrics = report =>
   Object.entries(mirrorMetricTable).map(([key, { name, type, help }]) => ({ name, help, type, aggregator: 'sum', values: readers[key](report) }))
 
-/** Shows them among those of a process. @param {import('./metrics.js').Metrics} metrics @param {() => MirrorReport} report */
+/**
+ * Shows them among those of a process.
+ * @param {import('./metrics.js').Metrics} metrics @param {() => MirrorReport} report
+ */
 export function showMirror ({ registry }, report) {
   for (const { name } of Object.values(mirrorMetricTable)) {
     const get = async () => mirrorMetrics(report()).find(metric => metric.name === name)

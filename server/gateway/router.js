@@ -1,10 +1,13 @@
-// From the method and the target of a request to what is asked. Pure, total and quick: a tile in memory costs some ten
-// microseconds, so the address that nearly every request has is taken apart by one expression, without a URL object.
-// The addresses are those of _design/tiles/rewrites.js, which a test compares, and some that only the gateway has.
-import { MAX_ZOOM, RESERVED, TilecouchError, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
+// From the method and the target of a request to what is asked. A tile in memory costs some ten microseconds, so the
+// address that nearly every request has is taken apart by one expression, without a URL object. The addresses are those
+// of _design/tiles/rewrites.js, which a test compares, and some that only the gateway has.
+import {
+  MAX_ZOOM, RESERVED, TilecouchError, checkTile, flipY, isLayer, parseBbox, parseQuadkey
+} from '../../core/index.js'
 
 /**
- * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}} AskedTile time: as written, checked
+ * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}} AskedTile time:
+ *   as written, checked
  * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number}} AskedVersions
  * @typedef {{kind: 'tilejson', layer: string, time?: string}} AskedTileJson
  * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} AskedTimes
@@ -12,12 +15,13 @@ import { MAX_ZOOM, RESERVED, TilecouchError, checkTile, flipY, isLayer, parseBbo
  * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
  * @typedef {{kind: 'health' | 'metrics'}} AskedState
- * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedWmts | AskedDb | AskedFile | AskedState} Asked
+ * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedWmts | AskedDb | AskedFile | AskedState}
+ *   Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has ids of its own and limits of its own
 
-// what hardly any request is not: /osm/10/300/412.png or /osm@2024-03/10/300/412.png
+// nearly every request: /osm/10/300/412.png or /osm@2024-03/10/300/412.png
 const PLAIN = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:@([0-9TZ:-]+))?\/(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})\.([a-z0-9]{2,5})(?:\?|$)/
 
 const REFERENCE = /^([^@]+)(?:@(.+))?$/
@@ -26,7 +30,7 @@ const NUMBER = /^(0|[1-9]\d{0,9})$/
 const TILE_NAME = /^(\d+)\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
-const STRANGE = /[\p{Cc}\\]/u // no name of ours has any, and what stands before or behind may take them for something else
+const STRANGE = /[\p{Cc}\\]/u // no name of ours has any, and proxies may take them for something else
 
 /**
  * @param {string | undefined} method
@@ -35,7 +39,9 @@ const STRANGE = /[\p{Cc}\\]/u // no name of ours has any, and what stands before
  */
 export function parseRequest (method, target = '/') {
   const plain = PLAIN.exec(target)
-  if (plain === null || plain[6] === 'json' || RESERVED.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) return parseAny(method, target)
+  if (plain === null || plain[6] === 'json' || RESERVED.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) {
+    return parseAny(method, target)
+  }
   const [, layer, time, z, x, y, ext] = plain
   if (time !== undefined) checkTime(time)
   return tile({ layer, time }, checkTile(+z, +x, +y), ext)
@@ -43,7 +49,7 @@ export function parseRequest (method, target = '/') {
 
 /** @returns {AskedTile | AskedVersions} */
 function tile ({ layer, time }, { z, x, y }, ext) {
-  // the past of a tile is one, whatever time stands before it
+  // a time makes no difference to the list of versions
   return ext === 'json' ? { kind: 'versions', layer, z, x, y } : { kind: 'tile', layer, time, z, x, y, ext }
 }
 
@@ -51,13 +57,19 @@ function tile ({ layer, time }, { z, x, y }, ext) {
 function parseAny (method, target) {
   const { path, search } = split(target)
   if (path === '/db' || path.startsWith('/db/')) return { kind: 'db', path: path.slice(3), query: search }
-  if (method !== 'GET' && method !== 'HEAD') throw new TilecouchError('READ_ONLY', { reason: 'tiles are read with GET' })
+  if (method !== 'GET' && method !== 'HEAD') {
+    throw new TilecouchError('READ_ONLY', { reason: 'tiles are read with GET' })
+  }
   const parts = decode(path)
   if (parts.length === 0) return { kind: 'file', name: 'index.html' }
-  if (parts[0] === 'tms' && parts[1] === '1.0.0' && parts.length === 6) return xyz(reference(parts[2]), parts.slice(3), true)
+  if (parts[0] === 'tms' && parts[1] === '1.0.0' && parts.length === 6) {
+    return xyz(reference(parts[2]), parts.slice(3), true)
+  }
   if (parts[0] === 'quadkey' && parts.length === 3) return quadkey(reference(parts[1]), parts[2])
-  // a layer may have this name too: what nothing else can be is its tile
-  if (parts[0] === 'wmts' && parts.length !== 4 && parts[1] !== 'times.json') return { kind: 'wmts', path: parts.slice(1), query: new URLSearchParams(search) }
+  // a layer may be called wmts too
+  if (parts[0] === 'wmts' && parts.length !== 4 && parts[1] !== 'times.json') {
+    return { kind: 'wmts', path: parts.slice(1), query: new URLSearchParams(search) }
+  }
   if (parts.length === 1) return single(parts[0])
   const ref = reference(parts[0])
   if (parts.length === 2 && parts[1] === 'times.json') return times(ref, new URLSearchParams(search))
@@ -70,21 +82,25 @@ function split (target) {
   const local = target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
   const mark = local.indexOf('?')
   const path = mark < 0 ? local : local.slice(0, mark)
-  if (path !== '' && path[0] !== '/') throw new TilecouchError('BAD_ADDRESS', { value: target, why: 'it starts with no slash' })
+  if (path !== '' && path[0] !== '/') {
+    throw new TilecouchError('BAD_ADDRESS', { value: target, why: 'it starts with no slash' })
+  }
   return { path: path.replace(/^\/*/, '/'), search: mark < 0 ? '' : local.slice(mark + 1) }
 }
 
-/** Segments as texts. Empty ones do not count, as in CouchDB. */
+/** Segments as texts. Empty ones are ignored, as in CouchDB. */
 function decode (path) {
-  if (path.length > MAX_PATH) throw new TilecouchError('BAD_ADDRESS', { value: path, why: `it is longer than ${MAX_PATH} characters` })
+  if (path.length > MAX_PATH) {
+    throw new TilecouchError('BAD_ADDRESS', { value: path, why: `it is longer than ${MAX_PATH} characters` })
+  }
   let parts
   try {
     parts = path.split('/').filter(part => part !== '').map(decodeURIComponent)
   } catch {
     throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it is not encoded as UTF-8' })
   }
-  if (parts.some(part => STRANGE.test(part))) throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it holds control characters or backslashes' })
-  return parts
+  if (!parts.some(part => STRANGE.test(part))) return parts
+  throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it holds control characters or backslashes' })
 }
 
 /** `/health`, `/osm.json`, `/viewer.js` @returns {Asked} */
@@ -102,10 +118,11 @@ function reference (text) {
   return { layer, time: time === undefined ? undefined : checkTime(time) }
 }
 
-/** Addresses take UTC alone, whole or partial. */
+/** Times in addresses are UTC, whole or partial. */
 function checkTime (text) {
   const match = TIME.exec(text)
-  if (match === null || (match[2] !== undefined && !isOnCalendar(+match[1], +match[2], +(match[3] ?? 1)))) throw new TilecouchError('BAD_TIME', { value: text })
+  const isValid = match !== null && (match[2] === undefined || isOnCalendar(+match[1], +match[2], +(match[3] ?? 1)))
+  if (!isValid) throw new TilecouchError('BAD_TIME', { value: text })
   return text
 }
 
@@ -116,7 +133,7 @@ function isOnCalendar (year, month, day) {
   return day >= 1 && day <= DAYS[month - 1] + Number(leap)
 }
 
-/** The number a text is written as, in one way only. */
+/** There is one way only to write a number. */
 const number = text => NUMBER.test(text) ? +text : NaN
 
 /** @param {string[]} parts z, x and the name of the file */
@@ -139,6 +156,8 @@ function times ({ layer }, query) {
   const [box, zoom] = [query.get('bbox'), query.get('z')]
   const z = zoom === null ? undefined : number(zoom)
   if (z !== undefined && !(z <= MAX_ZOOM)) throw new TilecouchError('BAD_ZOOM', { value: zoom })
-  if (box !== null && z === undefined) throw new TilecouchError('BAD_ZOOM', { value: '', why: 'a bbox needs a zoom: times.json?bbox=w,s,e,n&z=10' })
+  if (box !== null && z === undefined) {
+    throw new TilecouchError('BAD_ZOOM', { value: '', why: 'a bbox needs a zoom: times.json?bbox=w,s,e,n&z=10' })
+  }
   return { kind: 'times', layer, ...(box !== null && { bbox: parseBbox(box) }), ...(z !== undefined && { z }) }
 }

@@ -10,7 +10,7 @@ import { addServerCommands } from '../../server/commands.js'
 import { edgeOptions, wantedOf } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { longFlag, options } from '../../server/gateway/options.js'
-import { restartDefaults } from '../../server/gateway/workers.js'
+import { restartDefaults } from '../../server/gateway/workers/index.js'
 import { skip } from '../support/tools.js'
 
 // the YAML parser that the test runner brings along

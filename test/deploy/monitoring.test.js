@@ -7,7 +7,7 @@ import * as yaml from 'js-yaml'
 import { until } from '../../bench/wait.js'
 import { doctorMetricTable, metricsOf } from '../../loader/doctor/metrics.js'
 import { STATES, mirrorMetricTable } from '../../server/gateway/mirror-metrics.js'
-import { KINDS, OUTCOMES, crewMetricTable, metricTable } from '../../server/gateway/metrics.js'
+import { KINDS, OUTCOMES, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
 import { fill, look } from '../doctor/stage.js'
 import { useEdges } from '../edge/stage.js'
 import { backends, request, startThrowAwayEmbedded } from '../support/backends.js'
@@ -21,7 +21,7 @@ const SCRAPED = ['job', 'instance'] // labels that Prometheus itself adds
 const STEM = /_(bucket|sum|count)$/
 
 /** Metric -> its labels and, of each, the values there may be, where that is known. */
-const tables = [...Object.values(metricTable), ...Object.values(crewMetricTable), ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
+const tables = [...Object.values(metricTable), ...Object.values(workerMetricTable), ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
 const VALUES = { kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES, task: ['expire', 'prune', 'check', 'backup'], area: ['database', 'indexes', 'disk', 'layers'] }
 
 /** Names and labels of what was really shown: in comments for those without a sample yet. */
@@ -63,7 +63,7 @@ describe('deploy/monitoring: what is watched', () => {
         const text = await edge.metrics()
         return text.includes('tilecouch_requests_total{') && text.includes('tilecouch_mirror_lag_seconds ') && text
       }, { what: 'all metrics' }))
-      for (const { name } of Object.values(crewMetricTable)) shown.set(name, new Set()) // of the process that keeps workers: test/gateway/workers.test.js
+      for (const { name } of Object.values(workerMetricTable)) shown.set(name, new Set()) // of the process that keeps workers: test/gateway/workers.test.js
       const used = [...of('tilecouch_').filter(({ name }) => !/^tilecouch_(doctor|task)_/.test(name)), ...of('process_'), ...of('nodejs_')]
       assert.ok(used.length > 30)
       for (const { where, name, labels } of used) {

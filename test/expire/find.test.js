@@ -1,9 +1,8 @@
 // What has expired, and when: the command and the gateway have to say the same, to the second.
 import assert from 'node:assert/strict'
 import { expire } from '../../loader/expire.js'
-import { entryOf } from '../../server/gateway/entry.js'
-import { request } from '../support/backends.js'
-import { onEachStore } from '../support/backends.js'
+import { entryOf } from '../../server/gateway/tiles/entry.js'
+import { onEachStore, request } from '../support/backends.js'
 import { HOUR, T, at, useExpiry } from './helpers.js'
 
 const upstream = { covers: () => true }

@@ -2,9 +2,8 @@
 // address of the gateway: it must never see the fifth, nor any for the name that the gateway itself uses.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { Guesses, guessDefaults } from '../../server/gateway/access/guesses.js'
-import { Users, userDefaults } from '../../server/gateway/access/users.js'
-import { userIn } from '../../server/gateway/access/credentials.js'
+import { guessDefaults, Guesses, userDefaults, Users } from '../../server/gateway/access/users.js'
+import { userOf } from '../../server/gateway/access/credentials.js'
 import { as, backends, request } from '../support/backends.js'
 import { OPTIONS, T2, fill, image, token } from './support/private.js'
 import { serve } from './support/serving.js'
@@ -15,7 +14,7 @@ const TILE = '/secret/3/1/0.png'
 const LOCKED = '{"error":"forbidden","reason":"Account is temporarily locked due to multiple authentication failures"}'
 const header = (name, password) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 const basic = (name, password) => ({ authorization: header(name, password) })
-const brought = (name, password, peer = null) => ({ ...userIn(/** @type {any} */ ({ headers: basic(name, password) })), peer })
+const credentials = (name, password, address = null) => ({ ...userOf(/** @type {any} */ ({ headers: basic(name, password) })), address })
 
 /** A server that knows names as CouchDB does, locks them as CouchDB does, and writes down whom it was asked about. */
 async function openLocking (passwords) {
@@ -45,7 +44,7 @@ describe('wrong passwords', () => {
     users = new Users(store.couch, { now: () => clock })
   })
   afterEach(() => store.close())
-  const guess = (name, password, peer) => users.mayRead(brought(name, password, peer)).catch(({ code, details }) => [code, details.seconds])
+  const guess = (name, password, address) => users.mayRead(credentials(name, password, address)).catch(({ code, details }) => [code, details.seconds])
 
   it('reach CouchDB less often than it takes to lock a name, however many ask at once', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => guess('anna', `guess ${at}`, `10.0.0.${at}`)))
@@ -94,11 +93,11 @@ describe('wrong passwords', () => {
   it('for the name of the gateway itself are never passed on, nor is the right one, however it is written', async () => {
     const spellings = [...['own', 'x', ''].map(password => header('gateway', password)), header('gateway', 'own').replace('Basic ', 'bAsic   '), header('gateway', 'own').replace(/=*$/, ''), header('gateway', 'own').replaceAll('+', '-')]
     for (const authorization of spellings) {
-      const user = userIn(/** @type {any} */ ({ headers: { authorization } }))
-      assert.equal(await users.mayRead({ .../** @type {any} */ (user), peer: null }), false, authorization)
+      const user = userOf(/** @type {any} */ ({ headers: { authorization } }))
+      assert.equal(await users.mayRead({ .../** @type {any} */ (user), address: null }), false, authorization)
     }
     assert.deepEqual(store.asked, [])
-    assert.equal(userIn(/** @type {any} */ ({ headers: { authorization: `Basic ${Buffer.from([0x67, 0xff, 0x3a, 0x78]).toString('base64')}` } })), undefined, 'no UTF-8')
+    assert.equal(userOf(/** @type {any} */ ({ headers: { authorization: `Basic ${Buffer.from([0x67, 0xff, 0x3a, 0x78]).toString('base64')}` } })), undefined, 'no UTF-8')
   })
 
   it('slow one address down, whatever names it tries, and nobody else', async () => {

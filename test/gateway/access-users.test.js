@@ -17,7 +17,7 @@ import { openGateway, openStore } from './support/stand.js'
 import { ask, closeConnections } from './support/wire.js'
 
 const basic = (name, password) => ({ authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` })
-const asSession = cookie => ({ headers: { cookie }, peer: null })
+const asSession = cookie => ({ headers: { cookie }, address: null })
 const TILE = '/secret/3/1/0.png'
 
 for (const backend of backends.filter(({ supports }) => supports.users)) {
@@ -76,12 +76,12 @@ for (const backend of backends.filter(({ supports }) => supports.users)) {
     it('closes again within moments of a member being one no more', async () => {
       const users = new Users(store.couch, { now: () => clock })
       let clock = 0
-      const brought = { headers: basic(reader, 'pass-of-a-reader'), name: reader, peer: null }
-      assert.equal(await users.mayRead(brought), true)
+      const credentials = { headers: basic(reader, 'pass-of-a-reader'), name: reader, address: null }
+      assert.equal(await users.mayRead(credentials), true)
       await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['others'] } })
-      assert.equal(await users.mayRead(brought), true)
+      assert.equal(await users.mayRead(credentials), true)
       clock += users.limits.age
-      assert.equal(await users.mayRead(brought), false)
+      assert.equal(await users.mayRead(credentials), false)
     })
   })
 }

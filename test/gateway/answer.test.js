@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { TilecouchError } from '../../core/index.js'
-import { CachePolicy } from '../../server/gateway/answer.js'
-import { isKnown } from '../../server/gateway/etags.js'
+import { CachePolicy } from '../../server/gateway/routes/tile.js'
+import { matchesEtag } from '../../server/gateway/responses.js'
 import { png } from '../support/tiles.js'
 import { entryOf, openFront } from './support/front.js'
 import { ask, closeConnections } from './support/wire.js'
@@ -13,7 +13,7 @@ const seconds = count => new Date(Date.now() + count * 1000).toISOString().slice
 
 describe('what a client has already', () => {
   const etag = '"CY9rzUYh03PK3k6DJie09g=="'
-  const fresh = headers => isKnown(headers['if-none-match'], etag)
+  const fresh = headers => matchesEtag(headers['if-none-match'], etag)
 
   it('is told by its ETag, also in a list, also a weak one, also by a star', () => {
     for (const tags of [etag, `W/${etag}`, `"a", ${etag}`, `"a",W/"b",${etag},"c"`, '*', ` ${etag} `]) assert.equal(fresh({ 'if-none-match': tags }), true, tags)

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { Announced } from '../../server/gateway/announced.js'
-import { BulkReader } from '../../server/gateway/bulk.js'
+import { RecentChanges } from '../../server/gateway/tiles/recent-changes.js'
+import { StoreReader } from '../../server/gateway/tiles/reader.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { gate, startFront } from '../client/support/front.js'
@@ -17,7 +17,7 @@ const idOf = index => `osm:5:${Math.floor(index / SIDE)}:${index % SIDE}`
 const bytesOf = doc => doc?._attachments.tile.data
 
 onEachStore('reading many tiles at once', backend => {
-  let store, front, announced
+  let store, front, changes
   before(async function () {
     this.timeout(60000)
     store = await Store.create(await backend.database())
@@ -27,23 +27,21 @@ onEachStore('reading many tiles at once', backend => {
   })
   beforeEach(() => {
     front.reset()
-    announced = new Announced()
+    changes = new RecentChanges()
   })
   after(async () => {
     await front.close()
     await store.destroy()
   })
 
-  async function open (limits = {}, more = {}) {
+  async function open (limits = {}, { readDocuments, ...cache } = {}) {
     const url = new URL(front.url)
     const { username, password } = new URL(await backend.url())
     Object.assign(url, { username, password })
-    return new BulkReader(new Store(new Couch(url.href, { firstDelay: 5, longestDelay: 20 })), {
-      announced,
-      onDocument: (id, doc) => doc,
-      onTimeline: (id, moments) => moments,
+    return new StoreReader(new Store(new Couch(url.href, { firstDelay: 5, longestDelay: 20 })), {
+      cache: { changes, takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments, ...cache },
       limits: { retries: 1, pause: 5, ...limits },
-      ...more
+      readDocuments
     })
   }
   const asked = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
@@ -197,7 +195,7 @@ onEachStore('reading many tiles at once', backend => {
 
   it('reads a tile again that changed while it was read', async () => {
     const kept = []
-    const reader = await open({}, { onDocument: (id, doc, keep) => { kept.push(keep); return doc } })
+    const reader = await open({}, { takeDocument: (id, doc, keep) => { kept.push(keep); return doc } })
     const held = gate()
     let first = true
     front.rule(async () => {
@@ -207,12 +205,12 @@ onEachStore('reading many tiles at once', backend => {
     const reading = reader.document(idOf(70))
     await until(() => front.requests().length === 1)
     const { _rev: rev } = await store.couch.get(idOf(70))
-    announced.announce(idOf(70), `9${rev.slice(1)}`, false) // of a revision that no reading will ever bring
+    changes.add(idOf(70), `9${rev.slice(1)}`, false) // of a revision that no reading will ever bring
     held.open()
     assert.ok(bytesOf(await reading).equals(png(70)))
     assert.equal(front.requests().length, 3, 'as often as may be')
     assert.deepEqual(kept, [false], 'what is behind is handed out and not kept')
-    announced.announce(idOf(71), (await store.couch.get(idOf(71)))._rev, false)
+    changes.add(idOf(71), (await store.couch.get(idOf(71)))._rev, false)
     await reader.document(idOf(71))
     assert.deepEqual(kept, [false, true])
   })

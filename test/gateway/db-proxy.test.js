@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
 import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
-import { parseReading } from '../../server/gateway/db/reading.js'
-import { closeDb, db } from '../../server/gateway/routes/db.js'
+import { parseDbRequest } from '../../server/gateway/db/request.js'
+import { closeDb, db } from '../../server/gateway/db/index.js'
 import { ask, closeConnections, post, speak } from './support/wire.js'
 
 const listen = server => new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${server.address().port}`)) })
@@ -182,7 +182,7 @@ describe('what passes between /db and the store', () => {
     const proxy = new DatabaseProxy(ctx.store.couch, options)
     const own = createServer((req, res) => {
       const [path, search = ''] = /** @type {string} */ (req.url).slice(3).split('?')
-      proxy.forward(parseReading('GET', path, search), undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
+      proxy.forward(parseDbRequest('GET', path, search), undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
     })
     ending.push(async () => { await stop(own); await proxy.close() })
     return listen(own)

@@ -120,10 +120,10 @@ describe('the gateway over HTTP', () => {
   it('gives up on a store that does not answer, and on clients that leave', async () => {
     const signals = []
     await open({ get: (id, signal) => new Promise((resolve, reject) => { signals.push(signal); signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED'))) }) })
-    front.ctx.patience = 50
+    front.ctx.tileTimeout = 50
     const { status, json } = await get('/osm/1/1/1.png')
     assert.deepEqual([status, json.error], [503, 'UNREACHABLE'])
-    front.ctx.patience = 60000
+    front.ctx.tileTimeout = 60000
     const socket = net.connect(front.port, '127.0.0.1').on('error', () => {})
     socket.write('GET /osm/1/1/0.png HTTP/1.1\r\nHost: x\r\n\r\n')
     await until(() => signals.length === 2, { what: 'the question' })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { publish } from '../../loader/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { LayerBook } from '../../server/gateway/layers.js'
+import { Layers } from '../../server/gateway/layers.js'
 import { until } from '../../bench/wait.js'
 import { gate, startFront } from '../client/support/front.js'
 import { onEachStore } from '../support/backends.js'
@@ -23,7 +23,7 @@ onEachStore('the book of layers', backend => {
     const through = new URL(front.url)
     const { username, password } = new URL(url)
     Object.assign(through, { username, password })
-    book = new LayerBook(new Store(new Couch(through.href, { firstDelay: 5, longestDelay: 10 })), { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
+    book = new Layers(new Store(new Couch(through.href, { firstDelay: 5, longestDelay: 10 })), { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
   })
   afterEach(async () => {
     await front.close().catch(() => {})
@@ -38,7 +38,7 @@ onEachStore('the book of layers', backend => {
     await assert.rejects(book.get('nope'), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(book.get('No such'), { code: 'BAD_LAYER' })
     assert.equal(front.requests().length, 1)
-    assert.deepEqual(book.look('osm'), found[0])
+    assert.deepEqual(book.peek('osm'), found[0])
   })
 
   it('reads them again when one has changed, and only then', async () => {

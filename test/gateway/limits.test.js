@@ -6,10 +6,9 @@ import net from 'node:net'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
 import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
-import { checkLimits } from '../../server/gateway/db/question.js'
-import { parseReading } from '../../server/gateway/db/reading.js'
+import { checkLimits, parseDbRequest } from '../../server/gateway/db/request.js'
 import { Listener } from '../../server/gateway/listener.js'
-import { peerOf } from '../../server/gateway/peer.js'
+import { clientAddress } from '../../server/gateway/addresses.js'
 import { startThrowAwayEmbedded, onEachStore } from '../support/backends.js'
 import { openFront, entryOf } from './support/front.js'
 import { fill } from './support/private.js'
@@ -129,7 +128,7 @@ describe('a connection', () => {
 describe('connections', () => {
   it('are so many for each address, and others still get theirs', async () => {
     let peer = /** @type {string | null} */ ('a')
-    const listener = new Listener((req, res) => { res.end('here') }, { connectionsEach: 2, peer: () => peer })
+    const listener = new Listener((req, res) => { res.end('here') }, { connectionsEach: 2, addressOf: () => peer })
     const port = await listener.listen(0, '127.0.0.1')
     const sockets = []
     const open = async whose => {
@@ -158,7 +157,7 @@ describe('feeds of /db', () => {
     const store = createServer((req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n'))
     await new Promise(resolve => { store.listen(0, '127.0.0.1', () => resolve(undefined)) })
     const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { feedsEach: 2, trustProxy: true })
-    const gate = createServer((req, res) => proxy.forward(parseReading('GET', '/_changes', 'feed=continuous'), undefined, req, res).catch(error => { res.writeHead(error.status).end() }))
+    const gate = createServer((req, res) => proxy.forward(parseDbRequest('GET', '/_changes', 'feed=continuous'), undefined, req, res).catch(error => { res.writeHead(error.status).end() }))
     await new Promise(resolve => { gate.listen(0, '127.0.0.1', () => resolve(undefined)) })
     const leaving = new AbortController()
     const feed = async from => (await fetch(`http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, signal: leaving.signal })).status
@@ -187,7 +186,7 @@ describe('feeds of /db', () => {
     const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1000 })
     const gate = createServer((req, res) => {
       const [, search = ''] = (req.url ?? '').split('?')
-      const reading = parseReading('GET', '/_all_docs', search)
+      const reading = parseDbRequest('GET', '/_all_docs', search)
       reading.isLarge = checkLimits(reading)
       asked++
       proxy.forward(reading, undefined, req, res).catch(error => { res.writeHead(error.status).end() })
@@ -212,7 +211,7 @@ describe('feeds of /db', () => {
   })
 
   it('know who asks: the address, the network of IPv6, what a trusted proxy says, and nobody behind a proxy of this machine', () => {
-    const peer = (remoteAddress, forwarded, trust = false) => peerOf(/** @type {any} */ ({ headers: forwarded ? { 'x-forwarded-for': forwarded } : {}, socket: { remoteAddress } }), trust)
+    const peer = (remoteAddress, forwarded, trust = false) => clientAddress(/** @type {any} */ ({ headers: forwarded ? { 'x-forwarded-for': forwarded } : {}, socket: { remoteAddress } }), trust)
     assert.deepEqual([peer('1.2.3.4'), peer('::ffff:1.2.3.4'), peer('127.0.0.1'), peer('::1'), peer(undefined)], ['1.2.3.4', '1.2.3.4', null, null, null])
     assert.deepEqual([peer('2001:db8:1:2:3:4:5:6'), peer('2001:db8:1:2::9'), peer('2001:db8::1'), peer('2001:DB8:0:0:7::')], ['2001:db8:1:2', '2001:db8:1:2', '2001:db8:0:0', '2001:db8:0:0'])
     assert.deepEqual([peer('127.0.0.1', '6.6.6.6, 7.7.7.7', true), peer('5.5.5.5', '6.6.6.6'), peer('5.5.5.5', ' ', true)], ['7.7.7.7', '5.5.5.5', '5.5.5.5'])

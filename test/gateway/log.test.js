@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
-import { createLog, logAccess, secretsOf } from '../../server/gateway/log.js'
+import { ThrottledLog, createLog, logAccess, secretsOf } from '../../server/gateway/log.js'
 import { memory } from '../loader/helpers.js'
 
 describe('the log of the gateway', () => {
@@ -64,5 +64,22 @@ describe('the log of the gateway', () => {
     logAccess(log, { method: 'GET', url: '/osm/1/0/1.png', socket: { remoteAddress: '10.0.0.1' } }, { status: 200, seconds: 0.0012345, bytes: 300, kind: 'tile', layer: 'osm', outcome: 'hit' })
     const [{ level, time, pid, ...line }] = lines()
     assert.deepEqual(line, { method: 'GET', url: '/osm/1/0/1.png', status: 200, bytes: 300, kind: 'tile', layer: 'osm', outcome: 'hit', ms: 1.23, from: '10.0.0.1', msg: 'request' })
+  })
+})
+
+describe('a log that does not repeat itself', () => {
+  it('says the same once in a while, and then how often it was left out', () => {
+    const lines = []
+    const clock = { time: 0, now: () => clock.time }
+    const log = new ThrottledLog({ warn: (details, text) => lines.push([details, text]) }, { pause: 100, clock })
+    for (let x = 0; x < 5; x++) log.write('warn', 'osm down', { x }, 'down')
+    log.write('warn', 'sea down', { x: 0 }, 'down')
+    clock.time = 100
+    log.write('warn', 'osm down', { x: 9 }, 'down')
+    assert.deepEqual(lines, [[{ x: 0 }, 'down'], [{ x: 0 }, 'down'], [{ x: 9, more: 4 }, 'down']])
+  })
+
+  it('may be no log at all', () => {
+    new ThrottledLog(undefined).write('error', 'x', {}, 'y')
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { AggregatorRegistry } from 'prom-client'
-import { createMetrics, crewMetricTable, metricTable } from '../../server/gateway/metrics.js'
+import { createMetrics, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
 import { parseMetrics } from './support/prometheus.js'
 
 const request = more => ({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.0001, bytes: 300, ...more })
@@ -98,7 +98,7 @@ describe('the metrics of the gateway', () => {
       for (const sample of metric.samples) assert.deepEqual(Object.keys(sample.labels).filter(key => key !== 'le').sort(), [...labels].sort(), name)
     }
     assert.ok(parseMetrics(await createMetrics().text()).has('process_cpu_seconds_total'))
-    assert.equal(new Set([...Object.values(metricTable), ...Object.values(crewMetricTable)].map(({ name }) => name)).size, Object.keys(metricTable).length + Object.keys(crewMetricTable).length)
+    assert.equal(new Set([...Object.values(metricTable), ...Object.values(workerMetricTable)].map(({ name }) => name)).size, Object.keys(metricTable).length + Object.keys(workerMetricTable).length)
   })
 
   it('of several processes add up', async () => {

@@ -63,7 +63,7 @@ describe('the options of the gateway', () => {
 
   it('are all that the gateway reads', () => {
     // parts such as the listener have options of their own; these know those of the gateway
-    const whole = /^(index|dispatch|answer|tiles|upstreams|workers?|routes\/.*|wmts\/.*)\.js$/
+    const whole = /^(index|dispatch|tiles\/(index|refresher|upstreams)|workers\/.*|routes\/.*|wmts\/.*)\.js$/
     for (const [file, text] of sources.filter(([name]) => whole.test(name))) {
       for (const [, name] of text.matchAll(/\boptions\.(\w+)\b/g)) assert.ok(Object.hasOwn(optionsByName, name), `${file} reads options.${name}`)
     }

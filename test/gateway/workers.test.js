@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { until } from '../../bench/wait.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { createLog } from '../../server/gateway/log.js'
-import { runWorkers } from '../../server/gateway/workers.js'
+import { runWorkers } from '../../server/gateway/workers/index.js'
 import { memory, useFolder } from '../loader/helpers.js'
 import { parseMetrics } from './support/prometheus.js'
 
@@ -129,7 +129,7 @@ describe('a gateway of several processes', () => {
     const config = path.join(folder.write({ trouble: '' }), 'trouble')
     await assert.rejects(run({ config }), { code: 'DATABASE_NOT_FOUND' })
     await assert.rejects(run({ config, contact: 'exit' }), { code: 'WORKER_FAILED', message: 'a worker ended with 3' })
-    await assert.rejects(run({ config, contact: 'hang' }, { patience: 50 }), { code: 'WORKER_FAILED', message: 'a worker did not serve within 0.05 s' })
+    await assert.rejects(run({ config, contact: 'hang' }, { timeout: 50 }), { code: 'WORKER_FAILED', message: 'a worker did not serve within 0.05 s' })
   })
 
   it('gives up when no worker starts any more', async () => {

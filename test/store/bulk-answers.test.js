@@ -14,8 +14,8 @@ import { publish } from '../../loader/publish.js'
 import { openSource } from '../../loader/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
-import { Announced } from '../../server/gateway/announced.js'
-import { BulkReader } from '../../server/gateway/bulk.js'
+import { RecentChanges } from '../../server/gateway/tiles/recent-changes.js'
+import { StoreReader } from '../../server/gateway/tiles/reader.js'
 import { differences } from '../mirror/compare.js'
 import { onEachStore, request } from '../support/backends.js'
 import { startFaulty, wrongOnce } from '../support/faulty-store.js'
@@ -153,7 +153,7 @@ onEachStore('bulk answers with errors and without rows', backend => {
   }).timeout(30000)
 
   it('leave nothing out of what the gateway reads', async () => {
-    const reader = new BulkReader(through, { announced: new Announced(), onDocument: (id, doc) => doc, onTimeline: (id, moments) => moments })
+    const reader = new StoreReader(through, { cache: { changes: new RecentChanges(), takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments } })
     const all = () => Promise.all(places(SIDE).flatMap(place => {
       const id = `osm:${place.replaceAll('/', ':')}`
       return [reader.document(id), reader.timeline(id)]

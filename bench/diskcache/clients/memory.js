@@ -1,5 +1,5 @@
 // The gateway's own memory for tiles, called in process: each process has one of its own.
-import { Memory } from '../../../server/gateway/memory.js'
+import { Memory } from '../../../server/gateway/tiles/memory.js'
 
 export const MEGABYTES = 256 // as much as a gateway takes unless told otherwise
 

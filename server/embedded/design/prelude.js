@@ -1,5 +1,6 @@
-// Runs inside the engine of a design document, never in Node: what CouchDB's own query server offers to design functions.
-// A function of the design document as JSON, that makes a function from the JSON of a call to the JSON of its answer.
+// Runs inside the engine of a design document, never in Node: what CouchDB's query server offers to design functions. A
+// function that takes the design document as JSON and returns a function from the JSON of a call to the JSON of its
+// answer.
 (text => {
   const ddoc = JSON.parse(text)
   const compiled = new Map()

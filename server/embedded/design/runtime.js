@@ -1,8 +1,11 @@
-// Calls the functions of one design document. They run in threads.js, apart from everything, and get and give JSON.
-import { HttpError, statusOf } from '../errors.js'
+// The design documents of a database, and calls of their functions. These run in threads.js, isolated, with JSON in and
+// out.
+import { HttpError, notFound, statusOf } from '../errors.js'
+import { isObject } from '../exchange.js'
+import { isBuiltIn } from '../views/query.js'
 
 const INPUT = 2 ** 25 // characters of one call
-const LOT = 2 ** 21 // characters of the documents that one call is given, unless one alone has more
+const BATCH = 2 ** 21 // characters of the documents that one call is given, unless one alone has more
 
 let count = 0
 
@@ -18,7 +21,7 @@ export class DesignRuntime {
 
   /** @returns {Promise<{ok?: any, error?: any}>} */
   async #run (input) {
-    if (input.length > INPUT) throw new HttpError(413, 'too_large', 'this is too much for a design function')
+    if (input.length > INPUT) throw new HttpError(413, 'too_large', 'the input of a design function is too large')
     const text = await this.threads.run({ id: this.id, ddoc: this.text, input })
     try {
       const { ok, error } = JSON.parse(text)
@@ -46,10 +49,12 @@ export class DesignRuntime {
    */
   async callEach (kind, payload, items) {
     const answers = []
-    for (const lot of lots(items.map(item => JSON.stringify(item) ?? 'null'))) {
-      const { ok, error } = await this.#run(`{"kind":${JSON.stringify(kind)},"payload":${JSON.stringify(payload)},"items":[${lot.join()}]}`)
+    for (const batch of batches(items.map(item => JSON.stringify(item) ?? 'null'))) {
+      const { ok, error } = await this.#run(`{"kind":${JSON.stringify(kind)},"payload":${JSON.stringify(payload)},"items":[${batch.join()}]}`)
       if (error) throw compilationError(error, payload.source) ?? renderError(error)
-      if (ok?.length !== lot.length) throw new HttpError(500, 'os_process_error', 'the design function broke its engine')
+      if (ok?.length !== batch.length) {
+        throw new HttpError(500, 'os_process_error', 'the design function broke its engine')
+      }
       for (const answer of ok) answers.push(answer)
     }
     return answers
@@ -57,19 +62,19 @@ export class DesignRuntime {
 }
 
 /** @param {string[]} texts */
-function * lots (texts) {
-  let lot = []
+function * batches (texts) {
+  let batch = []
   let length = 0
   for (const text of texts) {
-    if (lot.length && length + text.length > LOT) {
-      yield lot
-      lot = []
+    if (batch.length && length + text.length > BATCH) {
+      yield batch
+      batch = []
       length = 0
     }
-    lot.push(text)
+    batch.push(text)
     length += text.length
   }
-  if (lot.length) yield lot
+  if (batch.length) yield batch
 }
 
 function compilationError (error, source) {
@@ -77,14 +82,16 @@ function compilationError (error, source) {
   if (error.tuple) return new HttpError(statusOf(error.tuple[1]), error.tuple[1] ?? 'error', error.tuple[2] ?? '')
 }
 
-/** What a show, list or update function threw. */
+/** For what a show, list or update function threw. */
 export function renderError (error, name = 'render_error') {
   const { object } = error
-  if (object?.error !== undefined && object.reason !== undefined) return new HttpError(500, String(object.error), String(object.reason))
+  if (object?.error !== undefined && object.reason !== undefined) {
+    return new HttpError(500, String(object.error), String(object.reason))
+  }
   return new HttpError(500, name, `function raised error: ${error.text} \nstacktrace: ${error.stack}`)
 }
 
-/** What a validation function threw: forbidden and unauthorized are its answers, the rest its mistakes. */
+/** For what a validation function threw: forbidden and unauthorized are its answers, the rest are faults in it. */
 export function validationError (error) {
   const { object, tuple } = error
   if (object?.forbidden !== undefined) return new HttpError(403, 'forbidden', asText(object.forbidden))
@@ -94,3 +101,110 @@ export function validationError (error) {
 }
 
 const asText = value => typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+
+/**
+ * Design documents of a database, read once for each change: once for each document would make a bulk load quadratic.
+ */
+export class DesignCache {
+  /** @param {import('../databases.js').Database} database @param {import('./threads.js').DesignThreads} threads */
+  constructor (database, threads) {
+    this.database = database
+    this.threads = threads
+    /** @type {Promise<Map<string, DesignRuntime>> | null} */
+    this.loaded = null
+  }
+
+  /** Called when a design document was written. */
+  invalidate () {
+    this.loaded = null
+  }
+
+  async #load () {
+    const { rows } = await this.database.pouch.allDocs({ startkey: '_design/', endkey: '_design0', include_docs: true })
+    return new Map(rows.map(({ doc }) => [doc._id, new DesignRuntime(doc, this.threads)]))
+  }
+
+  async all () {
+    if (!this.loaded) {
+      const loading = this.#load()
+      loading.catch(() => { if (this.loaded === loading) this.loaded = null })
+      this.loaded = loading
+    }
+    return this.loaded
+  }
+
+  /** @returns {Promise<DesignRuntime>} */
+  async get (name) {
+    const runtime = (await this.all()).get(`_design/${name}`)
+    if (!runtime) throw notFound('missing')
+    return runtime
+  }
+
+  /** The design documents that validate. */
+  async validators () {
+    return [...(await this.all()).values()].filter(({ ddoc }) => typeof ddoc.validate_doc_update === 'string')
+  }
+}
+
+/** The source of a design function such as shows/tilejson. */
+export function functionOf (ddoc, group, name) {
+  const source = Object.hasOwn(ddoc[group] ?? {}, name) ? ddoc[group][name] : undefined
+  if (typeof source !== 'string') throw notFound(`missing json key: ${name}`)
+  return source
+}
+
+const invalid = reason => new HttpError(400, 'invalid_design_doc', reason)
+
+/**
+ * What CouchDB refuses in a design document when it is written, rather than when it is used.
+ * @param {any} ddoc @param {import('./threads.js').DesignThreads} threads
+ */
+export async function checkDesign (ddoc, threads) {
+  for (const group of ['views', 'shows', 'lists', 'filters', 'updates', 'options']) {
+    if (ddoc[group] !== undefined && !isObject(ddoc[group])) throw invalid(`\`${group}\` field must have object type`)
+  }
+  for (const group of ['shows', 'lists', 'filters', 'updates']) {
+    for (const [name, source] of Object.entries(ddoc[group] ?? {})) {
+      if (typeof source !== 'string') throw invalid(`\`${group}.${name}\` field must have string type`)
+    }
+  }
+  for (const name of ['validate_doc_update', 'language']) {
+    if (ddoc[name] !== undefined && typeof ddoc[name] !== 'string') {
+      throw invalid(`\`${name}\` field must have string type`)
+    }
+  }
+  const { rewrites } = ddoc
+  if (rewrites !== undefined && typeof rewrites !== 'string' && !Array.isArray(rewrites)) {
+    throw invalid('`rewrites` field must have array or string type')
+  }
+  if ((ddoc.language ?? 'javascript') !== 'javascript') return
+  const functions = Object.entries(ddoc.views ?? {}).flatMap(([name, view]) => functionsOf(name, view))
+  if (functions.length) await parse(functions, new DesignRuntime(ddoc, threads))
+}
+
+/** The functions of a view, once its fields are right. */
+function functionsOf (name, view) {
+  if (name === 'lib') return []
+  if (!isObject(view)) throw invalid(`\`views.${name}\` field must have object type`)
+  if (view.map !== undefined && typeof view.map !== 'string') {
+    throw invalid(`\`views.${name}.map\` field must have string type`)
+  }
+  if (view.reduce !== undefined && typeof view.reduce !== 'string') {
+    throw invalid(`\`views.${name}.reduce\` field must have string type`)
+  }
+  if (view.reduce?.startsWith('_') && !isBuiltIn(view.reduce)) {
+    throw invalid(`\`${view.reduce}\` is not a supported reduce function.`)
+  }
+  return ['map', 'reduce'].filter(part => view[part] && !isBuiltIn(view[part])).map(part => ({ name, part, source: view[part] }))
+}
+
+/**
+ * Parses functions, and runs none.
+ * @param {{name: string, part: string, source: string}[]} functions @param {DesignRuntime} runtime
+ */
+async function parse (functions, runtime) {
+  const faults = await runtime.call('parse', { sources: functions.map(({ source }) => source) })
+  functions.forEach(({ name, part, source }, i) => {
+    if (faults[i]) throw new HttpError(400, 'compilation_error', `Compilation of the ${part} function in the '${name}' view failed: ${faults[i]} (${source})`)
+  })
+}

@@ -1,6 +1,6 @@
-// A thread that runs design functions, each design document's in a QuickJS of its own. QuickJS is compiled to WebAssembly:
-// a function reaches the memory of that one engine and the language itself, no file, no network, no module of Node, no other
-// design document. What can go wrong inside is out of time or out of memory; threads.js ends the thread then.
+// A thread that runs design functions, those of each design document in a QuickJS of its own. QuickJS is compiled to
+// WebAssembly: a function can reach the memory of that engine and the language itself, but no file, no network, no
+// module of Node and no other design document. It can run out of time or memory; threads.js ends the thread then.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'

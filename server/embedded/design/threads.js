@@ -1,14 +1,18 @@
-// The threads that run design functions: one for a server, started by the first call; more only while calls wait for one
-// that takes long, so that an endless function of one database does not stop the writes of all others.
+// The threads that run design functions: one for a server, started by the first call; more only while calls wait for
+// one that takes long, so that an endless function of one database does not stop the writes of all others.
 import { Worker } from 'node:worker_threads'
 import { HttpError } from '../errors.js'
 
 const TIMEOUT = 5000 // ms a call may take, CouchDB's os_process_timeout
-const GRACE = 1000 // ms more for what the engine does not notice itself, such as joining a huge array; then the thread is ended
-const PATIENCE = 250 // ms a call waits for a busy thread before another is started
+// ms more for what the engine does not notice itself, such as joining a huge array; then the thread is ended
+const GRACE = 1000
+const WAIT = 250 // ms a call waits for a busy thread before another is started
 const MOST = 3 // threads
 
-/** @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc`, which has this id and no other */
+/**
+ * @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc`, which has this id and
+ *   no other
+ */
 
 const stopping = () => new HttpError(503, 'service_unavailable', 'the server is stopping')
 const failed = () => new HttpError(500, 'os_process_error', 'the design function took too long, or too much memory')
@@ -92,18 +96,18 @@ export class DesignThreads {
       const [{ job, since, resolve }] = this.#waiting
       const idle = [...this.#idle]
       const thread = idle.find(({ known }) => known.has(job.id)) ?? idle[0]
-      const mayStart = this.#busy.size === 0 || (this.#busy.size < MOST && performance.now() - since >= PATIENCE)
-      if (!thread && !mayStart) return this.#lookAgain()
+      const mayStart = this.#busy.size === 0 || (this.#busy.size < MOST && performance.now() - since >= WAIT)
+      if (!thread && !mayStart) return this.#assignLater()
       this.#waiting.shift()
       resolve(this.#runOn(thread ?? new Thread(this.timeout), job))
     }
   }
 
-  #lookAgain () {
+  #assignLater () {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#assign()
-    }, PATIENCE).unref()
+    }, WAIT).unref()
   }
 
   async #runOn (thread, job) {

@@ -1,12 +1,13 @@
-// The changes feed. Each step reads a batch from PouchDB and filters it here; a waiting feed sleeps until a write
-// wakes it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
-import { HttpError, badRequest } from '../errors.js'
+// The changes feed. Each step reads a batch from PouchDB and filters it here; a waiting feed sleeps until a write wakes
+// it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
 import { compareRevs } from '../../../core/mirror/index.js'
+import { functionOf } from '../design/runtime.js'
 import { winner } from '../documents.js'
-import { MAX_QUESTION } from '../exchange.js'
-import { changeFilter, everything } from '../filters.js'
-import { seqText } from './database.js'
-import { only } from './server.js'
+import { badRequest, HttpError, notFound } from '../errors.js'
+import { MAX_QUESTION, parseJson } from '../exchange.js'
+import { compileSelector, pickFitting } from '../selector.js'
+import { requestObject } from './design.js'
+import { seqText } from './server.js'
 
 const BATCH = 100 // changes a read
 const TIMEOUT = 60000 // ms without a change before a waiting feed ends, as in CouchDB
@@ -37,7 +38,9 @@ async function parse (ex) {
   const { query } = ex
   const body = ex.method === 'POST' ? await postBody(ex) : {}
   const feed = feeds[query.feed ?? 'normal']
-  if (!Object.hasOwn(feeds, query.feed ?? 'normal')) throw badRequest('Supported `feed` types: normal, continuous, live, longpoll, eventsource')
+  if (!Object.hasOwn(feeds, query.feed ?? 'normal')) {
+    throw badRequest('Supported `feed` types: normal, continuous, live, longpoll, eventsource')
+  }
   const { update_seq: now } = await ex.db.pouch.info()
   return {
     feed,
@@ -61,7 +64,10 @@ async function postBody (ex) {
 /** CouchDB names the winning leaf first. */
 const winnerFirst = revs => revs.length < 2 ? revs : [...revs].sort((a, b) => compareRevs(b.rev, a.rev))
 
-/** Whether documents are read one by one, when they are sent: with their images, or when all changes are read at once, they are too much together. */
+/**
+ * Whether documents are read one by one, when they are sent: with their images, or when all changes are read at once,
+ * they are too much together.
+ */
 const isLate = ({ includeDocs, read, descending }) => includeDocs && (read.attachments || descending)
 
 /** One read: the changes that pass, and how far it got. */
@@ -70,7 +76,8 @@ async function readBatch (ex, options, since, limit) {
   const withDocs = filter.needsDocs || (includeDocs && !isLate(options))
   const most = Math.min(BATCH, limit)
   return ex.db.use(async () => {
-    const { update_seq: now } = await ex.db.pouch.info() // before the read: what is written during it belongs to the next
+    // before the read: what is written during it belongs to the next
+    const { update_seq: now } = await ex.db.pouch.info()
     const { results, last_seq: last } = await ex.db.pouch.changes({
       since, style, descending, limit: !descending ? most : filter === everything && limit !== Infinity ? limit : undefined, return_docs: true, include_docs: withDocs, conflicts: read.conflicts, ...(filter.docIds && { doc_ids: filter.docIds })
     })
@@ -111,7 +118,7 @@ const shapes = {
 }
 
 export async function changes (ex) {
-  only(ex, 'GET', 'HEAD', 'POST')
+  ex.only('GET', 'HEAD', 'POST')
   const options = await parse(ex)
   const shape = shapes[options.feed] ?? shapes.normal
   const headers = options.feed === 'eventsource' ? { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' } : {}
@@ -164,4 +171,62 @@ async function waitForMore (ex, { timeout, heartbeat }, since) {
   const reason = await woken(ex, heartbeat ? Infinity : timeout)
   if (reason === 'left') throw new HttpError(499, 'closed', 'the client left')
   return reason === 'changed'
+}
+
+// Filters: the built-in ones, and the functions of design documents
+
+/** No filter. */
+export const everything = { needsDocs: false, pass: all => all }
+
+function docIdsOf (ex, body) {
+  const ids = body.doc_ids ?? (ex.query.doc_ids === undefined ? undefined : parseJson(ex.query.doc_ids))
+  if (!Array.isArray(ids)) throw badRequest('`doc_ids` filter parameter is not a list of doc ids.')
+  return ids
+}
+
+const builtIn = {
+  _doc_ids: (ex, body) => ({ needsDocs: false, docIds: docIdsOf(ex, body), pass: all => all }),
+  _design: () => ({ needsDocs: false, pass: all => all.filter(({ id }) => id.startsWith('_design/')) }),
+  _selector (ex, body) {
+    if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
+    const fits = compileSelector(body.selector)
+    return { needsDocs: true, pass: all => pickFitting(all, ({ doc }) => fits(doc)) }
+  },
+  async _view (ex) {
+    if (ex.query.view === undefined) throw badRequest('`view` filter parameter is not provided.')
+    const [ddocName, name, ...rest] = ex.query.view.split('/')
+    if (!name || rest.length) throw badRequest('`view` must be of the form `designname/viewname`')
+    const runtime = await ex.db.designs.get(ddocName)
+    const { views = {} } = runtime.ddoc
+    if (typeof (Object.hasOwn(views, name) ? views[name]?.map : undefined) !== 'string') {
+      throw notFound(`missing json key: ${name}`)
+    }
+    return byFunction(runtime, 'filterView', { source: views[name].map })
+  }
+}
+
+const byFunction = (runtime, kind, payload) => ({
+  needsDocs: true,
+  async pass (all) {
+    const verdicts = await runtime.callEach(kind, payload, all.map(({ doc }) => doc))
+    return all.filter((change, i) => verdicts[i])
+  }
+})
+
+/**
+ * @param {import('../exchange.js').Exchange} ex
+ * @param {any} body
+ * @returns {Promise<{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[] | Promise<any[]>}>}
+ */
+export async function changeFilter (ex, body) {
+  const { filter } = ex.query
+  if (filter === undefined || filter === '') return everything
+  if (filter.startsWith('_')) {
+    if (!Object.hasOwn(builtIn, filter)) throw badRequest('unknown builtin filter name')
+    return builtIn[filter](ex, body)
+  }
+  const [ddocName, name, ...rest] = filter.split('/')
+  if (!name || rest.length) throw badRequest('`filter` must be of the form `designname/filtername`')
+  const runtime = await ex.db.designs.get(ddocName)
+  return byFunction(runtime, 'filter', { source: functionOf(runtime.ddoc, 'filters', name), req: await requestObject(ex, null) })
 }

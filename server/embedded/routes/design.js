@@ -1,13 +1,13 @@
-// _show, _list and _update. The answer of a design function is sent whole, with one length: Content-Length
-// together with chunked encoding would be two answers to clients that keep connections.
-import { HttpError, notFound } from '../errors.js'
+// _show, _list and _update. The answer of a design function is sent whole, with its length: Content-Length together
+// with chunked encoding would be two answers to clients that keep connections.
+import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
-import { functionOf } from '../design/cache.js'
-import { requestObject } from '../design/request.js'
-import { viewOptions } from '../views/options.js'
+import { HttpError, notFound } from '../errors.js'
+import { decode, parseJson } from '../exchange.js'
+import { viewOptions } from '../views/query.js'
 import { writeDocument } from '../writer.js'
-import { newId } from './server.js'
-import { viewRows } from './views.js'
+import { viewRows } from './rows.js'
+import { describe, newId } from './server.js'
 
 const allowed = new Set(['code', 'headers', 'body', 'base64', 'json', 'stop'])
 
@@ -17,7 +17,9 @@ export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
     if (!allowed.has(name)) throw new HttpError(500, 'external_response_error', `Invalid data from external server: {<<${JSON.stringify(name)}>>,${JSON.stringify(value)}}`)
   }
   const { code = 200, headers = {}, body = '', base64, json } = answer
-  if (!Number.isInteger(code) || code < 200 || code > 599) throw new HttpError(500, 'render_error', `bad status code ${JSON.stringify(code)}`)
+  if (!Number.isInteger(code) || code < 200 || code > 599) {
+    throw new HttpError(500, 'render_error', `bad status code ${JSON.stringify(code)}`)
+  }
   const bytes = base64 !== undefined ? Buffer.from(String(base64), 'base64') : json !== undefined ? JSON.stringify(json) : String(body)
   const type = json !== undefined ? 'application/json' : defaultType
   ex.send(code, bytes, { ...extra, ...(type && { 'Content-Type': type }), ...cleanHeaders(headers) })
@@ -73,4 +75,54 @@ export async function updateRoute (ex, ddocName) {
   if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, 'text/html; charset=utf-8')
   const written = await writeDocument(ex.db, { ...doc, _id: doc._id ?? id ?? newId() }, { userCtx: ex.userCtx })
   sendDesignAnswer(ex, { code: 201, ...response }, 'text/html; charset=utf-8', { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev })
+}
+
+// The request as CouchDB shows it to design functions
+
+const titled = name => name.replace(/(^|-)[a-z]/g, letter => letter.toUpperCase())
+
+const withoutSecrets = headers => Object.fromEntries(Object.entries(headers)
+  .filter(([name, value]) => value !== undefined && name !== 'authorization' && name !== 'cookie')
+  .map(([name, value]) => [titled(name), String(value)]))
+
+function cookies (header = '') {
+  const pairs = header.split(';').map(pair => pair.trim()).filter(pair => pair.includes('='))
+  return Object.fromEntries(pairs.map(pair => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
+}
+
+/** CouchDB decodes these parameters as JSON before a design function sees them. */
+const jsonKeys = new Set(['startkey', 'endkey', 'start_key', 'end_key', 'key', 'descending'])
+
+function queryOf (query) {
+  return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, jsonKeys.has(name) ? parseJson(text) : text]))
+}
+
+const parts = path => path.split('/').filter(part => part !== '').map(part => decode(part))
+
+/** What a rewrite function sees. @param {import('../exchange.js').Exchange} ex */
+export async function rewriteRequest (ex) {
+  const body = (await ex.bytes()).toString('utf8')
+  return {
+    method: ex.method,
+    requested_path: parts(ex.target),
+    path: ex.segments,
+    raw_path: ex.target,
+    query: queryOf(ex.query),
+    headers: withoutSecrets(ex.headers),
+    body: body === '' ? 'undefined' : body,
+    peer: ex.req.socket.remoteAddress ?? '',
+    cookie: cookies(ex.headers.cookie),
+    userCtx: { db: ex.db.name, name: ex.userCtx.name, roles: ex.userCtx.roles },
+    secObj: ex.db.security
+  }
+}
+
+/**
+ * What shows, lists, updates and filters see.
+ * @param {import('../exchange.js').Exchange} ex @param {string | null} id
+ */
+export async function requestObject (ex, id) {
+  const request = await rewriteRequest(ex)
+  const form = /^application\/x-www-form-urlencoded/i.test(ex.headers['content-type'] ?? '') ? Object.fromEntries(new URLSearchParams(request.body)) : {}
+  return { info: await describe(ex.db), uuid: newId(), id, ...request, form }
 }

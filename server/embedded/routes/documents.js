@@ -1,11 +1,12 @@
-// Documents by id: read, write, delete, copy.
-import { badRequest, notFound, HttpError } from '../errors.js'
-import { decode, isObject } from '../exchange.js'
-import { getDocument, isRev, openRevisions, requireRev, winner } from '../documents.js'
-import { parseJson } from '../json.js'
+// Documents: one by its id (read, write, delete, copy), its attachments, and many in one request.
+import {
+  attachmentBytes, findDocument, generation, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
+} from '../documents.js'
+import { badRequest, HttpError, notFound } from '../errors.js'
+import { decode, isObject, parseJson } from '../exchange.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
-import { checkId, writeDocument } from '../writer.js'
-import { notAllowed } from '../errors.js'
+import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
+import { newId } from './server.js'
 
 export const documentPath = (db, id) => `/${encodeURIComponent(db.name)}/${/^_(design|local)\//.test(id) ? id.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(id)}`
 
@@ -69,11 +70,17 @@ async function bodyDocument (ex) {
 async function write (ex, id) {
   checkId(id)
   const doc = await bodyDocument(ex)
-  if (doc._id !== undefined && typeof doc._id !== 'string') throw new HttpError(400, 'illegal_docid', 'Document id must be a string')
+  if (doc._id !== undefined && typeof doc._id !== 'string') {
+    throw new HttpError(400, 'illegal_docid', 'Document id must be a string')
+  }
   const rev = namedRev(ex)
-  if (rev && doc._rev && doc._rev !== rev) throw badRequest('Document rev from request body and query string have different values')
+  if (rev && doc._rev && doc._rev !== rev) {
+    throw badRequest('Document rev from request body and query string have different values')
+  }
   const newEdits = ex.flag('new_edits', true)
-  if (!newEdits && !doc._rev && !doc._revisions) throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
+  if (!newEdits && !doc._rev && !doc._revisions) {
+    throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
+  }
   answerWritten(ex, await writeDocument(ex.db, { ...doc, _id: id, _rev: doc._rev ?? rev }, { userCtx: ex.userCtx, newEdits }))
 }
 
@@ -92,14 +99,120 @@ async function copy (ex, id) {
   const [target, rev] = destination.split('?rev=')
   const source = await getDocument(ex.db, id, { ...readOptions(ex), attachments: true })
   const { _revisions, _conflicts, ...doc } = source
-  const newId = decode(target.replace(/^\//, ''))
-  answerWritten(ex, await writeDocument(ex.db, { ...doc, _id: newId, _rev: rev === undefined ? undefined : requireRev(rev) }, { userCtx: ex.userCtx }))
+  const targetId = decode(target.replace(/^\//, ''))
+  answerWritten(ex, await writeDocument(ex.db, { ...doc, _id: targetId, _rev: rev === undefined ? undefined : requireRev(rev) }, { userCtx: ex.userCtx }))
 }
 
-const methods = { GET: read, HEAD: read, PUT: write, DELETE: remove, COPY: copy }
+const methods = { DELETE: remove, GET: read, HEAD: read, PUT: write, COPY: copy }
 
-export async function documentRoute (ex, id) {
-  const handler = Object.hasOwn(methods, ex.method) ? methods[ex.method] : undefined
-  if (!handler) throw notAllowed(['DELETE', 'GET', 'HEAD', 'PUT', 'COPY'])
-  await handler(ex, id)
+export const documentRoute = (ex, id) => ex.dispatch(methods, id)
+
+// Attachments: the bytes are sent as they came, with their md5 as ETag
+
+async function readAttachment (ex, id, name) {
+  const doc = await getDocument(ex.db, id, ex.query.rev === undefined ? {} : { rev: requireRev(ex.query.rev) })
+  const stub = Object.hasOwn(doc._attachments ?? {}, name) ? doc._attachments[name] : undefined
+  if (!stub) throw notFound('Document is missing attachment')
+  const etag = `"${stub.digest.slice('md5-'.length)}"`
+  if (ex.unchanged(etag)) return
+  const type = stub.content_type || 'application/octet-stream'
+  const headers = { 'Content-Type': type, ETag: etag, 'Accept-Ranges': 'none', 'Cache-Control': 'must-revalidate' }
+  if (ex.method !== 'HEAD') return ex.send(200, await attachmentBytes(ex.db, id, name, stub), headers)
+  ex.res.writeHead(200, { ...headers, 'Content-Length': stub.length })
+  ex.res.end()
+}
+
+async function writeAttachment (ex, id, name) {
+  checkId(id)
+  const rev = namedRev(ex)
+  const data = (await ex.bytes()).toString('base64')
+  const doc = await (rev ? getDocument(ex.db, id, { rev }) : findDocument(ex.db, id)) ?? { _id: id }
+  const attachments = { ...doc._attachments, [name]: { content_type: ex.headers['content-type'] ?? 'application/octet-stream', data } }
+  const written = await writeDocument(ex.db, { ...doc, _id: id, _rev: rev, _attachments: attachments }, { userCtx: ex.userCtx })
+  const location = `${ex.origin()}${documentPath(ex.db, id)}/${name.split('/').map(encodeURIComponent).join('/')}`
+  ex.sendJson(201, { ok: true, id, rev: written.rev }, { ETag: `"${written.rev}"`, Location: location })
+}
+
+async function removeAttachment (ex, id, name) {
+  checkId(id)
+  const rev = namedRev(ex)
+  const doc = await getDocument(ex.db, id, rev ? { rev } : {})
+  if (!Object.hasOwn(doc._attachments ?? {}, name)) throw notFound('Document is missing attachment')
+  const { [name]: removed, ...attachments } = doc._attachments
+  const written = await writeDocument(ex.db, { ...doc, _rev: rev, _attachments: attachments }, { userCtx: ex.userCtx })
+  ex.sendJson(200, { ok: true, id, rev: written.rev })
+}
+
+const attachmentMethods = { DELETE: removeAttachment, GET: readAttachment, HEAD: readAttachment, PUT: writeAttachment }
+
+export const attachmentRoute = (ex, id, name) => ex.dispatch(attachmentMethods, id, name)
+
+// Many documents: _bulk_docs, _bulk_get, _revs_diff
+
+const MOST_DOCUMENTS = 20000 // in one request: each is validated
+
+const errorOf = (id, rev, { error, reason }) => ({ id, ...(rev && { rev }), error, reason })
+
+export async function bulkDocs (ex) {
+  ex.only('POST')
+  const body = await ex.jsonObject()
+  if (body.docs === undefined) throw badRequest('POST body must include `docs` parameter.')
+  if (!Array.isArray(body.docs)) throw badRequest('`docs` parameter must be an array.')
+  if (body.docs.length > MOST_DOCUMENTS) {
+    throw new HttpError(413, 'too_large', `at most ${MOST_DOCUMENTS} documents in one request`)
+  }
+  const newEdits = body.new_edits !== false
+  const docs = body.docs.map(doc => checkDocument(isObject(doc) && doc._id === undefined ? { ...doc, _id: newId() } : doc))
+  if (!newEdits && docs.some(doc => !doc._rev && !doc._revisions)) {
+    throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
+  }
+  const answers = await writeDocuments(ex.db, docs, { userCtx: ex.userCtx, newEdits })
+  const shown = answers.map((answer, i) => answer instanceof HttpError ? errorOf(docs[i]._id, newEdits ? undefined : docs[i]._rev, answer) : newEdits ? answer : undefined)
+  ex.sendJson(201, shown.filter(Boolean))
+}
+
+const failure = (id, rev, error, reason) => ({ id, docs: [{ error: { id, rev: rev ?? 'undefined', error, reason } }] })
+
+async function getOne (database, wanted, options) {
+  if (!isObject(wanted) || typeof wanted.id !== 'string') {
+    return { id: null, docs: [{ error: { id: null, rev: null, error: 'bad_request', reason: 'document id missed' } }] }
+  }
+  const { id, rev, atts_since: attsSince } = wanted
+  if (rev !== undefined && !isRev(rev)) return failure(id, String(rev), 'bad_request', 'Invalid rev format')
+  if (attsSince !== undefined && !(Array.isArray(attsSince) && attsSince.every(isRev))) {
+    return failure(id, rev, 'bad_request', 'att_since value must be array of revs.')
+  }
+  const found = await openRevisions(database, id, rev === undefined ? 'all' : [rev], { ...options, attsSince, attachments: options.attachments || attsSince?.length > 0 })
+  if (!found.length) return failure(id, rev, 'not_found', 'missing')
+  return { id, docs: found.map(({ ok, missing }) => ok ? { ok } : { error: { id, rev: missing, error: 'not_found', reason: 'missing' } }) }
+}
+
+export async function bulkGet (ex) {
+  ex.only('POST')
+  const { docs } = await ex.question()
+  if (docs === undefined) throw badRequest("Missing JSON list of 'docs'.")
+  if (!Array.isArray(docs)) throw badRequest("'docs' must be a list.")
+  const options = { revs: ex.flag('revs'), attachments: ex.flag('attachments'), latest: ex.flag('latest') }
+  ex.startStream()
+  await ex.write('{"results":[')
+  for (let i = 0; i < docs.length; i++) {
+    await ex.write(`${i ? ',' : ''}${JSON.stringify(await getOne(ex.db, docs[i], options))}`)
+  }
+  ex.res.end(']}\n')
+}
+
+const isRevLists = body => Object.values(body).every(revs => Array.isArray(revs) && revs.every(isRev))
+
+/** What a replicator asks: which of these revisions are not here, and which leaves could be their ancestors. */
+export async function revsDiff (ex) {
+  ex.only('POST')
+  const body = await ex.question()
+  if (!isRevLists(body)) throw badRequest('revisions must be lists of revision ids by document id')
+  const missing = await ex.db.pouch.revsDiff(body)
+  for (const [id, answer] of Object.entries(missing)) {
+    const newest = Math.max(...answer.missing.map(generation))
+    const ancestors = (await leavesOf(ex.db, id)).map(({ rev }) => rev).filter(rev => generation(rev) < newest)
+    if (ancestors.length) answer.possible_ancestors = ancestors
+  }
+  ex.sendJson(200, missing)
 }

@@ -1,14 +1,14 @@
-// Mango. PouchDB's own plugin keeps the indexes (_index) and chooses among them (_explain); which documents fit is decided by
-// selector.js. The plugin never sees a whole selector: it joins conditions in a time that grows with a power of their number,
-// runs patterns that never end, counts rows equal to an excluded start towards the limit, and knows no bookmarks.
+// Mango. PouchDB's own plugin keeps the indexes (_index) and chooses among them (_explain); which documents fit is
+// decided by selector.js. The plugin never sees a whole selector: it joins conditions in a time that grows with a power
+// of their number, runs patterns that never end, counts rows equal to an excluded start towards the limit, and knows no
+// bookmarks.
 import { createRequire } from 'node:module'
-import { requireDatabaseAdmin } from '../auth.js'
+import { requireDatabaseAdmin } from '../access.js'
 import { findDocument } from '../documents.js'
-import { HttpError, badRequest, notAllowed, notFound } from '../errors.js'
+import { HttpError, badRequest, notFound } from '../errors.js'
 import { isObject } from '../exchange.js'
-import { lotSize, lots, withDocs } from '../rows.js'
+import { idsInRange, batches, batchSize, withDocs } from './rows.js'
 import { compileSelector, pickFitting } from '../selector.js'
-import { idsInRange } from './all-docs.js'
 
 const require = createRequire(import.meta.url)
 require('pouchdb-node').plugin(require('pouchdb-find'))
@@ -27,9 +27,7 @@ const routes = {
 
 /** @param {import('../exchange.js').Exchange} ex */
 export async function mangoRoute (ex) {
-  const methods = routes[ex.segments[1]]
-  if (!Object.hasOwn(methods, ex.method)) throw notAllowed(Object.keys(methods))
-  await methods[ex.method](ex)
+  await ex.dispatch(routes[ex.segments[1]])
 }
 
 /** What the plugin refuses is the question's fault. */
@@ -46,16 +44,25 @@ function checkFind ({ selector, limit, skip, fields, sort, bookmark }) {
   if (!isObject(selector)) throw new HttpError(400, 'invalid_selector_json', 'Selector must be a JSON object')
   if (!isCount(limit)) throw new HttpError(400, 'invalid_key', 'Invalid key limit')
   if (!isCount(skip)) throw new HttpError(400, 'invalid_key', 'Invalid key skip')
-  if (fields !== undefined && !(Array.isArray(fields) && fields.length <= MOST_FIELDS && fields.every(isText))) throw new HttpError(400, 'invalid_fields_json', 'Fields must be an array of strings')
-  if (sort !== undefined && !isSort(sort)) throw new HttpError(400, 'invalid_sort_json', 'Sort must be an array of fields')
-  if (bookmark !== undefined && !isText(bookmark)) throw new HttpError(400, 'invalid_bookmark', 'Invalid bookmark value')
+  if (fields !== undefined && !(Array.isArray(fields) && fields.length <= MOST_FIELDS && fields.every(isText))) {
+    throw new HttpError(400, 'invalid_fields_json', 'Fields must be an array of strings')
+  }
+  if (sort !== undefined && !isSort(sort)) {
+    throw new HttpError(400, 'invalid_sort_json', 'Sort must be an array of fields')
+  }
+  if (bookmark !== undefined && !isText(bookmark)) {
+    throw new HttpError(400, 'invalid_bookmark', 'Invalid bookmark value')
+  }
 }
 
 const isSort = sort => Array.isArray(sort) && sort.length <= MOST_COMPARED && sort.every(one => isField(one) || (isObject(one) && Object.keys(one).length === 1 && Object.entries(one).every(([name, order]) => isField(name) && ['asc', 'desc'].includes(order))))
 
 const COMPARING = ['$eq', '$gt', '$gte', '$lt', '$lte']
 
-/** What of a selector an index can answer: plain comparisons of fields, which all must hold. The rest is looked at afterwards. */
+/**
+ * What of a selector an index can answer: plain comparisons of fields, which all must hold. The rest is looked at
+ * afterwards.
+ */
 function comparisonsOf (selector) {
   const found = new Map()
   for (const part of [selector, ...(Array.isArray(selector.$and) ? selector.$and : [])]) {
@@ -78,7 +85,9 @@ const requestOf = ({ selector, sort, use_index: useIndex }) =>
 function positionOf (bookmark) {
   if (bookmark === undefined || bookmark === '' || bookmark === 'nil') return 0
   const [, position] = /^at-(\d{1,15})$/.exec(bookmark) ?? []
-  if (position === undefined) throw new HttpError(400, 'invalid_bookmark', `Invalid bookmark value: ${JSON.stringify(bookmark)}`)
+  if (position === undefined) {
+    throw new HttpError(400, 'invalid_bookmark', `Invalid bookmark value: ${JSON.stringify(bookmark)}`)
+  }
   return Number(position)
 }
 
@@ -97,9 +106,9 @@ async function find (ex) {
   const show = fields?.length ? doc => only(doc, fields) : doc => doc
   let seen = 0
   let shown = 0
-  for await (const lot of plan.index.type === 'special' ? scanned(ex, body) : indexed(ex, body)) {
+  for await (const batch of plan.index.type === 'special' ? scanned(ex, body) : indexed(ex, body)) {
     ex.signal.throwIfAborted()
-    const found = await pickFitting(lot, fits)
+    const found = await pickFitting(batch, fits)
     for (const doc of found.slice(Math.max(0, from - seen), Math.max(0, from + limit - seen))) {
       if (!shown) await begin(ex)
       await ex.write(`${shown++ ? ',\n' : ''}${JSON.stringify(show(doc))}`)
@@ -124,7 +133,7 @@ async function * scanned ({ db }, { selector, sort }) {
   const descending = sort?.[0]?._id === 'desc'
   const [low, high] = [wanted?.$eq ?? wanted?.$gte ?? wanted?.$gt, wanted?.$eq ?? wanted?.$lte ?? wanted?.$lt].map(bound => isText(bound) ? bound : undefined)
   const rows = idsInRange(db, '_all_docs', { startkey: descending ? high : low, endkey: descending ? low : high, descending, key: undefined, inclusive_end: true })
-  for await (const lot of lots(withDocs(db, rows, {}), lotSize())) yield lot.filter(({ id, doc }) => doc && !id.startsWith('_design/')).map(({ doc }) => doc)
+  for await (const batch of batches(withDocs(db, rows, {}), batchSize())) yield batch.filter(({ id, doc }) => doc && !id.startsWith('_design/')).map(({ doc }) => doc)
 }
 
 /** What an index has, at once: the plugin cannot page without losing some. */
@@ -170,10 +179,18 @@ async function write (ex, change) {
 
 async function createIndex (ex) {
   const { index, type = 'json', name, ddoc } = await ex.question()
-  if (type !== 'json') throw new HttpError(400, 'invalid_index', `this store has no indexes of the type ${JSON.stringify(type)}`)
-  if (!isObject(index) || !isSort(index.fields) || !index.fields.length) throw new HttpError(400, 'invalid_index', 'An index needs `fields`, a list of names')
-  if (index.partial_filter_selector !== undefined) throw new HttpError(400, 'invalid_index', 'this store has no partial indexes: leave out partial_filter_selector')
-  for (const given of [name, ddoc]) if (given !== undefined && !isName(given)) throw new HttpError(400, 'invalid_index', 'Invalid name of an index')
+  if (type !== 'json') {
+    throw new HttpError(400, 'invalid_index', `this store has no indexes of the type ${JSON.stringify(type)}`)
+  }
+  if (!isObject(index) || !isSort(index.fields) || !index.fields.length) {
+    throw new HttpError(400, 'invalid_index', 'An index needs `fields`, a list of names')
+  }
+  if (index.partial_filter_selector !== undefined) {
+    throw new HttpError(400, 'invalid_index', 'this store has no partial indexes: leave out partial_filter_selector')
+  }
+  for (const given of [name, ddoc]) {
+    if (given !== undefined && !isName(given)) throw new HttpError(400, 'invalid_index', 'Invalid name of an index')
+  }
   const design = ddoc?.replace(/^_design\//, '')
   if (design !== undefined) await designOfIndexes(ex.db, design)
   return ask(ex.db.pouch.createIndex({ index: { fields: index.fields }, ...(name && { name }), ...(design && { ddoc: design }) }))
@@ -193,6 +210,8 @@ async function deleteIndex (ex) {
 /** The design document of indexes; nothing before the first. The plugin would write into any other. */
 async function designOfIndexes (database, name) {
   const doc = await findDocument(database, `_design/${name}`)
-  if (doc && doc.language !== 'query') throw new HttpError(400, 'invalid_index', `_design/${name} holds other things than indexes`)
+  if (doc && doc.language !== 'query') {
+    throw new HttpError(400, 'invalid_index', `_design/${name} holds other things than indexes`)
+  }
   return doc
 }

@@ -1,18 +1,16 @@
-// _rewrite: rules in an array, or a function. Both give a new target below the design document, which is then
-// answered as if it had been asked for: paths stay encoded until then, so ids are decoded once and not twice.
-import { HttpError, badRequest } from '../errors.js'
+// _rewrite: rules in an array, or a function. Both give a new target below the design document, which is then answered
+// as if it had been asked for. Paths stay encoded until then, so that ids are decoded once and not twice.
 import { renderError } from '../design/runtime.js'
-import { rewriteRequest } from '../design/request.js'
-import { isObject } from '../exchange.js'
-import { applyRules } from '../rewrite-rules.js'
-import { sendDesignAnswer } from './design.js'
+import { badRequest, HttpError, notFound } from '../errors.js'
+import { isObject, parseJson } from '../exchange.js'
+import { rewriteRequest, sendDesignAnswer } from './design.js'
 
 const LIMIT = 100 // rewrites of one request, as in CouchDB
 
 const rewriteError = (status, reason) => new HttpError(status, 'rewrite_error', reason)
 
 /** /db/_design/d/../../x -> /db/x, on encoded paths. */
-export function normalizePath (path) {
+function normalizePath (path) {
   const parts = []
   for (const part of path.split('/')) {
     if (part === '..') parts.pop()
@@ -23,7 +21,9 @@ export function normalizePath (path) {
 
 function queryText (query) {
   return Object.entries(query).map(([name, value]) => {
-    if (typeof value !== 'string') throw rewriteError(500, `object key/value must be strings ${JSON.stringify(name)}=${JSON.stringify(value)}`)
+    if (typeof value !== 'string') {
+      throw rewriteError(500, `object key/value must be strings ${JSON.stringify(name)}=${JSON.stringify(value)}`)
+    }
     return `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
   }).join('&')
 }
@@ -38,7 +38,9 @@ function checkedHeaders (ex, headers) {
 /** The exchange a rewrite function asks for, or null when it gave the answer itself. */
 function fromFunction (ex, prefix, value) {
   if (value === undefined || value === null) throw rewriteError(404, 'Invalid path.')
-  if (typeof value === 'string') return ex.rewritten({ target: normalizePath(`${prefix}/${value}`) + (ex.search && `?${ex.search}`) })
+  if (typeof value === 'string') {
+    return ex.rewritten({ target: normalizePath(`${prefix}/${value}`) + (ex.search && `?${ex.search}`) })
+  }
   if (!isObject(value)) throw rewriteError(500, 'bad rewrite')
   if (value.code !== undefined) {
     sendDesignAnswer(ex, { code: value.code, headers: value.headers, body: value.body ?? '' })
@@ -67,4 +69,77 @@ export async function rewrite (ex, ddocName) {
   if (typeof rewrites !== 'string') throw rewriteError(404, 'Invalid path.')
   const { value } = await runtime.call('rewrite', { source: rewrites, req: await rewriteRequest(ex) }, error => renderError(error, 'rewrite_error'))
   return fromFunction(ex, prefix, value)
+}
+
+// Rules: an array of {from, to, method, query, formats}, matched in order as CouchDB does
+
+const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
+
+const split = path => path.split('/').filter(part => part !== '')
+
+/** Values bound by a pattern, or null. A last * takes the rest, in rest. */
+function bind (pattern, parts) {
+  const bindings = {}
+  for (let i = 0; i < pattern.length; i++) {
+    if (pattern[i] === '*') return { bindings, rest: parts.slice(i) }
+    if (i >= parts.length) return null
+    if (pattern[i].startsWith(':')) bindings[pattern[i].slice(1)] = parts[i]
+    else if (pattern[i] !== parts[i]) return null
+  }
+  return parts.length === pattern.length ? { bindings, rest: [] } : null
+}
+
+function formatted (value, format) {
+  if (format === 'int') {
+    if (!/^-?\d+$/.test(value)) throw badRequest(`not an integer: ${value}`)
+    return Number(value)
+  }
+  if (format === 'bool') return value === 'true' ? true : value === 'false' ? false : value
+  return value
+}
+
+/** A value of a rule's query with its :names and * filled in. */
+function fill (value, bindings, rest, formats) {
+  if (Array.isArray(value)) return value.map(item => fill(item, bindings, rest, formats))
+  if (isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fill(item, bindings, rest, formats)]))
+  }
+  if (value === '*') return rest.length ? rest.join('/') : value
+  if (typeof value !== 'string' || !value.startsWith(':')) return value
+  const name = value.slice(1)
+  return Object.hasOwn(bindings, name) ? formatted(bindings[name], formats[name]) : value
+}
+
+function decodedQuery (query) {
+  return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, jsonParameters.has(name) ? parseJson(text) : text]))
+}
+
+const encoded = (name, value) => `${encodeURIComponent(name)}=${encodeURIComponent(jsonParameters.has(name) ? JSON.stringify(value) : typeof value === 'string' ? value : JSON.stringify(value))}`
+
+function match (rule, ex, parts) {
+  const { from = '*', to, method = '*', query = {}, formats = {} } = isObject(rule) ? rule : {}
+  if (typeof from !== 'string' || typeof to !== 'string' || !isObject(query) || !isObject(formats)) return null
+  if (method !== '*' && method !== ex.method) return null
+  const bound = bind(split(from), parts)
+  return bound && { ...bound, to, query, formats }
+}
+
+/**
+ * The encoded target of the first rule that matches.
+ * @param {any[]} rules @param {import('../exchange.js').Exchange} ex @param {string} prefix path of the design document
+ */
+function applyRules (rules, ex, prefix) {
+  const parts = ex.segments.slice(4)
+  for (const rule of rules) {
+    const found = match(rule, ex, parts)
+    if (!found) continue
+    const { to, query, formats, rest } = found
+    const bindings = { ...found.bindings, ...decodedQuery(ex.query) }
+    const filled = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, fill(value, bindings, rest, formats)]))
+    const path = split(to).flatMap(part => part === '*' ? rest : [part.startsWith(':') ? String(filled[part.slice(1)] ?? bindings[part.slice(1)] ?? part) : part])
+    const target = normalizePath(`${prefix}/${path.map(part => part === '..' || part === '.' ? part : encodeURIComponent(part)).join('/')}`)
+    const search = Object.entries({ ...bindings, ...filled }).map(([name, value]) => encoded(name, value)).join('&')
+    return target + (search && `?${search}`)
+  }
+  throw notFound()
 }

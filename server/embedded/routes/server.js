@@ -1,49 +1,141 @@
-// What a server answers outside its databases.
+// The server outside its databases, and a database as a whole: create, describe, delete, security, maintenance.
 import { randomUUID } from 'node:crypto'
-import { requireServerAdmin } from '../auth.js'
-import { badRequest, notAllowed } from '../errors.js'
+import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
+import { badRequest, HttpError } from '../errors.js'
+import { isObject } from '../exchange.js'
+import { writeDocument } from '../writer.js'
 
-const newId = () => randomUUID().replaceAll('-', '')
-
-const only = (ex, ...methods) => {
-  if (!methods.includes(ex.method)) throw notAllowed(methods)
-}
+export const newId = () => randomUUID().replaceAll('-', '')
 
 export const serverRoutes = {
   '' (ex, { uuid, prove }) {
-    only(ex, 'GET', 'HEAD')
-    const { challenge } = ex.query // of a program that may read the folder, and is about to send a password
+    ex.only('GET', 'HEAD')
+    // of a program that may read the folder, and wants to know whom it sends the password
+    const { challenge } = ex.query
     ex.sendJson(200, { couchdb: 'Welcome', version: '3.3.0-tilecouch-embedded', uuid, features: [], vendor: { name: 'tilecouch embedded (PouchDB)' }, ...(challenge && { proof: prove(challenge) }) })
   },
   _up (ex) {
-    only(ex, 'GET', 'HEAD')
+    ex.only('GET', 'HEAD')
     ex.sendJson(200, { status: 'ok', seeds: {} })
   },
   _all_dbs (ex, { databases }) {
-    only(ex, 'GET', 'HEAD')
+    ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)
     ex.sendJson(200, databases.names())
   },
   _session (ex) {
-    only(ex, 'GET', 'HEAD')
+    ex.only('GET', 'HEAD')
     ex.sendJson(200, { ok: true, userCtx: ex.userCtx, info: { authentication_handlers: ['default'], ...(ex.userCtx.name !== null && { authenticated: 'default' }) } })
   },
   _uuids (ex) {
-    only(ex, 'GET')
+    ex.only('GET')
     const { count = '1' } = ex.query
     if (!/^\d+$/.test(count)) throw badRequest('count must be a positive integer')
     if (Number(count) > 1000) throw badRequest('count parameter too large')
     ex.sendJson(200, { uuids: Array.from({ length: Number(count) }, newId) }, { 'Cache-Control': 'no-cache' })
   },
   _active_tasks (ex) {
-    only(ex, 'GET', 'HEAD')
+    ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)
     ex.sendJson(200, [])
   },
   _membership (ex) {
-    only(ex, 'GET', 'HEAD')
+    ex.only('GET', 'HEAD')
     ex.sendJson(200, { all_nodes: ['nonode@nohost'], cluster_nodes: ['nonode@nohost'] })
   }
 }
 
-export { newId, only }
+
+export const seqText = seq => `${seq}-embedded`
+
+export async function createDatabase (ex, { databases }, name) {
+  requireServerAdmin(ex.userCtx)
+  await databases.create(name)
+  ex.sendJson(201, { ok: true }, { Location: `${ex.origin()}/${encodeURIComponent(name)}` })
+}
+
+export async function deleteDatabase (ex, { databases }, name) {
+  requireServerAdmin(ex.userCtx)
+  if (ex.query.rev !== undefined) {
+    throw badRequest('You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?')
+  }
+  await databases.remove(name)
+  ex.sendJson(200, { ok: true })
+}
+
+export async function describe (database) {
+  const { doc_count: count, update_seq: seq } = await database.pouch.info()
+  return {
+    instance_start_time: database.started,
+    db_name: database.name,
+    purge_seq: '0',
+    update_seq: seqText(seq),
+    sizes: { file: 0, external: 0, active: 0 },
+    props: {},
+    doc_del_count: 0,
+    doc_count: count,
+    disk_format_version: 8,
+    compact_running: database.compacting !== null,
+    cluster: { q: 1, n: 1, w: 1, r: 1 }
+  }
+}
+
+async function create (ex) {
+  ex.requireJson()
+  const doc = await ex.json()
+  if (!isObject(doc)) throw badRequest('Document must be a JSON object')
+  const { id, rev } = await writeDocument(ex.db, { ...doc, _id: doc._id ?? newId() }, { userCtx: ex.userCtx })
+  ex.sendJson(201, { ok: true, id, rev }, { Location: `${ex.origin()}/${encodeURIComponent(ex.db.name)}/${encodeURIComponent(id)}` })
+}
+
+export async function databaseRoot (ex) {
+  ex.only('DELETE', 'GET', 'HEAD', 'POST')
+  if (ex.method === 'POST') return create(ex)
+  ex.sendJson(200, await describe(ex.db))
+}
+
+const isGroup = group => group === undefined || (isObject(group) && ['names', 'roles'].every(name => group[name] === undefined || (Array.isArray(group[name]) && group[name].every(item => typeof item === 'string'))))
+
+export const databaseRoutes = {
+  async _security (ex) {
+    ex.only('GET', 'HEAD', 'PUT')
+    if (ex.method !== 'PUT') return ex.sendJson(200, ex.db.security)
+    requireDatabaseAdmin(ex.userCtx, ex.db.security)
+    const security = await ex.json()
+    if (!isObject(security) || !isGroup(security.admins) || !isGroup(security.members)) {
+      throw badRequest('admins and members must be objects with lists of names and roles')
+    }
+    await ex.db.setSecurity(security)
+    ex.sendJson(200, { ok: true })
+  },
+  async _compact (ex) {
+    ex.only('POST')
+    ex.requireJson()
+    requireDatabaseAdmin(ex.userCtx, ex.db.security)
+    if (ex.segments.length === 2) ex.db.compact() // _compact/<ddoc>: a view index here needs none
+    ex.sendJson(202, { ok: true })
+  },
+  async _view_cleanup (ex) {
+    ex.only('POST')
+    ex.requireJson()
+    requireDatabaseAdmin(ex.userCtx, ex.db.security)
+    await ex.db.views.cleanup()
+    ex.sendJson(202, { ok: true })
+  },
+  _ensure_full_commit (ex) {
+    ex.only('POST')
+    ex.requireJson()
+    ex.sendJson(201, { ok: true, instance_start_time: ex.db.started })
+  },
+  async _revs_limit (ex) {
+    ex.only('GET', 'HEAD', 'PUT')
+    if (ex.method !== 'PUT') return ex.sendJson(200, ex.db.revsLimit)
+    requireDatabaseAdmin(ex.userCtx, ex.db.security)
+    const limit = await ex.json()
+    if (!Number.isInteger(limit) || limit < 1) {
+      throw new HttpError(400, 'bad_request', '`revs_limit` must be a positive integer')
+    }
+    await ex.db.setRevsLimit(limit)
+    ex.sendJson(200, { ok: true })
+  }
+}

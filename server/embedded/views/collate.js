@@ -42,7 +42,9 @@ function pushString (out, text) {
   }
   out.push(END)
   // strings that differ in case only: small letters first
-  if (cased) for (let i = 0; i < text.length; i++) out.push(text.charCodeAt(i) >= 65 && text.charCodeAt(i) <= 90 ? 2 : 1)
+  if (cased) {
+    for (let i = 0; i < text.length; i++) out.push(text.charCodeAt(i) >= 65 && text.charCodeAt(i) <= 90 ? 2 : 1)
+  }
   out.push(END)
 }
 

@@ -1,7 +1,7 @@
-// Answers one view query from its index: range, order, reduce and groups, documents.
-import { HttpError, notFound } from '../errors.js'
+// Answers a view query from its index: its parameters, ranges, order, groups and reducers.
+import { badRequest, HttpError, notFound } from '../errors.js'
+import { isObject, parseJson } from '../exchange.js'
 import { encodeKey } from './collate.js'
-import { reducer } from './reduce.js'
 
 const parseError = reason => new HttpError(400, 'query_parse_error', reason)
 const AFTER = Buffer.from([0xff]) // sorts after every document id that may follow a key
@@ -9,15 +9,21 @@ const AFTER = Buffer.from([0xff]) // sorts after every document id that may foll
 function checkOptions (view, options) {
   const reduces = view.reduce !== undefined && options.reduce !== false
   if (!view.reduce && options.reduce === true) throw parseError('Reduce is invalid for map-only views.')
-  if (!reduces && (options.group || options.group_level !== undefined)) throw parseError(view.reduce ? 'Invalid use of grouping on a map view.' : 'Invalid use of grouping on a map view.')
+  if (!reduces && (options.group || options.group_level !== undefined)) {
+    throw parseError('Invalid use of grouping on a map view.')
+  }
   if (reduces && options.include_docs) throw parseError('`include_docs` is invalid for reduce')
-  if (reduces && options.keys?.length > 1 && !options.group && !options.group_level) throw parseError('Multi-key fetches for reduce views must use `group=true`')
+  if (reduces && options.keys?.length > 1 && !options.group && !options.group_level) {
+    throw parseError('Multi-key fetches for reduce views must use `group=true`')
+  }
   return reduces
 }
 
 /** The rows from startkey to endkey as a byte range. Descending ranges start at their upper end. */
 function rangeOf (options) {
-  if (options.key !== undefined) return { from: encodeKey(options.key), to: Buffer.concat([encodeKey(options.key), AFTER]), reverse: options.descending }
+  if (options.key !== undefined) {
+    return { from: encodeKey(options.key), to: Buffer.concat([encodeKey(options.key), AFTER]), reverse: options.descending }
+  }
   const after = (key, id, inclusive) => {
     const parts = [encodeKey(key)]
     if (id !== undefined && inclusive) parts.push(Buffer.from(id))
@@ -104,10 +110,138 @@ export async function queryView (database, ddocName, viewName, options) {
   const index = await database.views.get(runtime)
   if (!stale(options)) await index.update()
   else if (options.stale === 'update_after' || options.update === 'lazy') index.update().catch(() => {})
-  if (reduces) return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options.skip, options.limit) }
+  if (reduces) {
+    return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options.skip, options.limit) }
+  }
   const total = index.total(viewName)
   const head = { total_rows: total, offset: offsetOf(options, total), ...(options.update_seq && { update_seq: `${index.meta.seq}-embedded` }) }
   return { head, rows: slice(mapped(index, viewName, ranges), options.skip, options.limit) }
 }
 
 const stale = options => ['ok', 'update_after'].includes(options.stale) || options.update === 'lazy' || options.update === false || options.update === 'false'
+
+// Parameters of views and _all_docs, from the URL, a POST body or one of many queries, checked as CouchDB does
+
+const json = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
+const booleans = new Set(['descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'att_encoding_info', 'conflicts', 'stable', 'sorted', 'update_seq', 'local_seq'])
+const integers = new Set(['limit', 'skip', 'group_level'])
+const names = { start_key: 'startkey', end_key: 'endkey', start_key_doc_id: 'startkey_docid', end_key_doc_id: 'endkey_docid' }
+
+function fromText (name, text) {
+  if (json.has(name)) return parseJson(text)
+  if (integers.has(name) && /^-?\d+$/.test(text)) return Number(text)
+  if (booleans.has(name) && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+function check (name, value) {
+  if (booleans.has(name) && typeof value !== 'boolean') {
+    throw parseError(`Invalid boolean parameter: ${JSON.stringify(value)}`)
+  }
+  if (integers.has(name)) {
+    if (!Number.isInteger(value)) throw parseError(`Invalid value for integer: ${JSON.stringify(value)}`)
+    if (value < 0) throw parseError(`Invalid value for positive integer: ${JSON.stringify(String(value))}`)
+  }
+  if (name === 'keys' && !Array.isArray(value)) throw badRequest('`keys` member must be an array.')
+}
+
+/**
+ * @param {Record<string, string>} query of the URL
+ * @param {any} [body] of a POST; the URL wins
+ * @returns {any}
+ */
+export function viewOptions (query, body = {}) {
+  if (!isObject(body)) throw badRequest('Request body must be a JSON object')
+  const options = { inclusive_end: true }
+  const take = (name, value) => {
+    check(name, value)
+    options[names[name] ?? name] = value
+  }
+  for (const [name, value] of Object.entries(body)) {
+    take(name, typeof value === 'string' && !json.has(name) ? fromText(name, value) : value)
+  }
+  for (const [name, text] of Object.entries(query)) take(name, fromText(name, text))
+  return options
+}
+
+/** The queries of POST …/queries, the URL's parameters being defaults. */
+export function manyOptions (query, body) {
+  if (body.queries === undefined) throw badRequest('POST body must include `queries` parameter.')
+  if (!Array.isArray(body.queries)) throw badRequest('`queries` parameter must be an array.')
+  const defaults = viewOptions(query)
+  return body.queries.map(one => ({ ...defaults, ...viewOptions({}, one) }))
+}
+
+// CouchDB's built-in reducers, one group at a time: step takes a row, end gives the value
+
+const invalid = (name, value) => new HttpError(500, 'invalid_value', `non-numeric ${name} input: ${JSON.stringify(value)}`)
+
+function addTo (total, value) {
+  if (typeof value === 'number' && typeof total === 'number') return total + value
+  if (Array.isArray(value) || Array.isArray(total)) {
+    const a = Array.isArray(total) ? total : [total]
+    const b = Array.isArray(value) ? value : [value]
+    return Array.from({ length: Math.max(a.length, b.length) }, (_, i) => addTo(a[i] ?? 0, b[i] ?? 0))
+  }
+  if (typeof value === 'object' && value !== null && (total === 0 || typeof total === 'object')) {
+    const sums = { ...(total || {}) }
+    for (const [name, item] of Object.entries(value)) sums[name] = addTo(sums[name] ?? 0, item)
+    return sums
+  }
+  throw new HttpError(500, 'builtin_reduce_error', `The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed with other data structures. Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, arrays of numbers, or objects. The value was ${JSON.stringify(value)}`)
+}
+
+const isStats = value => ['sum', 'count', 'min', 'max', 'sumsqr'].every(name => typeof value?.[name] === 'number')
+
+function statsOf (value) {
+  if (typeof value === 'number') return { sum: value, count: 1, min: value, max: value, sumsqr: value * value }
+  if (isStats(value)) {
+    return { sum: value.sum, count: value.count, min: value.min, max: value.max, sumsqr: value.sumsqr }
+  }
+  throw invalid('_stats', value)
+}
+
+const merge = (a, b) => ({ sum: a.sum + b.sum, count: a.count + b.count, min: Math.min(a.min, b.min), max: Math.max(a.max, b.max), sumsqr: a.sumsqr + b.sumsqr })
+
+function addStats (total, value) {
+  if (!Array.isArray(value)) {
+    if (Array.isArray(total)) throw invalid('_stats', value)
+    return total === null ? statsOf(value) : merge(total, statsOf(value))
+  }
+  if (total === null) return value.map(statsOf)
+  if (!Array.isArray(total) || total.length !== value.length) throw invalid('_stats', value)
+  return total.map((stats, i) => merge(stats, statsOf(value[i])))
+}
+
+const builtIn = {
+  _count: () => ({ value: 0, step () { this.value++ } }),
+  _sum: () => ({ value: /** @type {any} */ (0), step (row) { this.value = addTo(this.value, row.v) } }),
+  _stats: () => ({ value: /** @type {any} */ (null), step (row) { this.value = addStats(this.value, row.v) } })
+}
+
+export const isBuiltIn = reduce => Object.hasOwn(builtIn, reduce)
+
+/**
+ * @param {string} reduce a built-in name or the source of a function
+ * @param {import('../design/runtime.js').DesignRuntime} runtime
+ * @returns {() => {step: (row: any) => void, end: () => any}} end may answer a promise
+ */
+export function reducer (reduce, runtime) {
+  if (isBuiltIn(reduce)) {
+    return () => {
+      const state = builtIn[reduce]()
+      return { step: row => state.step(row), end: () => state.value }
+    }
+  }
+  return () => {
+    const keys = []
+    const values = []
+    return {
+      step (row) {
+        keys.push([row.k, row.i])
+        values.push(row.v)
+      },
+      end: () => runtime.call('reduce', { source: reduce, keys, values })
+    }
+  }
+}

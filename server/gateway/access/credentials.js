@@ -1,13 +1,15 @@
-// What a request has with it that may open something: tokens in the address, in a header or in the cookie of a page, and the
-// name or session of a CouchDB user. Only taken apart here.
+// The credentials of a request: tokens in the address, in a header or in cookies, and the name or session of a CouchDB
+// user. They are only taken apart here.
+import { createHash } from 'node:crypto'
 import { looksLikeToken } from '../../../loader/token.js'
 
-export const COOKIE = 'tilecouch'
-export const MOST_TOKENS = 8 // in cookies
+const COOKIE = 'tilecouch'
+const MOST_TOKENS = 8 // in cookies
+const MOST_BYTES = 6000 // of all cookies of this gateway: a head of 16 KB has room for other things
 
-const IN_ADDRESS = /[?&]token=([^&#]{0,2048})/ // as it stands: no token needs encoding, and what is encoded otherwise is none
-const IN_HEADER = /^bearer +([\w.~+/=-]{1,2048})\s*$/i
-const AS_PASSWORD = /^basic +([\w+/=]{1,4096})\s*$/i
+const IN_ADDRESS = /[?&]token=([^&#]{0,2048})/ // as written: no token needs encoding
+const BEARER = /^bearer +([\w.~+/=-]{1,2048})\s*$/i
+const BASIC = /^basic +([\w+/=]{1,4096})\s*$/i
 const IN_COOKIE = new RegExp(`(?<=^|;) *(${COOKIE}(?:-[\\w-]{1,20})?)=([\\w.-]{1,2048})(?=;|$)`, 'g')
 const SESSION = /(?:^|;) *AuthSession="?([\w%+/=:.~-]{1,512})"?(?: *;|$)/
 
@@ -18,8 +20,9 @@ export const tokenIn = target => IN_ADDRESS.exec(target ?? '')?.[1]
 export function tokensOf ({ url, headers }) {
   const address = tokenIn(url)
   const header = headers.authorization ?? ''
-  const bearer = IN_HEADER.exec(header)?.[1]
-  const password = passwordOf(header)
+  const bearer = BEARER.exec(header)?.[1]
+  // for programs with passwords only: with a token as password any name will do
+  const password = basicOf(header)?.password
   return [
     ...(address ? [address] : []),
     ...(bearer ? [bearer] : []),
@@ -29,36 +32,92 @@ export function tokensOf ({ url, headers }) {
 }
 
 /** Each token has a cookie of its own. @param {string} [cookie] */
-export const cookiesIn = (cookie = '') => Array.from(cookie.matchAll(IN_COOKIE), ([, name, token]) => ({ name, token })).slice(0, 2 * MOST_TOKENS)
-
-/** For programs that know names and passwords only: a token is a password of anybody. */
-const passwordOf = header => basicIn(header)?.password
+const cookiesIn = (cookie = '') =>
+  Array.from(cookie.matchAll(IN_COOKIE), ([, name, token]) => ({ name, token })).slice(0, 2 * MOST_TOKENS)
 
 /** The name of Basic credentials. @param {string} [header] */
-export const nameIn = (header = '') => basicIn(header)?.name
+export const nameOf = (header = '') => basicOf(header)?.name
 
-function basicIn (header) {
-  const [, encoded] = AS_PASSWORD.exec(header) ?? []
+function basicOf (header) {
+  const [, encoded] = BASIC.exec(header) ?? []
   if (encoded === undefined) return
   const bytes = Buffer.from(encoded, 'base64')
   const text = bytes.toString()
   const colon = text.indexOf(':')
   // what is not UTF-8 would be one name here and another in CouchDB
-  return colon < 0 || !bytes.equals(Buffer.from(text)) ? undefined : { name: text.slice(0, colon), password: text.slice(colon + 1) }
+  if (colon < 0 || !bytes.equals(Buffer.from(text))) return
+  return { name: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
 /**
- * What CouchDB is to be asked about, and nothing else of the request. Names are written anew: two ways to write one name
- * would be two names for whoever counts wrong passwords.
+ * What CouchDB is asked about, and nothing else of the request. Names are encoded again: two spellings of one name
+ * would be two names
+ * where wrong passwords are counted.
  * @param {import('node:http').IncomingMessage} req
  * @returns {{headers: Record<string, string>, name?: string} | undefined}
  */
-export function userIn ({ headers }) {
+export function userOf ({ headers }) {
   const { authorization = '', cookie = '' } = headers
-  const basic = basicIn(authorization)
+  const basic = basicOf(authorization)
   if (basic && !looksLikeToken(basic.password)) {
-    return { headers: { authorization: `Basic ${Buffer.from(`${basic.name}:${basic.password}`).toString('base64')}` }, name: basic.name }
+    const encoded = Buffer.from(`${basic.name}:${basic.password}`).toString('base64')
+    return { headers: { authorization: `Basic ${encoded}` }, name: basic.name }
   }
   const [, session] = SESSION.exec(cookie) ?? []
   return session === undefined ? undefined : { headers: { cookie: `AuthSession=${session}` } }
+}
+
+/**
+ * Answers a page that is opened with a token: the browser gets the token as a cookie, which the page's own requests
+ * then carry, and is
+ * sent to the same page without it, so that it is in no history and in no Referer.
+ * @param {import('./index.js').Access} access
+ * @param {any} ctx
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('node:http').ServerResponse} res
+ * @returns {boolean} whether it was answered
+ */
+export function tokenToCookie (access, ctx, req, res) {
+  const token = tokenIn(req.url)
+  if (token === undefined) return false
+  if (token !== '') access.read(token) // throws what is wrong with it
+  res.writeHead(303, {
+    Location: `./${queryWithoutToken(req.url ?? '')}`,
+    'Set-Cookie': cookiesFor(access, token, req.headers.cookie, ctx.publicUrl(req).base),
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer'
+  }).end()
+  return true
+}
+
+function queryWithoutToken (target) {
+  const [, search = ''] = /\?([^#]*)/.exec(target) ?? []
+  const rest = search.split('&').filter(part => part && !part.startsWith('token=')).join('&')
+  return rest && `?${rest}`
+}
+
+/**
+ * Each token has a cookie of its own, so that a second link does not close what the first one opened: the browser may
+ * not send the
+ * first cookie when a link of another page is followed, or when two are followed at once. Cookies that are invalid by
+ * now, or too many,
+ * end. An empty token ends all of them.
+ */
+function cookiesFor (access, token, cookie, base) {
+  const { pathname, protocol } = new URL(base)
+  // Lax: the browser has to send cookies with such a link, so that they are counted
+  const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`
+  const end = name => `${name}=; Max-Age=0; ${attributes}`
+  const before = cookiesIn(cookie).reverse() // the newest first: browsers send the oldest first
+  if (token === '') return [...new Set([COOKIE, ...before.map(({ name }) => name)])].map(end)
+  const own = `${COOKIE}-${createHash('sha256').update(token).digest('base64url').slice(0, 12)}`
+  let [count, bytes] = [1, token.length]
+  const ended = before.filter(({ name, token: other }) => {
+    if (name === own) return false
+    const isKept = access.isValid(other) && count < MOST_TOKENS && bytes + other.length <= MOST_BYTES
+    if (isKept) [count, bytes] = [count + 1, bytes + other.length]
+    return !isKept
+  })
+  const age = Math.floor((access.read(token).until - access.now()) / 1000)
+  return [`${own}=${token}; Max-Age=${age}; ${attributes}`, ...ended.map(({ name }) => end(name))]
 }

@@ -1,14 +1,14 @@
-// Who may see what: layers that are private, the keys whose tokens let visitors see them, and the users of CouchDB where they
-// may. Whatever is not named is public.
+// Which layers are private, and who may see them: visitors with a token of one of the access keys, and users of CouchDB
+// where they are let in. A layer that is not named is public.
 import { TilecouchError } from '../../../core/index.js'
 import { LayerSet } from '../../../core/layer-set.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/token.js'
-import { peerOf } from '../peer.js'
-import { tokenIn, tokensOf, userIn } from './credentials.js'
+import { clientAddress } from '../addresses.js'
+import { tokenIn, tokenToCookie, tokensOf, userOf } from './credentials.js'
 import { Users } from './users.js'
 import { Visitor } from './visitor.js'
 
-const MOST_KNOWN = 2000 // tokens whose signature need not be worked out again
+const MOST_TOKENS = 2000 // whose signature is remembered to be good
 const REALM = 'realm="tilecouch"'
 
 /**
@@ -17,13 +17,20 @@ const REALM = 'realm="tilecouch"'
  * @param {import('../../../loader/store/couch.js').Couch} environment.couch
  * @param {() => number} [environment.now] milliseconds
  * @param {any} [environment.log]
- * @param {{mayRead: Users['mayRead']}} [environment.users] who asks CouchDB: of several workers, their parent
+ * @param {{mayRead: Users['mayRead']}} [environment.users] asks CouchDB: of several workers, their parent
  * @returns {Promise<Access | null>} null: everything is public
  */
-export async function openAccess ({ privateLayers, accessKeys, accessKeysFile, accessUsers, maxAge, trustProxy }, { couch, now, log, users }) {
+export async function openAccess (options, { couch, now, log, users }) {
+  const { privateLayers, accessKeys, accessKeysFile, accessUsers, maxAge, trustProxy } = options
   if (!privateLayers?.length) return null
-  const keys = { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) }
-  return new Access({ layers: new LayerSet(privateLayers), keys, users: accessUsers ? users ?? new Users(couch, { log }) : null, age: maxAge, now, trustProxy })
+  return new Access({
+    layers: new LayerSet(privateLayers),
+    keys: { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) },
+    users: accessUsers ? users ?? new Users(couch, { log }) : null,
+    age: maxAge,
+    now,
+    trustProxy
+  })
 }
 
 export class Access {
@@ -53,13 +60,8 @@ export class Access {
   /** @param {string} layer */
   isPrivate = layer => this.#layers.has(layer)
 
-  /** Names of private layers that are written in full. */
-  get names () {
-    return this.#layers.names
-  }
-
-  /** Who asks. @param {import('node:http').IncomingMessage} req @returns {Visitor} */
-  look (req) {
+  /** @param {import('node:http').IncomingMessage} req @returns {Visitor} */
+  visitorOf (req) {
     const claims = []
     let problem
     let link
@@ -72,48 +74,109 @@ export class Access {
         problem ??= error
       }
     }
-    const user = this.users ? userIn(req) : undefined
-    return new Visitor(this, { claims, problem, link, user: user && { ...user, peer: peerOf(req, this.trustProxy) } })
+    const named = this.users ? userOf(req) : undefined
+    const user = named && { ...named, address: clientAddress(req, this.trustProxy) }
+    return new Visitor(this, { claims, problem, link, user })
   }
 
   /**
-   * What a token says. Its signature is worked out once: a page asks for a hundred tiles with the same one.
+   * What a token allows; throws when it is invalid. The signature is checked once: a page asks for a hundred tiles with
+   * the same.
    * @param {string} token
    */
   read (token) {
     const known = this.#known.get(token)
     if (known && this.now() < known.until) return known
     const claim = readToken(token, this.#keys, this.now())
-    if (this.#known.size >= MOST_KNOWN) this.#known.clear()
+    if (this.#known.size >= MOST_TOKENS) this.#known.clear()
     this.#known.set(token, claim)
     return claim
   }
 
-  /** The same, or nothing when it is no good. @param {string} token */
-  tryRead (token) {
+  /** @param {string} token */
+  isValid (token) {
     try {
-      return this.read(token)
+      return Boolean(this.read(token))
     } catch {
-      return undefined
+      return false
     }
   }
 
-  /** Names and passwords are asked for where somebody looks at the address bar, and not for each image of a page. */
+  /** Asks for a name and password only where somebody opens an address, and not for each image of a page. */
   challenge ({ headers }) {
-    const asksForNames = this.users && ['navigate', undefined].includes(/** @type {string | undefined} */ (headers['sec-fetch-mode']))
-    return `Bearer ${REALM}${asksForNames ? `, Basic ${REALM}, charset="UTF-8"` : ''}`
+    const mode = /** @type {string | undefined} */ (headers['sec-fetch-mode'])
+    const asksForName = this.users && ['navigate', undefined].includes(mode)
+    return `Bearer ${REALM}${asksForName ? `, Basic ${REALM}, charset="UTF-8"` : ''}`
   }
 }
 
 /**
- * Refuses names that nothing in the store has: a slip of the pen would leave the layer that was meant open to everybody.
+ * Puts access control before the routes. A public layer costs one look-up.
+ * @typedef {import('../dispatch.js').Route} Route
+ * @param {Access} access
+ * @param {Record<string, Route>} routes
+ * @returns {Record<string, Route>}
+ */
+export function protect (access, routes) {
+  return Object.fromEntries(Object.entries(routes).map(([kind, route]) => [kind, PROTECTIONS[kind](access, route)]))
+}
+
+/** For addresses with the name of a layer. @returns {Route} */
+const ofLayer = (access, route) => (ctx, asked, req, res) => {
+  if (!access.isPrivate(asked.layer)) return route(ctx, asked, req, res)
+  asked.visitor = access.visitorOf(req)
+  const checked = asked.visitor.requireLayer(asked.layer, res)
+  return checked === undefined ? route(ctx, asked, req, res) : checked.then(() => route(ctx, asked, req, res))
+}
+
+/** For routes that check by themselves which layers they are about. @returns {Route} */
+const withVisitor = (access, route) => (ctx, asked, req, res) => {
+  asked.visitor = access.visitorOf(req)
+  return route(ctx, asked, req, res)
+}
+
+/** For answers about all layers. @returns {Route} */
+const ofAll = (access, route) => async (ctx, asked, req, res) => {
+  await access.visitorOf(req).requireAll(res)
+  return route(ctx, asked, req, res)
+}
+
+/** For the viewer, which holds nothing of the store. @returns {Route} */
+const ofPage = (access, route) => (ctx, asked, req, res) => {
+  if (asked.name === 'index.html' && ctx.options.viewer && tokenToCookie(access, ctx, req, res)) return
+  res.setHeader('Referrer-Policy', 'same-origin')
+  return route(ctx, asked, req, res)
+}
+
+/** For answers without any layer. @returns {Route} */
+const unprotected = (access, route) => route
+
+const PROTECTIONS = {
+  tile: ofLayer,
+  tilejson: ofLayer,
+  versions: ofLayer,
+  times: ofLayer,
+  wmts: withVisitor,
+  db: withVisitor,
+  metrics: ofAll,
+  file: ofPage,
+  health: unprotected
+}
+
+/**
+ * Refuses names of private layers that are not in the store: with a mistyped name the real layer would be open to
+ * everybody.
  * @param {string[]} privateLayers
  * @param {import('../../../loader/store/couch.js').Couch} couch
  */
 export async function checkNames (privateLayers, couch) {
   const { names } = new LayerSet(privateLayers)
-  const queries = names.flatMap(name => [{ keys: [`layer:${name}`] }, { startkey: `${name}:`, endkey: `${name};`, limit: 1 }])
+  const tilesOf = name => ({ startkey: `${name}:`, endkey: `${name};`, limit: 1 })
+  const queries = names.flatMap(name => [{ keys: [`layer:${name}`] }, tilesOf(name)])
   const found = await couch.ranges(queries)
-  const unknown = names.filter((name, at) => [found[2 * at], found[2 * at + 1]].every(rows => !rows.some(({ id, value }) => id && !value?.deleted)))
-  if (unknown.length) throw new TilecouchError('BAD_OPTION', { option: '--private-layers', value: unknown.join(), why: 'the store has no such layer; for one that is yet to come write a pattern, such as survey*' })
+  const isThere = rows => rows.some(({ id, value }) => id && !value?.deleted)
+  const unknown = names.filter((name, at) => !isThere(found[2 * at]) && !isThere(found[2 * at + 1]))
+  if (!unknown.length) return
+  const why = 'the store has no such layer; for one that is yet to come write a pattern, such as survey*'
+  throw new TilecouchError('BAD_OPTION', { option: '--private-layers', value: unknown.join(), why })
 }

@@ -1,32 +1,34 @@
-// Users of CouchDB as visitors: a user of CouchDB who may read the store sees all layers. The gateway asks CouchDB about what
-// the visitor brought, and remembers the answer for a moment. Wrong passwords are counted (guesses.js), and the name that the
-// gateway itself reads the store with is never asked about: strangers could lock the gateway out.
+// Users of CouchDB as visitors: a user who may read the store sees all layers. The gateway asks CouchDB about the
+// visitor's credentials, and remembers the answer for a moment. Wrong passwords are counted, and the name with which
+// the gateway itself reads the store is never asked about: strangers could lock the gateway out.
 import { createHash } from 'node:crypto'
 import PQueue from 'p-queue'
 import { request } from 'undici'
 import { TilecouchError } from '../../../core/index.js'
-import { join } from '../flight.js'
-import { Guesses } from './guesses.js'
-import { nameIn } from './credentials.js'
+import { waitFor } from '../shared-work.js'
+import { nameOf } from './credentials.js'
 
 export const userDefaults = {
   age: 15000, // milliseconds an answer of CouchDB holds
   wrongAge: 310000, // milliseconds a wrong password stays wrong: a program that repeats it counts once
-  lockedAge: 310000, // milliseconds for which a password that was right goes on while CouchDB says that its name is locked
-  most: 1000, // visitors that are remembered; as many of those who are not let in
-  atOnce: 8, // questions under way: a password costs CouchDB some work
+  // milliseconds for which a password that was right goes on while CouchDB says that its name is locked
+  lockedAge: 310000,
+  most: 1000, // users that are remembered, and as many credentials that were refused
+  atOnce: 8, // requests under way: a password costs CouchDB some work
   waiting: 64, // that may wait for their turn; further ones are refused
-  patience: 5000 // milliseconds CouchDB may take
+  timeout: 5000 // milliseconds CouchDB may take
 }
 
 /**
- * @typedef {{headers: Record<string, string>, name?: string, peer: string | null}} Brought name: of a password; peer: who asks
- * @typedef {{at: number, right: number, answer: Promise<Answer>}} Known right: when CouchDB last said that the password is right
+ * @typedef {{headers: Record<string, string>, name?: string, address: string | null}} Credentials name: of a password;
+ *   address: of the client
+ * @typedef {{at: number, right: number, answer: Promise<Answer>}} Known right: when CouchDB last said that the password
+ *   is right
  * @typedef {'member' | 'stranger' | 'wrong'} Answer stranger: a good name that may not read the store, or none
  */
 
 export class Users {
-  /** By what was brought, as a digest. Two maps: strangers must not displace members. @type {Map<string, Known>} */
+  /** By the digest of the credentials. Two maps: strangers must not displace members. @type {Map<string, Known>} */
   #members = new Map()
   /** @type {Map<string, Known>} */
   #others = new Map()
@@ -36,7 +38,8 @@ export class Users {
 
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
-   * @param {Partial<typeof userDefaults> & {now?: () => number, guesses?: ConstructorParameters<typeof Guesses>[0], log?: any}} [options]
+   * @param {Partial<typeof userDefaults> & {now?: () => number, guesses?: ConstructorParameters<typeof Guesses>[0],
+   *   log?: any}} [options]
    */
   constructor (couch, { now = () => performance.now(), guesses, log, ...limits } = {}) {
     this.access = couch.access
@@ -46,25 +49,26 @@ export class Users {
     this.limits = { ...userDefaults, ...limits }
     this.#queue = new PQueue({ concurrency: this.limits.atOnce })
     this.#guesses = new Guesses({ now, ...guesses })
-    this.#ownName = nameIn(couch.access.headers?.authorization)
+    this.#ownName = nameOf(couch.access.headers?.authorization)
   }
 
   /**
    * Whether a visitor is a user who may read the store.
-   * @param {Brought} brought
+   * @param {Credentials} credentials
    * @returns {Promise<boolean>}
    */
-  async mayRead (brought) {
-    if (brought.name !== undefined && brought.name === this.#ownName) return this.#refuseOwn()
-    const key = digest(JSON.stringify(brought.headers))
+  async mayRead (credentials) {
+    if (credentials.name !== undefined && credentials.name === this.#ownName) return this.#refuseOwn()
+    const key = digest(JSON.stringify(credentials.headers))
     const known = this.#members.get(key) ?? this.#others.get(key)
-    const answer = known && await this.#stillHolds(known) ? known.answer : this.#askOnce(key, brought, known)
-    return await join(answer) === 'member'
+    const answer = known && await this.#stillHolds(known) ? known.answer : this.#askOnce(key, credentials, known)
+    return await waitFor(answer) === 'member'
   }
 
-  /** The gateway's own name lets nobody in, not even with the right password: no answer here tells a right guess from a wrong one. */
+  /** The gateway's own name lets nobody in, not even with the right password: so nobody can guess it here. */
   #refuseOwn () {
-    this.log?.warn('a visitor gave the name that the gateway reads the store with: it lets nobody in. Give the gateway a name of its own')
+    this.log?.warn('a visitor gave the name with which the gateway reads the store, which lets nobody in: ' +
+      'give the gateway a name of its own')
     this.log = undefined // once is enough
     return false
   }
@@ -75,13 +79,13 @@ export class Users {
     return age < this.limits.wrongAge && await answer.catch(() => undefined) === 'wrong'
   }
 
-  #askOnce (key, brought, known) {
-    // somebody else may have begun to ask in the meantime
+  #askOnce (key, credentials, known) {
+    // another request may have begun to ask in the meantime
     const under = this.#members.get(key) ?? this.#others.get(key)
     if (under && under !== known) return under.answer
     const wasRight = this.#members.has(key)
     /** @type {Known} */
-    const entry = { at: this.now(), right: known?.right ?? -Infinity, answer: this.#count(brought, wasRight) }
+    const entry = { at: this.now(), right: known?.right ?? -Infinity, answer: this.#count(credentials, wasRight) }
     this.#keep(wasRight ? this.#members : this.#others, key, entry)
     entry.answer = entry.answer.then(answer => {
       if (answer === 'member') entry.right = this.now()
@@ -89,7 +93,7 @@ export class Users {
       this.#keep(answer === 'member' ? this.#members : this.#others, key, entry)
       return answer
     }, error => {
-      // others guess at this name, and this visitor was right a moment ago
+      // others guess passwords of this name, and this visitor was right a moment ago
       if (error.code === 'TOO_MANY_GUESSES' && this.now() - entry.right < this.limits.lockedAge) return 'member'
       this.#forget(key, entry)
       throw error
@@ -97,11 +101,13 @@ export class Users {
     return entry.answer
   }
 
-  /** @param {Brought} brought @param {boolean} wasRight @returns {Promise<Answer>} */
-  async #count ({ headers, name, peer }, wasRight) {
-    if (!wasRight && this.#queue.size >= this.limits.waiting) throw new TilecouchError('UNREACHABLE', { url: this.url, why: 'too many wait to be known' })
-    const takeBack = name === undefined ? () => {} : this.#guesses.begin(digest(name), peer, wasRight)
-    return this.#queue.add(() => this.#ask(headers, takeBack), { priority: Number(wasRight) })
+  /** @param {Credentials} credentials @param {boolean} wasRight @returns {Promise<Answer>} */
+  async #count ({ headers, name, address }, wasRight) {
+    if (!wasRight && this.#queue.size >= this.limits.waiting) {
+      throw new TilecouchError('UNREACHABLE', { url: this.url, why: 'too many users wait to be checked' })
+    }
+    const undo = name === undefined ? () => {} : this.#guesses.begin(digest(name), address, wasRight)
+    return this.#queue.add(() => this.#ask(headers, undo), { priority: Number(wasRight) })
   }
 
   #keep (map, key, entry) {
@@ -114,22 +120,25 @@ export class Users {
     for (const map of [this.#members, this.#others]) if (map.get(key) === entry) map.delete(key)
   }
 
-  /** @param {Record<string, string>} headers @param {() => void} takeBack when CouchDB has not counted a wrong password @returns {Promise<Answer>} */
-  async #ask (headers, takeBack) {
+  /**
+   * @param {Record<string, string>} headers @param {() => void} undo when CouchDB has not counted a wrong password
+   * @returns {Promise<Answer>}
+   */
+  async #ask (headers, undo) {
     try {
       const session = await this.#get(`${this.access.base}/_session`, headers)
       if (session === 'refused') return 'wrong'
-      takeBack()
-      // where everybody may read, a visitor without a name is nobody all the same
+      undo()
+      // where everybody may read, a visitor without a name is a stranger all the same
       if (typeof session?.userCtx?.name !== 'string') return 'stranger'
       return typeof await this.#get(this.access.path, headers) === 'object' ? 'member' : 'stranger'
     } catch (error) {
-      if (error.cause?.name !== 'TimeoutError') takeBack()
+      if (error.cause?.name !== 'TimeoutError') undo()
       throw error
     }
   }
 
-  /** The answer in JSON, or that there is none for this visitor. @param {string} path @param {Record<string, string>} headers @returns {Promise<any>} */
+  /** @param {string} path @param {Record<string, string>} headers @returns {Promise<any>} JSON, or 'refused' */
   async #get (path, headers) {
     const { status, answer } = await this.#request(path, headers)
     if (status === 200) return answer
@@ -139,7 +148,9 @@ export class Users {
 
   async #request (path, headers) {
     try {
-      const { statusCode: status, body } = await request(`${this.access.origin}${path}`, { headers: { accept: 'application/json', ...headers }, signal: AbortSignal.timeout(this.limits.patience) })
+      const { statusCode: status, body } = await request(`${this.access.origin}${path}`, {
+        headers: { accept: 'application/json', ...headers }, signal: AbortSignal.timeout(this.limits.timeout)
+      })
       const answer = /** @type {any} */ (await body.json().catch(() => null))
       if (status >= 500 || status === 429) throw new Error(`it answered ${status}`)
       return { status, answer }
@@ -150,3 +161,92 @@ export class Users {
 }
 
 const digest = text => createHash('sha256').update(text).digest('base64')
+
+
+export const guessDefaults = {
+  window: 310000, // milliseconds a wrong password counts: CouchDB forgets 300 s after the first one
+  each: 3, // wrong passwords of one name in that time, of all visitors together
+  reserve: 1, // more of them for passwords that were right before: they may have been changed
+  free: 5, // wrong passwords of one address, whatever the name, before it has to wait
+  firstDelay: 5000, // milliseconds before the next one then; four times as long after each
+  most: 10000 // names, and addresses, that are counted; when all are taken new passwords have to wait
+}
+
+const GROWTH = 4
+
+/**
+ * How often a password may be wrong. CouchDB (from 3.4 on) locks a name out for an address after five wrong passwords
+ * within five
+ * minutes, and for CouchDB all visitors have one address: the gateway's. So the gateway asks less often than that.
+ */
+export class Guesses {
+  /** Times of wrong passwords, the oldest entry first. @type {Map<string, number[]>} */
+  #names = new Map()
+  /** @type {Map<string, number[]>} */
+  #addresses = new Map()
+
+  /** @param {Partial<typeof guessDefaults> & {now?: () => number}} [options] */
+  constructor ({ now = () => performance.now(), ...limits } = {}) {
+    this.now = now
+    this.limits = { ...guessDefaults, ...limits }
+  }
+
+  /**
+   * Counts a password as wrong until it is known to be right: many may be checked at once. Throws when it has to wait.
+   * @param {string} name digest of a name @param {string | null} address of the client; null: unknown
+   * @param {boolean} [wasRight] a short time ago
+   * @returns {() => void} undoes it
+   */
+  begin (name, address, wasRight = false) {
+    const { each, reserve, free, firstDelay, window } = this.limits
+    const now = this.now()
+    const ofName = this.#recent(this.#names, name, now)
+    const countsAddress = !wasRight && address !== null
+    const ofAddress = countsAddress ? this.#recent(this.#addresses, address, now) : []
+    const most = each + (wasRight ? reserve : 0)
+    const delay = ofAddress.length < free ? 0 : Math.min(window, firstDelay * GROWTH ** (ofAddress.length - free))
+    const isFull = !wasRight && (this.#isFull(this.#names, name, now) ||
+      (address !== null && this.#isFull(this.#addresses, address, now)))
+    const wait = Math.max(
+      ofName.length < most ? 0 : ofName[ofName.length - most] + window - now,
+      delay && ofAddress[ofAddress.length - 1] + delay - now,
+      isFull ? window : 0
+    )
+    if (wait > 0) throw new TilecouchError('TOO_MANY_GUESSES', { seconds: Math.ceil(wait / 1000) })
+    const undo = [count(this.#names, name, ofName, now)]
+    if (countsAddress) undo.push(count(this.#addresses, address, ofAddress, now))
+    return () => { for (const one of undo.splice(0)) one() }
+  }
+
+  /** The times that still count; the same list for as long as there are any. */
+  #recent (map, key, now) {
+    const times = map.get(key) ?? []
+    times.splice(0, times.filter(time => time <= now - this.limits.window).length)
+    return times
+  }
+
+  /** What still counts is not removed for something new: floods of made-up names would reset the counts. */
+  #isFull (map, key, now) {
+    if (map.size < this.limits.most || map.has(key)) return false
+    for (const [other, times] of map) {
+      if (times.at(-1) > now - this.limits.window) break
+      map.delete(other)
+    }
+    return map.size >= this.limits.most
+  }
+}
+
+/**
+ * @param {Map<string, number[]>} map @param {string} key @param {number[]} times @param {number} now
+ * @returns {() => void} undoes it
+ */
+function count (map, key, times, now) {
+  times.push(now)
+  map.delete(key) // the last that was wrong comes last
+  map.set(key, times)
+  return () => {
+    const at = times.indexOf(now)
+    if (at >= 0) times.splice(at, 1)
+    if (times.length === 0 && map.get(key) === times) map.delete(key)
+  }
+}

@@ -1,97 +1,141 @@
-// Somebody who asks, as far as it matters to private layers: the tokens that are good, and whether CouchDB knows the name.
+// Who sends a request, as far as it matters to private layers: the valid tokens of the request, and whether CouchDB
+// knows the user that it names.
 import { TilecouchError } from '../../../core/index.js'
-import { seal } from './seal.js'
 
 export class Visitor {
   /** @type {import('../../../loader/token.js').Claim[]} */
   #claims = []
-  /** @type {TilecouchError | undefined} what was wrong with the first token that is not good */
+  /** @type {TilecouchError | undefined} what was wrong with the first invalid token */
   #problem
   #isUser = false
-  /** @type {import('./users.js').Brought | undefined} what CouchDB has yet to be asked about */
-  #unasked
+  /** @type {import('./users.js').Credentials | undefined} that CouchDB has yet to be asked about */
+  #unchecked
 
   /**
    * @param {import('./index.js').Access} access
-   * @param {{claims: import('../../../loader/token.js').Claim[], problem?: TilecouchError, user?: import('./users.js').Brought, link?: string}} found link: the token of the address, when it is good
+   * @param {object} found in the request
+   * @param {import('../../../loader/token.js').Claim[]} found.claims
+   * @param {TilecouchError} [found.problem]
+   * @param {import('./users.js').Credentials} [found.user]
+   * @param {string} [found.link] the token of the address, when it is valid
    */
   constructor (access, { claims, problem, user, link }) {
     this.access = access
     this.#claims = claims
     this.#problem = problem
-    this.#unasked = user
-    /** The token that addresses in an answer have to have as well, since nothing else of the visitor goes along. */
+    this.#unchecked = user
+    /** Addresses in an answer need this token as well, since they carry nothing else of the visitor. */
     this.link = link
   }
 
-  /** Whether a layer is to be seen. @param {string} layer */
+  /** Whether the visitor may see a layer, as far as is known. @param {string} layer */
   may (layer) {
     return !this.access.isPrivate(layer) || this.#isUser || this.#claims.some(({ layers }) => layers.has(layer))
   }
 
-  /** Whether everything is, whatever it may be. */
+  /** Whether the visitor may see everything, as far as is known. */
   get mayAll () {
     return this.#isUser || this.#claims.some(({ layers }) => layers.isAll)
   }
 
-  /** Whether this is anybody at all. */
-  get isSomebody () {
+  /** Whether there is a valid token or user. */
+  get isKnown () {
     return this.#isUser || this.#claims.length > 0
   }
 
-  /** Whether CouchDB has to be asked before anything is refused. */
-  get isUnknown () {
-    return this.#unasked !== undefined
+  /** Asks CouchDB about a user that the request names. */
+  async identify () {
+    const user = this.#unchecked
+    if (user === undefined) return
+    this.#isUser = await /** @type {import('./users.js').Users} */ (this.access.users).mayRead(user)
+    this.#unchecked = undefined
   }
 
-  /** Asks CouchDB, when what the visitor brought may be a name there. */
-  async settle () {
-    const brought = this.#unasked
-    if (brought === undefined) return
-    this.#isUser = await /** @type {import('./users.js').Users} */ (this.access.users).mayRead(brought)
-    this.#unasked = undefined
-  }
-
-  /** Until when a layer, or all of them, is to be seen. @param {string} [layer] @returns {number} milliseconds */
+  /** Until when the visitor may see a layer, or all of them. @param {string} [layer] @returns {number} milliseconds */
   until (layer) {
-    const ends = this.#claims.filter(({ layers }) => layer === undefined ? layers.isAll : layers.has(layer)).map(({ until }) => until)
+    const isFor = ({ layers }) => layer === undefined ? layers.isAll : layers.has(layer)
+    const ends = this.#claims.filter(isFor).map(({ until }) => until)
     return Math.max(...ends, this.#isUser ? this.access.now() + this.access.age * 1000 : 0)
   }
 
   /**
-   * Lets the visitor in, and sees to it that the answer stays with him; throws when the layer is not for him.
+   * Makes an answer about a private layer private; throws when the visitor may not see the layer.
    * @param {string} layer
    * @param {import('node:http').ServerResponse} res
    * @returns {void | Promise<void>}
    */
-  enter (layer, res) {
+  requireLayer (layer, res) {
     if (!this.access.isPrivate(layer)) return
-    if (this.may(layer)) return this.#seal(res, this.until(layer))
-    if (this.isUnknown) return this.settle().then(() => this.enter(layer, res))
+    if (this.may(layer)) return this.#makePrivate(res, this.until(layer))
+    if (this.#unchecked) return this.identify().then(() => this.requireLayer(layer, res))
     throw this.refusal(res, layer)
   }
 
-  /** The same for what is not of one layer: everything. @param {import('node:http').ServerResponse} res @returns {void | Promise<void>} */
-  enterAll (res) {
-    if (this.mayAll) return this.#seal(res, this.until())
-    if (this.isUnknown) return this.settle().then(() => this.enterAll(res))
+  /**
+   * The same for an answer about everything.
+   * @param {import('node:http').ServerResponse} res
+   * @returns {void | Promise<void>}
+   */
+  requireAll (res) {
+    if (this.mayAll) return this.#makePrivate(res, this.until())
+    if (this.#unchecked) return this.identify().then(() => this.requireAll(res))
     throw this.refusal(res)
   }
 
-  /** An answer that says different things to different visitors, and is never kept without being asked for anew. */
-  async enterSome (res) {
-    await this.settle()
-    this.#seal(res, 0)
+  /** For an answer that differs between visitors, and has to be asked for again each time. */
+  async requireSome (res) {
+    await this.identify()
+    this.#makePrivate(res, 0)
   }
 
-  #seal (res, until) {
-    seal(res, (until - this.access.now()) / 1000)
+  #makePrivate (res, until) {
+    makePrivate(res, (until - this.access.now()) / 1000)
   }
 
-  /** @param {import('node:http').ServerResponse} res @param {string} [layer] nothing: everything */
+  /** @param {import('node:http').ServerResponse} res @param {string} [layer] undefined: everything */
   refusal (res, layer) {
-    const error = this.#claims.length ? new TilecouchError('ACCESS_DENIED', { layer }) : this.#problem ?? new TilecouchError('ACCESS_NEEDED', { layer })
+    const error = this.#claims.length
+      ? new TilecouchError('ACCESS_DENIED', { layer })
+      : this.#problem ?? new TilecouchError('ACCESS_NEEDED', { layer })
     if (error.status === 401) res.setHeader('WWW-Authenticate', this.access.challenge(res.req))
     return error
   }
+}
+
+const VARY = 'Authorization, Cookie'
+
+/**
+ * Makes an answer one for this visitor alone: no shared cache may keep it, and no other for longer than the visitor may
+ * see it. This
+ * is done here and not in the routes, so that no route can forget it.
+ * @param {import('node:http').ServerResponse} res whose headers have yet to be written
+ * @param {number} seconds that the visitor may keep it
+ */
+function makePrivate (res, seconds) {
+  const { writeHead } = res
+  res.writeHead = /** @type {any} */ ((status, headers) => {
+    res.writeHead = writeHead
+    for (const [name, value] of pairsOf(headers)) {
+      if (/^vary$/i.test(name)) res.appendHeader(name, value)
+      else res.setHeader(name, value)
+    }
+    res.setHeader('Cache-Control', privateCacheControl(res.getHeader('cache-control'), seconds))
+    if (![res.getHeader('vary')].flat().includes(VARY)) res.appendHeader('Vary', VARY)
+    res.setHeader('Referrer-Policy', 'no-referrer')
+    return res.writeHead(status)
+  })
+}
+
+/** Flat lists and objects, as routes write them. @returns {[string, any][]} */
+function pairsOf (headers = []) {
+  if (!Array.isArray(headers)) return Object.entries(headers)
+  return Array.from({ length: headers.length / 2 }, (_, at) => [headers[2 * at], headers[2 * at + 1]])
+}
+
+function privateCacheControl (given, seconds) {
+  const text = String(given ?? 'no-store')
+  if (/no-store/.test(text)) return 'no-store'
+  if (/max-age=0|no-cache|must-revalidate/.test(text)) return 'private, max-age=0, must-revalidate'
+  const [, age = '0'] = /max-age=(\d+)/.exec(text) ?? []
+  return `private, max-age=${Math.max(0, Math.min(+age, Math.floor(seconds)))}`
 }

@@ -1,9 +1,12 @@
-// What each question may say, in its address and in its body. The gateway writes both anew out of these fields, so that the limits
-// are held against what the store is asked, and nothing that is not here reaches it. Values are checked as CouchDB takes them: it
-// answers some that it does not take with 500.
-import { badRequest } from './refusal.js'
+// The fields that each request to /db may have, in its address and in its body. The gateway writes both anew out of
+// these fields, so that limits are checked against what the store is asked, and nothing else reaches it. Values are
+// checked as CouchDB takes them: it answers some that it does not take with 500.
+import { badRequest } from './errors.js'
 
-/** @typedef {{read: (text: string) => any, fits: (value: any) => boolean}} Kind read: a value out of an address, nothing where it is none; fits: whether a value is one */
+/**
+ * @typedef {{read: (text: string) => any, fits: (value: any) => boolean}} Kind read: from an address, undefined if it
+ *   is none; fits: is one
+ */
 
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = value => typeof value === 'string'
@@ -19,13 +22,23 @@ function parsed (text) {
 }
 
 const json = (fits = value => value !== undefined) => ({ read: parsed, fits })
-const words = { read: said => said, fits: isText }
-const named = { read: said => isNamed(said) ? said : undefined, fits: value => isText(value) && isNamed(value) } // a view of a design document
-const count = { read: said => /^\d{1,15}$/.test(said) ? Number(said) : undefined, fits: value => Number.isSafeInteger(value) && value >= 0 }
-const flag = { read: said => said === 'true' ? true : said === 'false' ? false : undefined, fits: value => typeof value === 'boolean' }
-const oneOf = (...choice) => ({ read: said => choice.includes(said) ? said : undefined, fits: value => choice.includes(value) })
+const words = { read: text => text, fits: isText }
+/** A view of a design document. */
+const named = { read: text => isNamed(text) ? text : undefined, fits: value => isText(value) && isNamed(value) }
+const count = {
+  read: text => /^\d{1,15}$/.test(text) ? Number(text) : undefined,
+  fits: value => Number.isSafeInteger(value) && value >= 0
+}
+const flag = {
+  read: text => text === 'true' ? true : text === 'false' ? false : undefined,
+  fits: value => typeof value === 'boolean'
+}
+const oneOf = (...choice) => ({
+  read: text => choice.includes(text) ? text : undefined,
+  fits: value => choice.includes(value)
+})
 const any = (...kinds) => ({
-  read: said => kinds.map(kind => kind.read(said)).find(value => value !== undefined),
+  read: text => kinds.map(kind => kind.read(text)).find(value => value !== undefined),
   fits: value => kinds.some(kind => kind.fits(value))
 })
 
@@ -59,7 +72,8 @@ const changes = {
   feed: oneOf('normal', 'longpoll', 'continuous', 'live'),
   style: oneOf('main_only', 'all_docs')
 }
-const revisions = json(value => listOf(isText)(value) && new Set(value).size === value.length) // one that is named again is sent again
+// one that is named again is sent again
+const revisions = json(value => listOf(isText)(value) && new Set(value).size === value.length)
 const document = {
   ...docs,
   ...each(flag, 'deleted_conflicts', 'latest', 'local_seq', 'meta', 'revs', 'revs_info'),
@@ -103,74 +117,84 @@ const inBody = {
 }
 
 /** What a body must have. */
-const NEEDED = { 'queries of _all_docs': 'queries', 'queries of _view': 'queries', _bulk_get: 'docs', _find: 'selector' }
+const NEEDED = {
+  'queries of _all_docs': 'queries',
+  'queries of _view': 'queries',
+  _bulk_get: 'docs',
+  _find: 'selector'
+}
 
-// of a filter's own parameters: of how, and not of what, answers as scripts, what only writing takes, and what lets visitors in
+/** Parameters that are not passed to filters: of quorums and writing, of answers as scripts, and tokens. */
 const UNPASSED = ['r', 'w', 'batch', 'new_edits', 'callback', 'token']
 
 /**
  * @param {string} search as it came, without the question mark
- * @param {string} question
+ * @param {string} form
  * @returns {{query: URLSearchParams, args: Record<string, any>}} as the store is asked, and the values in it
  */
-export function fieldsOfAddress (search, question) {
+export function fieldsOfAddress (search, form) {
   const given = new URLSearchParams(search)
-  // of two, CouchDB takes the last and others the first: then what was looked at here would not be what is done there
+  // of two, CouchDB takes the last and others the first: what was checked here would not be what is done there
   if (new Set(given.keys()).size < given.size) throw badRequest('a parameter is given twice')
-  const kinds = inAddress[question] ?? {}
-  const ownFilter = question === '_changes' && given.get('filter')?.includes('/')
+  const kinds = inAddress[form] ?? {}
+  const ownFilter = form === '_changes' && given.get('filter')?.includes('/')
   const query = new URLSearchParams()
   /** @type {[string, any][]} */
   const args = []
-  for (const [name, said] of given) {
+  for (const [name, text] of given) {
     if (!Object.hasOwn(kinds, name)) {
-      if (ownFilter && !UNPASSED.includes(name)) query.append(name, said) // a filter of a design document has parameters of its own
+      // a design document's filter has its own parameters
+      if (ownFilter && !UNPASSED.includes(name)) query.append(name, text)
       continue
     }
-    const value = kinds[name].read(said)
+    const value = kinds[name].read(text)
     if (!kinds[name].fits(value)) throw badRequest(`invalid value for ${name}`)
-    query.append(name, said)
+    query.append(name, text)
     args.push([name, value])
   }
   return { query, args: Object.fromEntries(args) }
 }
 
 /**
- * The fields of an object that its question has, each checked.
+ * The known fields of an object, each checked.
  * @param {Record<string, Kind>} kinds @param {Record<string, any>} given
  */
 function known (kinds, given) {
   return Object.fromEntries(Object.entries(given).filter(([name, value]) => {
     if (!Object.hasOwn(kinds, name)) return false
-    if (!kinds[name].fits(value)) throw badRequest(`\`${name}\` is missing or not what it has to be`)
+    if (!kinds[name].fits(value)) throw badRequest(`\`${name}\` is missing or invalid`)
     return true
   }))
 }
 
 /**
- * @param {string} question @param {Record<string, any>} given
- * @param {Record<string, any>} [args] of the address: queries take them for what they do not say themselves
+ * @param {string} form @param {Record<string, any>} given
+ * @param {Record<string, any>} [args] of the address: defaults of queries
  * @returns {Record<string, any>} the body that the store is asked with
  */
-export function fieldsOfBody (question, given, args = {}) {
-  if (question === '_revs_diff') return revisionsOf(given)
-  const body = known(inBody[question] ?? {}, given)
-  const needed = NEEDED[question]
-  if (needed && body[needed] === undefined) throw badRequest(`\`${needed}\` is missing or not what it has to be`)
+export function fieldsOfBody (form, given, args = {}) {
+  if (form === '_revs_diff') return revisionsOf(given)
+  const body = known(inBody[form] ?? {}, given)
+  const needed = NEEDED[form]
+  if (needed && body[needed] === undefined) throw badRequest(`\`${needed}\` is missing or invalid`)
   if (body.docs) body.docs = body.docs.map(referenceOf)
-  if (body.queries) body.queries = body.queries.map(one => ({ ...args, ...known(inAddress[question], one) }))
-  // which of two counts is not for us to guess
-  else for (const name of Object.keys(body)) if (Object.hasOwn(args, name)) throw badRequest(`\`${name}\` is given twice`)
+  if (body.queries) body.queries = body.queries.map(one => ({ ...args, ...known(inAddress[form], one) }))
+  else {
+    const twice = Object.keys(body).find(name => Object.hasOwn(args, name))
+    if (twice) throw badRequest(`\`${twice}\` is given twice`)
+  }
   return body
 }
 
 function revisionsOf (given) {
-  if (!Object.values(given).every(listOf(isText))) throw badRequest('revisions must be lists of revision ids by document id')
+  if (!Object.values(given).every(listOf(isText))) {
+    throw badRequest('revisions must be lists of revision ids by document id')
+  }
   return given
 }
 
 function referenceOf (given) {
   const one = known(reference, given)
-  if (one.id === undefined) throw badRequest('`docs` is missing or not what it has to be')
+  if (one.id === undefined) throw badRequest('`docs` is missing or invalid')
   return one
 }

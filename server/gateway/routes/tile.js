@@ -1,42 +1,223 @@
-// A tile: from memory at once, else when the store or the upstream has it.
-import { TilecouchError } from '../../../core/index.js'
-import { sendMissing, sendTile } from '../answer.js'
-import { checkFilled, unsure } from '../filling.js'
+// A tile as an answer: from memory at once, else when the store or the upstream has given it. The headers are one flat
+// list and the body one buffer: this is what the gateway does nearly all the time.
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { TilecouchError, endOf, formats } from '../../../core/index.js'
+import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
+import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, sendError } from '../responses.js'
+import { UNKNOWN } from '../tiles/entry.js'
 
 /** Milliseconds until a client is told to try again later. What was begun for it goes on, so that then it is there. */
-export const PATIENCE = 60000
+export const TILE_TIMEOUT = 60000
 
 /**
- * @param {any} ctx @param {import('../router.js').AskedTile} asked
- * @param {import('../answer.js').Request} req @param {import('../answer.js').Response} res
- * @returns {void | Promise<void>}
+ * Seconds clients keep the news that there is no tile: long enough not to ask for the edges of a map with every move.
+ */
+const MISSING_AGE = 60
+
+const [POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF] = SAFE_HEADER_LIST // to spread the list takes 0.3 µs for each tile
+const MVT = formats.mvt.type
+const MOST_UNPACKED = 64e6 // bytes of an unpacked vector tile
+
+/**
+ * @typedef {object} Entry
+ * @property {string} id
+ * @property {string} rev
+ * @property {string} time
+ * @property {number} expiresAt milliseconds; Infinity: never
+ * @property {string} type
+ * @property {Buffer} bytes
+ * @property {string} etag quoted
+ * @property {string} lastModified an HTTP date
+ *
+ * @typedef {{entry: Entry, outcome: string}} Found
+ * @typedef {import('../router.js').AskedTile} AskedTile
+ * @typedef {import('node:http').IncomingMessage} Request
+ * @typedef {import('node:http').ServerResponse & {outcome?: string, sent?: number}} Response outcome, sent: for metrics
+ *   and log
+ */
+
+/**
+ * @param {any} ctx @param {AskedTile} asked @param {Request} req @param {Response} res
+ * @returns {void | Promise<void>} nothing when the answer is given
  */
 export function tile (ctx, asked, req, res) {
   const found = ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time)
-  return found ? sendTile(ctx, asked, req, res, found) : wait(ctx, asked, req, res)
+  return found ? sendTile(ctx, asked, req, res, found) : waitForTile(ctx, asked, req, res)
 }
 
-async function wait (ctx, asked, req, res) {
+async function waitForTile (ctx, asked, req, res) {
   const { layer, z, x, y, time } = asked
-  checkFilled(ctx, asked)
-  const gone = new AbortController()
-  const leave = () => gone.abort()
-  let late = false
+  refuseIfIncomplete(ctx, asked)
+  const left = new AbortController()
+  const leave = () => left.abort()
+  let isLate = false
   const timer = setTimeout(() => {
-    late = true
-    gone.abort()
-  }, ctx.patience)
+    isLate = true
+    left.abort()
+  }, ctx.tileTimeout)
   res.once('close', leave)
   try {
-    const found = await ctx.tiles.get(layer, z, x, y, time, { signal: gone.signal })
+    const found = await ctx.tiles.get(layer, z, x, y, time, { signal: left.signal })
     if (!res.destroyed) await sendTile(ctx, asked, req, res, found)
   } catch (error) {
-    if (late) throw new TilecouchError('UNREACHABLE', { url: 'the store', why: `no tile within ${ctx.patience / 1000} seconds` }, { cause: error })
-    const known = unsure(ctx, error)
+    const why = `no tile within ${ctx.tileTimeout / 1000} seconds`
+    if (isLate) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
+    const known = fillingOr(ctx, error)
     if (known.code !== 'TILE_NOT_FOUND') throw known
     await sendMissing(ctx, req, res, error, await ctx.layers.get(layer))
   } finally {
     clearTimeout(timer)
     res.off('close', leave)
   }
+}
+
+/** How long clients and the caches between may keep an answer. */
+export class CachePolicy {
+  #tail
+  #steady
+  #missing
+
+  /** @param {Record<string, any>} options of the gateway */
+  constructor ({ maxAge, staleWhileRevalidate, staleIfError }) {
+    this.#tail = (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') +
+      (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
+    this.#steady = `public, max-age=${maxAge}${this.#tail}`
+    this.#missing = `public, max-age=${Math.min(MISSING_AGE, maxAge)}`
+  }
+
+  get missing () {
+    return this.#missing
+  }
+
+  /**
+   * No address with a time stands for the same bytes for ever: a version may be removed, filled in or resolved.
+   * Addresses that do
+   * are below /db, with a revision.
+   * @param {AskedTile} asked @param {Found} found
+   */
+  of ({ time }, { entry, outcome }) {
+    const holds = entry.expiresAt === Infinity && outcome !== 'stale'
+    if (holds || (time !== undefined && !isInFuture(time))) return this.#steady // only the present expires
+    const left = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
+    return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
+  }
+}
+
+/** Whether the map as of a time is the present one. @param {string} time as written */
+const isInFuture = time => Date.parse(endOf(time)) >= Date.now()
+
+/**
+ * @param {any} ctx @param {AskedTile} asked @param {Request} req @param {Response} res @param {Found} found
+ * @returns {void | Promise<void>} nothing when the answer is given
+ */
+export function sendTile (ctx, asked, req, res, found) {
+  const { type, bytes, etag } = found.entry
+  if (type === UNKNOWN) throw new TilecouchError('UNKNOWN_IMAGE', { value: bytes.subarray(0, 8).toString('hex') })
+  if (type !== MVT || bytes[0] !== 0x1f || bytes[1] !== 0x8b) {
+    return send(ctx, asked, req, res, found, etag, bytes, PLAIN)
+  }
+  if (takesGzip(req.headers['accept-encoding'])) return send(ctx, asked, req, res, found, etag, bytes, GZIPPED)
+  return sendUnpacked(ctx, asked, req, res, found)
+}
+
+/** Headers of a content coding: of an answer, and of a 304. */
+const PLAIN = { whole: [], unchanged: [] }
+const UNPACKED = { whole: ['Vary', 'Accept-Encoding'], unchanged: ['Vary', 'Accept-Encoding'] }
+const GZIPPED = { whole: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'], unchanged: UNPACKED.unchanged }
+
+/** A vector tile for the few clients without gzip. These are other bytes, so they have an ETag of their own. */
+async function sendUnpacked (ctx, asked, req, res, found) {
+  const { entry } = found
+  const etag = `${entry.etag.slice(0, -1)}-plain"`
+  const body = matchesEtag(req.headers['if-none-match'], etag) ? entry.bytes : await unpack(entry)
+  if (!res.destroyed) send(ctx, asked, req, res, found, etag, body, UNPACKED)
+}
+
+function send (ctx, asked, req, res, found, etag, body, coding) {
+  const { entry, outcome } = found
+  const { headers, method } = req
+  const common = [
+    'ETag', etag,
+    'Last-Modified', entry.lastModified,
+    'Cache-Control', ctx.policy.of(asked, found),
+    'X-Tilecouch-Time', entry.time,
+    'X-Tilecouch-Cache', outcome,
+    POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF,
+    ...ctx.cors.headers(headers.origin)
+  ]
+  res.outcome = outcome
+  if (matchesEtag(headers['if-none-match'], etag)) {
+    common.push(...coding.unchanged)
+    res.writeHead(304, common).end()
+    return
+  }
+  common.push('Content-Type', entry.type, 'Content-Length', `${body.length}`, ...coding.whole)
+  res.writeHead(200, common)
+  if (method === 'HEAD') {
+    res.end()
+    return
+  }
+  res.sent = body.length
+  res.end(body)
+}
+
+const gunzipAsync = promisify(gunzip)
+
+async function unpack ({ bytes, type }) {
+  try {
+    return await gunzipAsync(bytes, { maxOutputLength: MOST_UNPACKED })
+  } catch (error) {
+    throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message }, { cause: error })
+  }
+}
+
+/** Weights are rare, and cost more to read than the rest. */
+const takesGzip = (header = '') => header.includes(';') ? acceptsCoding(header, 'gzip') : /\bgzip\b|\*/i.test(header)
+
+/**
+ * There is no such tile in a layer that is there.
+ * @param {any} ctx @param {Request} req @param {Response} res
+ * @param {TilecouchError} error
+ * @param {Record<string, any>} layer
+ */
+export async function sendMissing (ctx, req, res, error, { format, tileSize = 256 }) {
+  const { missing } = ctx.options
+  const isVector = format === formats.mvt.ext
+  const isEmpty = missing === '204' || (isVector && missing !== '404')
+  const blank = missing === 'transparent' && !isVector ? await blankTile(tileSize) : undefined
+  if (res.destroyed) return
+  const headers = ['Cache-Control', ctx.policy.missing, ...ctx.cors.headers(req.headers.origin)]
+  res.outcome = 'missing'
+  if (blank) {
+    const body = ['Content-Type', formats.png.type, 'Content-Length', `${blank.length}`]
+    res.writeHead(200, [...body, ...SAFE_HEADER_LIST, ...headers])
+    res.end(req.method === 'HEAD' ? undefined : blank)
+  } else if (isEmpty) {
+    res.writeHead(204, [...SAFE_HEADER_LIST, ...headers]).end()
+  } else {
+    sendError(req, res, error, headers)
+  }
+}
+
+const MOST_BLANK = 16 // sizes kept; layers have one or two between them
+
+/** @type {Map<number, Promise<Buffer>>} */
+const blanks = new Map()
+
+/** A transparent PNG, for clients that need an image. @param {number} size pixels a side */
+function blankTile (size) {
+  const known = blanks.get(size)
+  if (known) return known
+  const blank = makeBlank(size)
+  if (blanks.size >= MOST_BLANK) blanks.clear()
+  blanks.set(size, blank)
+  blank.catch(() => blanks.delete(size))
+  return blank
+}
+
+async function makeBlank (size) {
+  const { default: sharp } = await import('sharp') // most gateways do not need it
+  const background = { r: 0, g: 0, b: 0, alpha: 0 }
+  return sharp({ create: { width: size, height: size, channels: 4, background } }).png({ palette: true }).toBuffer()
 }

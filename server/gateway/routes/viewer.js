@@ -1,15 +1,12 @@
-// The viewer and the client library, as the couchapp has them attached. Made once a process, from the package itself: what a
-// gateway serves fits what it is, whatever design documents the store has.
+// The viewer and the client library, as they are attached to the couchapp. Built once a process, from this package:
+// what a gateway serves fits its version, whatever design documents the store has.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../core/index.js'
 import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP } from '../../../loader/couchapp/policy.js'
-import { accepts } from '../codings.js'
-import { isKnown } from '../etags.js'
-
-export { accepts }
+import { acceptsCoding, matchesEtag } from '../responses.js'
 
 const SMALL = 1000 // bytes below which compressing gains nothing
 const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
@@ -40,7 +37,10 @@ async function load () {
 
 async function codings (bytes, type) {
   if (bytes.length < SMALL || !/^text\/|json|svg/.test(type)) return { identity: bytes }
-  const [br, gz] = await Promise.all([promisify(brotliCompress)(bytes, { params: QUALITY }), promisify(gzip)(bytes, { level: 9 })])
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(bytes, { params: QUALITY }),
+    promisify(gzip)(bytes, { level: 9 })
+  ])
   return { br, gzip: gz, identity: bytes }
 }
 
@@ -53,16 +53,17 @@ export async function viewer ({ options }, { name }, req, res) {
   const file = options.viewer ? (await loadFiles()).get(name || 'index.html') : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
-  const coding = Object.keys(file.bodies).find(one => one === 'identity' || accepts(req.headers['accept-encoding'], one)) ?? 'identity'
+  const taken = one => one === 'identity' || acceptsCoding(req.headers['accept-encoding'], one)
+  const coding = Object.keys(file.bodies).find(taken) ?? 'identity'
   const body = file.bodies[coding]
   const etag = coding === 'identity' ? `"${file.tag}"` : `"${file.tag}-${coding}"`
   const headers = {
     ETag: etag,
-    'Cache-Control': 'no-cache', // asked for anew each time, and 304 mostly: a new version shows at once
+    'Cache-Control': 'no-cache', // asked for each time, mostly with a 304: a new version shows at once
     'Content-Security-Policy': VIEWER_CSP
   }
   res.appendHeader('Vary', 'Accept-Encoding')
-  if (isKnown(req.headers['if-none-match'], etag)) {
+  if (matchesEtag(req.headers['if-none-match'], etag)) {
     res.writeHead(304, headers).end()
     return
   }

@@ -2,7 +2,7 @@
 import pMap from 'p-map'
 import { MAX_LATITUDE } from '../../../core/grid.js'
 import { EDGE, allLimitsOf, matrixSetOf, matrixSetsOf, scaleDenominator, wellKnownScaleSet } from './matrix-sets.js'
-import { STYLE, formatOf } from './tile.js'
+import { STYLE, formatOf } from './request.js'
 import { xml } from './xml.js'
 
 const MAX_TIMES = 1000 // of a layer, the newest: every client reads them before it shows anything
@@ -10,11 +10,15 @@ const CONCURRENCY = 8 // layers whose times are asked for at once
 const MAX_TEXT = 1000 // characters of a description, and of an attribution: every client reads those of all layers
 const CRS = 'urn:ogc:def:crs:EPSG::3857'
 
-/** @typedef {{layer: Record<string, any>, times: string[], reach?: Map<number, import('../../../core/grid.js').TileRange>}} Listed times are exact and ascending; reach: where the store has tiles of each zoom */
+/**
+ * @typedef {{layer: Record<string, any>, times: string[], reach?: Map<number,
+ *   import('../../../core/grid.js').TileRange>}} Listed times are exact and ascending; reach: where the store has tiles
+ *   of each zoom
+ */
 
 /**
  * Everything the document says, as the store has it now.
- * @param {Pick<import('../layers.js').LayerBook, 'list' | 'times' | 'reach'>} layers
+ * @param {Pick<import('../layers.js').Layers, 'list' | 'times' | 'reach'>} layers
  * @returns {Promise<Listed[]>}
  */
 export async function listLayers (layers) {
@@ -125,7 +129,9 @@ function boundsOf ({ bounds: [west, south, east, north] = [-180, -MAX_LATITUDE, 
 
 const SIGNS = new Map(Object.entries({ copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }))
 
-/** What a layer is, and whose: WMTS has no other place for an attribution. That may be HTML, of which the text is kept. */
+/**
+ * What a layer is, and whose: WMTS has no other place for an attribution. That may be HTML, of which the text is kept.
+ */
 function aboutOf ({ description = '', attribution = '' }) {
   const plain = attribution.slice(0, MAX_TEXT).replace(/<[^>]*>/g, '').replace(/&(\w+);/g, (all, name) => SIGNS.get(name) ?? all)
   return [description.slice(0, MAX_TEXT), plain].map(text => text.trim()).filter(Boolean).join('\n')

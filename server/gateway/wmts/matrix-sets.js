@@ -1,5 +1,6 @@
-// The tile matrix sets: Web Mercator with the zooms, columns and rows of the store. There is one for each size of tiles and each
-// deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever its limits say, and QGIS asks for it.
+// The tile matrix sets: Web Mercator with the zooms, columns and rows of the store. There is one for each size of tiles
+// and each deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever its limits say, and QGIS
+// asks for it.
 import { MAX_ZOOM, tileRanges } from '../../../core/grid.js'
 
 /** Metres from the middle of the world to its edge, with the digits of the standard. */
@@ -11,7 +12,8 @@ const TILE_SIZE = 256 // pixels, of a layer that does not say
 const WORLD = [-180, -90, 180, 90]
 
 /**
- * @typedef {{id: string, name: string, tileSize: number, deepest: number}} MatrixSet name: what people may write in addresses instead
+ * @typedef {{id: string, name: string, tileSize: number, deepest: number}} MatrixSet name: what people may write in
+ *   addresses instead
  * @param {Record<string, any>} layer
  * @returns {MatrixSet}
  */
@@ -59,7 +61,8 @@ export function limitsOf (layer, z) {
 }
 
 /**
- * Limits of every zoom of a layer, or none where they would only repeat the set. A zoom that covers a part of the bounds
+ * Limits of every zoom of a layer, or none where they would only repeat the set. A zoom that covers a part of the
+ * bounds
  * alone says so, unless an upstream may fill the rest.
  * @param {Record<string, any>} layer
  * @param {Map<number, import('../../../core/grid.js').TileRange>} [reach] zoom -> where the store has tiles
@@ -67,15 +70,23 @@ export function limitsOf (layer, z) {
 export function allLimitsOf (layer, reach) {
   const { min, max } = zoomsOf(layer)
   const limits = []
-  for (let z = min; z <= max; z++) limits.push({ z, ...within(limitsOf(layer, z), layer.upstream ? undefined : reach?.get(z)) })
-  const whole = min === 0 && limits.every(({ z, minRow, maxRow, minCol, maxCol }) => minRow === 0 && minCol === 0 && maxRow === 2 ** z - 1 && maxCol === 2 ** z - 1)
-  return whole ? [] : limits
+  for (let z = min; z <= max; z++) {
+    limits.push({ z, ...within(limitsOf(layer, z), layer.upstream ? undefined : reach?.get(z)) })
+  }
+  const isWhole = ({ z, minRow, maxRow, minCol, maxCol }) =>
+    minRow === 0 && minCol === 0 && maxRow === 2 ** z - 1 && maxCol === 2 ** z - 1
+  return min === 0 && limits.every(isWhole) ? [] : limits
 }
 
 /** @param {ReturnType<typeof limitsOf>} limits @param {import('../../../core/grid.js').TileRange} [box] */
 function within (limits, box) {
   if (!box) return limits
   const { minRow, maxRow, minCol, maxCol } = limits
-  const both = { minRow: Math.max(minRow, box.y0), maxRow: Math.min(maxRow, box.y1), minCol: Math.max(minCol, box.x0), maxCol: Math.min(maxCol, box.x1) }
+  const both = {
+    minRow: Math.max(minRow, box.y0),
+    maxRow: Math.min(maxRow, box.y1),
+    minCol: Math.max(minCol, box.x0),
+    maxCol: Math.min(maxCol, box.x1)
+  }
   return both.minRow <= both.maxRow && both.minCol <= both.maxCol ? both : limits
 }

@@ -20,7 +20,8 @@ const FORBIDDEN = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
 export const escapeXml = text => String(text).replace(FORBIDDEN, '\ufffd').replace(/[&<>"']/g, sign => ENTITIES[sign])
 
 /**
- * Markup with values in it. A text is escaped, markup and lists are put in as they are, and what is not there is nothing.
+ * Markup with values in it. A text is escaped, markup and lists are put in as they are, and what is not there is
+ * nothing.
  * @param {TemplateStringsArray} parts
  * @param {...any} values
  */

@@ -1,16 +1,15 @@
 // The front of a gateway before stand-ins for what lies behind: answers, limits and endings without a store.
 import { createHash } from 'node:crypto'
 import { TilecouchError, tileId } from '../../../core/index.js'
-import { CachePolicy } from '../../../server/gateway/answer.js'
+import { CachePolicy, TILE_TIMEOUT, tile } from '../../../server/gateway/routes/tile.js'
 import { defaults } from '../../../server/gateway/options.js'
 import { Cors } from '../../../server/gateway/cors.js'
 import { createHandler } from '../../../server/gateway/dispatch.js'
 import { Listener } from '../../../server/gateway/listener.js'
 import { createLog } from '../../../server/gateway/log.js'
-import { publicUrlOf } from '../../../server/gateway/public-url.js'
-import { health } from '../../../server/gateway/routes/health.js'
-import { PATIENCE, tile } from '../../../server/gateway/routes/tile.js'
-import { tilejson } from '../../../server/gateway/routes/tilejson.js'
+import { publicUrlOf } from '../../../server/gateway/addresses.js'
+import { health } from '../../../server/gateway/routes/monitoring.js'
+import { tilejson } from '../../../server/gateway/routes/layer.js'
 import { png } from '../../support/tiles.js'
 
 /** An entry as the tile service keeps it. @param {Record<string, any>} [fields] */
@@ -51,7 +50,7 @@ export async function openFront ({ options = {}, kept = {}, get, layers = { osm:
     options: all,
     store,
     signal: stopping.signal,
-    patience: PATIENCE,
+    tileTimeout: TILE_TIMEOUT,
     tiles: {
       peek: (...asked) => kept[idOf(...asked)] && { entry: kept[idOf(...asked)], outcome: kept[idOf(...asked)].outcome ?? 'hit' },
       get: async (layer, z, x, y, time, { signal }) => ({ entry: await (get ?? missing)(idOf(layer, z, x, y, time), signal), outcome: 'miss' })

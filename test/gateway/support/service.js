@@ -1,10 +1,10 @@
 // The data side of a gateway by itself: a tile service over a store, through a front that counts and disturbs what it asks.
 import { until } from '../../../bench/wait.js'
 import { Store } from '../../../loader/store/index.js'
-import { LayerBook } from '../../../server/gateway/layers.js'
-import { Memory } from '../../../server/gateway/memory.js'
-import { TileService } from '../../../server/gateway/tiles.js'
-import { Upstreams } from '../../../server/gateway/upstreams.js'
+import { Layers } from '../../../server/gateway/layers.js'
+import { Memory } from '../../../server/gateway/tiles/memory.js'
+import { TileService } from '../../../server/gateway/tiles/index.js'
+import { Upstreams } from '../../../server/gateway/tiles/upstreams.js'
 import { LOOPBACK } from '../../support/upstream-server.js'
 import { startFront } from '../../client/support/front.js'
 
@@ -28,7 +28,7 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
   Object.assign(through, { username, password })
   const store = await Store.open(through.href, { retries: 3, firstDelay: 20, longestDelay: 100 })
   const memory = new Memory(bytes)
-  const layers = new LayerBook(store, { limits: { pause: 50, timesAge: 0 } })
+  const layers = new Layers(store, { limits: { pause: 50, timesAge: 0 } })
   const upstreams = new Upstreams({ options: { upstreamNetworks: LOOPBACK, ...options } })
   const reads = []
   const metrics = { storeRead: read => reads.push(read), upstream () {} }

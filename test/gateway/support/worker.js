@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { TilecouchError } from '../../../core/index.js'
-import { serveAsWorker } from '../../../server/gateway/worker.js'
+import { serveAsWorker } from '../../../server/gateway/workers/worker.js'
 
 const listen = (server, port, host) => new Promise((resolve, reject) => {
   server.once('error', error => reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }) : error))

@@ -1,0 +1,111 @@
+// Who may do what, as CouchDB 3 has it: server admins everything; database admins _security and design documents;
+// members of a database (everybody, when its members are empty) the rest. And what pages of other origins may do: read.
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { HttpError } from './errors.js'
+
+const digest = text => createHash('sha256').update(text).digest()
+
+/**
+ * @param {Record<string, string> | 'everybody'} admins passwords by name
+ * @param {Record<string, {password: string, roles?: string[]}> | undefined} users
+ */
+export function createAuth (admins, users) {
+  const isOpen = admins === 'everybody'
+  /** @type {Map<string, {password: Buffer, roles: string[]}>} */
+  const known = new Map()
+  for (const [name, { password, roles = [] }] of Object.entries(users ?? {})) {
+    known.set(name, { password: digest(password), roles })
+  }
+  for (const [name, password] of Object.entries(isOpen ? {} : admins)) {
+    known.set(name, { password: digest(password), roles: ['_admin'] })
+  }
+
+  return function authenticate (headers) {
+    const [, encoded] = /^basic\s+(\S+)\s*$/i.exec(headers.authorization ?? '') ?? []
+    // without any users a given name (COUCHDB_USER is set, say) is ignored
+    if (encoded === undefined || known.size === 0) return { name: null, roles: isOpen ? ['_admin'] : [] }
+    const text = Buffer.from(encoded, 'base64').toString('utf8')
+    const at = text.indexOf(':')
+    const name = at < 0 ? text : text.slice(0, at)
+    const user = known.get(name)
+    const right = timingSafeEqual(user?.password ?? digest(''), digest(at < 0 ? '' : text.slice(at + 1)))
+    if (!user || !right) throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.')
+    return { name, roles: [...user.roles] }
+  }
+}
+
+export const isServerAdmin = user => user.roles.includes('_admin')
+
+const listed = (group, user) =>
+  (user.name !== null && asList(group?.names).includes(user.name)) || asList(group?.roles).some(role => user.roles.includes(role))
+
+const asList = value => Array.isArray(value) ? value : []
+
+export const isDatabaseAdmin = (user, security) => isServerAdmin(user) || listed(security.admins, user)
+
+function isMember (user, security) {
+  const { members } = security
+  const isPublic = asList(members?.names).length === 0 && asList(members?.roles).length === 0
+  return isPublic || isDatabaseAdmin(user, security) || listed(members, user)
+}
+
+export function requireServerAdmin (user) {
+  if (!isServerAdmin(user)) throw new HttpError(401, 'unauthorized', 'You are not a server admin.')
+}
+
+export const notDatabaseAdmin = user =>
+  new HttpError(user.name === null ? 401 : 403, user.name === null ? 'unauthorized' : 'forbidden', 'You are not a db or server admin.')
+
+export function requireDatabaseAdmin (user, security) {
+  if (!isDatabaseAdmin(user, security)) throw notDatabaseAdmin(user)
+}
+
+export function requireMember (user, security) {
+  if (isMember(user, security)) return
+  if (user.name === null) throw new HttpError(401, 'unauthorized', 'You are not authorized to access this db.')
+  throw new HttpError(403, 'forbidden', 'You are not allowed to access this db.')
+}
+
+/** Hosts that lead to this machine wherever they are looked up. */
+const LOCAL = /^(localhost|[\w-]+\.localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
+
+/** Whether a server listens on this machine only. @param {string} host */
+export const isLoopback = host => /^(127\.|localhost$|::1$)/i.test(host)
+
+/**
+ * Whether a Host header is an address or a name of this machine. A store on loopback can often be read without a name,
+ * and a page
+ * can connect under a name of its own that leads here (DNS rebinding): to the browser that is the page's own server.
+ * @param {string} [header] missing: no browser
+ */
+export const isLocalName = header => header === undefined || LOCAL.test(header)
+
+/** Requests by POST that only read. */
+const READ = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_find|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
+
+/**
+ * Lets pages of any origin read, as on a CouchDB that `tilecouch doctor --fix --cors '*'` has prepared. They may not
+ * write: any page
+ * that the owner of the store happens to open can connect. Browsers ask before they send anything but plain reads.
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ * @returns {boolean} whether the request was such a question of a browser, which is answered now
+ */
+export function allowReaders ({ method = '', url = '', headers }, res) {
+  if (headers.origin === undefined) return false
+  res.setHeader('Access-Control-Allow-Origin', '*')
+  res.setHeader('Access-Control-Expose-Headers', 'Content-Type, Cache-Control, Accept-Ranges, ETag, X-Tilecouch-Time')
+  const wanted = headers['access-control-request-method']
+  if (method !== 'OPTIONS' || wanted === undefined) return false
+  const reads = wanted === 'GET' || wanted === 'HEAD' || (wanted === 'POST' && isReading(url))
+  res.writeHead(reads ? 204 : 405, reads ? {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+    'Access-Control-Allow-Headers': 'Accept, Content-Type, If-None-Match, Range',
+    'Access-Control-Max-Age': '600'
+  } : { Allow: 'GET, HEAD, POST' }).end()
+  return true
+}
+
+function isReading (url) {
+  const [, ...rest] = url.replace(/\?.*/, '').split('/').filter(Boolean) // the first is the database
+  return READ.test(rest.join('/').replace(/^_design\/[^/]+\/_rewrite\/db\//, ''))
+}

@@ -1,0 +1,251 @@
+// Rows of the primary index (_all_docs, _design_docs, _local_docs) and of views (_view, /queries, _info).
+import { findDocument, localDocuments, winner } from '../documents.js'
+import { notFound, toHttpError } from '../errors.js'
+import { signatureOf } from '../views/index.js'
+import { manyOptions, queryView, viewOptions } from '../views/query.js'
+import { seqText } from './server.js'
+
+const PAGE = 1000 // rows a read
+
+const ranges = { _all_docs: ['', undefined], _design_docs: ['_design/', '_design0'] }
+
+/** Ids of a range, page by page. CouchDB sorts what is not a string before every id. */
+export async function * idsInRange (database, group, { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity }) {
+  const [first, last] = ranges[group]
+  const asId = value => typeof value === 'string' ? value : value === undefined ? undefined : ''
+  let [start, end] = (descending ? [last, first] : [first, last])
+  const one = asId(key)
+  const from = one ?? asId(startkey)
+  const to = one ?? asId(endkey)
+  if (from !== undefined && (!start || (descending ? from < start : from > start))) start = from
+  let bounded = false // the end named by the caller, which may be excluded; the group's own never matches an id
+  if (to !== undefined && (!end || (descending ? to > end : to < end))) [end, bounded] = [to, true]
+  if ((end === '' && bounded && !descending) || (start === '' && from === '' && descending)) return
+  let left = limit
+  let skipped = skip
+  for (let after; left > 0;) {
+    const { rows } = await database.pouch.allDocs({ startkey: after ?? (start || undefined), endkey: end || undefined, descending, inclusive_end: bounded ? inclusive : true, limit: Math.min(PAGE, left + skipped + 1) })
+    const fresh = after !== undefined && rows[0]?.id === after ? rows.slice(1) : rows
+    if (!fresh.length) return
+    after = fresh.at(-1).id
+    for (const row of fresh) {
+      if (skipped > 0) skipped--
+      else if (left-- > 0) yield row
+    }
+  }
+}
+
+async function * byKeys (database, { keys, skip = 0, limit = Infinity, descending, include_docs: includeDocs }) {
+  const ordered = descending ? [...keys].reverse() : keys
+  const wanted = ordered.slice(skip, skip + limit)
+  const size = batchSize()
+  for (let at = 0; at < wanted.length; at += size) {
+    yield * await Promise.all(wanted.slice(at, at + size).map(async key => {
+      const doc = typeof key === 'string' && key !== '' ? await findDocument(database, key) ?? await winner(database, key) : null
+      if (!doc) return { key, error: 'not_found' }
+      if (doc._deleted) {
+        return { id: key, key, value: { rev: doc._rev, deleted: true }, ...(includeDocs && { doc: null }) }
+      }
+      return { id: key, key, value: { rev: doc._rev }, found: doc }
+    }))
+  }
+}
+
+async function query (database, group, options) {
+  const { doc_count: total, update_seq: seq } = await database.pouch.info()
+  const bounded = ['key', 'startkey'].some(name => options[name] !== undefined)
+  const head = { total_rows: total, offset: options.keys || bounded ? null : Math.min(options.skip ?? 0, total), ...(options.update_seq && { update_seq: seqText(seq) }) }
+  return { head, rows: rowsOf(database, group, options) }
+}
+
+function rowsOf (database, group, options) {
+  if (!options.keys) {
+    const rows = idsInRange(database, group, options)
+    return options.include_docs ? withDocs(database, rows, options) : rows
+  }
+  return joined(database, byKeys(database, options), options)
+}
+
+/** Rows found by key with their documents: read already, unless attachments or conflicts are wanted too. */
+async function * joined (database, rows, { include_docs: includeDocs, attachments, conflicts }) {
+  const read = { attachments: attachments === true, conflicts: conflicts === true }
+  const docOf = doc => attachments || conflicts ? findDocument(database, doc._id, read) : doc
+  for await (const batch of batches(rows, batchSize(read))) {
+    yield * await Promise.all(batch.map(async ({ found, ...row }) =>
+      found && includeDocs ? { ...row, doc: await docOf(found) } : row))
+  }
+}
+
+export async function allDocs (ex) {
+  ex.only('GET', 'HEAD', 'POST')
+  const [, group, extra] = ex.segments
+  const isMany = extra === 'queries' && ex.method === 'POST'
+  if (!isMany && extra !== undefined) throw notFound()
+  await answer(ex, isMany, options => query(ex.db, group, options))
+}
+
+/** Answers a query, or the many of a POST below `queries`. */
+async function answer (ex, isMany, run) {
+  const body = ex.method === 'POST' ? await ex.question() : {}
+  if (!isMany) return sendRows(ex, await run(viewOptions(ex.query, body)))
+  const queries = manyOptions(ex.query, body)
+  await sendResults(ex, (async function * () { for (const options of queries) yield run(options) })())
+}
+
+/** Mostly checkpoints of replications: these are few. */
+export async function localDocs (ex) {
+  ex.only('GET', 'HEAD', 'POST')
+  await answer(ex, false, options => ({ head: { total_rows: null, offset: null }, rows: localRows(ex.db, options) }))
+}
+
+async function * localRows (database, options) {
+  const { key, keys, startkey = key, endkey = key, descending, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
+  const [first, last] = descending ? [endkey, startkey] : [startkey, endkey]
+  const wanted = keys && new Set(keys)
+  const isInside = id => (first === undefined || id >= first) && (last === undefined || id <= last) &&
+    (inclusive || id !== endkey) && (!wanted || wanted.has(id))
+  const docs = []
+  for await (const doc of localDocuments(database)) if (isInside(doc._id)) docs.push(doc)
+  if (descending) docs.reverse()
+  for (const doc of docs.slice(skip, skip + limit)) {
+    yield { id: doc._id, key: doc._id, value: { rev: doc._rev }, ...(options.include_docs && { doc }) }
+  }
+}
+
+export async function viewRows (database, ddocName, viewName, options) {
+  const { head, rows } = await queryView(database, ddocName, viewName, options)
+  return { head, rows: options.include_docs ? withDocs(database, rows, options) : rows }
+}
+
+export async function viewRoute (ex, ddocName) {
+  const [viewName, extra, ...rest] = ex.segments.slice(4)
+  if (viewName === undefined || rest.length || (extra !== undefined && extra !== 'queries')) throw notFound()
+  const isMany = extra === 'queries'
+  ex.only(...(isMany ? ['POST'] : ['GET', 'HEAD', 'POST']))
+  await answer(ex, isMany, options => viewRows(ex.db, ddocName, viewName, options))
+}
+
+export async function infoRoute (ex, ddocName) {
+  ex.only('GET', 'HEAD')
+  const runtime = await ex.db.designs.get(ddocName)
+  const index = await ex.db.views.get(runtime)
+  const { update_seq: now } = await ex.db.pouch.info()
+  const pending = Math.max(0, now - index.meta.seq)
+  ex.sendJson(200, {
+    name: ddocName,
+    view_index: {
+      signature: signatureOf(runtime.ddoc),
+      language: runtime.ddoc.language ?? 'javascript',
+      update_seq: index.meta.seq,
+      updater_running: index.updating !== null,
+      updates_pending: { minimum: pending, preferred: pending, total: pending },
+      sizes: { file: 0, external: 0, active: 0 },
+      purge_seq: 0,
+      waiting_clients: 0,
+      waiting_commit: false,
+      compact_running: false,
+      collator_versions: [process.versions.icu]
+    }
+  })
+}
+
+// Rows are sent as CouchDB does, one a line, without holding them all: a view of a million rows needs no more memory
+// than one of ten. Documents are joined in small batches.
+
+const PIECE = 65536 // characters that are written together
+
+/**
+ * Documents that are read together: with their images, hundreds would be as many MB.
+ * @param {{attachments?: boolean}} [options]
+ */
+export const batchSize = ({ attachments } = {}) => attachments ? 4 : 100
+
+/** @param {AsyncIterable<any>} rows @param {number} size */
+export async function * batches (rows, size) {
+  let batch = []
+  for await (const row of rows) {
+    batch.push(row)
+    if (batch.length < size) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length) yield batch
+}
+
+/**
+ * Rows with `doc`: the document of the row, or the one its value names.
+ * @param {import('../databases.js').Database} database
+ */
+export async function * withDocs (database, rows, options) {
+  const read = { attachments: options.attachments === true, conflicts: options.conflicts === true }
+  for await (const batch of batches(rows, batchSize(read))) {
+    yield * await Promise.all(batch.map(async row => {
+      const linked = row.value?._id
+      const doc = await database.pouch.get(typeof linked === 'string' ? linked : row.id, read).catch(error => {
+        if (error.status !== 404) throw error
+        return null
+      })
+      return { ...row, doc }
+    }))
+  }
+}
+
+/** One result: {"total_rows":…,"rows":[…]}. */
+async function writeResult (ex, head, rows) {
+  const opening = JSON.stringify(head).slice(0, -1)
+  let text = `${opening}${opening === '{' ? '' : ','}"rows":[\n`
+  let between = ''
+  for await (const row of rows) {
+    text += between + JSON.stringify(row)
+    between = ',\n'
+    if (text.length < PIECE) continue
+    await ex.write(text)
+    text = ''
+  }
+  await ex.write(`${text}\n]}`)
+}
+
+/** Takes the first row before the headers go out, so that an error can still be an error answer. */
+async function primed (rows) {
+  const iterator = rows[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  return (async function * () {
+    try {
+      for (let step = first; !step.done; step = await iterator.next()) yield step.value
+    } finally {
+      await iterator.return?.()
+    }
+  })()
+}
+
+export async function sendRows (ex, { head, rows }) {
+  const ready = await primed(rows)
+  ex.startStream()
+  try {
+    await writeResult(ex, head, ready)
+    ex.res.end('\n')
+  } finally {
+    await ready.return(undefined)
+  }
+}
+
+/** @param {AsyncIterable<{head: any, rows: AsyncIterable<any>}>} results */
+export async function sendResults (ex, results) {
+  const ready = await primed(results)
+  ex.startStream()
+  await ex.write('{"results":[\n')
+  let first = true
+  try {
+    for await (const { head, rows } of ready) {
+      if (!first) await ex.write(',\n')
+      await writeResult(ex, head, rows)
+      first = false
+    }
+  } catch (error) {
+    if (ex.signal.aborted) throw error
+    const { error: name, reason } = toHttpError(error)
+    // the headers are gone: CouchDB does the same
+    await ex.write(`${first ? '' : ',\n'}${JSON.stringify({ error: name, reason })}`)
+  }
+  ex.res.end('\n]}\n')
+}

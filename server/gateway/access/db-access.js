@@ -1,0 +1,270 @@
+// Requests to /db of visitors who may not see everything. One that is about layers they may see is passed on, one that
+// can be restricted to these is, and any other is refused.
+import { STORE_ID, TilecouchError, isLayer, parseDocumentId } from '../../../core/index.js'
+import { DbError, badRequest, notFound } from '../db/errors.js'
+
+const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and access is checked again
+
+/**
+ * @typedef {import('../db/request.js').DbRequest} DbRequest
+ * @typedef {object} Restricted
+ * @property {DbRequest} request
+ * @property {any} body
+ * @property {(row: any) => boolean} [filter] of the rows of the answer
+ * @property {number} [seconds] a feed may last
+ */
+
+/**
+ * @param {import('./visitor.js').Visitor} visitor
+ * @param {DbRequest} request
+ * @param {any} body of a POST, parsed
+ * @param {import('node:http').ServerResponse} res
+ * @param {() => Promise<{layer: string}[]>} list of the layers that there are
+ * @returns {Promise<Restricted>}
+ */
+export async function restrict (visitor, request, body, res, list) {
+  if (request.names[0] === '_local') {
+    await visitor.identify()
+    if (!visitor.mayAll) throw notFound() // checkpoints of mirrors, notes of writers: PouchDB goes on without
+  }
+  const scope = scopeOf(request, request.query, body)
+  if (scope && 'layers' in scope) {
+    for (const layer of scope.layers) await visitor.requireLayer(layer, res)
+    return { request, body }
+  }
+  await visitor.requireSome(res)
+  if (visitor.mayAll) return { request, body, ...(request.isFeed && { seconds: secondsOf(visitor, [undefined]) }) }
+  if (scope && 'layerOf' in scope) {
+    const filter = row => {
+      const layer = scope.layerOf(row)
+      return layer !== undefined && visitor.may(layer)
+    }
+    return { request, body, filter }
+  }
+  if (!scope) throw visitor.refusal(res)
+  return restrictFeed(visitor, request, body, res, (await list()).map(({ layer }) => layer))
+}
+
+/**
+ * For how long a visitor may see all of these.
+ * @param {import('./visitor.js').Visitor} visitor @param {(string | undefined)[]} layers undefined: everything
+ */
+const secondsOf = (visitor, layers) =>
+  Math.min(LONGEST_FEED, ...layers.map(layer => (visitor.until(layer) - visitor.access.now()) / 1000))
+
+/** @param {string[]} names of all layers @returns {Restricted} */
+function restrictFeed (visitor, request, body, res, names) {
+  const filter = request.query.get('filter') ?? ''
+  if (!['', '_selector', '_doc_ids'].includes(filter)) throw visitor.refusal(res)
+  const allowed = names.filter(name => visitor.may(name))
+  const privateOnes = allowed.filter(name => visitor.access.isPrivate(name))
+  const seconds = privateOnes.length ? secondsOf(visitor, privateOnes) : undefined
+  if (filter === '_doc_ids') {
+    const scope = layersOfIds(body?.doc_ids ?? request.args.doc_ids ?? [])
+    if (!scope || [...scope.layers].some(layer => !visitor.may(layer))) throw visitor.refusal(res)
+    return { request, body, seconds }
+  }
+  // by id and not by field: a deleted document has no fields left
+  const one = `(?:${allowed.join('|')})`
+  const ours = { _id: allowed.length ? { $regex: `^(?:layer:${one}$|edition:${one}@|${one}:)` } : { $in: [] } }
+  const query = new URLSearchParams(request.query)
+  query.set('filter', '_selector')
+  const theirs = filter === '_selector' ? body?.selector : undefined
+  if (filter === '_selector' && theirs === undefined) throw badRequest('Selector must be specified in POST payload')
+  return {
+    request: { ...request, method: 'POST', search: `?${query}` },
+    body: { ...body, selector: theirs === undefined ? ours : { $and: [ours, theirs] } },
+    seconds
+  }
+}
+
+/**
+ * The rows that a visitor may see. Where there are rows and none of them is for a visitor without credentials, that is
+ * an error:
+ * an empty list would look like an empty store.
+ * @param {import('./visitor.js').Visitor} visitor
+ * @param {any} answer @param {(row: any) => boolean} filter
+ * @param {import('node:http').ServerResponse} res
+ */
+export function filterRows (visitor, answer, filter, res) {
+  const rows = answer.rows.filter(filter)
+  if (answer.rows.length && !rows.length && !visitor.isKnown) throw visitor.refusal(res)
+  return { rows }
+}
+
+/** An error of access as CouchDB would write it. @param {TilecouchError} error */
+export function toDbError ({ code, status, message, advice, details: { seconds } }) {
+  /** @type {Record<string, string>} */
+  const headers = status === 429 ? { 'Retry-After': `${seconds}` } : {}
+  const name = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'error'
+  return new DbError(status, name, message, headers, { code, ...(advice && { advice }) })
+}
+
+/** What a mirror reads to find out whether everybody may read the store. */
+export const SECURITY = {
+  admins: { names: [], roles: [] },
+  members: { names: [], roles: ['tilecouch-private-layers'] }
+}
+
+/** @param {any} error */
+export const isAccessError = error =>
+  error instanceof TilecouchError && /^(ACCESS_|TOKEN_|TOO_MANY_GUESSES)/.test(error.code)
+
+// Which layers a request is about, read from the request alone. One that cannot be told is about everything: a request
+// that nobody thought of is then only for visitors who may see everything.
+
+/** Views whose keys begin with the layer, and whose values name no other document. */
+const VIEWS = new Set([
+  'versions/by_tile', 'versions/by_time', 'sizes/by_zoom', 'sizes/by_area', 'sizes/rest_by_area', 'lifecycle/conflicts'
+])
+
+/** The document of the store itself, and the couchapp, which is no secret. */
+const PUBLIC_IDS = new Set([STORE_ID, ...['tiles', 'versions', 'sizes', 'lifecycle'].map(name => `_design/${name}`)])
+
+const RANGE = ['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys']
+
+/** Other parameters of rows: none of them shows other rows. */
+const HARMLESS = new Set([
+  ...RANGE, 'descending', 'inclusive_end', 'limit', 'skip', 'reduce', 'group', 'group_level', 'conflicts', 'update_seq',
+  'update', 'stable', 'stale', 'sorted'
+])
+const WITH_DOCS = new Set([...HARMLESS, 'include_docs', 'attachments', 'att_encoding_info'])
+
+/**
+ * - `layers`: it is about these, or about none
+ * - `layerOf`: the rows of its answer have to be filtered
+ * - `feed`: it has to be asked with a filter
+ * - `null`: about everything
+ * @typedef {{layers: Set<string>}} Layers
+ * @typedef {Layers | {layerOf: (row: any) => string | undefined} | {feed: true} | null} Scope
+ */
+
+/**
+ * @param {{names: string[], endpoint: string}} request names: segments of the path, decoded
+ * @param {URLSearchParams} query
+ * @param {any} body of a POST, parsed
+ * @returns {Scope}
+ */
+function scopeOf ({ names, endpoint }, query, body) {
+  switch (endpoint) {
+    case 'info': return { layers: new Set() }
+    case 'document': case 'attachment': return layersOfIds([names[0] === '_design' ? `_design/${names[1]}` : names[0]])
+    case '_all_docs': return scopeOfRows(primaryIndex, query, body)
+    case '_view': return VIEWS.has(viewOf(names)) ? scopeOfRows(viewIndex, query, body) : null
+    case 'queries': return scopeOfQueries(names, query, body)
+    case '_bulk_get': return layersOfIds(body.docs.map(({ id }) => id))
+    case '_revs_diff': return layersOfIds(Object.keys(body))
+    case '_changes': return { feed: true }
+    default: return null
+  }
+}
+
+/** @param {string[]} names */
+const viewOf = ([, design, , name]) => `${design}/${name}`
+
+/** The layer whose tile, edition or document this is. @param {unknown} id */
+function layerOf (id) {
+  if (typeof id !== 'string') return undefined
+  const document = parseDocumentId(id)
+  if (document) return document.layer
+  const [name] = id.split(':', 1)
+  return name.length < id.length && isLayer(name) ? name : undefined
+}
+
+/** @param {unknown[]} ids @returns {Layers | null} */
+function layersOfIds (ids) {
+  const layers = new Set()
+  for (const id of ids) {
+    if (PUBLIC_IDS.has(/** @type {string} */ (id))) continue
+    const layer = layerOf(id)
+    if (layer === undefined) return null
+    layers.add(layer)
+  }
+  return { layers }
+}
+
+/**
+ * @typedef {object} Index
+ * @property {Set<string>} parameters that are understood
+ * @property {(keys: any[]) => Scope} keys
+ * @property {(start: any, end: any) => Scope} range
+ * @property {(args: Record<string, any>) => Scope} whole
+ */
+
+/** Ids in the order of their bytes. @type {Index} */
+const primaryIndex = {
+  parameters: WITH_DOCS,
+  keys: layersOfIds,
+  range (start, end) {
+    if (typeof start !== 'string' || typeof end !== 'string') return null
+    // all ids between two that begin alike begin like them
+    const [one, other] = [start, end].map(text => /^(?:(edition|manifest|block|removed):)?([^:;@]+)([:;@])/.exec(text))
+    if (one && other && one[1] === other[1] && one[2] === other[2] && isLayer(one[2])) {
+      const hasTime = /^(edition|manifest)$/.test(one[1])
+      if ([one[3], other[3]].every(sign => (sign === '@') === hasTime)) return { layers: new Set([one[2]]) }
+    }
+    // layer documents of all layers: these are few, and short
+    return [start, end].every(text => /^layer[:;]/.test(text)) ? { layerOf: ({ id }) => layerOf(id) } : null
+  },
+  whole: () => null
+}
+
+/** A view with the layer first in its keys. @type {Index} */
+const viewIndex = {
+  parameters: HARMLESS,
+  keys: keys => keys.every(isKey) ? { layers: new Set(keys.map(([layer]) => layer)) } : null,
+  range: (start, end) => isKey(start) && isKey(end) && start[0] === end[0] ? { layers: new Set([start[0]]) } : null,
+  whole ({ reduce, group, group_level: level }) {
+    // sums by layer are few; the rows themselves are as many as tiles
+    const isByLayer = reduce !== false && (group === true || level >= 1)
+    return isByLayer ? { layerOf: ({ key }) => isKey(key) ? key[0] : undefined } : null
+  }
+}
+
+const isKey = key => Array.isArray(key) && isLayer(key[0])
+
+/** @param {Index} index @param {URLSearchParams} query @param {any} body @returns {Scope} */
+function scopeOfRows (index, query, body) {
+  const inAddress = argumentsOf(query)
+  const inBody = body ?? {}
+  // which of two counts is not known
+  if (!inAddress || Object.keys(inBody).some(name => has(inAddress, name))) return null
+  return scopeOfRange(index, { ...inAddress, ...inBody })
+}
+
+/** @param {Index} index @param {Record<string, any>} args @returns {Scope} */
+function scopeOfRange (index, args) {
+  if (Object.keys(args).some(name => !index.parameters.has(name))) return null
+  if ((has(args, 'startkey') && has(args, 'start_key')) || (has(args, 'endkey') && has(args, 'end_key'))) return null
+  const given = RANGE.filter(name => has(args, name))
+  const { key, keys, startkey = args.start_key, endkey = args.end_key } = args
+  if (given.length === 0) return index.whole(args)
+  if (has(args, 'keys')) return given.length === 1 && Array.isArray(keys) ? index.keys(keys) : null
+  if (has(args, 'key')) return given.length === 1 ? index.keys([key]) : null
+  return given.length === 2 ? index.range(startkey, endkey) : null
+}
+
+const has = (args, name) => Object.hasOwn(args, name)
+
+/** Several ranges at once: about all layers that any of them is about. @returns {Scope} */
+function scopeOfQueries (names, query, body) {
+  const index = names[0] === '_all_docs' ? primaryIndex : VIEWS.has(viewOf(names)) ? viewIndex : null
+  if (!index || query.size > 0 || Object.keys(body).join() !== 'queries') return null
+  const layers = new Set()
+  for (const args of body.queries) {
+    const scope = scopeOfRange(index, args)
+    if (!scope || !('layers' in scope)) return null
+    for (const layer of scope.layers) layers.add(layer)
+  }
+  return { layers }
+}
+
+/** Values of a query as a body would have them. @param {URLSearchParams} query @returns {Record<string, any> | null} */
+function argumentsOf (query) {
+  const isJson = name => name !== 'stale' && name !== 'update'
+  try {
+    return Object.fromEntries([...query].map(([name, value]) => [name, isJson(name) ? JSON.parse(value) : value]))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,139 @@
+// What the answers of all routes share: headers that keep them harmless in a browser, ETags, content codings, JSON and
+// errors.
+import { hash } from 'node:crypto'
+import { TilecouchError } from '../../core/index.js'
+
+/**
+ * Headers of every answer, so that nothing of a store can act as a page of the gateway: its type is the one that is
+ * written, and
+ * if it is a page all the same, it runs no script, sends no form and has no origin. The viewer has a policy of its own.
+ */
+export const SAFE_HEADERS = Object.freeze({ 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' })
+
+/** The same, name and value in turn. */
+export const SAFE_HEADER_LIST = Object.freeze(Object.entries(SAFE_HEADERS).flat())
+
+/** The same for an answer whose other headers are written elsewhere. @param {import('node:http').ServerResponse} res */
+export function setSafeHeaders (res) {
+  for (const [name, value] of Object.entries(SAFE_HEADERS)) res.setHeader(name, value)
+}
+
+/**
+ * Whether an If-None-Match names this ETag: then the client has it already. If-Modified-Since is not read: after a
+ * removal an
+ * older version is the answer, and one second may have seen two.
+ * @param {string | undefined} header
+ * @param {string} etag strong, quoted
+ */
+export function matchesEtag (header, etag) {
+  if (header === undefined) return false
+  if (header === etag || header.trim() === '*') return true
+  return header.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)
+}
+
+/**
+ * Whether a client takes a content coding: it names it, or everything, and does not give it weight 0.
+ * @param {string | undefined} header Accept-Encoding
+ * @param {string} coding
+ */
+export function acceptsCoding (header = '', coding) {
+  if (header.length > 1000) return false // no browser sends that
+  const weights = new Map(header.toLowerCase().split(',').map(part => {
+    const [name, ...parameters] = part.split(';').map(text => text.trim())
+    const weight = parameters.find(text => text.startsWith('q='))
+    return [name, weight === undefined ? 1 : Number(weight.slice(2))]
+  }))
+  return (weights.get(coding) ?? weights.get('*') ?? 0) > 0
+}
+
+/** Clients ask again each time, and mostly get a 304: for answers that change whenever somebody writes. */
+export const REVALIDATE = 'public, max-age=0, must-revalidate'
+
+/**
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ * @param {unknown} value
+ * @param {{status?: number, cacheControl?: string}} [options]
+ */
+export function sendJson (req, res, value, { status = 200, cacheControl = REVALIDATE } = {}) {
+  const body = Buffer.from(`${JSON.stringify(value)}\n`)
+  const isCacheable = status === 200 && cacheControl !== 'no-store'
+  const etag = isCacheable ? `"${hash('md5', body, 'base64')}"` : ''
+  const headers = { 'Cache-Control': cacheControl, ...(isCacheable && { ETag: etag }) }
+  if (isCacheable && matchesEtag(req.headers['if-none-match'], etag)) {
+    res.writeHead(304, headers).end()
+    return
+  }
+  res.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length })
+  res.end(req.method === 'HEAD' ? undefined : body)
+}
+
+// Errors
+
+export const NO_STORE = Object.freeze(['Cache-Control', 'no-store'])
+
+const RETRY_AFTER = '5' // seconds until it is worth asking again
+
+/** Errors between the gateway and its store. Their messages name its address, and their advice is for the operator. */
+const STORE_ERRORS = {
+  UNREACHABLE: { status: 503, reason: 'the store cannot be reached' },
+  UNAUTHORIZED: { status: 502, reason: 'the store does not let the gateway read' },
+  FORBIDDEN: { status: 502, reason: 'the store does not let the gateway read' },
+  DATABASE_NOT_FOUND: { status: 502, reason: 'the store is not there' },
+  COUCHDB_ERROR: { status: 502, reason: 'the store is in trouble' },
+  NO_ANSWER: { status: 502, reason: 'the store is in trouble' },
+  BAD_ANSWER: { status: 502, reason: 'the store is in trouble' },
+  DISK_FULL: { status: 502, reason: 'the store is full' },
+  INDEX_MISSING: { status: 503, reason: 'the store has no index for this' },
+  INTERNAL: { status: 500, reason: 'unexpected error' }
+}
+
+/**
+ * One answer for every failure of an upstream. The writers of layers decide which address is asked: if one failure
+ * could be told
+ * from another, by a word or by a status, strangers could explore the network of the gateway with it.
+ */
+const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the upstream of this layer gave no tile' }
+
+/**
+ * @typedef {object} PublicError
+ * @property {string} code of the catalogue
+ * @property {number} status
+ * @property {string} message
+ * @property {string} [advice]
+ * @property {number} [retryAfter] seconds until it is worth asking again
+ */
+
+/**
+ * What a client may know of an error: who has to do something and whether to try again, but nothing of the inside. The
+ * log has
+ * the rest.
+ * @param {any} error @returns {PublicError}
+ */
+export function publicError (error) {
+  const code = codeOf(error)
+  if (code.startsWith('UPSTREAM_')) return UPSTREAM_ERROR
+  const known = STORE_ERRORS[code]
+  if (known) return { code, status: known.status, message: known.reason }
+  return { code, status: error.status, message: error.message, advice: error.advice, retryAfter: error.details.seconds }
+}
+
+/** @param {any} error @returns {string} */
+export const codeOf = error => error instanceof TilecouchError ? error.code : 'INTERNAL'
+
+/**
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ * @param {PublicError} error
+ * @param {readonly string[]} [headers] more of them, name and value in turn
+ */
+export function sendError (req, res, { code, status, message, advice, retryAfter }, headers = NO_STORE) {
+  const body = Buffer.from(`${JSON.stringify({ error: code, reason: message, ...(advice && { advice }) })}\n`)
+  res.writeHead(status, [
+    'Content-Type', 'application/json',
+    'Content-Length', `${body.length}`,
+    ...SAFE_HEADER_LIST,
+    ...(status === 503 || status === 429 ? ['Retry-After', `${retryAfter ?? RETRY_AFTER}`] : []),
+    ...(status === 405 ? ['Allow', 'GET, HEAD, OPTIONS'] : []),
+    ...headers
+  ])
+  res.end(req.method === 'HEAD' ? undefined : body)
+}

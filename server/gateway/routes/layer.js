@@ -1,0 +1,83 @@
+// JSON about a layer: its TileJSON, the times at which it changed, and the versions of one tile.
+import { TilecouchError, tileId, tileJson, tileRanges } from '../../../core/index.js'
+import { cacheControlWith } from '../addresses.js'
+import { sendJson } from '../responses.js'
+
+const KEEP_TILEJSON = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
+
+/**
+ * TileJSON 3.0 of a layer, as it is or as of a time. Its addresses are absolute: most clients do not resolve relative
+ * ones.
+ * @param {any} ctx
+ * @param {import('../router.js').AskedTileJson & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: of
+ *   a private layer
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ */
+export async function tilejson (ctx, { layer, time, visitor }, req, res) {
+  const doc = await ctx.layers.get(layer)
+  const url = ctx.publicUrl(req)
+  const json = tileJson({ ...doc, layer }, { time, base: url.base })
+  if (visitor?.link) json.tiles = json.tiles.map(address => `${address}?token=${visitor.link}`)
+  sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP_TILEJSON) })
+}
+
+// A view is what a screen shows. All of a zoom is asked for without a box, which costs next to nothing.
+const MOST_COLUMNS = 512 // each is a range the store reads
+const MOST_TILES = 65536
+
+/**
+ * The times at which anything changed, with tiles and bytes, of a layer or of a view of the map, in the words of
+ * _design/tiles/lists/times.js; and, with 0 tiles, those of editions that found nothing new.
+ * @param {any} ctx @param {import('../router.js').AskedTimes} asked
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ */
+export async function times (ctx, { layer, bbox, z }, req, res) {
+  if (bbox) checkSize(bbox, /** @type {number} */ (z))
+  const read = () => ctx.store.timesLooked(layer, { bbox, z })
+  const found = await readOnce(ctx.store, JSON.stringify([layer, z, bbox]), read)
+  if (found.length === 0) await ctx.layers.get(layer) // or there is no such layer
+  sendJson(req, res, { layer, z, times: found })
+}
+
+function checkSize (bbox, z) {
+  const ranges = tileRanges(bbox, z)
+  const columns = ranges.reduce((sum, { x0, x1 }) => sum + x1 - x0 + 1, 0)
+  const tiles = ranges.reduce((sum, { x0, x1, y0, y1 }) => sum + (x1 - x0 + 1) * (y1 - y0 + 1), 0)
+  if (columns <= MOST_COLUMNS && tiles <= MOST_TILES) return
+  const why = `${columns} columns and ${tiles} tiles at zoom ${z}, and a view has ${MOST_COLUMNS} and ${MOST_TILES} ` +
+    'at most; leave the box out for the whole zoom'
+  throw new TilecouchError('BAD_BBOX', { value: bbox.join(), why })
+}
+
+/** Reads under way, by store and question. @type {WeakMap<object, Map<string, Promise<any>>>} */
+const reads = new WeakMap()
+
+/** One read for all who ask the same while it lasts. */
+function readOnce (store, key, read) {
+  const underWay = reads.get(store) ?? new Map()
+  reads.set(store, underWay)
+  let answer = underWay.get(key)
+  if (!answer) {
+    answer = read().finally(() => underWay.delete(key))
+    underWay.set(key, answer)
+  }
+  return answer
+}
+
+/**
+ * The versions of one tile, oldest first, in the words of _design/tiles/lists/versions.js, and when each was last
+ * confirmed.
+ * @param {any} ctx @param {import('../router.js').AskedVersions} asked
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ */
+export async function versions (ctx, { layer, z, x, y }, req, res) {
+  const found = await ctx.store.versions(layer, z, x, y)
+  if (found.length === 0) {
+    await ctx.layers.get(layer) // or there is no such layer
+    throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
+  }
+  sendJson(req, res, { layer, z, x, y, versions: found.map(describe) })
+}
+
+const describe = ({ time, id, rev, size, expires = null, gone, current, checked }) =>
+  ({ time, id, rev, bytes: size, expires, gone, current, ...(checked && { checked }) })

@@ -1,0 +1,65 @@
+// What monitoring reads: /health and /metrics.
+import { readFileSync } from 'node:fs'
+import { sendJson } from '../responses.js'
+
+const STORE_TIMEOUT = 2000 // milliseconds
+const KEPT = 1000 // milliseconds an answer of the store holds, so that probes cost nothing
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+
+/** @type {WeakMap<object, {asked: number, answer: Promise<any>}>} */
+const known = new WeakMap()
+
+/**
+ * Whether this gateway can do its work: only when the store answers. An edge serves what it has for as long as that
+ * lasts, when it
+ * is not further behind than its operator allows.
+ * @param {any} ctx @param {any} asked
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ */
+export async function health ({ store, mirror, signal }, asked, req, res) {
+  const [state, report] = await Promise.all([stateOf(store), mirror?.()])
+  // load balancers should stop sending requests before the end comes
+  const status = signal.aborted ? 'stopping' : !state.couchdb ? 'unavailable' : report?.behind ? 'behind' : 'ok'
+  const body = { status, version, ...state, ...(report && { mirror: brief(report) }) }
+  sendJson(req, res, body, { status: status === 'ok' ? 200 : 503, cacheControl: 'no-store' })
+}
+
+/** @param {import('../mirror-metrics.js').MirrorReport} report */
+const brief = ({ from, state, lag, pending, upToDate, refused, error }) =>
+  ({ from, state, lag, pending, upToDate, refused, ...(error && { error }) })
+
+function stateOf (store) {
+  const last = known.get(store)
+  if (last && performance.now() - last.asked < KEPT) return last.answer
+  const answer = ask(store.couch)
+  known.set(store, { asked: performance.now(), answer })
+  return answer
+}
+
+/** The database itself is asked: a server without it would not do. */
+async function ask (couch) {
+  const started = performance.now()
+  const options = { retries: 0, signal: AbortSignal.timeout(STORE_TIMEOUT) }
+  try {
+    const [info, server] = await Promise.all([
+      couch.request({ path: '', ...options }),
+      couch.request({ server: true, path: '', ...options })
+    ])
+    const milliseconds = Math.round(performance.now() - started)
+    return { couchdb: { version: server.version, documents: info.doc_count, milliseconds } }
+  } catch (error) {
+    return { couchdb: null, error: error.code === 'ABORTED' ? 'UNREACHABLE' : error.code ?? 'INTERNAL' }
+  }
+}
+
+/**
+ * @param {any} ctx @param {any} asked
+ * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ */
+export async function metrics (ctx, asked, req, res) {
+  const body = Buffer.from(await ctx.metrics.text())
+  const { contentType } = ctx.metrics
+  res.writeHead(200, { 'Content-Type': contentType, 'Content-Length': body.length, 'Cache-Control': 'no-store' })
+  res.end(req.method === 'HEAD' ? undefined : body)
+}

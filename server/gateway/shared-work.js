@@ -1,0 +1,46 @@
+// Work that several requests wait for. One of them may leave without ending it for the others, and each gets an error
+// object of its own when it fails.
+import { TilecouchError } from '../../core/index.js'
+
+/**
+ * @template T
+ * @param {Promise<T>} work
+ * @param {AbortSignal} [signal] of the one who waits; the work goes on
+ * @returns {Promise<T>}
+ */
+export function waitFor (work, signal) {
+  if (!signal) return work.catch(error => { throw copyError(error) })
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(new TilecouchError('ABORTED'))
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
+    work.then(resolve, error => reject(copyError(error))).finally(() => signal.removeEventListener('abort', leave))
+  })
+}
+
+/**
+ * The result if it comes in time, else nothing. The work goes on.
+ * @template T
+ * @param {Promise<T>} work @param {number} ms
+ * @returns {Promise<T | undefined>}
+ */
+export function waitAtMost (work, ms) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(undefined), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** The same failure as another object. */
+export function copyError (error) {
+  if (!(error instanceof TilecouchError)) {
+    return new TilecouchError('INTERNAL', { why: error?.message }, { cause: error })
+  }
+  return new TilecouchError(error.code, error.details, { cause: error.cause ?? error })
+}
+
+/** Nobody has to wait for it: those who do see how it ends. @template T @param {Promise<T>} work */
+export function ignoreRejection (work) {
+  work.catch(() => {})
+  return work
+}

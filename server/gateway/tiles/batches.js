@@ -1,0 +1,74 @@
+// Collects single items and hands them on in batches: what comes within a moment, or while as many batches as allowed
+// are under way, goes into the next one together.
+
+/** @template T */
+export class Batches {
+  /** Items with their weights, in the order of arrival. @type {Map<T, number>} */
+  #waiting = new Map()
+  /** @type {Set<Promise<void>>} */
+  #running = new Set()
+  /** @type {NodeJS.Timeout | NodeJS.Immediate | undefined} */
+  #timer
+
+  /**
+   * @param {(items: T[]) => Promise<void>} run must not reject
+   * @param {object} options
+   * @param {number | (() => number)} options.most weight of a batch; a heavier item goes alone
+   * @param {number} options.atOnce batches under way
+   * @param {number} [options.wait] milliseconds to wait for more items; 0: until the end of this turn of the event loop
+   * @param {number} [options.busyWait] the same while a batch is under way
+   */
+  constructor (run, { most, atOnce, wait = 0, busyWait = wait }) {
+    this.run = run
+    this.mostNow = typeof most === 'number' ? () => most : most
+    this.options = { atOnce, wait, busyWait }
+  }
+
+  /** @param {T} item @param {number} [weight] */
+  add (item, weight = 1) {
+    this.#waiting.set(item, weight)
+    if (this.#timer) return
+    const wait = this.#running.size ? this.options.busyWait : this.options.wait
+    this.#timer = wait ? setTimeout(() => this.#start(), wait) : setImmediate(() => this.#start())
+  }
+
+  /** Takes back an item that is not under way. @param {T} item @returns {boolean} whether it was waiting */
+  remove (item) {
+    return this.#waiting.delete(item)
+  }
+
+  /** Resolves when nothing waits and nothing is under way. */
+  async drain () {
+    while (this.#waiting.size || this.#running.size) {
+      this.#start()
+      await Promise.race(this.#running)
+    }
+  }
+
+  #start () {
+    clearTimeout(/** @type {any} */ (this.#timer))
+    clearImmediate(/** @type {any} */ (this.#timer))
+    this.#timer = undefined
+    while (this.#waiting.size && this.#running.size < this.options.atOnce) {
+      const run = this.run(this.#take()).finally(() => {
+        this.#running.delete(run)
+        // items that wait for more go on waiting, unless nothing is under way any more
+        if (!this.#timer || !this.#running.size) this.#start()
+      })
+      this.#running.add(run)
+    }
+  }
+
+  #take () {
+    const most = this.mostNow()
+    const items = []
+    let sum = 0
+    for (const [item, weight] of this.#waiting) {
+      if (items.length && sum + weight > most) break
+      sum += weight
+      items.push(item)
+      this.#waiting.delete(item)
+    }
+    return items
+  }
+}

@@ -1,0 +1,162 @@
+// The tiles in memory: what goes in, and what a change of the store takes out again. Heads and past versions have the
+// ids of their documents as keys, timelines a key of their own.
+import { headId, parseTileId } from '../../../core/index.js'
+import { entryOf } from './entry.js'
+import { Memory } from './memory.js'
+import { RecentChanges, timelineKey } from './recent-changes.js'
+
+export const cacheDefaults = {
+  missing: 10000, // milliseconds that "there is no tile" is remembered, unless a change takes it out before
+  // of the memory, for such answers, besides that for tiles: names that somebody makes up push out no tiles
+  missingPart: 1 / 64,
+  missingOverhead: 250, // bytes of such an answer
+  moment: 250 // bytes of a version on a timeline
+}
+
+/** @typedef {import('./reader.js').Moment} Moment */
+
+export class TileCache {
+  /**
+   * @param {object} parts
+   * @param {Memory<any>} parts.memory
+   * @param {import('../layers.js').Layers} parts.layers
+   * @param {import('./upstreams.js').Upstreams} parts.upstreams
+   * @param {{now: () => number}} parts.clock
+   * @param {{isAnchored: boolean}} parts.follower tiles are kept only while it reports the changes of the store
+   * @param {Partial<typeof cacheDefaults>} [parts.limits]
+   */
+  constructor ({ memory, layers, upstreams, clock, follower, limits }) {
+    this.limits = { ...cacheDefaults, ...limits }
+    this.memory = memory
+    const { missingPart, missingOverhead: overhead } = this.limits
+    /** Keys that have nothing, with the time until when. @type {Memory<number>} */
+    this.missing = new Memory(memory.maxBytes * missingPart, { overhead })
+    this.layers = layers
+    this.upstreams = upstreams
+    this.clock = clock
+    this.follower = follower
+    this.changes = new RecentChanges()
+    this.epoch = 0 // raised when layers change
+  }
+
+  /** @param {string} id of a head or a past version @returns {import('./entry.js').Entry | undefined} */
+  entry (id) {
+    const entry = this.memory.get(id)
+    return entry === undefined || entry.epoch === this.epoch ? entry : this.#fit(entry)
+  }
+
+  /** The same; null when it is known that there is no such document. @param {string} id */
+  find (id) {
+    return this.entry(id) ?? (this.#isMissing(id) ? null : undefined)
+  }
+
+  /** @param {string} id of the head @returns {Moment[] | undefined} */
+  timeline (id) {
+    return this.memory.get(timelineKey(id)) ?? (this.#isMissing(timelineKey(id)) ? [] : undefined)
+  }
+
+  /** @param {string} id of the head */
+  forgetTimeline (id) {
+    this.memory.delete(timelineKey(id))
+    this.missing.delete(timelineKey(id))
+  }
+
+  #isMissing (key) {
+    const until = this.missing.get(key)
+    return until !== undefined && this.clock.now() < until
+  }
+
+  /** @param {string} key @param {number} [until] milliseconds since 1970 */
+  setMissing (key, until = this.clock.now() + this.limits.missing) {
+    if (this.follower.isAnchored) this.missing.set(key, until, 0)
+  }
+
+  /**
+   * Takes a document that was read.
+   * @param {string} id @param {any} doc null when there is none
+   * @param {boolean} isCurrent it may be kept
+   * @returns {import('./entry.js').Entry | null}
+   */
+  takeDocument (id, doc, isCurrent) {
+    if (!doc) {
+      if (isCurrent && !this.#isCovered(id)) this.setMissing(id) // else the upstream says whether there is a tile
+      return null
+    }
+    const entry = this.#fit(entryOf(doc))
+    if (isCurrent) this.#put(entry)
+    return entry
+  }
+
+  /**
+   * Takes a timeline that was read.
+   * @param {string} id of the head @param {Moment[]} moments @param {boolean} isCurrent
+   */
+  takeTimeline (id, moments, isCurrent) {
+    const key = timelineKey(id)
+    if (isCurrent && !moments.length) this.setMissing(key)
+    else if (isCurrent && this.follower.isAnchored) this.memory.set(key, moments, moments.length * this.limits.moment)
+    return moments
+  }
+
+  /**
+   * Takes a tile that this gateway has written, or could not write.
+   * @param {import('./entry.js').Entry} entry its rev is null when the store has not taken it: its next change drops it
+   * @param {number} begun when, by `changes.beginRead()`
+   */
+  takeWritten (entry, begun) {
+    this.#fit(entry)
+    this.forgetTimeline(entry.id)
+    const { id, rev } = entry
+    // another revision was reported meanwhile: of an earlier writer, or of a later one
+    const isCurrent = this.changes.check(id, rev ?? '', begun) === 'current'
+    if (isCurrent || (rev !== null && this.changes.isNewer(id, rev))) this.#put(entry)
+    return entry
+  }
+
+  #put (entry) {
+    if (!this.follower.isAnchored) return
+    this.missing.delete(entry.id)
+    this.memory.set(entry.id, entry, entry.cost)
+  }
+
+  #isCovered (id) {
+    const { layer, z, x, y } = parseTileId(id)
+    return this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y) ?? false
+  }
+
+  #fit (entry) {
+    const layer = this.layers.peek(entry.layer)
+    entry.epoch = this.epoch
+    return entry.fit(layer, this.upstreams.of(layer))
+  }
+
+  /**
+   * A document of the store has changed.
+   * @param {{id: string, rev: string, deleted: boolean}} change
+   */
+  changed ({ id, rev, deleted }) {
+    this.changes.add(id, rev, deleted)
+    const head = headId(id)
+    this.missing.delete(head)
+    this.forgetTimeline(head)
+    const entry = this.memory.peek(id)
+    // unless this is the revision in memory: our own write, or a read that overtook the report
+    if (entry !== undefined && (entry.rev !== rev || deleted)) this.memory.delete(id)
+  }
+
+  /** Anything may have changed. */
+  reset () {
+    this.changes.reset()
+    this.memory.clear()
+    this.missing.clear()
+  }
+
+  /**
+   * Tiles may expire at other times now, or have other upstreams. Each entry is brought up to date when it is next
+   * wanted.
+   */
+  layersChanged () {
+    this.epoch++
+    this.missing.clear()
+  }
+}

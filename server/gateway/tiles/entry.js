@@ -1,0 +1,107 @@
+// A tile in memory, with what its answers need, worked out once. Documents may come from other programs, so everything
+// that goes into a header is checked.
+import { hash } from 'node:crypto'
+import { formatOf, formats } from '../../../core/images.js'
+import {
+  expiryOf, extensionOf, isExactTime, parseTileId, TILE_ATTACHMENT, TilecouchError
+} from '../../../core/index.js'
+
+const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
+
+/** The type of bytes that are no tile. No tile address answers with it. */
+export const UNKNOWN = 'application/octet-stream'
+
+const DIGEST = /^md5-[A-Za-z0-9+/]{22}==$/
+
+/**
+ * @typedef {object} Content
+ * @property {string} id of the document
+ * @property {string | null} rev null: this gateway wrote it, and the store has yet to say as which revision
+ * @property {string} [time]
+ * @property {string} [stored]
+ * @property {string | null} [expires] of the document itself
+ * @property {Record<string, any>} [origin]
+ * @property {string} [type]
+ * @property {Buffer} [bytes] none: there is no tile here any more
+ * @property {string} [digest] as CouchDB writes it
+ */
+
+export class Entry {
+  /** @param {Content} content */
+  constructor ({ id, rev, time, stored, expires, origin, type, bytes, digest }) {
+    this.id = id
+    this.rev = rev
+    this.time = isExactTime(time) ? /** @type {string} */ (time) : EPOCH
+    this.stored = isExactTime(stored) ? /** @type {string} */ (stored) : undefined
+    this.ownExpires = isExactTime(expires) ? /** @type {string} */ (expires) : undefined
+    this.origin = origin
+    this.type = extensionOf(type) ? /** @type {string} */ (type) : typeOf(bytes)
+    /** @type {Buffer | null} */
+    this.bytes = bytes ?? null
+    const isDigest = digest !== undefined && DIGEST.test(digest)
+    this.etag = bytes ? `"${isDigest ? digest.slice(4) : hash('md5', bytes, 'base64')}"` : ''
+    this.lastModified = httpDate(this.stored ?? this.time)
+    /** When it expires, by its own field or by the layer's ttl; null: never. @type {string | null} */
+    this.expires = null
+    this.expiresAt = Infinity // the same in milliseconds
+    this.freshUntil = Infinity // milliseconds; from then on the upstream has to be asked
+    this.retryAt = 0 // milliseconds; before that an upstream that has just failed is not asked
+    this.epoch = -1 // of the layers for which this was worked out
+    /** Found in memory and fresh: nearly every answer is this one. */
+    this.hit = { entry: this, outcome: 'hit' }
+  }
+
+  /** The name of its layer. */
+  get layer () {
+    return this.id.slice(0, this.id.indexOf(':'))
+  }
+
+  /** Bytes it takes, besides what every entry takes. */
+  get cost () {
+    return (this.bytes?.length ?? 0) + (this.origin ? 200 : 0)
+  }
+
+  /**
+   * Works out when it expires. A past version never does.
+   * @param {Record<string, any> | undefined} layer its document
+   * @param {{covers: (z: number, x: number, y: number) => boolean} | null} upstream
+   */
+  fit (layer, upstream) {
+    const { z, x, y, time } = parseTileId(this.id)
+    const stored = this.stored
+    this.expires = time === undefined ? expiryOf({ expires: this.ownExpires, stored }, layer) : null
+    this.expiresAt = this.expires === null ? Infinity : Date.parse(this.expires)
+    // without an upstream, what expired is answered as it is
+    this.freshUntil = upstream?.covers(z, x, y) ? this.expiresAt : Infinity
+    return this
+  }
+}
+
+/**
+ * @param {any} doc of a head or a past version, with the bytes of its attachment
+ * @returns {Entry}
+ */
+export function entryOf (doc) {
+  const { _id: id, _rev: rev, time, stored, expires, origin, _attachments } = doc
+  const attachment = _attachments?.[TILE_ATTACHMENT]
+  if (!attachment) return new Entry({ id, rev, time, stored, expires, origin })
+  if (!Buffer.isBuffer(attachment.data)) {
+    throw new TilecouchError('BAD_ANSWER', { url: id, why: 'the bytes of the tile are missing' })
+  }
+  const { content_type: type, data, digest } = attachment
+  return new Entry({ id, rev, time, stored, expires, origin, type, bytes: ownBytes(data), digest })
+}
+
+/** By the first bytes: any other type could be that of a page. @param {Buffer} [bytes] */
+const typeOf = bytes => formats[bytes && formatOf(bytes) || '']?.type ?? UNKNOWN
+
+/** The bytes alone: a slice would keep the whole answer in memory that it was cut from. */
+function ownBytes (bytes) {
+  if (bytes.buffer.byteLength <= bytes.length + 64) return bytes
+  const own = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(own)
+  return own
+}
+
+/** An HTTP date that is not in the future: a map of next year was stored today at the latest. */
+const httpDate = time => new Date(Math.min(Date.parse(time), Date.now())).toUTCString()

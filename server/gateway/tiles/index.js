@@ -1,0 +1,189 @@
+// The tiles of a store, as quickly as they can be had and at most a second old. Where the bytes of a tile come from:
+//   cache.js      memory, which follows the changes of the store
+//   reader.js     CouchDB, many tiles in one request
+//   refresher.js  the upstream of a layer, for tiles that are missing or expired; they are then stored
+// as-of.js finds the version of a time. routes/tile.js asks `peek` and then `get`, and sends the answer.
+import { TilecouchError, tileId } from '../../../core/index.js'
+import { Follower } from '../../../loader/store/follow.js'
+import { AsOf } from './as-of.js'
+import { TileCache } from './cache.js'
+import { StoreReader } from './reader.js'
+import { Refresher } from './refresher.js'
+
+/**
+ * - `hit`: from memory
+ * - `miss`: from CouchDB
+ * - `upstream`: fetched now
+ * - `revalidated`: the upstream has just said that it is still the same
+ * - `stale`: expired
+ * @typedef {'hit' | 'miss' | 'upstream' | 'revalidated' | 'stale'} Outcome
+ * @typedef {{entry: import('./entry.js').Entry, outcome: Outcome | string}} Found
+ */
+
+export class TileService {
+  #cache
+  #reader
+  #asOf
+  #refresher
+  #follower
+  #clock = new Clock()
+
+  /**
+   * @param {object} parts
+   * @param {import('../../../loader/store/index.js').Store} parts.store
+   * @param {import('../layers.js').Layers} parts.layers
+   * @param {import('./upstreams.js').Upstreams} parts.upstreams
+   * @param {import('./memory.js').Memory<any>} parts.memory
+   * @param {any} [parts.metrics]
+   * @param {any} [parts.log]
+   * @param {{staleWhileRevalidate: number, staleIfError: number}} parts.options seconds
+   * @param {Record<string, any>} [parts.limits] other than the defaults of the files in this folder
+   */
+  constructor ({ store, layers, upstreams, memory, metrics, log, options, limits = {} }) {
+    this.layers = layers
+    this.upstreams = upstreams
+    const clock = this.#clock
+    const follower = this.#follower = new Follower(store, {
+      log,
+      limits,
+      onChange: change => {
+        if (change.id.includes(':')) this.#cache.changed(change) // design documents are no tiles
+        layers.changed(change.id)
+      },
+      onReset: () => {
+        this.#cache.reset()
+        layers.reset()
+      }
+    })
+    const cache = this.#cache = new TileCache({ memory, layers, upstreams, clock, follower, limits })
+    const onRead = metrics && (read => metrics.storeRead(read))
+    const reader = this.#reader = new StoreReader(store, { cache, onRead, limits })
+    this.#refresher = new Refresher({ store, cache, reader, clock, metrics, log, options, limits })
+    this.#asOf = new AsOf({ cache, reader })
+    layers.onChange = book => {
+      upstreams.retain(book)
+      cache.layersChanged()
+    }
+  }
+
+  /** Follows the store from now on. Nothing is kept in memory before. */
+  start () {
+    return this.#follower.start()
+  }
+
+  /** Stops, after storing what was fetched. */
+  async close () {
+    await this.#follower.close()
+    await this.#refresher.close()
+  }
+
+  /** How the changes of the store are followed. */
+  get following () {
+    return this.#follower.state
+  }
+
+  /** What has happened, in numbers. */
+  get counts () {
+    return { ...this.#refresher.counts, evicted: this.#cache.memory.evicted, missing: this.#cache.missing.size }
+  }
+
+  /**
+   * A tile from memory that may be answered as it is, or nothing. Nearly every request ends here: one look-up, one
+   * comparison.
+   * @param {string} layer @param {number} z @param {number} x @param {number} y
+   * @param {string} [time] as written
+   * @returns {Found | undefined}
+   */
+  peek (layer, z, x, y, time) {
+    const id = tileId(layer, z, x, y)
+    const end = time === undefined ? undefined : this.#asOf.endInFuture(time, this.#clock.now())
+    if (time !== undefined && end === undefined) return this.#asOf.peek(id, time)
+    const entry = this.#cache.entry(id)
+    if (entry !== undefined && end !== undefined && entry.time > end) {
+      return this.#asOf.peek(id, /** @type {string} */ (time))
+    }
+    return entry !== undefined && entry.bytes !== null && this.#clock.now() < entry.freshUntil ? entry.hit : undefined
+  }
+
+  /**
+   * A tile, from wherever it can be had.
+   * @param {string} layer @param {number} z @param {number} x @param {number} y
+   * @param {string} [time] as written: the end of the period it names
+   * @param {{signal?: AbortSignal}} [options] signal: of the client; what others wait for goes on
+   * @returns {Promise<Found>}
+   */
+  async get (layer, z, x, y, time, { signal } = {}) {
+    const found = this.peek(layer, z, x, y, time)
+    if (found) return found
+    const document = await this.layers.find(layer) // may be missing: other programs write tiles without one
+    const tile = { z, x, y }
+    const id = tileId(layer, z, x, y)
+    try {
+      if (time === undefined) return await this.#newest(id, tile, document, signal)
+      const end = this.#asOf.endInFuture(time, this.#clock.now())
+      if (end !== undefined) {
+        const newest = await this.#newest(id, tile, document, signal).catch(nothingIfMissing)
+        if (newest && newest.entry.time <= end) return newest
+      }
+      return await this.#asOf.get(id, time, signal)
+    } catch (error) {
+      throw error.code === 'TILE_NOT_FOUND' && !document ? new TilecouchError('LAYER_NOT_FOUND', { layer }) : error
+    }
+  }
+
+  /**
+   * The image of a document as the store holds it, expired or not, without asking an upstream.
+   * @param {string} id of a head or a past version
+   * @param {{signal?: AbortSignal}} [options] signal: of the client
+   * @returns {Promise<Found | null>} null: there is no such document, or no image in it
+   */
+  async stored (id, { signal } = {}) {
+    const { entry, outcome } = await this.#read(id, signal)
+    return entry?.bytes ? { entry, outcome } : null
+  }
+
+  /** The newest version: of memory, of the store, or of the upstream where the store has none or an expired one. */
+  async #newest (id, tile, layer, signal) {
+    const upstream = this.upstreams.of(layer)
+    const { entry, outcome } = await this.#read(id, signal)
+    const isWanted = entry ? this.#clock.now() >= entry.freshUntil : outcome === 'miss'
+    if (isWanted && upstream?.covers(tile.z, tile.x, tile.y)) {
+      return this.#refresher.get(layer, upstream, tile, entry, signal)
+    }
+    if (!entry?.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id })
+    return outcome === 'hit' ? entry.hit : { entry, outcome }
+  }
+
+  /**
+   * What memory or the store holds of a document.
+   * @returns {Promise<{entry: import('./entry.js').Entry | null, outcome: 'hit' | 'miss'}>} null: there is none. With
+   *   `hit`, the upstream had none either, a moment ago
+   */
+  async #read (id, signal) {
+    const known = this.#cache.find(id)
+    if (known !== undefined) return { entry: known, outcome: 'hit' }
+    const entry = await this.#reader.document(id, signal)
+    return { entry: entry ?? this.#cache.entry(id) ?? null, outcome: 'miss' } // it may have been fetched meanwhile
+  }
+}
+
+/** @returns {undefined} */
+function nothingIfMissing (error) {
+  if (error.code !== 'TILE_NOT_FOUND') throw error
+}
+
+const STEP = 5 // milliseconds a reading of the clock lasts
+
+/** Milliseconds since 1970, read from the system once in a few: every request for a tile in memory asks for them. */
+class Clock {
+  #time = 0
+
+  now () {
+    // no interval: a gateway without requests should not wake up
+    if (this.#time === 0) {
+      this.#time = Date.now()
+      setTimeout(() => { this.#time = 0 }, STEP).unref()
+    }
+    return this.#time
+  }
+}

@@ -1,0 +1,354 @@
+// Reads tiles from CouchDB, many in one request: what is wanted in the same moment, or while other requests are under
+// way, is asked for together, and each document once, however many wait for it. Documents with their bytes come by
+// _bulk_get, small ones in JSON and large ones as multipart; timelines by ranges of the primary index, which is never
+// behind.
+import { timeoutSignal } from '../../../core/abort.js'
+import { askEach, noAnswer, winnerOf } from '../../../core/couch/answers.js'
+import { TILE_ATTACHMENT, TilecouchError, isExactTime, pastRange, timeline } from '../../../core/index.js'
+import { unpack } from '../../../loader/unpack.js'
+import { ignoreRejection, waitFor } from '../shared-work.js'
+import { Batches } from './batches.js'
+
+export const readerDefaults = {
+  most: 64, // tiles a request asks for at most
+  requests: 2, // under way at most: more would make each smaller, and a request costs the store as much as three tiles
+  // milliseconds to wait for others while a request is under way: a client with an answer asks for the next tile
+  company: 1,
+  attempts: 3, // reads of a tile that keeps changing while it is read
+  pause: 50, // milliseconds before something is read again that was older than what is known
+  splits: 24, // more requests that a failed one may cost, to find the one tile in it that cannot be read
+  // bytes of a tile, going by those before, up to which JSON with base64 costs both sides less than multipart
+  inline: 12000,
+  inlineAll: 250000, // the same of all tiles of a request: CouchDB builds all of the JSON before it sends any
+  unpacked: 64e6, // bytes that everything packed in an answer may become
+  maxBytes: 4e6, // bytes a request should bring at most, going by the tiles before
+  timeout: 10000, // milliseconds a request may take, repetitions included
+  retries: 2 // repetitions of a request that met a lost connection or a busy server
+}
+
+/**
+ * @typedef {import('../../../loader/store/couch.js').Couch} Couch
+ * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
+ * @typedef {{signal?: AbortSignal, retries?: number, nobody?: boolean}} How nobody: without the name and password
+ * @typedef {object} Cache takes what was read, and makes the answer of it
+ * @property {import('./recent-changes.js').RecentChanges} changes
+ * @property {(id: string, doc: any, isCurrent: boolean) => any} takeDocument
+ * @property {(id: string, moments: Moment[], isCurrent: boolean) => any} takeTimeline
+ */
+
+export class StoreReader {
+  #documents
+  #timelines
+  #credentials = new AnonymousFirst()
+  #average = 20000 // bytes of a tile, as lately seen
+
+  /**
+   * @param {{couch: Couch}} store
+   * @param {object} options
+   * @param {Cache} options.cache
+   * @param {(read: {tiles: number, seconds: number, failed?: boolean}) => void} [options.onRead] called after each
+   *   request
+   * @param {Partial<typeof readerDefaults>} [options.limits]
+   * @param {typeof readDocuments} [options.readDocuments]
+   */
+  constructor (store, { cache, onRead, limits, readDocuments: readDocs = readDocuments }) {
+    this.couch = store.couch
+    this.onRead = onRead
+    this.limits = { ...readerDefaults, ...limits }
+    const { changes } = cache
+    this.#documents = new SharedReads({
+      limits: this.limits,
+      most: () => Math.floor(this.limits.maxBytes / this.#average),
+      begin: () => changes.beginRead(),
+      read: async ids => {
+        const docs = await this.#request(readDocs, ids, { inline: this.#mayInline(ids.length) })
+        return this.#measure(await unpackAll(docs, this.limits.unpacked))
+      },
+      check: (id, doc, begun) => changes.check(id, doc?._rev ?? null, begun),
+      take: (id, doc, isCurrent) => cache.takeDocument(id, doc, isCurrent)
+    })
+    this.#timelines = new SharedReads({
+      limits: this.limits,
+      begin: () => changes.beginRead(),
+      read: ids => this.#request(readTimelines, ids),
+      check: (id, moments, begun) => changes.checkTimeline(id, begun),
+      take: (id, moments, isCurrent) => cache.takeTimeline(id, moments, isCurrent)
+    })
+  }
+
+  /** @param {string} id of a head or a past version @param {AbortSignal} [signal] of the client */
+  document (id, signal) {
+    return this.#documents.get(id, signal)
+  }
+
+  /** @param {string} id of the head @param {AbortSignal} [signal] of the client */
+  timeline (id, signal) {
+    return this.#timelines.get(id, signal)
+  }
+
+  #mayInline (tiles) {
+    return this.#average <= this.limits.inline && tiles * this.#average <= this.limits.inlineAll
+  }
+
+  async #request (read, ids, how = {}) {
+    const { timeout, retries } = this.limits
+    const wait = timeoutSignal(timeout)
+    const start = performance.now()
+    let failed = true
+    try {
+      const send = nobody => read(this.couch, ids, { ...how, nobody, signal: wait.signal, retries })
+      const values = await this.#credentials.read(send)
+      failed = false
+      return values
+    } catch (error) {
+      if (error.code !== 'ABORTED') throw error
+      throw new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` })
+    } finally {
+      wait.end()
+      this.onRead?.({ tiles: ids.length, seconds: (performance.now() - start) / 1000, failed })
+    }
+  }
+
+  #measure (docs) {
+    let [bytes, tiles] = [0, 0]
+    for (const doc of docs.values()) {
+      if (!doc?._attachments) continue
+      tiles++
+      for (const { data } of Object.values(doc._attachments)) bytes += data?.length ?? 0
+    }
+    // larger tiles count at once, smaller ones gradually: too small a request costs less than one too large
+    if (tiles) this.#average = Math.max(bytes / tiles, this.#average * 0.8 + bytes / tiles * 0.2, 1)
+    return docs
+  }
+}
+
+/**
+ * @typedef {object} Job
+ * @property {string} id
+ * @property {Promise<any>} promise
+ * @property {(value: any) => void} resolve
+ * @property {(error: unknown) => void} reject
+ * @property {number} waiting clients that wait for it
+ * @property {number} attempts
+ */
+
+/** Reads of single things that share requests. */
+class SharedReads {
+  /** @type {Map<string, Job>} everything that is wanted */
+  #jobs = new Map()
+  /** @type {Batches<Job>} */
+  #batches
+
+  /**
+   * @param {object} options
+   * @param {typeof readerDefaults} options.limits
+   * @param {() => number} [options.most] of a request, besides `limits.most`
+   * @param {() => number} options.begin marks the moment a read begins
+   * @param {(ids: string[]) => Promise<Map<string, any>>} options.read an error in place of a value concerns that one
+   *   alone
+   * @param {(id: string, value: any, begun: number) => import('./recent-changes.js').Verdict} options.check
+   * @param {(id: string, value: any, isCurrent: boolean) => any} options.take makes the answer
+   */
+  constructor (options) {
+    this.options = options
+    const { limits, most = () => Infinity } = options
+    this.#batches = new Batches(jobs => this.#read(jobs, { left: limits.splits }), {
+      most: () => Math.max(1, Math.min(limits.most, most())), atOnce: limits.requests, busyWait: limits.company
+    })
+  }
+
+  /**
+   * @param {string} id
+   * @param {AbortSignal} [signal] what all clients have left before it was asked for is not asked for
+   */
+  get (id, signal) {
+    const job = this.#jobs.get(id) ?? this.#create(id)
+    job.waiting++
+    const leave = () => { if (--job.waiting === 0 && this.#batches.remove(job)) this.#jobs.delete(id) }
+    signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted) leave()
+    return waitFor(job.promise, signal).finally(() => signal?.removeEventListener('abort', leave))
+  }
+
+  /** @returns {Job} */
+  #create (id) {
+    const job = /** @type {Job} */ ({ id, waiting: 0, attempts: 0 })
+    job.promise = ignoreRejection(new Promise((resolve, reject) => Object.assign(job, { resolve, reject })))
+    this.#jobs.set(id, job)
+    this.#batches.add(job)
+    return job
+  }
+
+  /** @param {Job[]} jobs @param {{left: number}} splits @returns {Promise<void>} */
+  async #read (jobs, splits) {
+    const begun = this.options.begin()
+    let values
+    try {
+      values = await this.options.read(jobs.map(({ id }) => id))
+    } catch (error) {
+      if (jobs.length === 1 || splits.left < 2 || !mayConcernOne(error)) {
+        return jobs.forEach(job => this.#fail(job, error))
+      }
+      splits.left -= 2
+      const half = jobs.length >> 1
+      await this.#read(jobs.slice(0, half), splits)
+      return this.#read(jobs.slice(half), splits)
+    }
+    for (const job of jobs) this.#settle(job, values.get(job.id), begun)
+  }
+
+  /** In the turn in which the answer came, so that no change can be reported between reading and keeping. */
+  #settle (job, value, begun) {
+    const { check, take, limits } = this.options
+    if (value instanceof Error) return this.#fail(job, value)
+    if (value === undefined) {
+      return this.#fail(job, new TilecouchError('BAD_ANSWER', { url: job.id, why: 'it is missing' }))
+    }
+    try {
+      const verdict = check(job.id, value, begun)
+      if (verdict === 'current' || ++job.attempts >= limits.attempts) {
+        const answer = take(job.id, value, verdict === 'current')
+        this.#jobs.delete(job.id)
+        job.resolve(answer)
+      } else if (verdict === 'outdated') this.#again(job)
+      else setTimeout(() => this.#again(job), limits.pause)
+    } catch (error) {
+      this.#fail(job, error)
+    }
+  }
+
+  #again (job) {
+    if (job.waiting > 0) this.#batches.add(job)
+    else this.#jobs.delete(job.id)
+  }
+
+  #fail (job, error) {
+    this.#jobs.delete(job.id)
+    job.reject(error)
+  }
+}
+
+/** Failures that concern the whole store: asking for less does not help. */
+const WHOLE = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND', 'ABORTED', 'DISK_FULL'])
+const BUSY = new Set([429, 502, 503, 504])
+
+/** Whether one tile among many may be why a request failed: then it is looked for, and the others are read. */
+const mayConcernOne = error => !WHOLE.has(error.code) && !BUSY.has(error.details?.status)
+
+/** A client waits: what has no answer is not asked for long. */
+const TRIES = { tries: 3, firstDelay: 20 }
+
+/**
+ * Documents with the bytes of their attachments; null where there is none.
+ * @param {Couch} couch @param {string[]} ids @param {How & {inline?: boolean}} [how] inline: in JSON
+ * @returns {Promise<Map<string, any>>}
+ */
+export async function readDocuments (couch, ids, { inline, ...how } = {}) {
+  const accept = inline ? { accept: 'application/json' } : {}
+  const { leaves, failed } = await couch.tryLeaves(ids, { ...how, attachments: true, ...accept, limits: TRIES })
+  const answerOf = id => failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : livingWinner(leaves.get(id))
+  return new Map(ids.map(id => [id, answerOf(id)]))
+}
+
+function livingWinner (leaves) {
+  const winner = winnerOf(leaves)
+  return winner && !winner._deleted ? winner : null
+}
+
+/**
+ * CouchDB packs what it takes for text, whatever is in it, and a writer can store what is packed already.
+ * @param {Map<string, any>} docs
+ * @param {number} most bytes
+ */
+async function unpackAll (docs, most) {
+  let left = most
+  for (const [id, doc] of docs) {
+    const tile = doc?._attachments?.[TILE_ATTACHMENT]
+    if (tile?.encoding !== 'gzip') continue
+    try {
+      tile.data = await unpack(tile.data, { limit: left })
+      left -= tile.data.length
+    } catch (error) {
+      docs.set(id, new TilecouchError('BAD_ANSWER', { url: id, why: error.message }, { cause: error }))
+    }
+  }
+  return docs
+}
+
+/**
+ * The versions of tiles, oldest first, by the ids of their heads.
+ * @param {Couch} couch @param {string[]} ids @param {How} [how]
+ * @returns {Promise<Map<string, Moment[] | Error>>}
+ */
+export async function readTimelines (couch, ids, how = {}) {
+  const { rows, failed } = await askEach(ids, async left => {
+    const ranges = [{ keys: left, include_docs: true }, ...left.map(pastRange)]
+    const [heads, ...pasts] = await couch.tryRanges(ranges, how)
+    // by key and not by place: of a single key that is not there CouchDB says nothing at all, and fails as a whole
+    const byKey = new Map(heads?.rows?.map(row => [row.key, row]))
+    const isOnlyOne = left.length === 1 && heads?.rows && !heads.error
+    return left.flatMap((id, at) => {
+      const head = /** @type {any} */ (byKey.get(id)) ?? (isOnlyOne ? { error: 'not_found' } : undefined)
+      if (!head || !pasts[at]) return []
+      if (head.error && head.error !== 'not_found') return { ...head, id }
+      const { rows: past, error = past ? undefined : 'no rows', reason } = pasts[at]
+      return { id, error, reason, head: head.doc, past }
+    })
+  }, { signal: how.signal, limits: TRIES })
+  const answerOf = id => failed.has(id)
+    ? noAnswer(couch.url, [id], failed.get(id))
+    : timelineOf(id, /** @type {any} */ (rows.get(id))[0])
+  return new Map(ids.map(id => [id, answerOf(id)]))
+}
+
+function timelineOf (id, { head, past }) {
+  /** @type {Moment[]} */
+  const moments = []
+  for (const row of past) {
+    const time = row.id.slice(id.length + 1)
+    // any other id is no version, whoever wrote it
+    if (isExactTime(time)) moments.push({ id: row.id, time, current: false })
+  }
+  if (isExactTime(head?.time)) moments.push({ id, time: head.time, current: true })
+  return timeline(moments)
+}
+
+export const anonymousDefaults = {
+  refused: 600000 // milliseconds in which a store that refused a reader without a name is asked with it at once
+}
+
+/** Failures that a name and password may avoid. Proxies have pages of their own for those who have none. */
+const REFUSALS = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWER'])
+const STATUSES = new Set([301, 302, 303, 307, 308, 405, 407])
+
+/**
+ * Reads a store without the gateway's name and password while it lets everybody read: to check them costs CouchDB 0.2
+ * ms a
+ * request. What is refused is asked again with them, so that a store may be closed at any time.
+ */
+export class AnonymousFirst {
+  #until = 0
+
+  /** @param {Partial<typeof anonymousDefaults> & {clock?: {now: () => number}}} [options] */
+  constructor ({ refused = anonymousDefaults.refused, clock = Date } = {}) {
+    this.refused = refused
+    this.clock = clock
+  }
+
+  /**
+   * @template T
+   * @param {(nobody: boolean) => Promise<T>} read
+   * @returns {Promise<T>}
+   */
+  async read (read) {
+    if (this.clock.now() < this.#until) return read(false)
+    try {
+      return await read(true)
+    } catch (error) {
+      if (!REFUSALS.has(error.code) && !STATUSES.has(error.details?.status)) throw error
+    }
+    const answer = await read(false)
+    this.#until = this.clock.now() + this.refused
+    return answer
+  }
+}

@@ -1,0 +1,250 @@
+// Fetches tiles that are missing or expired from the upstream of their layer, once for all who wait, and stores them.
+// While that goes on an expired tile is shown, for as long as the options allow. A fetch goes on when every client has
+// left: it has been paid for.
+import { TilecouchError, now as currentTime, tileId } from '../../../core/index.js'
+import { keep } from '../../../loader/upstream/keep.js'
+import { ThrottledLog } from '../log.js'
+import { ignoreRejection, waitAtMost, waitFor } from '../shared-work.js'
+import { Entry } from './entry.js'
+import { StoreQueue } from './store-queue.js'
+
+export const refreshDefaults = {
+  patience: 5000, // milliseconds for an upstream before a tile that expired long ago is shown
+  rest: 10000, // milliseconds before an upstream is asked again for a tile that it failed to give
+  storePatience: 3000, // milliseconds for the store to take what was fetched, before it is answered all the same
+  unstored: 500, // fetches that wait for the store at most: beyond them tiles are answered and not stored
+  closing: 10000 // milliseconds for what is under way when the gateway stops
+}
+
+/**
+ * @typedef {import('../layers.js').Layer} Layer
+ * @typedef {import('./upstreams.js').Upstream} Upstream
+ * @typedef {{z: number, x: number, y: number}} Tile
+ * @typedef {import('./index.js').Found} Found
+ * @typedef {Map<string, Entry>} Entries by the ids of heads
+ */
+
+export class Refresher {
+  /** Under way, by the key of what is fetched together. @type {Map<string, Promise<Entries>>} */
+  #fetches = new Map()
+  /** @type {Set<Promise<Entries>>} */
+  #storing = new Set()
+  #stop = new AbortController()
+  #giveUp = new AbortController()
+  #queue
+
+  /**
+   * @param {object} parts
+   * @param {import('../../../loader/store/index.js').Store} parts.store
+   * @param {import('./cache.js').TileCache} parts.cache
+   * @param {import('./reader.js').StoreReader} parts.reader
+   * @param {{now: () => number}} parts.clock
+   * @param {any} [parts.metrics]
+   * @param {any} [parts.log]
+   * @param {{staleWhileRevalidate: number, staleIfError: number}} parts.options seconds
+   * @param {Partial<typeof refreshDefaults & typeof import('./store-queue.js').queueDefaults>} [parts.limits]
+   */
+  constructor ({ store, cache, reader, clock, metrics, log, options, limits = {} }) {
+    this.limits = { ...refreshDefaults, ...limits }
+    this.cache = cache
+    this.reader = reader
+    this.clock = clock
+    this.metrics = metrics
+    this.log = new ThrottledLog(log)
+    this.staleWhileRevalidate = options.staleWhileRevalidate * 1000
+    this.staleIfError = options.staleIfError * 1000
+    this.counts = { fetched: 0, unchanged: 0, missing: 0, failed: 0, stored: 0, unstored: 0, overtaken: 0 }
+    this.#queue = new StoreQueue(store, { signal: this.#giveUp.signal, limits })
+  }
+
+  /**
+   * A tile that is missing or expired.
+   * @param {Layer} layer @param {Upstream} upstream @param {Tile} tile
+   * @param {Entry | null} entry what the store holds of it
+   * @param {AbortSignal} [signal] of the client
+   * @returns {Promise<Found>}
+   */
+  async get (layer, upstream, tile, entry, signal) {
+    if (entry?.bytes) return this.#getExpired(layer, upstream, tile, entry, signal)
+    const id = tileId(layer.layer, tile.z, tile.x, tile.y)
+    const fetched = (await waitFor(this.#fetchOnce(layer, upstream, tile, entry), signal)).get(id)
+    if (!fetched?.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id })
+    return { entry: fetched, outcome: 'upstream' }
+  }
+
+  /** An expired tile: shown at once while it is fetched again, unless it expired too long ago. @param {Entry} entry */
+  async #getExpired (layer, upstream, tile, entry, signal) {
+    const now = this.clock.now()
+    const age = now - entry.expiresAt
+    const stale = { entry, outcome: 'stale' }
+    if (now < entry.retryAt && age <= this.staleIfError) return stale
+    const fetch = ignoreRejection(this.#fetchOnce(layer, upstream, tile, entry).catch(error => {
+      entry.retryAt = this.clock.now() + this.limits.rest
+      throw error
+    }))
+    if (age <= this.staleWhileRevalidate) return stale
+    try {
+      const waited = waitFor(fetch, signal)
+      const entries = await (age <= this.staleIfError ? waitAtMost(waited, this.limits.patience) : waited)
+      const fetched = entries?.get(entry.id)
+      // too late, or the upstream has no such tile any more: ours is the last there was
+      if (!fetched?.bytes) return stale
+      return { entry: fetched, outcome: fetched.etag === entry.etag ? 'revalidated' : 'upstream' }
+    } catch (error) {
+      if (error.code === 'ABORTED' || age > this.staleIfError) throw error
+      return stale
+    }
+  }
+
+  /** @returns {Promise<Entries>} everything that was fetched; without the tile when there is none */
+  #fetchOnce (layer, upstream, tile, entry) {
+    const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
+    let fetch = this.#fetches.get(key)
+    if (!fetch) {
+      fetch = this.#stop.signal.aborted
+        ? Promise.reject(new TilecouchError('ABORTED'))
+        : this.#fetch(layer, upstream, tile, entry).finally(() => this.#fetches.delete(key))
+      this.#fetches.set(key, ignoreRejection(fetch))
+    }
+    return fetch
+  }
+
+  async #fetch (layer, upstream, tile, entry) {
+    const begun = this.cache.changes.beginRead()
+    const answer = await this.#ask(layer, upstream, tile, entry)
+    if (answer.kind === 'missing') {
+      if (!entry) this.cache.setMissing(tileId(layer.layer, tile.z, tile.x, tile.y), answer.until)
+      return new Map()
+    }
+    const fetched = { layer, answer, tile, entry, begun, time: currentTime() }
+    if (this.#storing.size >= this.limits.unstored) {
+      return this.#unstored(fetched, this.#storeIsSlow('too much waits to be stored'))
+    }
+    const storing = this.#store(fetched)
+    this.#storing.add(storing)
+    storing.finally(() => this.#storing.delete(storing))
+    const stored = await waitAtMost(storing, this.limits.storePatience)
+    return stored ?? this.#unstored(fetched, this.#storeIsSlow('storing takes long'))
+  }
+
+  #storeIsSlow (why) {
+    return new TilecouchError('UNREACHABLE', { url: this.#queue.url, why })
+  }
+
+  async #ask (layer, upstream, tile, entry) {
+    const start = performance.now()
+    let outcome = 'failed'
+    try {
+      const validators = entry?.bytes ? entry.origin : undefined
+      const answer = await upstream.fetch(tile, { validators, signal: this.#stop.signal })
+      outcome = answer.kind
+      this.counts[{ tiles: 'fetched', unchanged: 'unchanged', missing: 'missing' }[answer.kind]]++
+      return answer
+    } catch (error) {
+      this.counts.failed++
+      const { code, message: reason, advice } = error
+      const details = { layer: layer.layer, ...tile, code, reason, advice }
+      this.log.write('warn', `${layer.layer} ${code}`, details, 'the upstream gave no tile')
+      throw error
+    } finally {
+      this.metrics?.upstream({ layer: layer.layer, outcome, seconds: (performance.now() - start) / 1000 })
+    }
+  }
+
+  /** Never fails: what cannot be stored is answered nevertheless. @returns {Promise<Entries>} */
+  async #store (fetched) {
+    const { layer, answer, entry, time } = fetched
+    // a tile that is in memory only is no head
+    const head = entry === null ? null : entry.rev === null ? undefined : headOf(entry)
+    let kept
+    try {
+      kept = await keep(/** @type {any} */ (this.#queue), layer, answer, { head, now: time })
+    } catch (error) {
+      return this.#unstored(fetched, error)
+    }
+    /** @type {Entries} */
+    const entries = new Map()
+    for (const tile of kept) {
+      const now = await this.#entryOf(tile, fetched)
+      if (now) entries.set(tile.id, now)
+    }
+    return entries
+  }
+
+  /** What there is now of one tile that was to be stored. */
+  async #entryOf (tile, { answer, tile: asked, entry, begun }) {
+    const { id, outcome, failure } = tile
+    const unstored = () => tile.bytes && new Entry({ ...tile, rev: null, origin: answer.origin })
+    if (outcome === 'failed') {
+      this.#logUnstored(id, failure)
+      const made = unstored()
+      return made && this.cache.takeWritten(made, begun)
+    }
+    if (outcome === 'overtaken') {
+      this.counts.overtaken++
+      const isAsked = tile.z === asked.z && tile.x === asked.x && tile.y === asked.y
+      if (!isAsked) return undefined // others are read when somebody wants them
+      return this.reader.document(id).catch(error => {
+        // it is there, even if it cannot be read: what was shown before, or what was just fetched
+        const shown = entry ?? unstored()
+        if (!shown) throw error
+        return shown
+      })
+    }
+    this.counts.stored++
+    const known = entry?.id === id ? entry : this.cache.entry(id)
+    const bytes = tile.bytes ?? (known?.etag === etagOf(tile.digest) ? known.bytes : undefined)
+    const content = { ...tile, bytes, type: tile.type ?? known?.type, origin: answer.origin }
+    return bytes ? this.cache.takeWritten(new Entry(content), begun) : undefined
+  }
+
+  /** What was fetched, answered although the store has not got it. @returns {Entries} */
+  #unstored ({ layer, answer, entry, begun, time }, { code, message }) {
+    this.#logUnstored(layer.layer, { code, reason: message })
+    if (answer.kind === 'unchanged') {
+      if (!entry?.bytes) return new Map()
+      // in memory it holds longer all the same: the upstream need not be asked with every request
+      const content = { ...contentOf(entry), rev: null, expires: answer.expires }
+      return new Map([[entry.id, this.cache.takeWritten(new Entry(content), begun)]])
+    }
+    const { expires, origin } = answer
+    return new Map(answer.tiles.map(({ z, x, y, bytes, type }) => {
+      const id = tileId(layer.layer, z, x, y)
+      const content = { id, rev: null, time: answer.lastModified ?? time, stored: time, expires, origin, type, bytes }
+      return [id, this.cache.takeWritten(new Entry(content), begun)]
+    }))
+  }
+
+  #logUnstored (what, { code, reason }) {
+    this.counts.unstored++
+    this.log.write('error', code, { what, code, reason }, 'a tile that was fetched could not be stored')
+  }
+
+  /** Lets fetches under way end, and stores what was fetched; for a limited time. */
+  async close () {
+    const ended = (async () => {
+      await Promise.allSettled(this.#fetches.values())
+      this.#stop.abort()
+      await Promise.allSettled(this.#storing)
+      await this.#queue.drain()
+    })()
+    const late = setTimeout(() => {
+      this.#stop.abort()
+      this.#giveUp.abort()
+    }, this.limits.closing)
+    await ended
+    clearTimeout(late)
+  }
+}
+
+const etagOf = digest => digest && `"${digest.slice(4)}"`
+
+const digestOf = etag => `md5-${etag.slice(1, -1)}`
+
+/** @param {Entry} entry @returns {import('./entry.js').Content} */
+const contentOf = ({ id, rev, time, stored, origin, type, bytes, etag }) =>
+  ({ id, rev, time, stored, origin, type, bytes: bytes ?? undefined, digest: digestOf(etag) })
+
+/** What the store holds, as `keep` takes it. @param {Entry} entry */
+const headOf = ({ id, rev, time, stored, ownExpires: expires, origin, type, bytes, etag }) =>
+  ({ id, rev: /** @type {string} */ (rev), time, stored, expires, origin, type, digest: bytes ? digestOf(etag) : null })

@@ -1,0 +1,97 @@
+// The store for writers of single tiles: what many of them write, extend and look up is sent together. It has the
+// methods of Store that loader/upstream/keep.js uses.
+import { copyError } from '../shared-work.js'
+import { Batches } from './batches.js'
+
+export const queueDefaults = {
+  wait: 10, // milliseconds that writes wait for others
+  most: 200, // tiles that are written together
+  atOnce: 2 // writes under way
+}
+
+/** @typedef {import('../../../loader/store/index.js').Store} Store */
+
+export class StoreQueue {
+  #writes
+  #extensions
+  #docs
+
+  /**
+   * @param {Store} store
+   * @param {{signal?: AbortSignal, limits?: Partial<typeof queueDefaults>}} [options] signal: gives up what is under
+   *   way
+   */
+  constructor (store, { signal, limits } = {}) {
+    const options = { ...queueDefaults, ...limits }
+    this.url = store.url
+    this.#writes = new CallQueue(calls => writeAll(store, calls, signal), options)
+    this.#extensions = new CallQueue(async calls => {
+      const summary = await store.extend(calls.flat(), { signal })
+      return calls.map(() => summary)
+    }, options)
+    this.#docs = new CallQueue(async calls => {
+      const rows = await store.couch.docs([...new Set(calls.flat())], { signal })
+      const byId = new Map(rows.map(row => [row.id, row]))
+      return calls.map(ids => ids.map(id => byId.get(id)))
+    }, { ...options, wait: 0 })
+    this.couch = { docs: async ids => ids.length ? this.#docs.call(ids, ids.length) : [] }
+  }
+
+  /**
+   * @param {import('../../../loader/store/tile.js').NewVersion[]} versions
+   * @param {{stored?: string, onFailure?: (failure: {id: string, code: string, reason: string}) => void}} [options]
+   */
+  async write (versions, { stored, onFailure } = {}) {
+    return this.#writes.call({ versions, stored, onFailure }, versions.length)
+  }
+
+  /** @param {import('../../../loader/store/extend.js').Extension[]} extensions */
+  async extend (extensions) {
+    if (!extensions.length) return { extended: new Map(), changed: [] }
+    return this.#extensions.call(extensions, extensions.length)
+  }
+
+  async drain () {
+    await Promise.all([this.#writes, this.#extensions, this.#docs].map(queue => queue.drain()))
+  }
+}
+
+/** Calls that are made together, each with an answer of its own. */
+class CallQueue {
+  #batches
+
+  /** @param {(calls: any[]) => Promise<any[]>} send answers for each call @param {typeof queueDefaults} options */
+  constructor (send, options) {
+    this.#batches = new Batches(async (/** @type {any[]} */ calls) => {
+      try {
+        const answers = await send(calls.map(({ call }) => call))
+        calls.forEach(({ resolve }, at) => resolve(answers[at]))
+      } catch (error) {
+        for (const { reject } of calls) reject(copyError(error))
+      }
+    }, options)
+  }
+
+  /** @param {any} call @param {number} weight @returns {Promise<any>} */
+  call (call, weight) {
+    return new Promise((resolve, reject) => { this.#batches.add({ call, resolve, reject }, weight) })
+  }
+
+  drain () {
+    return this.#batches.drain()
+  }
+}
+
+/** One write for each second in which something was fetched. */
+async function writeAll (store, calls, signal) {
+  const bySecond = new Map()
+  for (const call of calls) bySecond.set(call.stored, [...bySecond.get(call.stored) ?? [], call])
+  for (const [stored, group] of bySecond) {
+    const listeners = new Map(group.flatMap(({ versions, onFailure }) =>
+      versions.map(({ layer, z, x, y }) => [`${layer}:${z}:${x}:${y}`, onFailure])))
+    const versions = group.flatMap(call => call.versions).sort((a, b) => a.id < b.id ? -1 : 1)
+    const onFailure = failure => listeners.get(failure.id)?.(failure)
+    await store.write(versions, { stored, concurrency: 1, signal, onFailure })
+  }
+  return calls.map(() => undefined)
+}

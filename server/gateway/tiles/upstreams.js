@@ -1,0 +1,80 @@
+// The upstreams of the layers, each opened when it is first needed and again when its layer changes.
+import { isDeepStrictEqual } from 'node:util'
+import { openUpstream, userAgentOf } from '../../../loader/upstream/index.js'
+
+/** @typedef {import('../../../loader/upstream/index.js').Upstream} Upstream */
+/** @typedef {import('../layers.js').Layer} Layer */
+
+export class Upstreams {
+  /** @type {Map<string, {layer: Layer, upstream: Upstream | null}>} */
+  #open = new Map()
+
+  /**
+   * @param {object} options
+   * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>,
+   *   upstreamNetworks?: string[] | null, contact?: string | null}} [options.options] of the gateway
+   * @param {any} [options.log]
+   * @param {typeof openUpstream} [options.open]
+   */
+  constructor ({ options = {}, log, open = openUpstream } = {}) {
+    this.options = options
+    this.log = log
+    this.open = open
+  }
+
+  /**
+   * The upstream of a layer, or null when it has none or must not be asked.
+   * @param {Layer | undefined} layer its document
+   */
+  of (layer) {
+    if (!layer?.upstream || this.options.upstream === false) return null
+    const known = this.#open.get(layer.layer)
+    if (known?.layer === layer) return known.upstream
+    // read again, but the same as before: its circuit, its queue and what it knows to be missing stay
+    if (known && isDeepStrictEqual(known.layer, layer)) {
+      known.layer = layer
+      return known.upstream
+    }
+    this.#close(known?.upstream)
+    const upstream = this.#openOne(layer)
+    this.#open.set(layer.layer, { layer, upstream })
+    return upstream
+  }
+
+  #openOne (layer) {
+    const { contact, upstreamHeaders, upstreamNetworks } = this.options
+    try {
+      const userAgent = userAgentOf(contact ?? undefined)
+      return this.open(layer, { userAgent, secrets: upstreamHeaders ?? {}, networks: upstreamNetworks ?? [] })
+    } catch (error) {
+      const { code, message: reason } = error
+      this.log?.error?.({ layer: layer.layer, code, reason }, 'the upstream of this layer cannot be used')
+      return null
+    }
+  }
+
+  /** Closes those of layers that are gone. @param {Map<string, Layer>} layers */
+  retain (layers) {
+    for (const [name, { upstream }] of this.#open) {
+      if (layers.get(name)?.upstream) continue
+      this.#close(upstream)
+      this.#open.delete(name)
+    }
+  }
+
+  /** For metrics. */
+  states () {
+    return [...this.#open.values()].flatMap(({ upstream }) => upstream ? [upstream.state()] : [])
+  }
+
+  /** Stops what is under way there. Who waits for it asks the new one. */
+  async #close (upstream) {
+    await upstream?.close()?.catch(error => this.log?.debug?.({ reason: error.message }, 'closing an upstream'))
+  }
+
+  async close () {
+    const all = [...this.#open.values()]
+    this.#open.clear()
+    await Promise.all(all.map(({ upstream }) => this.#close(upstream)))
+  }
+}

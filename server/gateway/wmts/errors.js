@@ -1,0 +1,91 @@
+// Errors as OWS 1.1 has them: an ExceptionReport with a code, the parameter it is about, and the HTTP status that WMTS
+// 1.0.0 gives the code. They are used in this folder only.
+import { TilecouchError } from '../../../core/errors.js'
+import { xml } from './xml.js'
+
+/** Code -> HTTP status. */
+const STATUS = {
+  MissingParameterValue: 400,
+  InvalidParameterValue: 400,
+  VersionNegotiationFailed: 400,
+  TileOutOfRange: 400,
+  OperationNotSupported: 501,
+  NoApplicableCode: 500
+}
+
+/** Our codes that are about the request: code of OWS, locator, and status if it is unusual. */
+const REPORTS = {
+  BAD_LAYER: ['InvalidParameterValue', 'Layer'],
+  LAYER_NOT_FOUND: ['InvalidParameterValue', 'Layer'],
+  BAD_TIME: ['InvalidParameterValue', 'Time'],
+  TILE_NOT_FOUND: ['NoApplicableCode', undefined, 404]
+}
+
+export class OwsError extends Error {
+  /**
+   * @param {keyof typeof STATUS} code
+   * @param {string} text
+   * @param {string} [locator] the parameter or operation it is about
+   * @param {number} [status]
+   */
+  constructor (code, text, locator, status = STATUS[code]) {
+    super(text)
+    this.name = 'OwsError'
+    this.code = code
+    this.locator = locator
+    this.status = status
+  }
+}
+
+/** @param {string} parameter */
+export const missing = parameter => new OwsError('MissingParameterValue', `the request has no ${parameter}`, parameter)
+
+/**
+ * @param {string} parameter
+ * @param {unknown} value
+ * @param {string} why what would be right
+ */
+export const invalid = (parameter, value, why) => new OwsError('InvalidParameterValue', `${parameter} ${show(value)}: ${why}`, parameter)
+
+const show = value => {
+  const text = String(value)
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text)
+}
+
+/**
+ * The report of an error that is about the request. Others, as when the store is away, are answered and logged as for
+ * any other
+ * address.
+ * @param {any} error
+ * @returns {OwsError | undefined}
+ */
+export function toOwsError (error) {
+  if (error instanceof OwsError) return error
+  const [code, locator, status] = (error instanceof TilecouchError && REPORTS[error.code]) || []
+  return code && new OwsError(code, error.message, locator, status)
+}
+
+/** @param {OwsError} error */
+export const exceptionReport = ({ code, locator, message }) => String(xml`<?xml version="1.0" encoding="UTF-8"?>
+<ExceptionReport xmlns="http://www.opengis.net/ows/1.1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/ows/1.1 http://schemas.opengis.net/ows/1.1.0/owsExceptionReport.xsd" version="1.1.0" xml:lang="en">
+<Exception exceptionCode="${code}"${locator && xml` locator="${locator}"`}>
+<ExceptionText>${message}</ExceptionText>
+</Exception>
+</ExceptionReport>
+`)
+
+/**
+ * @param {OwsError} error
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('node:http').ServerResponse} res
+ * @param {{byAddress: boolean}} request an address outside the layer is one where nothing is
+ */
+export function sendException (error, req, res, { byAddress }) {
+  const body = Buffer.from(exceptionReport(error))
+  res.writeHead(byAddress && error.code === 'TileOutOfRange' ? 404 : error.status, {
+    'Content-Type': 'application/xml; charset=utf-8',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store'
+  })
+  res.end(req.method === 'HEAD' ? undefined : body)
+}

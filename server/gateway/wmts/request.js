@@ -1,0 +1,153 @@
+// Requests to the WMTS, by address (RESTful) or by parameters (KVP), and the tile of the store that a GetTile asks for.
+// What is served is what the capabilities offer: the layer's format, the matrix set of its tile size, its zooms and its
+// bounds.
+import { checkTile } from '../../../core/grid.js'
+import { isLayer } from '../../../core/ids.js'
+import { formats } from '../../../core/images.js'
+import { endOf } from '../../../core/times.js'
+import { OwsError, invalid, missing } from './errors.js'
+import { limitsOf, matrixSetOf, zoomsOf } from './matrix-sets.js'
+
+/**
+ * @typedef {{layer: string, style: string, format: string, set: string, matrix: string, row: string, column: string,
+ *   time?: string}} Wanted as written
+ * @typedef {{operation: 'GetCapabilities'} | {operation: 'GetTile', tile: Wanted}} WmtsRequest
+ */
+
+const VERSION = '1.0.0'
+
+/** Parameters of GetTile besides service, request and version, in the order in which they are checked. */
+const TILE = ['Layer', 'Style', 'Format', 'TileMatrixSet', 'TileMatrix', 'TileRow', 'TileCol']
+
+/**
+ * /wmts?SERVICE=WMTS&REQUEST=…: names in any case, values as in the capabilities. Unknown parameters are ignored, and
+ * of two with
+ * one name the first counts.
+ * @param {URLSearchParams} query
+ * @returns {WmtsRequest}
+ */
+export function parseKvp (query) {
+  /** @type {Map<string, string>} */
+  const values = new Map()
+  for (const [name, value] of query) if (!values.has(name.toLowerCase())) values.set(name.toLowerCase(), value)
+  const given = name => values.get(name.toLowerCase())
+  const required = name => {
+    const value = given(name)
+    if (!value) throw missing(name)
+    return value
+  }
+
+  const service = required('service')
+  if (service.toUpperCase() !== 'WMTS') throw invalid('service', service, 'this is a WMTS')
+  const operation = required('request')
+  if (operation === 'GetCapabilities') {
+    checkVersions(given('AcceptVersions'))
+    return { operation }
+  }
+  if (operation === 'GetFeatureInfo') {
+    throw new OwsError('OperationNotSupported', 'these layers hold pictures: there is nothing to ask about a point', operation)
+  }
+  if (operation !== 'GetTile') throw invalid('request', operation, 'there are GetCapabilities and GetTile')
+
+  const version = required('version')
+  if (version !== VERSION) throw invalid('version', version, `only ${VERSION} is supported here`)
+  const [layer, style, format, set, matrix, row, column] = TILE.map(required)
+  return { operation, tile: { layer, style, format, set, matrix, row, column, time: given('Time') } }
+}
+
+function checkVersions (versions) {
+  if (!versions || versions.split(',').some(version => version.trim() === VERSION)) return
+  throw new OwsError('VersionNegotiationFailed', `of WMTS there is ${VERSION} here, and not ${versions.slice(0, 60)}`)
+}
+
+const FILE = /^([^.]+)\.([A-Za-z0-9]{1,5})$/
+
+/** Extension -> content type; with other spellings that clients use. */
+const TYPES = new Map([
+  ...Object.values(formats).map(({ ext, type }) => /** @type {const} */ ([ext, type])),
+  ['jpeg', formats.jpeg.type],
+  ['mvt', formats.mvt.type]
+])
+
+/**
+ * /wmts/1.0.0/WMTSCapabilities.xml and
+ * /wmts/{layer}/{style}/[{Time}/]{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.{ext}
+ * @param {string[]} path segments after /wmts/, decoded
+ * @returns {WmtsRequest}
+ */
+export function parseRest (path) {
+  if (path.length === 2 && path[0] === '1.0.0' && path[1] === 'WMTSCapabilities.xml') {
+    return { operation: 'GetCapabilities' }
+  }
+  if (path.length !== 6 && path.length !== 7) {
+    const where = 'tiles are at layer/style/TileMatrixSet/TileMatrix/TileRow/TileCol.ext, and 1.0.0/WMTSCapabilities.xml lists them'
+    throw new OwsError('NoApplicableCode', `nothing at ${path.join('/').slice(0, 60)}: ${where}`, undefined, 404)
+  }
+  const [layer, style, ...rest] = path
+  const time = path.length === 7 ? rest.shift() : undefined
+  const [set, matrix, row, file] = rest
+  const [, column, extension] = FILE.exec(file) ?? []
+  if (column === undefined) {
+    throw invalid('TileCol', file, 'an address ends in a column and an extension, such as 412.png')
+  }
+  const format = TYPES.get(extension.toLowerCase())
+  if (!format) throw invalid('Format', extension, `extensions are ${[...TYPES.keys()].join(', ')}`)
+  return { operation: 'GetTile', tile: { layer, style, format, set, matrix, row, column, time } }
+}
+
+/** The only style of a layer: its pictures are drawn already. */
+export const STYLE = 'default'
+
+// clients that know no dimensions leave {time} in the address template
+const NEWEST = /^(?:default|current|\{time\})?$/i
+const ZOOM = /^(?:0|[1-9]\d?)$/
+const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative is one out of range
+
+/** @param {Record<string, any>} layer */
+export const formatOf = layer => Object.values(formats).find(({ ext }) => ext === layer.format) ?? formats.png
+
+/**
+ * The tile of the store that is wanted; throws which parameter is wrong.
+ * @param {{get: (name: string) => Promise<Record<string, any>>}} layers
+ * @param {Wanted} wanted
+ * @returns {Promise<{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}>}
+ */
+export async function resolveTile (layers, { layer: name, style, format, set, matrix, row, column, time }) {
+  if (!isLayer(name)) throw invalid('Layer', name, 'no layer has such a name')
+  const at = resolveTime(time)
+  const layer = await layers.get(name)
+  if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
+  const { type, ext } = formatOf(layer)
+  if (format.toLowerCase() !== type) throw invalid('Format', format, `${name} is ${type}`)
+  const known = matrixSetOf(layer)
+  if (set !== known.id && set !== known.name) throw invalid('TileMatrixSet', set, `${name} is in ${known.id}`)
+  const { min, max } = zoomsOf(layer)
+  const z = ZOOM.test(matrix) ? +matrix : NaN
+  if (!(z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${min} to ${max}`)
+  if (z < min) throw new OwsError('TileOutOfRange', `TileMatrix ${z}: ${name} begins at ${min}`, 'TileMatrix')
+  const { minRow, maxRow, minCol, maxCol } = limitsOf(layer, z)
+  const y = resolveIndex('TileRow', row, minRow, maxRow)
+  const x = resolveIndex('TileCol', column, minCol, maxCol)
+  return { kind: 'tile', layer: name, ...(at && { time: at }), ...checkTile(z, x, y), ext }
+}
+
+/**
+ * The last second of a Time, or nothing for the newest. Clients write fractions and offsets, which tile addresses do
+ * not have.
+ * @param {string} [time]
+ */
+function resolveTime (time = '') {
+  if (NEWEST.test(time)) return
+  try {
+    return endOf(time)
+  } catch {
+    throw invalid('Time', time, 'times are current, 2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z')
+  }
+}
+
+function resolveIndex (parameter, text, least, most) {
+  if (!INDEX.test(text)) throw invalid(parameter, text, 'indexes are whole numbers')
+  const value = +text
+  if (value >= least && value <= most) return value
+  throw new OwsError('TileOutOfRange', `${parameter} ${value}: the layer has ${least} to ${most} there`, parameter)
+}

@@ -1,0 +1,5 @@
+// What node:cluster runs.
+import { startGateway } from '../index.js'
+import { serveAsWorker } from './worker.js'
+
+serveAsWorker(startGateway)

@@ -1,0 +1,239 @@
+// A gateway of several processes on one port. The parent starts them, restarts those that end, adds up what they count,
+// and stops them in order.
+import cluster from 'node:cluster'
+import { fileURLToPath } from 'node:url'
+import { Registry } from 'prom-client'
+import { TilecouchError } from '../../../core/index.js'
+import { Couch } from '../../../loader/store/couch.js'
+import { Users } from '../access/users.js'
+import { urlOf } from '../addresses.js'
+import { Cors } from '../cors.js'
+import { createHandler } from '../dispatch.js'
+import { Listener } from '../listener.js'
+import { sendJson } from '../responses.js'
+import { metrics as metricsRoute } from '../routes/monitoring.js'
+import { WorkerMetrics } from './metrics.js'
+
+const ENTRY = fileURLToPath(new URL('./entry.js', import.meta.url))
+
+export const restartDefaults = {
+  first: 100, // ms before a worker that died is started again; doubled every time it dies young
+  longest: 10000, // ms
+  young: 30000, // ms after which a worker counts as healthy
+  attempts: 8, // starts in a row that may fail, while no worker serves, before the gateway gives up
+  timeout: 60000, // ms a worker may take until it serves
+  kill: 5000 // ms beyond the grace after which a worker that does not end is killed
+}
+
+/**
+ * @typedef {object} Member a worker; one that is started again has the same number
+ * @property {number} number
+ * @property {import('node:cluster').Worker} worker
+ * @property {boolean} ready
+ * @property {number} since when it became ready
+ * @property {number} deaths in a row, each soon after the start
+ * @property {Promise<void>} gone
+ */
+
+/**
+ * Serves with `options.workers` processes; resolves when all of them do.
+ * @param {Record<string, any>} options of resolveOptions, with a database: workers open none of their own
+ * @param {object} environment
+ * @param {import('pino').Logger} environment.log
+ * @param {import('../mirror-metrics.js').Mirroring} [environment.mirror] of an edge
+ * @param {string} [environment.entry] what a worker runs
+ * @param {Partial<typeof restartDefaults>} [environment.restart]
+ */
+export async function runWorkers (options, { log, mirror, entry = ENTRY, restart = {} }) {
+  const pool = new WorkerPool(options, { log, mirror, entry, restart: { ...restartDefaults, ...restart } })
+  try {
+    await pool.open()
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+  return pool
+}
+
+class WorkerPool {
+  /** @type {Map<number, Member>} */
+  #members = new Map()
+  /** @type {Set<NodeJS.Timeout>} */
+  #timers = new Set()
+  #failures = 0 // starts in a row that failed
+  #restarts = 0
+  #address = { url: '', port: 0, opsUrl: null }
+  /** Its /metrics and /health, where they have a port of their own. @type {Listener | null} */
+  #ops = null
+  #opsUrl = /** @type {string | null} */ (null)
+  /** @type {Promise<void> | null} */
+  #closing = null
+  /** @type {{resolve: (value?: any) => void, reject: (error: Error) => void}} */
+  #end = { resolve () {}, reject () {} }
+
+  constructor (options, { log, mirror, entry, restart }) {
+    this.log = log
+    this.mirror = mirror
+    this.entry = entry
+    this.restart = restart
+    this.wanted = options.workers
+    this.options = options
+    const { memory, workers, opsPort } = options
+    // workers have an ops port of their own behind the one of this process, on loopback
+    const ops = opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }
+    this.workerOptions = { ...options, workers: 1, memory: Math.floor(memory / workers), ...ops }
+    this.users = options.accessUsers ? new Users(new Couch(options.db), { log }) : null
+    this.metrics = new WorkerMetrics(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror?.report)
+    mirror?.filled?.then(() => this.#sendToAll({ type: 'filled' }))
+    /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
+    this.ended = new Promise((resolve, reject) => { this.#end = { resolve, reject } })
+    this.ended.catch(() => {}) // nobody has to wait for it
+  }
+
+  get url () { return this.#address.url }
+  get port () { return this.#address.port }
+  get opsUrl () { return this.#opsUrl }
+  get pids () { return [...this.#members.values()].map(({ worker }) => worker.process.pid) }
+
+  #ready = () => [...this.#members.values()].filter(({ ready }) => ready)
+
+  async open () {
+    const { opsPort, opsHost } = this.options
+    if (opsPort !== null) {
+      this.#ops = new Listener(this.#opsHandler())
+      this.#opsUrl = urlOf(opsHost, await this.#ops.listen(opsPort, opsHost))
+    }
+    // one first: what is wrong with the port or the store is then reported once
+    await this.#fork(1)
+    await Promise.all(Array.from({ length: this.wanted - 1 }, (_, at) => this.#fork(at + 2)))
+  }
+
+  #opsHandler () {
+    const metrics = { text: () => this.metrics.text(), contentType: Registry.PROMETHEUS_CONTENT_TYPE, request () {} }
+    const ctx = { cors: new Cors('none'), log: this.log, options: { accessLog: false }, metrics }
+    const health = async (_, asked, req, res) => {
+      const { status, body } = await this.health()
+      sendJson(req, res, body, { status, cacheControl: 'no-store' })
+    }
+    return createHandler(ctx, { metrics: metricsRoute, health })
+  }
+
+  #sendToAll (message) {
+    for (const { worker } of this.#members.values()) if (worker.isConnected()) worker.send(message)
+  }
+
+  /** Starts a worker; resolves when it serves, rejects when it fails before. */
+  #fork (number, deaths = 0) {
+    cluster.setupPrimary({ exec: this.entry, args: [] })
+    const worker = cluster.fork()
+    /** @type {Member} */
+    const member = { number, worker, ready: false, since: 0, deaths, gone: Promise.resolve() }
+    this.#members.set(number, member)
+    this.metrics.add(worker)
+    return new Promise((resolve, reject) => {
+      let failure
+      const late = setTimeout(() => {
+        failure = new TilecouchError('WORKER_FAILED', { why: `did not serve within ${this.restart.timeout / 1000} s` })
+        worker.process.kill('SIGKILL')
+      }, this.restart.timeout)
+      member.gone = new Promise(gone => {
+        worker.once('exit', (code, signal) => {
+          clearTimeout(late)
+          this.metrics.remove(worker)
+          const why = signal ? `was ended by ${signal}` : `ended with ${code}`
+          failure ??= new TilecouchError('WORKER_FAILED', { why })
+          if (!member.ready) reject(failure)
+          else this.#lost(member, failure)
+          gone(undefined)
+        })
+      })
+      worker.on('error', error => this.log.warn({ err: error, worker: number }, 'a message to a worker was lost'))
+      worker.on('message', message => {
+        if (message.type === 'hello') {
+          const edge = this.mirror && { isFilled: this.mirror.isFilled() }
+          worker.send({ type: 'start', options: this.workerOptions, number, edge })
+        }
+        if (message.type === 'mirror') worker.send({ type: 'answer', id: message.id, value: this.mirror?.report() })
+        if (message.type === 'user') this.#answerUser(worker, message)
+        if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
+        if (message.type === 'ready') {
+          clearTimeout(late)
+          Object.assign(member, { ready: true, since: Date.now() })
+          this.#address = message.address
+          this.#failures = 0
+          resolve(undefined)
+        }
+      })
+    })
+  }
+
+  /** Checks a visitor of a worker. */
+  async #answerUser (worker, { id, credentials }) {
+    const value = await /** @type {Users} */ (this.users).mayRead(credentials).then(
+      isMember => ({ isMember }),
+      ({ code = 'INTERNAL', details = {} }) => ({ failure: { code, details } })
+    )
+    if (worker.isConnected()) worker.send({ type: 'answer', id, value })
+  }
+
+  #lost (member, error) {
+    member.ready = false
+    if (this.#closing) return
+    const deaths = Date.now() - member.since < this.restart.young ? member.deaths + 1 : 0
+    this.#again(member.number, deaths, error)
+  }
+
+  #again (number, deaths, error) {
+    const delay = Math.min(this.restart.longest, this.restart.first * 2 ** Math.min(deaths, 20))
+    const text = `a worker ${error.details.why ?? error.message}; it is started again`
+    this.log.error({ worker: number, code: error.code, in: delay }, text)
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      this.#restarts++
+      this.#fork(number, deaths).catch(failure => this.#failed(number, deaths, failure))
+    }, delay)
+    this.#timers.add(timer)
+  }
+
+  /** A worker that was started again failed before it served. */
+  #failed (number, deaths, error) {
+    if (this.#closing) return
+    if (++this.#failures < this.restart.attempts || this.#ready().length > 0) {
+      return this.#again(number, deaths + 1, error)
+    }
+    this.log.fatal({ code: error.code }, `no worker starts any more: ${error.message}`)
+    this.#end.reject(error)
+    this.close()
+  }
+
+  /** The health of one of them, and how many there are. @returns {Promise<{status: number, body: object}>} */
+  async health () {
+    const workers = { ready: this.#ready().length, wanted: this.wanted }
+    try {
+      if (!workers.ready) throw new Error('no worker is ready')
+      const address = new URL('health', this.#address.opsUrl ?? this.url)
+      const answer = await fetch(address, { signal: AbortSignal.timeout(5000) })
+      return { status: answer.status, body: { .../** @type {object} */ (await answer.json()), workers } }
+    } catch (error) {
+      return { status: 503, body: { status: 'down', reason: error.message, workers } }
+    }
+  }
+
+  /** Lets every worker finish what it does. @returns {Promise<void>} */
+  close () {
+    return (this.#closing ??= this.#close())
+  }
+
+  async #close () {
+    for (const timer of this.#timers) clearTimeout(timer)
+    const members = [...this.#members.values()]
+    this.#sendToAll({ type: 'stop' })
+    const late = setTimeout(() => {
+      for (const { worker } of members) worker.process.kill('SIGKILL')
+    }, 1000 * this.options.grace + this.restart.kill)
+    await Promise.all(members.map(({ gone }) => gone))
+    clearTimeout(late)
+    await this.#ops?.close(0)
+    this.#end.resolve(undefined)
+  }
+}

@@ -1,0 +1,100 @@
+// One of several processes: it serves with the options that its parent sends, until the parent tells it to stop or is
+// gone.
+import { TilecouchError } from '../../../core/index.js'
+import { createLog, secretsOf } from '../log.js'
+import { createMetrics } from '../metrics.js'
+
+/** Milliseconds for the parent to answer. */
+const TIMEOUTS = {
+  metrics: 6000, // of all workers
+  user: 30000, // CouchDB is asked, after other users
+  mirror: 2000
+}
+
+/** @type {import('../mirror-metrics.js').MirrorReport} */
+const UNKNOWN = {
+  from: '',
+  state: 'unknown',
+  lag: null,
+  pending: null,
+  upToDate: null,
+  refused: 0,
+  behind: false,
+  counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 },
+  errors: {}
+}
+
+/** @param {typeof import('../index.js').startGateway} startGateway */
+export function serveAsWorker (startGateway) {
+  const metrics = createMetrics()
+  const waiting = new Map() // requests to the parent
+  let running = null
+  let asked = 0
+
+  const send = message => { if (process.connected) process.send?.(message) }
+
+  /** Asks the parent; nothing when it takes too long. */
+  const ask = (type, more = {}) => new Promise(resolve => {
+    const id = asked++
+    const answer = value => {
+      clearTimeout(timer)
+      waiting.delete(id)
+      resolve(value)
+    }
+    const timer = setTimeout(answer, TIMEOUTS[type])
+    waiting.set(id, answer)
+    send({ type, id, ...more })
+  })
+
+  metrics.ofAllWorkers = async () => await ask('metrics') ?? metrics.registry.metrics()
+  let isFilled = false // of an edge
+  const mirror = { report: async () => await ask('mirror') ?? UNKNOWN, isFilled: () => isFilled }
+
+  // wrong passwords are counted in one place, or CouchDB would see those of all workers
+  const users = {
+    /** @param {import('../access/users.js').Credentials} credentials */
+    async mayRead (credentials) {
+      const { isMember, failure } = await ask('user', { credentials }) ?? {}
+      if (isMember !== undefined) return isMember
+      if (failure) throw new TilecouchError(failure.code, failure.details)
+      throw new TilecouchError('UNREACHABLE', { url: 'the store', why: 'the parent of the workers does not answer' })
+    }
+  }
+
+  async function start ({ options, number, edge }) {
+    isFilled ||= Boolean(edge?.isFilled)
+    const log = createLog({ level: options.logLevel, secrets: secretsOf(options), base: { worker: number } })
+    running = startGateway(options, { log, metrics, users, ...(edge && { mirror }) })
+    const { url, port, opsUrl } = await running
+    send({ type: 'ready', address: { url, port, opsUrl } })
+  }
+
+  /** Tells the parent why, which decides what to do. The process ends when the message has left. */
+  function fail (error) {
+    const { code, details } = error instanceof TilecouchError ? error : { code: 'INTERNAL', details: { why: error.message } }
+    if (!process.send || !process.connected) process.exit(1)
+    process.send({ type: 'failed', code, details }, () => process.exit(1))
+  }
+
+  let stopping = false
+  async function stop () {
+    if (stopping) return
+    stopping = true
+    const gateway = await running?.catch(() => null)
+    await gateway?.close()
+    process.exit(0)
+  }
+
+  process.on('message', async (/** @type {any} */ message) => {
+    if (message.type === 'start') start(message).catch(fail)
+    if (message.type === 'stop') stop()
+    if (message.type === 'filled') isFilled = true
+    if (message.type === 'count') {
+      send({ type: 'counted', id: message.id, metrics: await metrics.registry.getMetricsAsJSON() })
+    }
+    if (message.type === 'answer') waiting.get(message.id)?.(message.value)
+  })
+  process.on('SIGTERM', stop) // one worker alone: its parent starts another
+  process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group: the parent sends stop
+  send({ type: 'hello' })
+}
