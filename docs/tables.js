@@ -8,7 +8,7 @@ import { table } from '../bench/plots/words.js'
 import { catalogue } from '../core/index.js'
 import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
 import { createProgram } from '../loader/cli/program.js'
-import { sourceLimits } from '../loader/sources/limits.js'
+import { sourceLimits } from '../loader/formats/limits.js'
 import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addServerCommands } from '../server/commands.js'
@@ -62,7 +62,7 @@ async function makeAll () {
     errors: errors(),
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),
     retry: await defaults('../loader/store/couch.js', 'retryDefaults', retryDefaults),
-    sourceLimits: await defaults('../loader/sources/limits.js', 'sourceLimits', sourceLimits)
+    sourceLimits: await defaults('../loader/formats/limits.js', 'sourceLimits', sourceLimits)
   }
 }
 

@@ -1,4 +1,4 @@
-// Times in the names of files and folders: read from sources that carry their dates, written by exports.
+// Times in the names of files and folders: `load --dated` reads them, exports write them.
 import { TilecouchError, isExactTime, startOf } from '../core/index.js'
 
 const MIDNIGHT = 'T00:00:00Z'

@@ -1,10 +1,10 @@
-// Files that others may have put where they lie. Only regular ones are read: a pipe waits for a writer, and a device may
-// have no end. And of none more than it may have.
+// Opens files that others may have put there. Only regular files are read, and only up to a limit: a pipe waits for a writer,
+// and a device may have no end.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 
 const SETTINGS = 1e6 // bytes of a file of settings, of keys, of an upstream
-const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants // without waiting for who writes into a pipe
+const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants // does not wait for the writer of a pipe
 
 /**
  * The bytes of a file that is read at once, such as one of settings.

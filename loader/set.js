@@ -6,7 +6,6 @@ import { TilecouchError, checkLayer, compareIds } from '../core/index.js'
 import { nameTime, timeInName } from './dated.js'
 import { isEmpty, load } from './load.js'
 import { findSources } from './set/find.js'
-import { Problems } from './set/problems.js'
 import { isUrl, openSource } from './sources/index.js'
 
 const ARCHIVE = /\.(mbtiles|pmtiles|zip|tar|tar\.gz|tgz|sqlite|db)$/i
@@ -136,4 +135,30 @@ async function identify (name, { opening: { area, zooms, scheme, bbox, polygon }
   if (isUrl(name) || area || bbox || polygon) return undefined
   const stats = await stat(name)
   return stats.isFile() ? JSON.stringify({ name: baseOf(name), size: stats.size, modified: stats.mtime.toISOString(), zooms, scheme, complete }) : undefined
+}
+
+/** Collects everything that is wrong, so that it can be repaired at once and not piece by piece. */
+class Problems {
+  #first
+  #onProblem
+
+  /** @param {(error: TilecouchError) => void} [onProblem] told of all but the first, which `end` throws */
+  constructor (onProblem) {
+    this.#onProblem = onProblem
+  }
+
+  /** @param {() => void | Promise<void>} action */
+  async try (action) {
+    try {
+      await action()
+    } catch (error) {
+      if (error.code === 'ABORTED' || !(error instanceof TilecouchError)) throw error
+      if (this.#first) this.#onProblem?.(error)
+      this.#first ??= error
+    }
+  }
+
+  end () {
+    if (this.#first) throw this.#first
+  }
 }

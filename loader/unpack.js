@@ -1,32 +1,57 @@
-// Packed bytes of others, unpacked. A few kilobytes may become a gigabyte: unpacking stops at a ceiling, goes on beside the main
-// thread, which has others to serve meanwhile, and what becomes large waits until it is alone.
+// Unpacks bytes of others: tiles, parts of archives, answers of servers. A few kilobytes may become a gigabyte, so it stops
+// at a limit. It works beside the main thread, and large contents are unpacked one after the other.
 import { promisify } from 'node:util'
-import zlib from 'node:zlib'
+import * as zlib from 'node:zlib'
 import PQueue from 'p-queue'
 import { inspectTile } from '../core/index.js'
-import { sourceLimits } from './sources/limits.js'
+import { sourceLimits } from './formats/limits.js'
 
 export const unpackDefaults = {
   bytes: sourceLimits.tile, // a tile of more, packed or unpacked, is none
-  alone: 4e6, // unpacked bytes from which on it waits for others of its size
-  small: 1e6 // unpacked bytes up to which a thread of its own costs more than unpacking
+  alone: 4e6, // unpacked bytes from which on a content waits for others of its size
+  small: 1e6 // unpacked bytes up to which another thread costs more than unpacking
 }
 
-const decoders = { gzip: promisify(zlib.gunzip), deflate: promisify(zlib.inflate), br: promisify(zlib.brotliDecompress) }
+const zstd = /** @type {any} */ (zlib).zstdDecompress // from Node 22.15 on
+
+/** @type {Record<string, (bytes: Uint8Array, options: object) => Promise<Buffer>>} */
+const decoders = {
+  gzip: promisify(zlib.gunzip),
+  deflate: promisify(zlib.inflate),
+  'deflate-raw': promisify(zlib.inflateRaw), // of zip
+  brotli: promisify(zlib.brotliDecompress),
+  ...(zstd && { zstd: promisify(zstd) })
+}
 const large = new PQueue({ concurrency: 1 })
 
+/** @param {string} coding */
+export const canUnpack = coding => coding === 'none' || Object.hasOwn(decoders, coding)
+
 /**
- * @param {Buffer} bytes
- * @param {{limit?: number, coding?: string}} [options] limit: bytes
+ * @param {Uint8Array} bytes
+ * @param {{limit?: number, coding?: string}} [options] limit: bytes; coding: gzip, deflate, deflate-raw, brotli, zstd or none
  * @returns {Promise<Buffer>} rejects with ERR_BUFFER_TOO_LARGE beyond the limit
  */
 export async function unpack (bytes, { limit = unpackDefaults.bytes, coding = 'gzip' } = {}) {
-  const decode = decoders[coding]
+  const tooLarge = cause => Object.assign(new Error(`it unpacks to more than ${limit} bytes`, { cause }), { code: 'ERR_BUFFER_TOO_LARGE' })
+  if (coding === 'none') {
+    if (bytes.length > limit) throw tooLarge()
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
   try {
-    return await decode(bytes, { maxOutputLength: Math.min(limit, unpackDefaults.alone) })
+    return await decode(decoders[coding], bytes, limit)
+  } catch (error) {
+    if (error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(error)
+    throw Object.assign(new Error(`it is no ${coding}: ${error.message}`, { cause: error }), { code: error.code })
+  }
+}
+
+async function decode (decoder, bytes, limit) {
+  try {
+    return await decoder(bytes, { maxOutputLength: Math.min(limit, unpackDefaults.alone) })
   } catch (error) {
     if (error.code !== 'ERR_BUFFER_TOO_LARGE' || limit <= unpackDefaults.alone) throw error
-    return large.add(() => decode(bytes, { maxOutputLength: limit, chunkSize: 2 ** 20 }))
+    return large.add(() => decoder(bytes, { maxOutputLength: limit, chunkSize: 2 ** 20 }))
   }
 }
 

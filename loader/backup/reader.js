@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { TilecouchError, isTileId } from '../../core/index.js'
-import { unpack } from '../sources/unpack.js'
+import { unpack } from '../unpack.js'
 import { Bytes, openBackup, openedStream } from './file.js'
 import {
   CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, documentsOf, formatDefaults, noCounts, parseBounded
@@ -104,7 +104,7 @@ async function readBlock (bytes, name) {
   const packed = body.subarray(0, json)
   let value
   try {
-    value = parseBounded(await unpack(packed, 'gzip', formatDefaults.unpacked))
+    value = parseBounded(await unpack(packed, { limit: formatDefaults.unpacked }))
   } catch (error) {
     throw damaged(name, `a block holds no JSON: ${error.message}`, at)
   }

@@ -4,7 +4,8 @@ import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { explain } from '../export/target.js'
 import { exportTree, nginxConfig } from '../tree/index.js'
-import { HIDDEN, names as namesIn } from '../tree/paths.js'
+import { namesIn } from '../formats/names.js'
+import { HIDDEN } from '../tree/paths.js'
 import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
@@ -168,7 +169,7 @@ class TreeProgress extends ProgressLine {
     this.total = total
   }
 
-  /** @param {import('../tree/settle.js').Tally} tally */
+  /** @param {import('../tree/tiles.js').Tally} tally */
   show ({ tiles, written, linked, kept, bytes: size }) {
     if (this.quiet) return
     this.draw(tiles, this.total && tiles <= this.total ? this.total : undefined, rate => [

@@ -4,8 +4,8 @@ import { digestsOf } from '../store/digests.js'
 import { TilecouchError } from '../../core/index.js'
 import { checkTerms } from '../export/index.js'
 import { formatOf, openTarget } from '../export/target.js'
-import { HASH_AFTER } from '../sources/gone.js'
-import { TIME_KEY } from '../sources/metadata.js'
+import { HASH_AFTER } from '../formats/gone.js'
+import { TIME_KEY } from '../formats/metadata.js'
 
 /**
  * @typedef {object} ExportOptions

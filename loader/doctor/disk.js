@@ -3,7 +3,7 @@ import { readFile, readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { isHere } from '../this-machine.js'
 import { bytes, plural } from '../cli/output.js'
-import { names as namesIn } from '../tree/paths.js'
+import { namesIn } from '../formats/names.js'
 import { indexes } from './views.js'
 
 const MOST_FILES = 100_000 // of an embedded store

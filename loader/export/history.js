@@ -1,4 +1,4 @@
-// The whole history of a layer: one target for each edition.
+// Exports the whole history of a layer: one target for each edition.
 import path from 'node:path'
 import { TilecouchError, checkLayer } from '../../core/index.js'
 import { nameTime } from '../dated.js'
@@ -20,7 +20,7 @@ export function targetAt (target, time) {
 }
 
 /**
- * Files that are there already are of a run before, and are left; a folder is gone on with. With `force` all are written anew.
+ * Files of an earlier run are kept, and an export into a folder is resumed. With `force` all are written again.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {string} target

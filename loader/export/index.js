@@ -1,5 +1,5 @@
-// A layer as it is, or as it was, as files that need no store. An export may be stopped or killed at any moment and run
-// again: nothing stands under its name before it is whole.
+// Exports a layer, as it is or as it was, to files that need no store. An export may be stopped or killed at any moment and run
+// again: a file gets its final name only when it is complete.
 import { TilecouchError, asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
 import { withDigests } from '../store/digests.js'
 import { LATEST } from '../store/list.js'

@@ -1,5 +1,5 @@
-// One export at a time into one target. The lock is a file that names its holder, so that the lock of a process that was
-// killed is told from that of one at work.
+// Locks a target, so that one process at a time writes it. The lock is a file that names its holder: the lock of a process that
+// was killed can be told from that of a running one.
 import { randomUUID } from 'node:crypto'
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
@@ -10,7 +10,7 @@ import { isRunning } from '../system.js'
 
 export const lockDefaults = {
   pause: 20, // milliseconds before looking again, while another one removes a stale lock
-  clearing: 10000, // milliseconds after which whoever was removing it, or writing his name, was killed
+  clearing: 10000, // milliseconds after which a process that was removing it, or writing its name, was killed
   boot: 60000 // milliseconds by which the clock may have been wrong when the system started
 }
 
@@ -91,7 +91,7 @@ function parse (text) {
 }
 
 async function isAlive ({ pid, host, id }, file) {
-  if (host !== hostname()) return true // nobody here can tell
+  if (host !== hostname()) return true // it cannot be told from here
   if (pid === process.pid) return held.has(id)
   if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false // from before the system started: the number is another's now
   return isRunning(pid)

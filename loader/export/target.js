@@ -1,12 +1,12 @@
-// What tiles can be exported to. Every target is the same small thing, opened by the module of its kind; here it is locked,
-// counted, and its failures become errors of the catalogue.
+// What tiles can be exported to. The writer of each format (see loader/formats) is a `Target`; this locks it, counts what is
+// written, and turns failures of the file system into errors of the catalogue.
 //
-// To add a target: a module with `open(path, options)`, and its name in the list below.
+// To add a format: a module with `open(path, options)`, and its name in the list below.
 import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError, extensionOf } from '../../core/index.js'
+import { Extent } from '../../core/store/extent.js'
 import { isDiskFull } from '../system.js'
-import { Facts } from './facts.js'
 import { lock } from './lock.js'
 
 /**
@@ -27,7 +27,7 @@ import { lock } from './lock.js'
  * @typedef {object} TargetOptions
  * @property {string} layer
  * @property {Record<string, any>} doc the layer document
- * @property {string} run what is exported: what is under way of another run is not gone on with
+ * @property {string} run what is exported: the unfinished work of another run is not resumed
  * @property {string} [time] as of which; exact
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
@@ -54,10 +54,10 @@ import { lock } from './lock.js'
 
 /** Loaded when they are needed: SQLite and the like are not small. @type {Record<string, () => Promise<Kind>>} */
 const kinds = {
-  folder: () => import('./folder.js'),
-  mbtiles: () => import('./mbtiles.js'),
-  pmtiles: () => import('./pmtiles.js'),
-  zip: () => import('./zip.js')
+  folder: () => import('../formats/folder/writer.js'),
+  mbtiles: () => import('../formats/mbtiles/writer.js'),
+  pmtiles: () => import('../formats/pmtiles/writer.js'),
+  zip: () => import('../formats/zip/writer.js')
 }
 
 export const targetFormats = Object.keys(kinds)
@@ -90,7 +90,7 @@ export async function find (name) {
   }
 }
 
-/** Throws TARGET_EXISTS when something is there that an export must not touch. What a folder holds is the folder's to judge. */
+/** Throws TARGET_EXISTS if an export must not touch what is there. The writer of folders checks what a folder holds. */
 async function checkFree (name, format, force) {
   const found = await find(name)
   if (!found || (found.isDirectory() && format === 'folder')) return
@@ -110,7 +110,7 @@ export function explain (error, target) {
   return error
 }
 
-/** A target at work. */
+/** A target that is open, with what went into it. */
 export class Opened {
   #target
   #unlock
@@ -181,7 +181,7 @@ export class Opened {
 }
 
 /**
- * Opens a target, for nobody else meanwhile. finish() or stop() must be called.
+ * Locks and opens a target. Call finish() or stop() in the end.
  * @param {string} name
  * @param {TargetOptions & {format?: string}} options
  * @returns {Promise<Opened>}
@@ -200,5 +200,48 @@ export async function openTarget (name, { format, ...options }) {
   } catch (error) {
     await unlock?.().catch(() => {})
     throw explain(error, name)
+  }
+}
+
+/** What went into a target: counted as it goes, told in its metadata. */
+export class Facts {
+  tiles = 0
+  bytes = 0
+  /** Tiles by content type. @type {Record<string, number>} */
+  types = {}
+  /** @type {string | undefined} earliest time of a tile */
+  first
+  /** @type {string | undefined} latest time of a tile */
+  last
+  #extent = new Extent()
+
+  /** @param {{z: number, x: number, y: number, time?: string, type?: string, size: number}} tile */
+  add ({ z, x, y, time, type, size }) {
+    this.tiles++
+    this.bytes += size
+    if (type) this.types[type] = (this.types[type] ?? 0) + 1
+    if (time && (!this.first || time < this.first)) this.first = time
+    if (time && (!this.last || time > this.last)) this.last = time
+    this.#extent.add(z, x, y)
+  }
+
+  get minzoom () { return this.tiles ? Math.min(...this.#extent.zooms.keys()) : undefined }
+  get maxzoom () { return this.tiles ? Math.max(...this.#extent.zooms.keys()) : undefined }
+
+  /** West, south, east, north: the box that all tiles touch. @returns {[number, number, number, number] | undefined} */
+  get bounds () { return this.tiles ? this.#extent.bounds : undefined }
+
+  get areTypesKnown () {
+    return Object.values(this.types).reduce((sum, tiles) => sum + tiles, 0) === this.tiles
+  }
+
+  /** The content type of most tiles. */
+  get type () {
+    return Object.entries(this.types).sort((a, b) => b[1] - a[1])[0]?.[0]
+  }
+
+  /** Extension of that type. */
+  get format () {
+    return extensionOf(this.type)
   }
 }

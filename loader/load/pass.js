@@ -2,8 +2,8 @@
 import { tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { Extent } from '../../core/store/extent.js'
-import { sourceLimits } from '../sources/limits.js'
-import { invalid } from '../sources/reading.js'
+import { sourceLimits } from '../formats/limits.js'
+import { invalid } from '../formats/reading.js'
 import { TileSizes } from './tile-sizes.js'
 
 export class Pass {

@@ -1,10 +1,11 @@
-// Which files and folders a dated set consists of.
+// Finds the files and folders of a dated set.
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError, compareIds } from '../../core/index.js'
-import { GONE_LIST } from '../sources/gone.js'
-import { isUrl, kindOf } from '../sources/index.js'
-import { FileTree } from '../sources/tree.js'
+import { GONE_LIST } from '../formats/gone.js'
+import { recognise } from '../formats/recognise.js'
+import { isUrl } from '../sources/index.js'
+import { FolderReader } from '../formats/folder/reader.js'
 
 const ZOOM = /^([12]?\d|30)$/
 const PATTERN = /[*?]/
@@ -66,11 +67,11 @@ async function among (folder, matches, name) {
   return { paths, passedOver }
 }
 
-const isSource = async name => (await statOf(name))?.isDirectory() ? isTileFolder(name) : Boolean(await kindOf(name))
+const isSource = async name => (await statOf(name))?.isDirectory() ? isTileFolder(name) : Boolean(await recognise(name))
 
 /** Whether there are zooms in a folder, or it is a diff, which may do nothing but take tiles away. */
 async function isTileFolder (name) {
-  const tree = new FileTree(name)
+  const tree = new FolderReader(name)
   for await (const entry of tree.list('', child => child === GONE_LIST || ZOOM.test(child))) {
     if (entry.name === GONE_LIST || (await statOf(path.join(name, entry.name)))?.isDirectory()) return true
   }
@@ -79,7 +80,7 @@ async function isTileFolder (name) {
 
 async function treeOf (folder) {
   if (!await statOf(folder)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: folder })
-  return new FileTree(folder)
+  return new FolderReader(folder)
 }
 
 async function list (tree, matches) {

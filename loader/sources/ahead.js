@@ -1,5 +1,5 @@
-// Tiles of a list that are read many at a time, ahead of who reads them one by one. Nothing is read until the first is
-// asked for: who only wants to know which tiles there are pays for the list alone.
+// Reads the tiles of a list many at a time, ahead of a reader that takes them one by one. Nothing is read until the first tile
+// is asked for: listing tiles costs the list alone.
 import { batchesOf } from '../../core/batches.js'
 
 export const aheadDefaults = {
@@ -56,7 +56,7 @@ class Chunk {
   start () {
     if (this.#bytes) return
     this.#bytes = this.readMany(this.items)
-    this.#bytes.catch(() => {}) // whoever takes a tile of it is told
+    this.#bytes.catch(() => {}) // take() throws it
   }
 
   async take (index) {

@@ -1,5 +1,5 @@
-// A CouchDB whose documents are tiles with an attachment each, as MapProxy's cache and others write it. The ids say which
-// tile is where; they come in an order of their own, so that the list is spooled first.
+// A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes them.
+// Ids tell the places of tiles; they come in another order than ours, so that the list is put into a spool first.
 import { TilecouchError, flipY } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { readAhead } from './ahead.js'

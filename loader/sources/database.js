@@ -1,11 +1,11 @@
-// A database that tiles are loaded from. It may be anybody's: the name and password of the environment are for the server
-// that is loaded into, and go nowhere else.
+// Opens a database that tiles are loaded from. It may belong to others: the name and password of the environment are sent only
+// to the server that is loaded into.
 import { TilecouchError } from '../../core/index.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
-import { sourceLimits } from './limits.js'
+import { sourceLimits } from '../formats/limits.js'
 
-const FIRST = { retries: 2 } // an address that was mistyped is told at once; later on a server that is restarted is waited for
+const FIRST = { retries: 2 } // a mistyped address fails at once; later on, a server that restarts is waited for
 
 /**
  * @typedef {object} Reaching
@@ -44,7 +44,7 @@ async function reach (name, { home, signal }) {
 }
 
 /**
- * The tiles of some documents. What is too much for one answer is asked for tile by tile, when it is wanted.
+ * Reads the tiles of some documents. What is too much for one answer is read tile by tile, when it is asked for.
  * @template T
  * @param {T[]} items
  * @param {(items: T[]) => Promise<(Buffer | null)[]>} read

@@ -1,5 +1,5 @@
-// How the documents of a tile are called: a template such as MapProxy's tile_id, `%(grid_name)s-%(z)d-%(x)d-%(y)d`, or
-// `{z}/{x}/{y}`. From it ids are read, never made.
+// A template of document ids, such as MapProxy's tile_id `%(grid_name)s-%(z)d-%(x)d-%(y)d`, or `{z}/{x}/{y}`: it tells which
+// tile an id is of.
 import { MAX_ZOOM, TilecouchError } from '../../core/index.js'
 
 /** What MapProxy calls them unless its configuration says otherwise. */

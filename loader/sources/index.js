@@ -12,24 +12,21 @@
 //   total     how many tiles are selected, where that is known without walking
 //   walk()    its tiles in the order in which they are cheapest to read, where that is another than that of their ids
 //
-// To add a kind: a module with `recognises` (of files and folders) or `recognisesUrl`, and `open`; and its name in the lists below.
-import { stat } from 'node:fs/promises'
+// To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js tells files apart, `recognisesUrl`
+// addresses.
 import { TilecouchError, parseArea, selectorOf } from '../../core/index.js'
-import { openFile } from '../regular-file.js'
+import { recognise } from '../formats/recognise.js'
+import { openTar, openZip } from './archive.js'
 import * as couchdb from './couchdb.js'
 import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
 import * as pmtiles from './pmtiles.js'
 import * as store from './store.js'
-import * as tar from './tar.js'
 import * as upstream from './upstream.js'
-import * as zip from './zip.js'
 
-// asked in this order; a module that goes by content comes before those that go by the ending of the name
-const fileKinds = /** @type {FileKind[]} */ ([folder, pmtiles, zip, tar, mbtiles])
+/** @type {Record<string, (name: string, options: any) => Promise<Source>>} */
+const fileKinds = { folder: folder.open, mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
 const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream, couchdb, store])
-
-const BEGIN = 512 // bytes of a file that kinds are told by: the header of a tar
 
 export const schemes = ['xyz', 'tms']
 
@@ -82,10 +79,6 @@ export const schemes = ['xyz', 'tms']
  * @property {AbortSignal} [signal]
  * @property {(done: {bytes: number, total: number}) => void} [onReading] how far opening has come, where that takes a while
  *
- * @typedef {object} FileKind
- * @property {(name: string, stats: import('node:fs').Stats, begin: Buffer) => boolean} recognises begin: the first bytes of a file
- * @property {(name: string, options: any) => Promise<Source>} open
- *
  * @typedef {object} UrlKind
  * @property {(url: URL, options: any) => boolean} recognisesUrl
  * @property {(name: string, options: any) => Promise<Source>} open
@@ -101,9 +94,10 @@ export async function openSource (name, { bbox, polygon, area, zooms, scheme, ..
   area ??= bbox || polygon ? parseArea({ bbox, polygon }) : undefined
   const own = { ...options, area, zooms, scheme, selected: selectorOf(area, zooms) }
   const url = urlOf(name)
-  const kind = url ? urlKinds.find(candidate => candidate.recognisesUrl(url, own)) : await kindOf(name)
-  if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name, ...(url && /\.\w+$/.test(url.pathname) && { why: 'of files only PMTiles are read where they lie; fetch others first' }) })
-  return kind.open(name, own)
+  const open = url ? urlKinds.find(kind => kind.recognisesUrl(url, own))?.open : fileKinds[await recognise(name) ?? '']
+  if (open) return open(name, own)
+  const why = url && /\.\w+$/.test(url.pathname) ? { why: 'of files only PMTiles are read where they lie; fetch others first' } : {}
+  throw new TilecouchError('SOURCE_UNKNOWN', { value: name, ...why })
 }
 
 /** @param {string} name */
@@ -113,40 +107,4 @@ function urlOf (name) {
   if (!isUrl(name)) return undefined
   if (!URL.canParse(name)) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
   return new URL(name)
-}
-
-/**
- * What a file or folder is to be read as, if it is anything tiles can be read from.
- * @param {string} name
- * @returns {Promise<FileKind | undefined>}
- */
-export async function kindOf (name) {
-  const { stats, begin } = await lookAt(name)
-  return fileKinds.find(candidate => candidate.recognises(name, stats, begin))
-}
-
-/**
- * What tells what a file or folder is, whatever it is called.
- * @param {string} name
- * @returns {Promise<{stats: import('node:fs').Stats, begin: Buffer}>} begin: the first bytes of a file
- */
-export async function lookAt (name) {
-  try {
-    const stats = await stat(name)
-    return { stats, begin: stats.isFile() ? await beginOf(name) : Buffer.alloc(0) }
-  } catch (error) {
-    throw error.code === 'ENOENT'
-      ? new TilecouchError('SOURCE_NOT_FOUND', { value: name })
-      : new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
-  }
-}
-
-async function beginOf (name) {
-  const { handle } = await openFile(name)
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGIN), 0, BEGIN, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await handle.close()
-  }
 }

@@ -1,22 +1,18 @@
-// MBTiles 1.3: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated files.
-// Rows in the file are always counted from the south. In a diff, a row without bytes says that the tile is gone.
+// MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated files.
+// Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
 import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
 import { readAhead } from './ahead.js'
-import { BINARY_DIFFS, DIFF_KEYS } from './gone.js'
-import { sourceLimits } from './limits.js'
-import { layerFieldsOf, timeOf } from './metadata.js'
-import { invalid } from './reading.js'
-import { SqliteFile, cell, textOf } from './sqlite/file.js'
-import { endless, metadataRows } from './sqlite/mbtiles.js'
+import { BINARY_DIFFS, DIFF_KEYS } from '../formats/gone.js'
+import { sourceLimits } from '../formats/limits.js'
+import { layerFieldsOf, timeOf } from '../formats/metadata.js'
+import { missingTiles, readMetadata, readTables } from '../formats/mbtiles/reader.js'
+import { invalid, throwFaults, unreadable } from '../formats/reading.js'
+import { SqliteFile, cell, textOf } from '../formats/mbtiles/sqlite.js'
 
-const MAGIC = 'SQLite format 3\0'
 const COLUMNS = 1000 // of a zoom whose rows are asked for at once
 const TILE = `SELECT CASE WHEN length(tile_data) <= ${sourceLimits.tile} THEN CAST(tile_data AS BLOB) END, length(tile_data)
   FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
-
-export const recognises = (name, stats, begin) =>
-  stats.isFile() && (begin.toString('latin1', 0, MAGIC.length) === MAGIC || /\.(mbtiles|sqlite|db)$/i.test(name))
 
 /**
  * @param {string} file
@@ -48,12 +44,7 @@ class Mbtiles {
 
   /** @returns {Promise<import('./index.js').Source>} */
   async begin () {
-    const metadata = await this.#reading(async () => {
-      const table = await endless(this.#db, ['tiles', 'metadata'])
-      if (table) throw new TilecouchError('ARCHIVE_INVALID', { file: this.#file, why: `its view ${table} is recursive, and may never end` })
-      await this.#db.rows('SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 0').next()
-      return readMetadata(this.#db)
-    })
+    const metadata = await this.#readMetadata()
     this.#isDiff = DIFF_KEYS.some(key => Object.hasOwn(metadata, key))
     if (this.#isDiff) await this.#refuseBinary()
     return {
@@ -66,10 +57,27 @@ class Mbtiles {
     }
   }
 
+  async #readMetadata () {
+    const refuse = throwFaults(this.#file)
+    try {
+      const tables = await readTables(this.#db, (code, where, why, cause) => {
+        if (cause) throw cause
+        refuse(code, where, why)
+      }) ?? {}
+      const why = missingTiles(tables)
+      if (why) throw new Error(why)
+      return await readMetadata(this.#db, tables, refuse) ?? {} // some writers leave the table out
+    } catch (error) {
+      throw this.#unreadable(error)
+    }
+  }
+
   async #refuseBinary () {
     for await (const [name] of this.#rows(`SELECT ${cell('name')} FROM sqlite_schema WHERE type = 'table'`)) {
       const binary = BINARY_DIFFS.find(table => table === textOf(name))
-      if (binary) throw new TilecouchError('ARCHIVE_INVALID', { file: this.#file, why: `its table ${binary} holds differences within tiles, not tiles: make it with whole ones (--patch-type whole)` })
+      if (binary) {
+        throw invalid(this.#file, `its table ${binary} holds differences within tiles, not tiles: make it with whole ones (--patch-type whole)`)
+      }
     }
   }
 
@@ -101,7 +109,7 @@ class Mbtiles {
     yield * sorted(tiles)
   }
 
-  /** What is too much to be in memory at once is read when it is wanted. */
+  /** What is too much for memory is read when it is asked for. */
   async #readMany (places) {
     const found = await this.#db.get(TILE, places.map(parametersOf))
     return places.map((place, index) => async () => this.#bytesOf(place, found[index] === undefined ? (await this.#db.get(TILE, [parametersOf(place)]))[0] : found[index]))
@@ -124,7 +132,7 @@ class Mbtiles {
   }
 
   #refuseMore (count, what) {
-    if (count > sourceLimits.names) throw new TilecouchError('ARCHIVE_INVALID', { file: this.#file, why: `it has more than ${sourceLimits.names} ${what}` })
+    if (count > sourceLimits.names) throw invalid(this.#file, `it has more than ${sourceLimits.names} ${what}`)
   }
 
   async * #rows (sql, each) {
@@ -135,33 +143,13 @@ class Mbtiles {
     }
   }
 
-  async #reading (work) {
-    try {
-      return await work()
-    } catch (error) {
-      throw this.#unreadable(error)
-    }
-  }
-
   #unreadable (error) {
-    return error instanceof TilecouchError ? error : new TilecouchError('SOURCE_UNREADABLE', { value: this.#file, why: error.message }, { cause: error })
+    return error instanceof TilecouchError ? error : unreadable(this.#file, error)
   }
 
   close () {
     return this.#db.close()
   }
-}
-
-async function readMetadata (db) {
-  /** @type {Record<string, any>} */
-  const found = {}
-  try {
-    for await (const [name, value] of metadataRows(db)) found[textOf(name)] = textOf(value)
-  } catch (error) {
-    // some writers leave the table out; one that is there and cannot be read may say that the file is a diff
-    if (!/^no such (table|column)/.test(error.message)) throw error
-  }
-  return found
 }
 
 const parametersOf = ({ z, x, row }) => [z, x, row]

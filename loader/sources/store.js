@@ -1,4 +1,4 @@
-// Another tilecouch store, or the same one: a layer as it is, or as it was at a time.
+// A layer of another tilecouch store, or of the same one, as a source: as it is, or as of a time.
 import { TilecouchError, endOf, formatReference } from '../../core/index.js'
 import { parseDatabaseUrl } from '../store/address.js'
 import { readListed } from '../store/fetch.js'

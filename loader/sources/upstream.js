@@ -1,5 +1,6 @@
-// A tile server: the template of an address, or the settings of an upstream (see docs/upstreams.md). It does not say what it
-// has, so that an area and zooms must. The same limits, patience and terms hold as for `seed`; nothing is cached.
+// A tile server as a source: the template of an address, or the settings of an upstream (see docs/upstreams.md). It does not
+// tell which tiles it has: the caller gives an area and zooms. Limits, repetitions and terms are those of `seed`; nothing is
+// cached.
 import { pMapIterable } from 'p-map'
 import { TilecouchError, checkUpstream, hostOf, parseArea } from '../../core/index.js'
 import { fillTemplate } from '../../core/upstream.js'
@@ -148,7 +149,7 @@ class TileServer {
   }
 }
 
-/** Wherever they are: who loads has named them himself. @param {import('../../core/upstream.js').UpstreamSettings} settings */
+/** Hosts of inner networks are allowed, because the user named them. @param {import('../../core/upstream.js').UpstreamSettings} settings */
 function hostsOf ({ url, subdomains = [''] }) {
   return subdomains.map(subdomain => {
     const { hostname, port, protocol } = new URL(fillTemplate(url, name => name === 's' ? subdomain : '1'))

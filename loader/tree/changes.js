@@ -1,5 +1,5 @@
-// What has changed in a store and is not yet in the trees: ids of tiles, as they are heard of. However many there are, memory
-// is bounded: beyond a number of them it is quicker to compare everything.
+// The changes of a store that are not yet in the trees: ids of tiles, from the change feed. Their number is limited: beyond it,
+// comparing everything is quicker.
 import { isTileId, layerRange, pastRange, parseTileId, tileId, timeline } from '../../core/index.js'
 import { describe } from '../store/reader.js'
 
@@ -44,8 +44,8 @@ export class Changes {
     if (this.selected(z, x, y)) this.#add(tileId(layer, z, x, y), { times: time === undefined ? [] : [time], deleted })
   }
 
-  /** A tile of which it is not known what has happened. */
-  doubt (id) {
+  /** A tile that changed in an unknown way. */
+  addUnsure (id) {
     this.#add(id, { times: [], deleted: true })
   }
 
@@ -95,7 +95,7 @@ export async function readChanges (couch, since, { signal, onChange }) {
  * @param {import('../store/couch.js').Couch} couch
  * @param {string[]} ids of heads
  * @param {AbortSignal} [signal]
- * @returns {Promise<import('./settle.js').Tile[]>}
+ * @returns {Promise<import('./tiles.js').Tile[]>}
  */
 export async function readHeads (couch, ids, signal) {
   return (await couch.docs(ids, { signal })).map(({ id, doc }) => /** @type {any} */ (
@@ -106,9 +106,9 @@ export async function readHeads (couch, ids, signal) {
 /**
  * The same tiles with their past.
  * @param {import('../store/couch.js').Couch} couch
- * @param {import('./settle.js').Tile[]} tiles read before: what is a head no more when the past is read stands there
+ * @param {import('./tiles.js').Tile[]} tiles read before: what is a head no more when the past is read stands there
  * @param {AbortSignal} [signal]
- * @returns {Promise<import('./settle.js').Tile[]>}
+ * @returns {Promise<import('./tiles.js').Tile[]>}
  */
 export async function readPast (couch, tiles, signal) {
   const past = await couch.ranges(tiles.map(({ id }) => ({ ...pastRange(id), include_docs: true })), signal)

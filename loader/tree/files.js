@@ -1,7 +1,7 @@
-// The few things that are done to files here, each of which happens at once or not at all for whoever reads them.
+// Changes files of a tree, each in one step: readers see the old file or the new one.
 //
-// Nothing is forced to the disk: a tree is a copy, and that would cost more than all the rest. After a failure of the
-// power the kept place is of another start of the system (see place.js), and every file is compared with the store again.
+// Nothing is forced to the disk: a tree is a copy, and that would cost more than all the rest. After a power failure the state
+// is of another start of the system (see state.js), and every file is compared with the store again.
 import { copyFile, link, lstat, mkdir, open, rename, rmdir, symlink, unlink, utimes } from 'node:fs/promises'
 import path from 'node:path'
 
@@ -13,7 +13,7 @@ const ATTEMPTS = 5 // at a folder that somebody removes because it was empty, wh
 export class Files {
   #counter = 0
 
-  /** @param {string} tmp a folder of the same file system, for nobody else */
+  /** @param {string} tmp a folder of the same file system that nothing else uses */
   constructor (tmp) {
     this.tmp = tmp
   }

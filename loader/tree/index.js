@@ -1,5 +1,5 @@
-// A layer as files that a web server serves by itself: the present, and every edition, in which what did not change is the
-// same file under another name.
+// Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not change
+// between editions is one file with several names.
 import { mkdir } from 'node:fs/promises'
 import { TilecouchError, checkLayer, selectorOf } from '../../core/index.js'
 import { checkTerms } from '../export/index.js'
@@ -7,11 +7,11 @@ import { lock } from '../export/lock.js'
 import { explain } from '../export/target.js'
 import { Changes } from './changes.js'
 import { Files } from './files.js'
-import { Keeper } from './keeper.js'
 import { Paths } from './paths.js'
-import { readKept, selectionOf } from './place.js'
-import { Settler } from './settle.js'
+import { readState, selectionOf } from './state.js'
+import { TileWriter } from './tiles.js'
 import { Trees } from './trees.js'
+import { TreeWriter } from './writer.js'
 
 export { nginxConfig } from './nginx.js'
 
@@ -24,13 +24,13 @@ export { nginxConfig } from './nginx.js'
  * @property {boolean} [force] takes over folders of these names that something else has written
  * @property {boolean} [permission] although the terms of the layer's upstream forbid archives
  * @property {AbortSignal} [signal]
- * @property {(tally: import('./settle.js').Tally) => void} [onProgress]
+ * @property {(tally: import('./tiles.js').Tally) => void} [onProgress]
  * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState] when following
  * @property {(name: string, there: boolean) => void} [onTree] told of trees of editions that come and go
  * @property {number} [mostChanges] tiles kept in mind that have changed; beyond that everything is compared
- * @property {Partial<import('./limits.js').keeperDefaults>} [limits]
+ * @property {Partial<import('./writer.js').treeDefaults>} [limits]
  *
- * @typedef {import('./settle.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures: any[]}} TreeSummary
+ * @typedef {import('./tiles.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures: any[]}} TreeSummary
  *   trees: names of folders; links: names of links to them
  */
 
@@ -41,50 +41,59 @@ export { nginxConfig } from './nginx.js'
  * @param {TreeOptions} [options]
  * @returns {Promise<TreeSummary>}
  */
-export async function exportTree (store, layer, folder, { area, zooms, editions = true, follow = false, force = false, permission = false, signal, onProgress, onState, onTree, mostChanges, limits } = {}) {
+export async function exportTree (store, layer, folder, options = {}) {
+  const { area, zooms, editions = true, follow = false, force, permission, signal, onTree, mostChanges } = options
   checkTerms(await store.layer(checkLayer(layer)), permission)
   const paths = new Paths(folder, layer)
   /** @type {(() => Promise<void>) | undefined} */
   let unlock
-  /** @type {Settler | undefined} */
-  let settler
-  const summary = async () => {
-    const { present, trees, links } = await paths.look()
-    return { layer, folder, trees: [...present ? [layer] : [], ...trees.map(time => `${layer}@${time}`)], links: links.map(time => `${layer}@${time}`), .../** @type {Settler} */ (settler).tally, failures: settler?.failures ?? [] }
-  }
+  /** @type {TileWriter | undefined} */
+  let tileWriter
   try {
     await mkdir(paths.hidden, { recursive: true })
     unlock = await lock(paths.lock, paths.tree())
-    const adopted = await isOthers(paths)
-    if (adopted && !force) throw new TilecouchError('TARGET_EXISTS', { value: paths.tree(), why: 'it is not a tree of tilecouch, or no longer known as one' })
+    const adopted = await isUnknown(paths)
+    if (adopted && !force) {
+      throw new TilecouchError('TARGET_EXISTS', { value: paths.tree(), why: 'it is not a tree of tilecouch, or no longer known as one' })
+    }
     await paths.prepare()
     const files = new Files(paths.tmp)
-    settler = new Settler(store, files, { signal })
-    const keeper = new Keeper({
-      store, paths, settler, signal, onProgress, onState, limits,
+    tileWriter = new TileWriter(store, files, { signal })
+    const writer = new TreeWriter({
+      ...options,
+      store,
+      paths,
+      tileWriter,
       trees: new Trees(store, paths, files, { editions, onTree }),
       changes: new Changes(layer, { selected: selectorOf(area, zooms), most: mostChanges }),
-      selection: selectionOf({ area, zooms, editions }),
-      listing: { area, zooms }
+      selection: selectionOf({ area, zooms, editions })
     })
     try {
-      await keeper.run({ follow, adopted })
+      await writer.run({ follow, adopted })
     } catch (error) {
       // asked to stop following is how following ends
-      if (error.code !== 'ABORTED' || !follow || !keeper.isWhole) throw error
+      if (error.code !== 'ABORTED' || !follow || !writer.isWhole) throw error
     }
-    return await summary()
+    return await summaryOf(paths, tileWriter)
   } catch (error) {
     const known = explain(error, folder)
-    throw settler ? Object.assign(known, { summary: await summary().catch(() => undefined) }) : known
+    throw tileWriter ? Object.assign(known, { summary: await summaryOf(paths, tileWriter).catch(() => undefined) }) : known
   } finally {
     await unlock?.()
   }
 }
 
-/** Whether there is anything of these names that no run before has written. */
-async function isOthers (paths) {
-  if (await readKept(paths.state)) return false
+/** @param {Paths} paths @param {TileWriter} tileWriter */
+async function summaryOf (paths, { tally, failures }) {
+  const { folder, layer } = paths
+  const { present, trees, links } = await paths.look()
+  const names = times => times.map(time => `${layer}@${time}`)
+  return { layer, folder, trees: [...present ? [layer] : [], ...names(trees)], links: names(links), ...tally, failures }
+}
+
+/** Whether there is anything of these names that no run before has written. @param {Paths} paths */
+async function isUnknown (paths) {
+  if (await readState(paths.state)) return false
   const { present, trees, links } = await paths.look()
   return present || trees.length > 0 || links.length > 0
 }

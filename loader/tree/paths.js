@@ -1,4 +1,4 @@
-// Where things lie in a folder of trees, and what may be written there. What the addresses of tiles do not name is kept apart:
+// Where everything is in a folder of trees. What is no tree lies in a hidden folder:
 //
 //   osm/…  osm@2024-03-01T00:00:00Z/…  osm@2024 -> osm@2024-03-01T00:00:00Z     trees and links
 //   .tilecouch/osm.json       up to where the changes of the store are in the trees
@@ -6,23 +6,14 @@
 //   .tilecouch/osm/tmp        files that are being written
 //   .tilecouch/osm/new        trees that are not whole yet
 //   .tilecouch/osm/trash      trees that are being removed
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { formatReference, formats, isExactTime } from '../../core/index.js'
+import { formatReference, isExactTime } from '../../core/index.js'
+import { namesIn } from '../formats/names.js'
 
 export const HIDDEN = '.tilecouch'
 
-/** The ends of names that tiles have, the commonest first. */
-export const EXTENSIONS = Object.values(formats).map(({ ext }) => ext)
-
-const TILE_FILE = new RegExp(`^(0|[1-9]\\d{0,9})\\.(${EXTENSIONS.join('|')})$`)
 const PERIOD = /^\d{4}(-\d\d(-\d\d)?)?$/
-
-/** Row and extension of a file's name, or nothing. @returns {{y: number, ext: string} | undefined} */
-export function parseTileFile (name) {
-  const match = TILE_FILE.exec(name)
-  return match ? { y: +match[1], ext: match[2] } : undefined
-}
 
 export class Paths {
   /** @param {string} folder @param {string} layer */
@@ -59,7 +50,7 @@ export class Paths {
    */
   async look () {
     const found = { present: false, trees: /** @type {string[]} */ ([]), links: /** @type {string[]} */ ([]) }
-    for (const name of await names(this.folder)) {
+    for (const name of await namesIn(this.folder)) {
       if (name === this.layer) found.present = true
       if (!name.startsWith(`${this.layer}@`)) continue
       const time = name.slice(this.layer.length + 1)
@@ -67,15 +58,5 @@ export class Paths {
       else if (PERIOD.test(time)) found.links.push(time)
     }
     return found
-  }
-}
-
-/** The names in a folder; none when it is not there. @returns {Promise<string[]>} */
-export async function names (dir) {
-  try {
-    return await readdir(dir)
-  } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
-    throw error
   }
 }

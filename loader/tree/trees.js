@@ -1,18 +1,24 @@
-// The trees of a layer: the present and one for each edition, and the links that make periods of them. A new tree grows out
-// of sight and appears when it is whole; a link is replaced at once.
+// The trees of a layer: the present and one for each edition, and links for periods. A new tree is built in a hidden folder and
+// appears when it is complete; a link is replaced at once.
+//
+// A period such as 2024 or 2024-03 is a link to the tree of its last edition. Where the map changed in it after that edition, no
+// tree is right, and there is no link: the gateway knows.
 import { mkdir, readlink, rename, rm, unlink } from 'node:fs/promises'
 import path from 'node:path'
-import { AFTER, TilecouchError, addSeconds, formatReference, isExactTime } from '../../core/index.js'
+import { AFTER, TilecouchError, addSeconds, endOf, formatReference, isExactTime } from '../../core/index.js'
 import { BY_TIME } from '../store/reader.js'
-import { names } from './paths.js'
-import { periodsOf, spoils, treeTimes } from './plan.js'
+import { namesIn } from '../formats/names.js'
 
-/** @typedef {{time?: string, root: string, whole: boolean}} Tree time: none for the present; whole: where it is found */
+/**
+ * @typedef {{time?: string, root: string, whole: boolean}} Tree time: none for the present; whole: where it is found
+ * @typedef {{time: string, finished?: string}} Edition
+ * @typedef {{name: string, time: string, end: string}} Period name: 2024-03; time: of the last edition in it; end: its last second
+ */
 
 export class Trees {
   /** The present first, then the past, oldest first. @type {Tree[]} */
   list = []
-  /** Periods with a link, or without one because no tree is right for them. @type {Map<string, import('./plan.js').Period>} */
+  /** Periods with a link, or without one because no tree is right for them. @type {Map<string, Period>} */
   #periods = new Map()
   #editions = new Set() // times of all of them, finished or not
   #removals = new Set()
@@ -41,22 +47,22 @@ export class Trees {
   /** Looks which editions there are. Trees of others are removed, new ones begun. */
   async arrange () {
     const { paths } = this
-    const { trees: standing } = await paths.look()
+    const { trees: existing } = await paths.look()
     const editions = this.past ? (await this.store.editions(paths.layer)).filter(({ time }) => isExactTime(time)) : []
     this.#editions = new Set(editions.map(({ time }) => time))
-    const times = treeTimes(/** @type {any} */ (editions), standing)
+    const times = treeTimes(/** @type {any} */ (editions), existing)
     // links first: none of them ever leads nowhere
-    const periods = periodsOf(times.filter(time => standing.includes(time)))
+    const periods = periodsOf(times.filter(time => existing.includes(time)))
     await this.#link(periods)
-    for (const time of standing) {
+    for (const time of existing) {
       if (times.includes(time)) continue
       await this.onEnd(time)
       await this.#discard(paths.tree(time))
       this.onTree?.(formatReference(paths.layer, time), false)
     }
-    for (const name of await names(paths.unfinished)) if (!times.some(time => name === path.basename(paths.tree(time)))) await this.#discard(path.join(paths.unfinished, name))
+    for (const name of await namesIn(paths.unfinished)) if (!times.some(time => name === path.basename(paths.tree(time)))) await this.#discard(path.join(paths.unfinished, name))
     await mkdir(paths.tree(), { recursive: true })
-    this.list = [{ root: paths.tree(), whole: true }, ...times.map(time => standing.includes(time)
+    this.list = [{ root: paths.tree(), whole: true }, ...times.map(time => existing.includes(time)
       ? { time, root: paths.tree(time), whole: true }
       : { time, root: paths.unfinishedTree(time), whole: false })]
   }
@@ -78,12 +84,12 @@ export class Trees {
    * @param {Set<string>} times of versions that are about to be shown
    */
   async unlinkWrong (times) {
-    if (!this.#spoilt(times).length) return
+    if (!this.#wrongAfter(times).length) return
     await this.arrange() // their edition may be new, and not heard of yet
-    for (const { name } of this.#spoilt(times)) await this.#unlink(name)
+    for (const { name } of this.#wrongAfter(times)) await this.#unlink(name)
   }
 
-  /** @param {import('./plan.js').Period[]} periods */
+  /** @param {Period[]} periods */
   async #link (periods) {
     const right = await this.#right(periods)
     const { links } = await this.paths.look()
@@ -109,8 +115,8 @@ export class Trees {
     const rows = await this.store.couch.queries(BY_TIME, open.map(({ time, end }) => (
       { startkey: [layer, addSeconds(time, 1)], endkey: [layer, end, AFTER], group_level: 2, limit: this.#editions.size + 1 }
     )))
-    const spoilt = new Set(open.filter((_, at) => !rows[at].every(({ key }) => this.#editions.has(key[1]))))
-    return new Map(periods.filter(period => !spoilt.has(period)).map(period => [period.name, period]))
+    const wrong = new Set(open.filter((_, at) => !rows[at].every(({ key }) => this.#editions.has(key[1]))))
+    return new Map(periods.filter(period => !wrong.has(period)).map(period => [period.name, period]))
   }
 
   /** Out of sight at once; what lies there is removed meanwhile, or when the next process starts. */
@@ -122,9 +128,9 @@ export class Trees {
   }
 
   /** Whether one of these times may make a link wrong. @param {Set<string>} times */
-  #spoilt (times) {
+  #wrongAfter (times) {
     const others = [...times].filter(time => !this.#editions.has(time))
-    return [...this.#periods.values()].filter(period => others.some(time => spoils(time, period)))
+    return [...this.#periods.values()].filter(period => others.some(time => isWrongAfter(time, period)))
   }
 
   async close () {
@@ -132,7 +138,7 @@ export class Trees {
   }
 }
 
-/** Where a link leads; nothing when there is none. A folder of that name is somebody else's. */
+/** Where a link leads; nothing when there is none. A folder of that name is not ours. */
 async function leadsTo (target) {
   try {
     return await readlink(target)
@@ -142,3 +148,34 @@ async function leadsTo (target) {
     throw error
   }
 }
+
+/**
+ * The times of the trees. A tree that is there stays as long as its edition does: loading an edition again makes it
+ * unfinished for a while, and takes nothing away.
+ * @param {Edition[]} editions
+ * @param {Iterable<string>} existing times of trees that are there
+ * @returns {string[]} ascending
+ */
+export function treeTimes (editions, existing) {
+  const there = new Set(existing)
+  return editions.filter(({ time, finished }) => finished || there.has(time)).map(({ time }) => time).sort()
+}
+
+/**
+ * The periods that have an edition in them.
+ * @param {string[]} times of the trees, ascending
+ * @returns {Period[]}
+ */
+export function periodsOf (times) {
+  const periods = new Map()
+  for (const time of times) {
+    for (const length of [4, 7, 10]) {
+      const name = time.slice(0, length)
+      periods.set(name, { name, time, end: endOf(name) })
+    }
+  }
+  return [...periods.values()]
+}
+
+/** Whether a change at a time makes the tree of a period's last edition wrong for the end of the period. */
+export const isWrongAfter = (time, period) => time > period.time && time <= period.end

@@ -9,7 +9,7 @@ import { exceptionText } from './wms.js'
 const LOOKED_AT = 10000 // bytes of what is no image
 const SHOWN = 60 // letters of it that an error repeats
 const MOST_CODINGS = 2 // of a body, one inside the other: nobody needs more than one
-const CODINGS = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'br' }
+const CODINGS = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli' }
 const pack = promisify(gzip)
 
 /**

@@ -9,7 +9,7 @@ export const decodeDefaults = {
   side: 2048 // pixels: images up to this are decoded whatever the tile size is
 }
 
-let sharp // loaded by who decodes: other commands need not wait for it
+let sharp // loaded when it is needed: other commands need not wait for it
 
 /** @typedef {[code: string, why?: string][]} Problems */
 

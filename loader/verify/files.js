@@ -1,11 +1,10 @@
-// A file or folder of tiles: which kind it is, and the module that checks it.
+// Verifies a file or folder of tiles, of whatever kind it is.
 import { TilecouchError, selectorOf } from '../../core/index.js'
-import { lookAt } from '../sources/index.js'
-import { isTar, verifyTar } from './archive/tar.js'
-import { isZip, verifyZip } from './archive/zip.js'
+import { recognise } from '../formats/recognise.js'
+import { verifyTar, verifyZip } from './archive.js'
 import { verifyFolder } from './folder.js'
-import { isMbtiles, verifyMbtiles } from './mbtiles/index.js'
-import { isPmtiles, verifyPmtiles } from './pmtiles/index.js'
+import { verifyMbtiles } from './mbtiles.js'
+import { verifyPmtiles } from './pmtiles.js'
 
 /**
  * @typedef {object} FileOptions
@@ -20,13 +19,8 @@ import { isPmtiles, verifyPmtiles } from './pmtiles/index.js'
  * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean, isPart: boolean}} PickedOptions isPart: only some tiles are wanted
  */
 
-/** @type {{kind: string, is: (name: string, stats: import('node:fs').Stats, head: Buffer) => boolean, verify: (name: string, options: any) => Promise<any>}[]} */
-const kinds = [
-  { kind: 'mbtiles', is: isMbtiles, verify: verifyMbtiles },
-  { kind: 'pmtiles', is: isPmtiles, verify: verifyPmtiles },
-  { kind: 'zip', is: isZip, verify: verifyZip },
-  { kind: 'tar', is: isTar, verify: verifyTar }
-]
+/** @type {Record<string, (name: string, options: any) => Promise<any>>} */
+const kinds = { folder: verifyFolder, mbtiles: verifyMbtiles, pmtiles: verifyPmtiles, tar: verifyTar, zip: verifyZip }
 
 /**
  * @param {string} name
@@ -34,17 +28,10 @@ const kinds = [
  * @returns {Promise<{kind: string, tiles: number, bytes: number, checked: Record<string, any>}>}
  */
 export async function verifyFile (name, options) {
-  const { stats, begin } = await lookAt(name)
-  const picked = { ...options, selected: selectorOf(options.area, options.zooms), isPart: Boolean(options.area || options.zooms) }
-  const kind = stats.isDirectory() ? { kind: 'folder', verify: verifyFolder } : kindOf(name, stats, begin)
-  const found = await kind.verify(name, picked)
-  if (!found.tiles && !found.checked.gone && !options.report.faults) options.report.add('no-tiles', name)
-  return { kind: kind.kind, ...found }
-}
-
-// by its first bytes where they say it: a file with a wrong name is told what it is
-function kindOf (name, stats, begin) {
-  const kind = stats.isFile() && kinds.find(candidate => candidate.is(name, stats, begin))
+  const kind = await recognise(name)
   if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
-  return kind
+  const { report, area, zooms } = options
+  const found = await kinds[kind](name, { ...options, selected: selectorOf(area, zooms), isPart: Boolean(area || zooms) })
+  if (!found.tiles && !found.checked.gone && !report.faults) report.add('no-tiles', name)
+  return { kind, ...found }
 }

@@ -1,4 +1,4 @@
-// What was found: all of it goes to whoever listens, the first of it and the numbers are kept.
+// Collects findings: all are passed on, the first of them and the numbers are kept.
 import { faults } from './faults.js'
 
 export const reportDefaults = {
@@ -24,11 +24,12 @@ export class Report {
   }
 
   /**
+   * May be handed to a reader as its `onFault`.
    * @param {string} code one of faults.js
    * @param {string} where a document id, z/x/y, an entry's name
    * @param {string} [why]
    */
-  add (code, where, why) {
+  add = (code, where, why) => {
     const { level } = faults[code]
     const finding = { code, level, where: oneLine(where), ...(why && { why: oneLine(why) }) }
     if (level === 'fault') this.faults++

@@ -1,5 +1,5 @@
-// The way of every tile through the check, whatever it comes from: read, examined, compared with what its container says
-// of it. Several at once, reported in the order in which they came.
+// Examines tiles, whatever they come from: each is read, decoded and compared with what its container says of it. Several at
+// once, reported in the order in which they came.
 import { pMapIterable } from 'p-map'
 import { isTileSize } from '../../core/images.js'
 import { TilecouchError } from '../../core/index.js'

@@ -6,9 +6,9 @@ import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { random } from '../../bench/tiles.js'
-import { copyDefaults, copyPieces } from '../../loader/export/pmtiles/copy.js'
-import { buildDirectories, directoryDefaults, serialize } from '../../loader/export/pmtiles/directory.js'
-import { Entries } from '../../loader/export/pmtiles/entries.js'
+import { copyDefaults, copyPieces } from '../../loader/formats/pmtiles/copy.js'
+import { directoryDefaults, serialize, writeDirectories } from '../../loader/formats/pmtiles/directory.js'
+import { EntryFile } from '../../loader/formats/pmtiles/writer.js'
 import { useFolder } from '../support/folder.js'
 import { parseDirectory } from './pmtiles-archive.js'
 
@@ -52,7 +52,7 @@ describe('a directory of PMTiles', () => {
   }
 
   function make (count) {
-    const entries = new Entries(path.join(folder.dir, 'entries'))
+    const entries = new EntryFile(path.join(folder.dir, 'entries'))
     const next = random(count)
     const made = Array.from({ length: count }, (_, index) => ({ id: index * 3, run: 1 + Math.floor(next() * 2), length: 1 + Math.floor(next() * 50000), offset: Math.floor(next() * 1e12) }))
     for (const entry of made) entries.push(entry)
@@ -62,7 +62,7 @@ describe('a directory of PMTiles', () => {
   it('has no leaves while it fits', async () => {
     const { entries, made } = make(100)
     const written = collect()
-    const { root, leaves } = await buildDirectories(entries, written)
+    const { root, leaves } = await writeDirectories(entries, written)
     assert.deepEqual([leaves, written.begun], [0, 0])
     assert.deepEqual(parseDirectory(gunzipSync(root)), made)
     entries.close()
@@ -72,7 +72,7 @@ describe('a directory of PMTiles', () => {
     const seen = new Set()
     for (let count = 1900; count < 2600; count += 50) {
       const { entries, made } = make(count)
-      const { root, leaves } = await buildDirectories(entries, collect())
+      const { root, leaves } = await writeDirectories(entries, collect())
       const fits = serialize(made).length <= 16384 - 127
       assert.equal(leaves === 0, fits, `${count} entries`)
       assert.ok(root.length <= 16384 - 127)
@@ -90,7 +90,7 @@ describe('a directory of PMTiles', () => {
   it('has leaves when it does not fit, though there are few entries', async () => {
     const { entries, made } = make(9000)
     const written = collect()
-    const { root, leaves } = await buildDirectories(entries, written)
+    const { root, leaves } = await writeDirectories(entries, written)
     assert.deepEqual([written.begun, written.leaves.length], [1, 3])
     assert.equal(leaves, Buffer.concat(written.leaves).length)
     assert.deepEqual(parseDirectory(gunzipSync(root)).map(({ run, id }) => [run, id]), [0, 4096, 8192].map(index => [0, made[index].id]))
@@ -101,7 +101,7 @@ describe('a directory of PMTiles', () => {
   it('has larger leaves when even its leaves are too many', async () => {
     const { entries, made } = make(20000)
     const written = collect()
-    const { root } = await buildDirectories(entries, written, { ...directoryDefaults, root: 120, leaf: 16 })
+    const { root } = await writeDirectories(entries, written, { ...directoryDefaults, root: 120, leaf: 16 })
     assert.ok(written.begun > 10 && root.length <= 120)
     assert.deepEqual(written.leaves.flatMap(leaf => parseDirectory(gunzipSync(leaf))), made, 'nothing of the tries before is left')
     entries.close()

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { inspectTile } from '../../core/index.js'
-import { Facts } from '../../loader/export/facts.js'
-import { open } from '../../loader/export/pmtiles.js'
+import { Facts } from '../../loader/export/target.js'
+import { open } from '../../loader/formats/pmtiles/writer.js'
 import { png } from '../support/tiles.js'
 
 export const TIME = '2024-03-01T00:00:00Z'

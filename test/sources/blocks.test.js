@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Blocks, blockDefaults } from '../../loader/sources/pmtiles/blocks.js'
+import { Blocks, blockDefaults } from '../../loader/formats/pmtiles/remote.js'
 
 const { size, gap, run } = blockDefaults
 

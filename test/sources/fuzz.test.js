@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { TilecouchError, isTileId, tileId } from '../../core/index.js'
-import { archiveDefaults } from '../../loader/sources/pmtiles/archive.js'
+import { pmtilesDefaults } from '../../loader/sources/pmtiles.js'
 import { seeded, useFolder } from '../loader/helpers.js'
 import { writeTar, writeZip } from './archive-writers.js'
 import { openAs } from './helpers.js'
@@ -55,9 +55,9 @@ function damaged (original, random) {
 describe('archives with random damage', function () {
   this.timeout(60000 + ROUNDS * 500)
   const folder = useFolder()
-  const uncounted = archiveDefaults.uncounted
-  before(() => { archiveDefaults.uncounted = 900 }) // damage makes long runs: too long for a test
-  after(() => { archiveDefaults.uncounted = uncounted })
+  const uncounted = pmtilesDefaults.uncounted
+  before(() => { pmtilesDefaults.uncounted = 900 }) // damage makes long runs: too long for a test
+  after(() => { pmtilesDefaults.uncounted = uncounted })
 
   it('MBTiles: an error that says so, or tiles', async () => {
     const list = Object.entries(tiles).map(([name, text]) => ({ ...Object.fromEntries(name.split('/').map((number, at) => ['zxy'[at], +number])), bytes: Buffer.from(text) }))

@@ -1,12 +1,11 @@
 // What the tests of archives share.
 import { spawn } from 'node:child_process'
 import { compareIds, parseArea, selectorOf, tileId } from '../../core/index.js'
+import { openTar, openZip } from '../../loader/sources/archive.js'
 import * as mbtiles from '../../loader/sources/mbtiles.js'
 import * as pmtiles from '../../loader/sources/pmtiles.js'
-import * as tar from '../../loader/sources/tar.js'
-import * as zip from '../../loader/sources/zip.js'
 
-export const kinds = { mbtiles, pmtiles, tar, zip }
+const kinds = { mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
 
 /** Names of tiles in the order of their ids. @param {string[]} tiles */
 export const inOrder = tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
@@ -19,7 +18,7 @@ export const inOrder = tiles => [...tiles].sort((a, b) => compareIds(tileId('l',
  */
 export function openAs (kind, name, { bbox, polygon, zooms, ...options } = {}) {
   const area = bbox || polygon ? parseArea({ bbox, polygon }) : undefined
-  return kinds[kind].open(name, { ...options, area, zooms, selected: selectorOf(area, zooms) })
+  return kinds[kind](name, { ...options, area, zooms, selected: selectorOf(area, zooms) })
 }
 
 /** Opens, uses, closes. */

@@ -1,7 +1,7 @@
 // Databases of somebody who means harm, as sources: their answers are bounded, they can be stopped, and they lead nowhere else.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { sourceLimits } from '../../loader/sources/limits.js'
+import { sourceLimits } from '../../loader/formats/limits.js'
 import { openSource } from '../../loader/sources/index.js'
 import { load } from '../../loader/load.js'
 import { Store } from '../../loader/store/index.js'

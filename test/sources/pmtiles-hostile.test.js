@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
-import { archiveDefaults } from '../../loader/sources/pmtiles/archive.js'
-import { parseDirectory } from '../../loader/sources/pmtiles/directory.js'
+import { pmtilesDefaults } from '../../loader/sources/pmtiles.js'
+import { parseDirectory } from '../../loader/formats/pmtiles/directory.js'
 import { useFolder } from '../loader/helpers.js'
 import { contents, refuses, using } from './helpers.js'
 import { directory, varint, writeArchive } from './pmtiles-writer.js'
@@ -67,17 +67,17 @@ describe('a hostile PMTiles file', () => {
 
   it('must have ids that ascend', async () => {
     const entry = { run: 1, offset: 0, length: 5 }
-    await refused(withRoot([{ ...entry, id: 5 }, { ...entry, id: 5 }]), /lists tile 5 twice/)
-    await refused(withRoot([{ ...entry, id: 5, run: 3 }, { ...entry, id: 6 }]), /tile 5 is not where/)
-    await refused(withRoot([{ ...entry, id: id(26, 0, 0) * 4 + 1 }]), /is not where/)
-    await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }]), /is not where/)
-    await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }, { ...entry, id: 2 ** 54 }]), /holds a number|is not where/)
+    await refused(withRoot([{ ...entry, id: 5 }, { ...entry, id: 5 }]), /tile id 5: .*within 6/)
+    await refused(withRoot([{ ...entry, id: 5, run: 3 }, { ...entry, id: 6 }]), /tile id 6: .*within 8/)
+    await refused(withRoot([{ ...entry, id: id(26, 0, 0) * 4 + 1 }]), /should lie within/)
+    await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }]), /should lie within/)
+    await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }, { ...entry, id: 2 ** 54 }]), /holds a number|should lie within/)
   })
 
   it('must have tiles with bytes, inside the tile data', async () => {
-    await refused(withRoot([{ id: 1, run: 1, offset: 0, length: 0 }]), /tile 1 has no bytes/)
-    for (const length of [1e6, 2 ** 31, 2 ** 32 + 5, 2 ** 53 - 1]) await refused(withRoot([{ id: 1, run: 1, offset: 0, length }]), /tile 1 would end at byte/)
-    for (const offset of [1e6, 2 ** 31, 2 ** 52]) await refused(withRoot([{ id: 1, run: 1, offset, length: 5 }]), /tile 1 would end at byte/)
+    await refused(withRoot([{ id: 1, run: 1, offset: 0, length: 0 }]), /tile id 1: it has no bytes/)
+    for (const length of [1e6, 2 ** 31, 2 ** 32 + 5, 2 ** 53 - 1]) await refused(withRoot([{ id: 1, run: 1, offset: 0, length }]), /tile id 1: its bytes would end at byte/)
+    for (const offset of [1e6, 2 ** 31, 2 ** 52]) await refused(withRoot([{ id: 1, run: 1, offset, length: 5 }]), /tile id 1: its bytes would end at byte/)
     await refused({ ...withRoot([]), root: Buffer.concat([1, 1, 1, 5, 0].map(varint)) }, /follows upon none/)
   })
 
@@ -88,24 +88,25 @@ describe('a hostile PMTiles file', () => {
   })
 
   it('must not go on for ever, whatever number of tiles it says it has', async () => {
-    const { uncounted } = archiveDefaults
-    archiveDefaults.uncounted = 1000
+    const { uncounted } = pmtilesDefaults
+    pmtilesDefaults.uncounted = 1000
     const root = [{ id: id(20, 0, 0), run: 4 ** 20, offset: 0, length: 5 }]
     await refused(withRoot(root), /would have more than 1000 tiles/)
     await refused({ root: directory(root), pack: plain, header: { entries: 1, addressed: 4 ** 20 } }, /would have more than 1000 tiles: say which of them/)
-    archiveDefaults.uncounted = uncounted
+    pmtilesDefaults.uncounted = uncounted
   })
 
   it('must not say that it has more entries than bytes', async () => {
-    for (const count of [2, 1000, 2 ** 20 + 1, 2 ** 31, 2 ** 53 - 1]) await refused({ ...withRoot([]), root: Buffer.concat([varint(count), Buffer.from([1, 1, 1])]) }, /says that it has \d+ entries/)
+    for (const count of [2, 1000, 2 ** 20 + 1, 2 ** 31, 2 ** 53 - 1]) await refused({ ...withRoot([]), root: Buffer.concat([varint(count), Buffer.from([1, 1, 1])]) }, /cannot hold \d+ entries/)
   })
 
   it('must have directories that end where they should', () => {
+    const parse = bytes => parseDirectory(bytes, why => { throw new Error(why) })
     const whole = directory([{ id: 1, run: 1, offset: 300, length: 500 }, { id: 300, run: 1, offset: 9000, length: 70000 }])
-    for (let length = 0; length < whole.length; length++) assert.throws(() => parseDirectory(whole.subarray(0, length)), /entries|ends/, `${length}`)
-    assert.throws(() => parseDirectory(Buffer.concat([whole, Buffer.alloc(3)])), /3 bytes behind its end/)
-    assert.throws(() => parseDirectory(Buffer.alloc(100, 0xff)), /middle of a number/)
-    assert.throws(() => parseDirectory(Buffer.concat([varint(1), Buffer.alloc(100, 0xff), Buffer.alloc(10)])), /varint/)
+    for (let length = 0; length < whole.length; length++) assert.throws(() => parse(whole.subarray(0, length)), /entries|ends/, `${length}`)
+    assert.throws(() => parse(Buffer.concat([whole, Buffer.alloc(3)])), /3 bytes behind its end/)
+    assert.throws(() => parse(Buffer.alloc(100, 0xff)), /middle of a number/)
+    assert.throws(() => parse(Buffer.concat([varint(1), Buffer.alloc(100, 0xff), Buffer.alloc(10)])), /varint/)
   })
 
   it('must not lead round in circles', async () => {
@@ -114,15 +115,15 @@ describe('a hostile PMTiles file', () => {
     await refused({ ...withRoot([]), root: loop, leaves: loop }, /lead to one another/)
     await refused({ ...withRoot([]), root: loop, leaves: Buffer.concat([loop, Buffer.alloc(1000)]) }, /lie 5 deep/)
     const fan = directory(Array.from({ length: 100 }, (_, index) => ({ id: index, run: 0, offset: 0, length: 5 })))
-    await refused({ ...withRoot([]), root: fan, leaves: Buffer.concat([directory([{ id: 0, run: 1, offset: 0, length: 1 }]), Buffer.alloc(1000)]) }, /not where its directory should have it/)
+    await refused({ ...withRoot([]), root: fan, leaves: Buffer.concat([directory([{ id: 0, run: 1, offset: 0, length: 1 }]), Buffer.alloc(1000)]) }, /should lie within/)
   })
 
   it('must have leaves that hold what they are there for', async () => {
     const leaf = directory([{ id: 7, run: 1, offset: 0, length: 5 }])
-    await refused({ ...withRoot([{ id: 8, run: 0, offset: 0, length: leaf.length }]), leaves: leaf }, /tile 7 is not where/)
-    await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: leaf.length }, { id: 5, run: 1, offset: 0, length: 1 }]), leaves: leaf }, /tile 7 is not where/)
-    await refused({ ...withRoot([{ id: 1, run: 0, offset: 2, length: leaf.length }]), leaves: leaf }, /the directory of tile 1 would end at byte/)
-    await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: 2 }]), leaves: leaf }, /says that it has 1 entries/)
+    await refused({ ...withRoot([{ id: 8, run: 0, offset: 0, length: leaf.length }]), leaves: leaf }, /tile id 7: .*should lie within/)
+    await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: leaf.length }, { id: 5, run: 1, offset: 0, length: 1 }]), leaves: leaf }, /tile id 7: .*should lie within/)
+    await refused({ ...withRoot([{ id: 1, run: 0, offset: 2, length: leaf.length }]), leaves: leaf }, /tile id 1: its directory would end at byte/)
+    await refused({ ...withRoot([{ id: 1, run: 0, offset: 0, length: 2 }]), leaves: leaf }, /cannot hold 1 entries/)
   })
 
   it('must not unpack to more than a directory, metadata or a tile may have', async () => {
@@ -130,7 +131,7 @@ describe('a hostile PMTiles file', () => {
     await refused({ root: bomb(gzipSync, 70e6) }, /unpacks to more than 64000000 bytes/)
     const brotli = bytes => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
     await refused({ root: bomb(brotli, 70e6), pack: brotli, header: { packing: 3 } }, /unpacks to more than 64000000 bytes/)
-    await refused({ root: Buffer.alloc(17e6), pack: plain }, /directory has 17000000 bytes/)
+    await refused({ root: Buffer.alloc(17e6), pack: plain }, /directory: it has 17000000 bytes/)
     await refused({ pack: bytes => bytes.length < 10 ? bomb(gzipSync, 20e6) : gzipSync(bytes), header: { packing: 2 } }, /metadata cannot be read: it unpacks to more than 16000000 bytes/)
     await refused({ tiles: { '0/0/0': bomb(gzipSync, 70e6) }, header: { tilePacking: 2 } }, /0\/0\/0 cannot be read: it unpacks to more than/)
     await refused({ tiles: { '0/0/0': Buffer.alloc(65e6) } }, /0\/0\/0 has 65000000 bytes/)

@@ -78,6 +78,7 @@ onEachStore('trees of an edition that is corrected', backend => {
     await until(() => shows(200, T1), { what: 'the correction', timeout: 20000 })
     await until(() => checkTrees(url, to(), { moved: true }).then(() => true, () => false), { timeout: 20000 })
     assert.ok(statSync(file(T1)).mtimeMs > before)
+    await after() // before its folder is removed
   })
 
   it('also when everything has to be compared, since nobody knows what changed', async () => {

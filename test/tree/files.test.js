@@ -4,9 +4,10 @@ import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync, statSync,
 import path from 'node:path'
 import { Changes } from '../../loader/tree/changes.js'
 import { Files, prune } from '../../loader/tree/files.js'
-import { Paths, parseTileFile } from '../../loader/tree/paths.js'
-import { periodsOf, spoils, treeTimes } from '../../loader/tree/plan.js'
-import { keep, readKept, selectionOf } from '../../loader/tree/place.js'
+import { parseTileFile } from '../../loader/formats/names.js'
+import { Paths } from '../../loader/tree/paths.js'
+import { isWrongAfter, periodsOf, treeTimes } from '../../loader/tree/trees.js'
+import { readState, selectionOf, writeState } from '../../loader/tree/state.js'
 import { parseArea } from '../../core/index.js'
 import { useFolder } from '../support/folder.js'
 
@@ -107,7 +108,7 @@ describe('the plan of trees', () => {
 
   it('knows what makes a period\'s tree wrong', () => {
     const [period] = periodsOf([A])
-    assert.deepEqual([A, '2023-03-01T00:00:01Z', '2023-12-31T23:59:59Z', '2024-01-01T00:00:00Z', '2022-12-31T00:00:00Z'].map(time => spoils(time, period)), [false, true, true, false, false])
+    assert.deepEqual([A, '2023-03-01T00:00:01Z', '2023-12-31T23:59:59Z', '2024-01-01T00:00:00Z', '2022-12-31T00:00:00Z'].map(time => isWrongAfter(time, period)), [false, true, true, false, false])
   })
 })
 
@@ -117,12 +118,12 @@ describe('what is remembered of trees', () => {
   it('is read as it was kept, and not at all when it is damaged', async () => {
     const file = path.join(folder.dir, 'osm.json')
     const kept = { place: { since: '5-x', identity: '1' }, whole: true, selection: 'all', store: '', boot: 'b' }
-    assert.equal(await readKept(file), undefined)
-    await keep(file, kept, folder.dir)
-    assert.deepEqual(await readKept(file), kept)
+    assert.equal(await readState(file), undefined)
+    await writeState(file, kept, folder.dir)
+    assert.deepEqual(await readState(file), kept)
     for (const text of ['', '{', 'null', '{}', '{"place":null}', '[]', '{"place":{"since":"1"}}']) {
       writeFileSync(file, text)
-      assert.equal(await readKept(file), undefined, text)
+      assert.equal(await readState(file), undefined, text)
     }
   })
 

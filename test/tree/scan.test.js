@@ -1,7 +1,7 @@
 // Comparing trees with a layer while somebody else sees to what changes.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { CHUNK, Scan } from '../../loader/tree/scan.js'
+import { CHUNK, Comparison } from '../../loader/tree/comparison.js'
 import { useFolder } from '../support/folder.js'
 
 describe('comparing everything', () => {
@@ -24,13 +24,13 @@ describe('comparing everything', () => {
     }
     const tree = { root: folder.dir, whole: true }
     const settler = {
-      async settle (tiles, trees, { names }) {
+      async update (tiles, trees, { names }) {
         for (const tile of tiles) told.settled.push(`${tile.id} ${(await names(tree, tile)).map(file => path.relative(folder.dir, file))}`.trim())
         return []
       },
-      sweep: async file => told.removed.push(path.relative(folder.dir, file))
+      removeUnknown: async file => told.removed.push(path.relative(folder.dir, file))
     }
-    return { told, scan: new Scan(/** @type {any} */ (store), 'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
+    return { told, scan: new Comparison(/** @type {any} */ (store), 'osm', /** @type {any} */ (settler), { trees: () => [tree], check: () => true }) }
   }
 
   it('finds the files of each tile, whatever they end with, and what the store has not', async () => {

@@ -1,0 +1,208 @@
+// Reads a folder of z/x/y.ext files that others may have filled: regular files, and links that stay in it. The folder itself
+// may be a link.
+import { lstat, opendir, realpath, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { MAX_ZOOM, TilecouchError, compareInner, compareRows, flipY } from '../../../core/index.js'
+import { openFile } from '../../regular-file.js'
+import { GONE_LIST, readGone } from '../gone.js'
+import { sourceLimits } from '../limits.js'
+import { METADATA } from '../metadata.js'
+import { NUMBER, parseTileName } from '../names.js'
+import { breather, unreadable } from '../reading.js'
+
+export const MARK = '.tilecouch.json' // says that an export made the folder, and of what
+
+const BUFFER = 1000 // names asked for at once
+
+/**
+ * @typedef {object} FolderTile
+ * @property {number} z
+ * @property {number} x
+ * @property {number} y
+ * @property {string} ext
+ * @property {boolean} isOutside
+ * @property {string} path from the folder
+ */
+
+export class FolderReader {
+  #folder
+  #signal
+  #onFault
+  /** @type {Promise<string> | undefined} */
+  #root
+
+  /**
+   * @param {string} folder
+   * @param {{signal?: AbortSignal, onFault?: import('../reading.js').OnFault}} [options] onFault: throws what cannot be read
+   *   unless given
+   */
+  constructor (folder, { signal, onFault = (code, where, why, cause) => { if (cause) throw cause } } = {}) {
+    this.#folder = folder
+    this.#signal = signal
+    this.#onFault = onFault
+  }
+
+  /**
+   * Folders whose names are numbers, in the order of ids; others are somebody else's.
+   * @param {string} [below] path from here
+   * @returns {Promise<number[]>}
+   */
+  async numbers (below = '') {
+    const found = []
+    for await (const entry of this.#listed(below, name => /^\d+$/.test(name))) {
+      const where = path.posix.join(below, entry.name)
+      try {
+        if (!await this.isFolder(below, entry)) continue
+      } catch (error) {
+        this.#onFault('unreadable-tile', where, error.message, error)
+        continue
+      }
+      if (NUMBER.test(entry.name)) found.push(+entry.name)
+      else this.#onFault('not-a-tile-name', where, 'numbers have no zeros in front')
+    }
+    return found.sort(compareInner)
+  }
+
+  /**
+   * The tiles of a column in the order of ids.
+   * @param {number} z @param {number} x
+   * @param {boolean} [tms] rows are counted from the south
+   * @returns {Promise<FolderTile[]>}
+   */
+  async tiles (z, x, tms) {
+    const tiles = []
+    const below = `${z}/${x}`
+    for await (const { name } of this.#listed(below, () => true)) {
+      const where = `${below}/${name}`
+      const found = parseTileName(where, (code, why) => this.#onFault(code, where, why))
+      if (found) tiles.push({ ...found, path: where, y: tms && z <= MAX_ZOOM ? flipY(z, found.y) : found.y })
+    }
+    return tiles.sort((a, b) => compareRows(a.y, b.y) || (a.path < b.path ? -1 : 1))
+  }
+
+  async * #listed (below, wanted) {
+    try {
+      yield * this.list(below, wanted)
+    } catch (error) {
+      if (error.code === 'ABORTED') throw error
+      this.#onFault('unreadable-tile', below || '.', error.message, error)
+    }
+  }
+
+  /** JSON of the metadata, if there are any: mbutil and tippecanoe leave them beside the tiles. */
+  async metadata () {
+    return await this.has(METADATA) ? String(await this.read(METADATA, sourceLimits.metadata)) : undefined
+  }
+
+  /**
+   * What is gone, in a diff; to be closed.
+   * @param {{file: string, tms?: boolean}} options file: for messages
+   */
+  async gone (options) {
+    return await this.has(GONE_LIST) ? readGone(await this.stream(GONE_LIST), { ...options, signal: this.#signal }) : undefined
+  }
+
+  /**
+   * What lies in a folder of it, in any order.
+   * @param {string} below its path from here
+   * @param {(name: string) => boolean} wanted by its name
+   */
+  async * list (below, wanted) {
+    const breathe = breather(this.#signal)
+    let count = 0
+    try {
+      for await (const entry of await opendir(path.join(this.#folder, below), { bufferSize: BUFFER })) {
+        const pause = breathe()
+        if (pause) await pause
+        if (!wanted(entry.name)) continue
+        if (++count > sourceLimits.names) throw new Error(`it holds more than ${sourceLimits.names} files`)
+        yield entry
+      }
+    } catch (error) {
+      throw this.#failed(below, error)
+    }
+  }
+
+  /**
+   * Whether what was listed is a folder, or a link to one in here.
+   * @param {string} below @param {import('node:fs').Dirent} entry
+   */
+  async isFolder (below, entry) {
+    const name = path.join(below, entry.name)
+    if (!entry.isSymbolicLink()) return entry.isDirectory()
+    return this.#reading(name, async () => (await stat(await this.#inside(name))).isDirectory())
+  }
+
+  /**
+   * Whether what was listed is no link that leads out of here.
+   * @param {string} below @param {import('node:fs').Dirent} entry
+   */
+  async isHere (below, entry) {
+    return !entry.isSymbolicLink() || this.#inside(path.join(below, entry.name)).then(() => true, error => error.code !== undefined)
+  }
+
+  /**
+   * The bytes of a file.
+   * @param {string} name its path from here
+   * @param {number} [most] bytes
+   */
+  async read (name, most = sourceLimits.tile) {
+    return this.#reading(name, async () => {
+      const { handle, size } = await this.#open(name, most)
+      try {
+        const bytes = Buffer.allocUnsafe(size)
+        let done = 0
+        for (let read = -1; done < size && read; done += read) read = (await handle.read(bytes, done, size - done, done)).bytesRead
+        return bytes.subarray(0, done)
+      } finally {
+        await handle.close()
+      }
+    })
+  }
+
+  /** Its bytes one after the other: for a list, however long. @param {string} name */
+  async stream (name) {
+    return this.#reading(name, async () => (await this.#open(name)).handle.createReadStream())
+  }
+
+  /** Whether there is a file of this name, or something else. @param {string} name */
+  async has (name) {
+    try {
+      return Boolean(await lstat(path.join(this.#folder, name)))
+    } catch (error) {
+      if (error.code === 'ENOENT') return false
+      throw this.#failed(name, error)
+    }
+  }
+
+  async #open (name, most) {
+    const file = path.join(this.#folder, name)
+    try {
+      return await openFile(file, { most, links: false })
+    } catch (error) {
+      if (error.code !== 'ELOOP' && error.code !== 'EMLINK') throw error
+      return openFile(await this.#inside(name), { most, links: false })
+    }
+  }
+
+  /** Where a link leads to. */
+  async #inside (name) {
+    const root = await (this.#root ??= realpath(this.#folder))
+    const file = await realpath(path.join(this.#folder, name))
+    const way = path.relative(root, file)
+    if (way === '..' || way.startsWith(`..${path.sep}`) || path.isAbsolute(way)) throw new Error('it is a link that leads out of the folder')
+    return file
+  }
+
+  async #reading (name, work) {
+    try {
+      return await work()
+    } catch (error) {
+      throw this.#failed(name, error)
+    }
+  }
+
+  #failed (name, error) {
+    return error instanceof TilecouchError ? error : unreadable(path.join(this.#folder, name), error)
+  }
+}

@@ -1,0 +1,187 @@
+// Writes a folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears complete, with the time of its
+// version. Place, time and content tell which version a file is, so that an export can be resumed, or run again to bring the
+// folder up to date. A file that replaces another image of the same time carries the next second: web servers tell by that
+// whether what somebody keeps is still right.
+import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { TilecouchError, extensionOf, flipY, toSeconds } from '../../../core/index.js'
+import { readSmallFile } from '../../regular-file.js'
+import { digestOf } from '../../store/tile.js'
+import { GONE_LIST } from '../gone.js'
+import { METADATA, metadataJson } from '../metadata.js'
+import { readColumn } from '../names.js'
+import { MARK } from './reader.js'
+
+export const folderDefaults = {
+  concurrency: 16, // files written at once
+  columns: 16 // folders whose files are remembered
+}
+
+const WORK = '.tilecouch.part' // a folder for what is not whole yet
+const MOVED = 60000 // milliseconds that a file may be later than its version
+const EARLIEST = -(2 ** 31) * 1000 // the first time that file systems know, in 1901; earlier ones become it
+
+export const lockOf = folder => path.join(folder, '.tilecouch.part-lock')
+
+/** Milliseconds since 1970. */
+const fileTime = time => Math.max(toSeconds(time) * 1000, EARLIEST)
+
+/** Whether a file may be a version, by its time. */
+const fits = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= fileTime(time) + MOVED
+
+/**
+ * @param {string} folder
+ * @param {import('../../export/target.js').TargetOptions} options
+ * @returns {Promise<import('../../export/target.js').Target>}
+ */
+export async function open (folder, { layer, scheme = 'xyz', force, diff, ...options }) {
+  const mark = JSON.stringify({ layer, scheme, ...(diff && { diff }) })
+  await mkdir(folder, { recursive: true })
+  const found = await readMark(folder)
+  if (found !== undefined && found !== mark) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(found)}` })
+  const isEmpty = (await readdir(folder)).every(name => name.startsWith('.') || name === 'lost+found')
+  if (found === undefined && !isEmpty && !force) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: 'it is not empty, and no export made it' })
+  await rm(path.join(folder, WORK), { recursive: true, force: true })
+  await mkdir(path.join(folder, WORK))
+  if (found === undefined) await writeFile(path.join(folder, MARK), mark)
+  return new FolderWriter(folder, { ...options, layer, scheme, diff }, !isEmpty)
+}
+
+function describe (mark) {
+  try {
+    const { layer, scheme, diff } = JSON.parse(mark)
+    return `${diff ? 'a difference of ' : ''}the layer ${layer}, with rows from the ${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`
+  } catch {
+    return `a damaged ${MARK}`
+  }
+}
+
+async function readMark (folder) {
+  try {
+    return String(readSmallFile(path.join(folder, MARK)))
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+class FolderWriter {
+  #folder
+  #options
+  #writing = new Set()
+  #failure
+  #written = 0
+  /** Files by row, of the columns looked at last. @type {Map<string, Promise<Map<number, string[]>>>} */
+  #columns = new Map()
+  #made = ''
+  #hasGone = false
+  #isTidying = false
+
+  constructor (folder, options, resumed) {
+    this.#folder = folder
+    this.#options = options
+    this.resumed = resumed
+  }
+
+  /** @param {import('../../export/target.js').Known} tile */
+  async has ({ z, x, y, time, size, digest }) {
+    for (const file of await this.#filesOf(z, x, y)) {
+      const found = await stat(file)
+      if (found.size === size && fits(found, time) && digestOf(await readFile(file)) === digest) return true
+    }
+    return false
+  }
+
+  async #filesOf (z, x, y) {
+    const rows = await this.#rows(z, x)
+    return rows.get(this.#row(z, y)) ?? []
+  }
+
+  #row (z, y) {
+    return this.#options.scheme === 'tms' ? flipY(z, y) : y
+  }
+
+  #rows (z, x) {
+    const key = `${z}/${x}`
+    let rows = this.#columns.get(key)
+    if (!rows) {
+      if (this.#columns.size >= folderDefaults.columns) this.#columns.delete(/** @type {string} */ (this.#columns.keys().next().value))
+      rows = readColumn(path.join(this.#folder, `${z}`, `${x}`))
+      this.#columns.set(key, rows)
+    }
+    return rows
+  }
+
+  /** Returns as soon as there is room for the next one. @param {import('../../export/target.js').TargetTile} tile */
+  async add (tile) {
+    while (this.#writing.size >= folderDefaults.concurrency) await Promise.race(this.#writing)
+    if (this.#failure) throw this.#failure
+    const writing = this.#write(tile).catch(error => { this.#failure ??= error }).then(() => { this.#writing.delete(writing) })
+    this.#writing.add(writing)
+  }
+
+  /** @param {import('../../export/target.js').TargetTile} tile */
+  async #write ({ z, x, y, time, type, bytes }) {
+    const part = path.join(this.#folder, WORK, `${this.#written++}`)
+    await writeFile(part, bytes)
+    const directory = path.join(this.#folder, `${z}`, `${x}`)
+    const target = path.join(directory, `${this.#row(z, y)}.${extensionOf(type)}`)
+    const before = this.resumed ? await stat(target).catch(() => undefined) : undefined
+    const when = new Date(before && fits(before, time) ? before.mtimeMs + 1000 : fileTime(time))
+    await utimes(part, when, when)
+    if (this.#made !== directory) {
+      await mkdir(directory, { recursive: true })
+      this.#made = directory
+    }
+    await rename(part, target)
+  }
+
+  /** @param {{z: number, x: number, y: number}} tile */
+  async gone ({ z, x, y }) {
+    this.#hasGone = true
+    await appendFile(path.join(this.#folder, WORK, GONE_LIST), `${z}/${x}/${this.#row(z, y)}\n`)
+  }
+
+  /**
+   * A file is removed only when it is another version of its tile: who put it there, and what for, is known then. What is
+   * shown must be there before: a tile that changed since it was written keeps its file.
+   * @param {import('../../store/list.js').ListedTile} tile @param {string} [shown] time
+   */
+  async tidy ({ z, x, y, versions }, shown) {
+    if (!this.#isTidying) {
+      await this.#allWritten()
+      this.#columns.clear() // they were read before the last files were written
+      this.#isTidying = true
+    }
+    const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
+    const found = await Promise.all(files.map(async file => ({ file, stats: await stat(file) })))
+    const versionOf = ({ stats }) => versions.findLast(({ time, size, gone }) => !gone && stats.size === size && fits(stats, time))
+    if (shown !== undefined && !found.some(one => versionOf(one)?.time === shown)) return 0
+    const old = found.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
+    for (const { file } of old) await rm(file)
+    return old.length
+  }
+
+  async #allWritten () {
+    await Promise.all(this.#writing)
+    if (this.#failure) throw this.#failure
+  }
+
+  /** @param {import('../../export/target.js').Facts} facts */
+  async finish (facts) {
+    await this.#allWritten()
+    const { doc, diff, ...options } = this.#options
+    const work = path.join(this.#folder, WORK)
+    await writeFile(path.join(work, METADATA), metadataJson(doc, facts, options))
+    await rename(path.join(work, METADATA), path.join(this.#folder, METADATA))
+    if (diff && !this.#hasGone) await writeFile(path.join(work, GONE_LIST), '')
+    if (diff || this.#hasGone) await rename(path.join(work, GONE_LIST), path.join(this.#folder, GONE_LIST))
+    await rm(work, { recursive: true })
+    return { size: facts.bytes }
+  }
+
+  async stop () {
+    await Promise.all(this.#writing)
+    await rm(path.join(this.#folder, WORK), { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,94 @@
+// Reads MBTiles: the tables and views of a SQLite file, and its metadata. Texts come as blobs: what is no UTF-8 would end the
+// process that reads.
+import { isUtf8 } from 'node:buffer'
+import { TilecouchError } from '../../../core/index.js'
+import { sourceLimits } from '../limits.js'
+import { cell, textOf } from './sqlite.js'
+
+const TILE_COLUMNS = ['zoom_level', 'tile_column', 'tile_row', 'tile_data']
+const TABLES = ['tiles', 'map', 'images', 'tiles_with_hash', 'metadata']
+
+const NAME = 1000 // bytes of the name of a row of metadata; a longer one is not read whole
+const SMALL = 64e3 // bytes of a value that is read with others
+const ROW = 100 // bytes that a row is counted as, besides its value
+const SIZE = 'length(CAST(value AS BLOB))'
+
+/**
+ * Which of the tables and views that matter there are, with the names of their columns.
+ * @param {import('./sqlite.js').SqliteFile} db
+ * @param {import('../reading.js').OnFault} onFault
+ * @returns {Promise<Record<string, string[]> | undefined>} nothing when none of them can be read
+ */
+export async function readTables (db, onFault) {
+  /** @type {Record<string, string[]>} */
+  const found = {}
+  try {
+    for await (const [text] of db.rows(`SELECT ${cell('name')} FROM sqlite_schema WHERE type IN ('table', 'view')`)) {
+      const name = textOf(text).toLowerCase()
+      if (TABLES.includes(name)) found[name] = []
+    }
+    for (const [name, columns] of Object.entries(found)) {
+      try {
+        for await (const [column] of db.rows(`SELECT ${cell('name')} FROM pragma_table_xinfo('${name}')`)) columns.push(textOf(column).toLowerCase())
+        if (await db.isRecursive(name)) return void onFault('bad-structure', name, 'its view is recursive, and may never end: nothing was read')
+      } catch (error) {
+        if (!/^no such (table|column)/.test(error.message)) throw error // else: a view over what is not there has no columns
+      }
+    }
+  } catch (error) {
+    if (error instanceof TilecouchError) throw error
+    return void onFault('damaged-file', db.file, error.message, error)
+  }
+  return found
+}
+
+/**
+ * Why there cannot be tiles.
+ * @param {Record<string, string[]>} tables
+ * @returns {string | undefined}
+ */
+export function missingTiles ({ tiles }) {
+  if (!tiles) return 'there is no table or view called tiles'
+  const missing = TILE_COLUMNS.filter(name => !tiles.includes(name))
+  if (missing.length) return `tiles has no column ${missing.join(', ')}`
+}
+
+/**
+ * @param {import('./sqlite.js').SqliteFile} db
+ * @param {Record<string, string[]>} tables
+ * @param {import('../reading.js').OnFault} onFault
+ * @returns {Promise<Record<string, any> | undefined>} names and values; nothing when there is no such table
+ */
+export async function readMetadata (db, tables, onFault) {
+  if (!['name', 'value'].every(name => tables.metadata?.includes(name))) return undefined
+  /** @type {Record<string, any>} */
+  const values = {}
+  for await (const cells of metadataRows(db)) {
+    if (cells.some(one => one && !isUtf8(one))) onFault('bad-metadata', 'metadata', 'a text that is no UTF-8')
+    const [name, value] = cells.map(textOf)
+    if (Object.hasOwn(values, name)) onFault('bad-metadata', 'metadata', `${name} is there more than once`)
+    values[name] = value
+  }
+  return values
+}
+
+/**
+ * The names and values of the metadata, as blobs.
+ * @param {import('./sqlite.js').SqliteFile} db
+ * @returns {AsyncGenerator<(Uint8Array | null)[]>}
+ */
+async function * metadataRows (db) {
+  let left = sourceLimits.metadata
+  const sql = `SELECT substr(CAST(name AS BLOB), 1, ${NAME}), CASE WHEN ${SIZE} <= ${SMALL} THEN CAST(value AS BLOB) END, ${SIZE} FROM metadata`
+  for await (const [name, value, size] of db.rows(sql)) {
+    left -= ROW + (size ?? 0)
+    if (left < 0) throw new Error(`its metadata have more than ${sourceLimits.metadata} bytes`)
+    yield [name, size > SMALL ? await largeValue(db, name, size) : value]
+  }
+}
+
+async function largeValue (db, name, size) {
+  const [row] = await db.get(`SELECT CAST(value AS BLOB) FROM metadata WHERE name = ? AND ${SIZE} = ? LIMIT 1`, [[textOf(name), size]])
+  if (row instanceof Error) throw row
+  return row?.[0] ?? null
+}

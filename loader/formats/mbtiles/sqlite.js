@@ -1,0 +1,134 @@
+// Reads a SQLite file of others in another process (see sqlite-child.js), which can be stopped and has a limit of memory. Texts should be asked for as blobs, with `cell`: what is no UTF-8 ends the other process.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { TilecouchError } from '../../../core/index.js'
+import { sourceLimits } from '../limits.js'
+
+const CHILD = fileURLToPath(new URL('sqlite-child.js', import.meta.url))
+const SHOWN = 200 // bytes of a cell that is no number
+const PASSED_ON = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'] // and no password
+
+/** A number as it is, and of anything else no more than its beginning, as a blob. @param {string} column */
+export const cell = column => `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(CAST(${column} AS BLOB), 1, ${SHOWN}) ELSE ${column} END`
+
+/** Blobs as the texts that they are. @param {any} found */
+export const textOf = found => found instanceof Uint8Array ? Buffer.from(found).toString() : found
+
+/** @typedef {{rows: any[], done: boolean, error?: string}} Answer */
+
+export class SqliteFile {
+  #signal
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  #child
+  /** @type {{resolve: (answer: Answer) => void, reject: (error: Error) => void, timer: NodeJS.Timeout}[]} */
+  #waiting = []
+  #cursor = 0
+  #isSilent = false
+
+  /** @param {string} file @param {AbortSignal} [signal] ends what is being asked, however long it would take */
+  constructor (file, signal) {
+    this.file = file
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#kill)
+  }
+
+  #kill = () => this.#child?.kill('SIGKILL')
+
+  /**
+   * The rows of a statement, for each of a list of parameters. They must be small: some hundred are in memory at once.
+   * @param {string} sql
+   * @param {any[][]} [each]
+   * @returns {AsyncGenerator<any[]>}
+   */
+  async * rows (sql, each) {
+    const cursor = ++this.#cursor
+    let answer = await this.#send({ ask: sql, each, cursor })
+    try {
+      for (;;) {
+        if (answer.error !== undefined) throw new Error(answer.error)
+        // the next are on their way while these are looked at
+        const next = answer.done ? undefined : this.#send({ more: cursor })
+        next?.catch(() => {}) // met when it is waited for
+        yield * answer.rows
+        if (!next) return
+        answer = await next
+      }
+    } finally {
+      if (!answer.done && this.#child && !this.#signal?.aborted) this.#send({ end: cursor }).catch(() => {})
+    }
+  }
+
+  /**
+   * One row for each of a list of parameters: as many of them as are good to have in memory at once, and one at least.
+   * @param {string} sql
+   * @param {any[][]} each
+   * @returns {Promise<(any[] | null | Error)[]>} null: there is none; an error: why it cannot be read
+   */
+  async get (sql, each) {
+    try {
+      const { rows, error } = await this.#send({ get: sql, each })
+      return error === undefined ? rows : [...rows, new Error(error)]
+    } catch (error) {
+      if (error instanceof TilecouchError) throw error
+      return each.length === 1 ? [error] : this.get(sql, each.slice(0, 1)) // it ended the process: which of them did?
+    }
+  }
+
+  /**
+   * Whether a table or view comes about by a recursion, which may have no end.
+   * @param {string} table
+   */
+  async isRecursive (table) {
+    for await (const [, , , step] of this.rows(`EXPLAIN QUERY PLAN SELECT * FROM ${table}`)) if (/RECURSIVE STEP/.test(step)) return true
+    return false
+  }
+
+  /** @returns {Promise<Answer>} */
+  #send (message) {
+    if (this.#signal?.aborted) return Promise.reject(new TilecouchError('ABORTED'))
+    const child = this.#child ??= this.#start()
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#isSilent = true
+        this.#kill()
+      }, sourceLimits.silence)
+      this.#waiting.push({ resolve, reject, timer })
+      child.send(message, () => {}) // that it is gone, its exit says
+    })
+  }
+
+  #start () {
+    const env = Object.fromEntries(PASSED_ON.filter(name => process.env[name] !== undefined).map(name => [name, process.env[name]]))
+    const child = fork(CHILD, [this.file, String(sourceLimits.sqlite), String(process.pid)], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [], env })
+    child.on('message', (/** @type {Answer} */ answer) => this.#next()?.resolve(answer))
+    child.once('exit', (code, signal) => this.#ended(child, signal ?? code))
+    child.once('error', error => this.#ended(child, error.message))
+    return child
+  }
+
+  #next () {
+    const first = this.#waiting.shift()
+    clearTimeout(first?.timer)
+    return first
+  }
+
+  #ended (child, how) {
+    if (child !== this.#child) return
+    this.#child = undefined // another one answers the next question
+    const error = this.#signal?.aborted
+      ? new TilecouchError('ABORTED')
+      : new Error(this.#isSilent ? `it gave no answer for ${sourceLimits.silence / 1000} seconds` : `reading it ended the process that did (${how})`)
+    this.#isSilent = false
+    while (this.#waiting.length) this.#next()?.reject(error)
+  }
+
+  async close () {
+    this.#signal?.removeEventListener('abort', this.#kill)
+    const child = this.#child
+    if (!child) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL') // it only reads
+    await ended
+  }
+}

@@ -1,0 +1,111 @@
+// The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as mbutil
+// writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
+import { isExactTime, layerFields, parseBbox } from '../../core/index.js'
+
+/** The file beside the tiles of a folder, zip or tar. */
+export const METADATA = 'metadata.json'
+
+/** Where an export of ours says when the map looked like this. */
+export const TIME_KEY = 'tilecouch:time'
+
+const extensions = { jpeg: 'jpg', mvt: 'pbf' }
+
+// the names MBTiles has for formats; it wants media types for others
+const names = { png: 'png', jpg: 'jpg', webp: 'webp', pbf: 'pbf', avif: 'image/avif' }
+
+const MIDDLE = 2 // zooms beyond the one at which the bounds fill one tile: where a map of them may begin
+
+/**
+ * @param {string | Buffer} text JSON of others
+ * @returns {Record<string, any>} empty when it is no object
+ */
+export function parseObject (text) {
+  return Object(attempt(() => JSON.parse(String(text))))
+}
+
+/**
+ * @param {Record<string, any>} metadata
+ * @returns {Record<string, any>}
+ */
+export function layerFieldsOf (metadata) {
+  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center, json, tileSize } = metadata
+  const candidates = {
+    name,
+    description,
+    attribution,
+    legend,
+    version: version === undefined ? undefined : String(version),
+    format: extensions[format] ?? format,
+    minzoom: number(minzoom),
+    maxzoom: number(maxzoom),
+    bounds: attempt(() => parseBbox(bounds)),
+    center: typeof center === 'string' ? center.split(',').map(Number) : center,
+    tileSize: number(tileSize), // only our own exports have it
+    vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(json).vector_layers)
+  }
+  return Object.fromEntries(Object.entries(candidates).filter(([field, value]) => value !== undefined && value !== null && layerFields[field](value)))
+}
+
+/**
+ * The time that metadata says, if it is one.
+ * @param {Record<string, any>} metadata
+ * @returns {string | undefined} exact
+ */
+export const timeOf = ({ [TIME_KEY]: time }) => isExactTime(time) ? time : undefined
+
+const number = value => value === undefined || value === '' ? undefined : Number(value)
+
+function attempt (read) {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * @param {Record<string, any>} doc the layer document
+ * @param {import('../export/target.js').Facts} facts
+ * @param {{layer: string, time?: string, area?: object, scheme?: string, metadata?: Record<string, string | null | undefined>}} options
+ * @returns {Record<string, string | null>}
+ */
+export function metadataOf (doc, facts, { layer, time, area, scheme, metadata }) {
+  // the document's bounds are of the whole layer, and more exact than tiles when an operator gave them
+  const bounds = area ? facts.bounds : doc.bounds ?? facts.bounds
+  // of tiles that were there from a run before the type is not known
+  const format = (facts.areTypesKnown ? facts.format : doc.format) ?? doc.format ?? facts.format
+  const values = {
+    name: doc.name ?? layer,
+    format: format && names[format],
+    bounds: bounds?.join(','),
+    center: bounds && centerOf(doc.center, bounds, facts).join(','),
+    minzoom: facts.minzoom,
+    maxzoom: facts.maxzoom,
+    type: 'baselayer',
+    attribution: doc.attribution,
+    description: doc.description,
+    version: doc.version,
+    legend: doc.legend,
+    json: format === 'pbf' ? JSON.stringify({ vector_layers: doc.vector_layers ?? [] }) : undefined,
+    tileSize: doc.tileSize,
+    [TIME_KEY]: time ?? facts.last,
+    scheme: scheme === 'tms' ? scheme : undefined, // rows from the north go without saying
+    ...metadata
+  }
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => [name, value === null ? null : String(value)]))
+}
+
+/**
+ * The same as a metadata.json. Zooms are numbers there: the Python package of PMTiles compares them.
+ * @param {Parameters<typeof metadataOf>} about
+ */
+export function metadataJson (...about) {
+  const { minzoom, maxzoom, ...texts } = metadataOf(...about)
+  return JSON.stringify({ ...texts, ...(minzoom && { minzoom: +minzoom }), ...(maxzoom && { maxzoom: +maxzoom }) }, null, 2) + '\n'
+}
+
+function centerOf (center, [west, south, east, north], { minzoom = 0, maxzoom = 0 }) {
+  if (center && center[2] >= minzoom && center[2] <= maxzoom && center[0] >= west && center[0] <= east && center[1] >= south && center[1] <= north) return center
+  const fits = Math.floor(Math.log2(360 / Math.max(east - west, 1e-6)))
+  return [(west + east) / 2, (south + north) / 2, Math.min(Math.max(fits + MIDDLE, minzoom), maxzoom)]
+}

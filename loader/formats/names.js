@@ -1,0 +1,83 @@
+// Names of files in folders and archives: which are tiles, which look like it and are none; and which lead out.
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { MAX_ZOOM, formats } from '../../core/index.js'
+
+export const NUMBER = /^(0|[1-9]\d{0,9})$/
+
+/** What the names of tiles end with, the commonest first: exports write these, and all of `TILE_ENDINGS` are read. */
+export const EXTENSIONS = Object.values(formats).map(({ ext }) => ext)
+const synonyms = { jpeg: 'jpg', mvt: 'pbf' }
+export const TILE_ENDINGS = [...EXTENSIONS, ...Object.keys(synonyms)]
+
+const TILE_FILE = new RegExp(`^(0|[1-9]\\d{0,9})\\.(${EXTENSIONS.join('|')})$`)
+const TILE = /^(?:(.*)\/)?(\d+)\/(\d+)\/(\d+)\.([a-z0-9]+)$/i
+const NEARLY = /(?:^|\/)-?\d+\/-?\d+\/-?\d+[^/]*$/ // three numbers, and something more
+const COMPANIONS = /\.(kml|xml|json|txt|html|wld|[a-z]{2}w|aux\.xml|md5|etag)$/i // what tile tools leave beside tiles
+
+/** `jpeg` -> `jpg`; nothing for what no tile's name ends with. @param {string} ext */
+const extensionOf = ext => synonyms[ext] ?? (EXTENSIONS.includes(ext) ? ext : undefined)
+
+/**
+ * A file in the folder of a column, as exports write it.
+ * @param {string} name
+ * @returns {{y: number, ext: string} | undefined} y: row, counted as in the folder
+ */
+export function parseTileFile (name) {
+  const match = TILE_FILE.exec(name)
+  return match ? { y: +match[1], ext: match[2] } : undefined
+}
+
+/**
+ * The path of a file. What no tile can have is a fault; a tile outside of the pyramid is returned all the same, and says so.
+ * @param {string} name with slashes
+ * @param {(code: string, why?: string) => void} onFault
+ * @returns {{folder: string, z: number, x: number, y: number, ext: string, isOutside: boolean} | undefined} nothing for other files
+ */
+export function parseTileName (name, onFault) {
+  const match = TILE.exec(name)
+  const ext = match && extensionOf(match[5].toLowerCase())
+  if (!match || !ext) {
+    if (NEARLY.test(name) && !COMPANIONS.test(name)) onFault('not-a-tile-name', match ? `no tile's extension: .${match[5]}` : undefined)
+    return undefined
+  }
+  const [, folder = '', ...numbers] = match.slice(0, 5)
+  if (!numbers.every(text => NUMBER.test(text))) {
+    onFault('not-a-tile-name', 'numbers have no zeros in front')
+    return undefined
+  }
+  const [z, x, y] = numbers.map(Number)
+  const isOutside = z > MAX_ZOOM || x >= 2 ** z || y >= 2 ** z
+  if (isOutside) onFault('outside-pyramid', z > MAX_ZOOM ? `zoom ${z}` : `zoom ${z} has columns and rows 0 to ${2 ** z - 1}`)
+  return { folder, z, x, y, ext, isOutside }
+}
+
+/** Whether unpacking this would write outside of the folder it is unpacked to. @param {string} name */
+export const isUnsafe = name => /^([\\/]|[a-z]:)/i.test(name) || name.split(/[\\/]/).includes('..') || name.includes('\0')
+
+/**
+ * The files of a column in a folder that we wrote: paths by row.
+ * @param {string} directory
+ * @returns {Promise<Map<number, string[]>>}
+ */
+export async function readColumn (directory) {
+  const rows = new Map()
+  for (const name of await namesIn(directory)) {
+    const { y } = parseTileFile(name) ?? {}
+    if (y === undefined) continue
+    const file = path.join(directory, name)
+    if (rows.has(y)) rows.get(y).push(file)
+    else rows.set(y, [file])
+  }
+  return rows
+}
+
+/** The names in a folder; none when it is not there. @param {string} directory @returns {Promise<string[]>} */
+export async function namesIn (directory) {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw error
+  }
+}

@@ -1,0 +1,105 @@
+// Copies pieces of one file into another, in a new order. The pieces of one write are read in the order of the source, and
+// neighbours at once: tiles that came in the order of their ids are scattered in the order of an archive, but never far.
+
+export const copyDefaults = {
+  window: 16 * 2 ** 20, // bytes gathered and written at once; two of them are held
+  read: 2 ** 20, // bytes of neighbours read at once, at most
+  gap: 2 ** 16, // bytes between two pieces that are read along rather than skipped
+  readers: 4 // reads under way at once
+}
+
+/** @typedef {{at: number, length: number}} Piece */
+
+/**
+ * @param {import('node:fs/promises').FileHandle} source
+ * @param {import('node:fs/promises').FileHandle} target
+ * @param {number} position in the target
+ * @param {Iterable<Piece>} pieces of the source
+ * @param {typeof copyDefaults} [limits]
+ */
+export async function copyPieces (source, target, position, pieces, limits = copyDefaults) {
+  const buffers = [Buffer.allocUnsafe(limits.window), Buffer.allocUnsafe(limits.window)]
+  const scratches = Array.from({ length: limits.readers }, () => Buffer.allocUnsafe(limits.read))
+  let writing = Promise.resolve()
+  try {
+    for (const { parts, length } of windows(pieces, limits)) {
+      const buffer = /** @type {Buffer<ArrayBuffer>} */ (buffers.shift())
+      await gather(source, buffer, parts, scratches, limits)
+      await writing
+      writing = write(target, buffer.subarray(0, length), position)
+      writing.catch(() => {}) // it is awaited with the next one
+      position += length
+      buffers.push(buffer)
+    }
+  } finally {
+    await writing
+  }
+}
+
+/** What fits into one buffer: pieces are joined to the one before them where they touch, and cut at its end. */
+function * windows (pieces, { window }) {
+  let parts = /** @type {{at: number, length: number, to: number}[]} */ ([])
+  let filled = 0
+  for (let { at, length } of pieces) {
+    while (length) {
+      const fits = Math.min(length, window - filled)
+      const last = parts.at(-1)
+      if (last && last.at + last.length === at) last.length += fits
+      else parts.push({ at, length: fits, to: filled })
+      at += fits
+      length -= fits
+      filled += fits
+      if (filled === window) {
+        yield { parts, length: filled }
+        parts = []
+        filled = 0
+      }
+    }
+  }
+  if (filled) yield { parts, length: filled }
+}
+
+async function gather (source, buffer, parts, scratches, limits) {
+  const jobs = reads(parts, limits)
+  await Promise.all(scratches.map(async scratch => {
+    for (const { at, end, of } of jobs) {
+      if (of.length === 1) await read(source, buffer.subarray(of[0].to, of[0].to + of[0].length), at)
+      else {
+        await read(source, scratch.subarray(0, end - at), at)
+        for (const part of of) scratch.copy(buffer, part.to, part.at - at, part.at - at + part.length)
+      }
+    }
+  }))
+}
+
+/** Parts that lie near one another, in one read. */
+function * reads (parts, limits) {
+  parts.sort((a, b) => a.at - b.at)
+  let job
+  for (const part of parts) {
+    const end = part.at + part.length
+    if (job && part.at - job.end <= limits.gap && Math.max(job.end, end) - job.at <= limits.read) {
+      job.end = Math.max(job.end, end)
+      job.of.push(part)
+    } else {
+      if (job) yield job
+      job = { at: part.at, end, of: [part] }
+    }
+  }
+  if (job) yield job
+}
+
+async function read (source, bytes, position) {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesRead } = await source.read(bytes, done, bytes.length - done, position + done)
+    if (!bytesRead) throw new Error('the tiles gathered so far were cut off by somebody else')
+    done += bytesRead
+  }
+}
+
+async function write (target, bytes, position) {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await target.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
+  }
+}

@@ -1,0 +1,244 @@
+// The directories of a PMTiles archive: columns of variable-length numbers, packed. When all entries do not fit behind the
+// header they lie in leaf directories, and the root directory says where those are.
+import { gzipSync } from 'node:zlib'
+import { readVarint } from 'pmtiles'
+import { TilecouchError } from '../../../core/index.js'
+import { canUnpack, unpack } from '../../unpack.js'
+import { FIRST_BYTES, HEADER_BYTES, cannotUnpack } from './header.js'
+import { ID_LIMIT } from './ids.js'
+
+export const directoryLimits = {
+  packed: 16e6, // bytes of a directory that is read, at most
+  unpacked: 64e6, // bytes of it when it is unpacked
+  entries: 2 ** 20, // of a directory; a leaf has some thousand
+  depth: 4 // directories on the way to a tile; writers make two
+}
+
+export const directoryDefaults = {
+  root: FIRST_BYTES - HEADER_BYTES, // bytes of a root directory that is written, at most
+  tried: 16384, // entries: with more of them it is not even tried whether they fit into a root
+  leaf: 4096, // entries of a leaf, at least; as many as the official tools put into it
+  leaves: 3500, // about so many fit into a root
+  growth: 1.2 // of leaves whose root was too long
+}
+
+const USUAL_DEPTH = 2 // directories on the way to a tile: the format advises against more
+const ENTRY_BYTES = 32 // that four numbers need at most
+
+/**
+ * @typedef {object} Entry
+ * @property {number} id of its first tile
+ * @property {number} run tiles in a row that show the same; 0: it is a leaf directory
+ * @property {number} offset within its section
+ * @property {number} length bytes
+ */
+
+/**
+ * Reads all directories. Nothing in them is believed: ids ascend through the whole archive, everything lies inside its
+ * section, and together the leaves are no longer than theirs. What cannot be read costs its own entries, not the others.
+ */
+export class Directories {
+  #file
+  #header
+  #onFault
+  #wanted
+  #onEmpty
+  #leafBytes = 0
+  entries = 0
+  addressed = 0
+  /** Whether nothing had to be left out. */
+  isWhole = true
+
+  /**
+   * @param {{read: (offset: number, length: number, until?: number) => Promise<Buffer>}} file
+   * @param {import('./header.js').Header} header
+   * @param {import('../reading.js').OnFault} onFault
+   * @param {object} [options]
+   * @param {(from: number, to: number) => boolean} [options.wanted] whether any of the ids from `from` to before `to` is: leaves
+   *   without are passed over
+   * @param {(name: string) => void} [options.onEmpty] told of directories without entries, which cost no tile
+   */
+  constructor (file, header, onFault, { wanted, onEmpty } = {}) {
+    this.#file = file
+    this.#header = header
+    this.#onFault = onFault
+    this.#wanted = wanted
+    this.#onEmpty = onEmpty
+  }
+
+  /** @returns {AsyncGenerator<Entry[]>} the entries of tiles in their order, some together */
+  async * tiles () {
+    const { root, leaves, packing } = this.#header
+    if (!canUnpack(packing)) return this.#damaged('root directory', cannotUnpack(packing))
+    if (root.length) yield * this.#walk(root, 'root directory', 0, ID_LIMIT, 1)
+    const unused = leaves.length - this.#leafBytes
+    if (this.isWhole && unused > 0) this.#onFault('unused-bytes', 'leaf directories', `${unused} bytes`)
+  }
+
+  async * #walk (place, name, from, to, depth) {
+    const entries = await this.#read(place, name, depth)
+    let next = from // the least id that may come
+    /** @type {Entry[]} */
+    let tiles = []
+    for (let index = 0; index < entries.length; index++) {
+      const entry = entries[index]
+      const { id, run, offset, length } = entry
+      const end = id + (run || 1)
+      if (id < next || end > to) {
+        this.#wrong(`tile id ${id}`, `${name}: it should lie within ${next} and ${to}`, id < next && index ? 'duplicate-tile' : undefined)
+        continue
+      }
+      next = end
+      const section = run ? this.#header.data : this.#header.leaves
+      if (!length || offset + length > section.length) {
+        this.#wrong(`tile id ${id}`, length
+          ? `its ${run ? 'bytes' : 'directory'} would end at byte ${offset + length} of ${section.length}`
+          : 'it has no bytes')
+        continue
+      }
+      if (run) {
+        this.entries++
+        this.addressed += run
+        tiles.push(entry)
+        continue
+      }
+      this.#leafBytes += length
+      if (this.#leafBytes > this.#header.leaves.length) {
+        this.#wrong(`tile id ${id}`, 'leaf directories lead to one another, or share bytes')
+        this.#leafBytes = Infinity // once is enough
+        break
+      }
+      const limit = Math.max(id, index + 1 < entries.length ? Math.min(to, entries[index + 1].id) : to)
+      if (this.#wanted && !this.#wanted(id, limit)) continue
+      yield tiles
+      tiles = []
+      const leaf = { offset: this.#header.leaves.offset + offset, length }
+      yield * this.#walk(leaf, `leaf directory of tile id ${id}`, id, limit, depth + 1)
+      if (this.#leafBytes === Infinity) return
+    }
+    yield tiles
+  }
+
+  async #read ({ offset, length }, name, depth) {
+    if (depth > directoryLimits.depth) return this.#damaged(name, `directories lie ${depth} deep`)
+    if (depth === USUAL_DEPTH + 1) this.#onFault('odd-structure', name, `directories lie ${depth} deep`)
+    if (length > directoryLimits.packed) return this.#damaged(name, `it has ${length} bytes`)
+    const { leaves, packing } = this.#header
+    try {
+      const bytes = await this.#file.read(offset, length, leaves.offset + leaves.length)
+      const unpacked = await unpack(bytes, { coding: packing, limit: directoryLimits.unpacked })
+      const entries = parseDirectory(unpacked, why => this.#wrong(name, why))
+      if (!entries.length) this.#onEmpty?.(name)
+      return entries
+    } catch (error) {
+      if (error instanceof TilecouchError) throw error // of a server, or Ctrl-C
+      return this.#damaged(name, error.message, error)
+    }
+  }
+
+  #wrong (where, why, code = 'bad-structure') {
+    this.isWhole = false
+    this.#onFault(code, where, why)
+  }
+
+  /** @returns {never[]} */
+  #damaged (name, why, cause = undefined) {
+    this.isWhole = false
+    this.#onFault('damaged-file', name, why, cause)
+    return []
+  }
+}
+
+/**
+ * @param {Uint8Array} bytes unpacked
+ * @param {(why: string) => void} wrong told of what does not prevent reading
+ * @returns {Entry[]}
+ */
+export function parseDirectory (bytes, wrong) {
+  if (!bytes.length || bytes[bytes.length - 1] & 0x80) throw new Error('it ends in the middle of a number')
+  const at = { buf: bytes, pos: 0 }
+  const number = () => {
+    if (at.pos === bytes.length) throw new Error('it ends before its last entry')
+    const value = readVarint(at)
+    if (!Number.isSafeInteger(value)) throw new Error(`it holds a number of ${value}`)
+    return value
+  }
+  const count = number()
+  // an entry takes four bytes or more
+  if (count > directoryLimits.entries || count > bytes.length / 4) throw new Error(`${bytes.length} bytes cannot hold ${count} entries`)
+  const column = () => Float64Array.from({ length: count }, number)
+  const [steps, runs, lengths, offsets] = [column(), column(), column(), column()]
+  if (at.pos !== bytes.length) wrong(`${bytes.length - at.pos} bytes behind its end`)
+  const entries = []
+  for (let index = 0, id = 0, end = 0; index < count; index++) {
+    id += steps[index]
+    if (!offsets[index] && !index) throw new Error('its first entry follows upon none')
+    const offset = offsets[index] ? offsets[index] - 1 : end
+    end = offset + lengths[index]
+    entries.push({ id, run: runs[index], offset, length: lengths[index] })
+  }
+  return entries
+}
+
+/**
+ * @param {Entry[]} entries ascending
+ * @returns {Buffer} packed
+ */
+export function serialize (entries) {
+  const bytes = Buffer.allocUnsafe(10 + entries.length * ENTRY_BYTES)
+  let end = 0
+  const write = number => {
+    // bits can be shifted in 32 of them only
+    while (number > 0x7fffffff) {
+      bytes[end++] = number % 128 | 128
+      number = Math.floor(number / 128)
+    }
+    while (number > 127) {
+      bytes[end++] = number & 127 | 128
+      number >>>= 7
+    }
+    bytes[end++] = number
+  }
+
+  write(entries.length)
+  let last = 0
+  for (const { id } of entries) {
+    write(id - last)
+    last = id
+  }
+  for (const { run } of entries) write(run)
+  for (const { length } of entries) write(length)
+  let next = -1
+  for (const { offset, length } of entries) {
+    write(offset === next ? 0 : offset + 1)
+    next = offset + length
+  }
+  return gzipSync(bytes.subarray(0, end), { level: 9 })
+}
+
+/**
+ * Writes leaves where they are needed. Readers ask twice at most: there are no leaves of leaves.
+ * @param {{count: number, groups: (size?: number) => Iterable<Entry[]>}} entries
+ * @param {{clear: () => Promise<void>, write: (bytes: Buffer) => Promise<void>}} leaves cleared whenever larger ones are tried
+ * @param {typeof directoryDefaults} [limits]
+ * @returns {Promise<{root: Buffer, leaves: number}>} the root, and the bytes of the leaves written
+ */
+export async function writeDirectories (entries, leaves, limits = directoryDefaults) {
+  if (entries.count < limits.tried) {
+    const root = serialize([...entries.groups()].flat())
+    if (root.length <= limits.root) return { root, leaves: 0 }
+  }
+  for (let size = Math.max(limits.leaf, entries.count / limits.leaves); ; size *= limits.growth) {
+    await leaves.clear()
+    const pointers = []
+    let end = 0
+    for (const group of entries.groups(Math.floor(size))) {
+      const leaf = serialize(group)
+      await leaves.write(leaf)
+      pointers.push({ id: group[0].id, run: 0, offset: end, length: leaf.length })
+      end += leaf.length
+    }
+    const root = serialize(pointers)
+    if (root.length <= limits.root) return { root, leaves: end }
+  }
+}

@@ -1,0 +1,170 @@
+// The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed with,
+// what the map is like.
+import { formats } from '../../../core/index.js'
+import { canUnpack, unpack } from '../../unpack.js'
+import { sourceLimits } from '../limits.js'
+
+export const HEADER_BYTES = 127
+export const FIRST_BYTES = 16384 // bytes that readers ask for first: header and root directory lie in them
+
+// by their numbers in a header
+const packings = ['unknown', 'none', 'gzip', 'brotli', 'zstd']
+const types = ['unknown', 'mvt', 'png', 'jpeg', 'webp', 'avif', 'mlt']
+const [NONE, GZIP] = [1, 2]
+export const VECTOR = 1
+
+/** Content type -> its number. */
+export const tileTypes = Object.fromEntries(types.flatMap((name, number) => formats[name] ? [[formats[name].type, number]] : []))
+
+/** @param {number | string} number of a type */
+export const extensionOfType = number => formats[types[number]]?.ext
+
+/** Name -> where its offset stands; its length follows. */
+const sections = { root: 8, metadata: 24, leaves: 40, data: 56 }
+
+/**
+ * @typedef {{offset: number, length: number}} Section
+ * @typedef {object} Header
+ * @property {Section} root
+ * @property {Section} metadata
+ * @property {Section} leaves
+ * @property {Section} data
+ * @property {number} addressed tiles; 0 when not counted, as in the next two
+ * @property {number} entries
+ * @property {number} contents
+ * @property {boolean} clustered
+ * @property {string} packing of directories and metadata
+ * @property {string} tilePacking
+ * @property {string} type
+ * @property {string} [ext] of its tiles
+ * @property {number} minzoom
+ * @property {number} maxzoom
+ * @property {[number, number, number, number]} bounds zeros when not given
+ * @property {[number, number, number]} center
+ * @property {{clustered: number, packing: number, tilePacking: number, type: number}} codes as they stand in the file
+ */
+
+/**
+ * @param {{read: (offset: number, length: number) => Promise<Buffer>, size: number}} file
+ * @param {import('../reading.js').OnFault} onFault
+ * @returns {Promise<Header | undefined>} nothing when it is no use to read on
+ */
+export async function readHeader (file, onFault) {
+  const bytes = await file.read(0, Math.min(HEADER_BYTES, file.size))
+  const damaged = why => { onFault('damaged-file', 'header', why) }
+  if (bytes.toString('latin1', 0, 2) === 'PM' && bytes[2] > 0 && bytes[2] < 3) {
+    return void damaged(`it is of version ${bytes[2]} of the format; \`pmtiles convert\` makes version 3 of it`)
+  }
+  if (bytes.toString('latin1', 0, 7) !== 'PMTiles') return void damaged('it does not begin as PMTiles do')
+  if (bytes.length < HEADER_BYTES) return void damaged(`it has only ${bytes.length} bytes`)
+  const wrong = why => onFault('bad-structure', 'header', why)
+  if (bytes[7] !== 3) return void wrong(`it is of version ${bytes[7]} of the format, not 3`)
+
+  const found = readSections(bytes, file.size, wrong)
+  const [clustered, packing, tilePacking, type] = bytes.subarray(96, 100)
+  if (!packings[packing]) wrong(`its directories are packed in a way (${packing}) that the format does not have`)
+  if (!packings[tilePacking]) wrong(`its tiles are packed in a way (${tilePacking}) that the format does not have`)
+  const degrees = at => bytes.readInt32LE(at) / 1e7
+  return {
+    ...found,
+    addressed: number(bytes, 72),
+    entries: number(bytes, 80),
+    contents: number(bytes, 88),
+    clustered: clustered === 1,
+    packing: packing ? packings[packing] ?? 'unknown' : 'none', // what the bytes are is seen from them
+    tilePacking: packings[tilePacking] ?? 'unknown',
+    type: types[type] ?? 'unknown',
+    ext: extensionOfType(type),
+    minzoom: bytes[100],
+    maxzoom: bytes[101],
+    bounds: [degrees(102), degrees(106), degrees(110), degrees(114)],
+    center: [degrees(119), degrees(123), bytes[118]],
+    codes: { clustered, packing, tilePacking, type }
+  }
+}
+
+// beyond 2^53 it is the length of nothing
+const number = (bytes, at) => Number(bytes.readBigUInt64LE(at))
+
+/** @returns {{root: Section, metadata: Section, leaves: Section, data: Section}} no longer than the file */
+function readSections (bytes, size, wrong) {
+  const read = (name, at) => ({ name, offset: number(bytes, at), length: number(bytes, at + 8) })
+  const list = Object.entries(sections).map(([name, at]) => read(name, at))
+  let end = HEADER_BYTES
+  let before = 'header'
+  for (const section of [...list].sort((a, b) => a.offset - b.offset || a.length - b.length)) {
+    const { name, offset, length } = section
+    if (!length) continue
+    if (!Number.isSafeInteger(offset + length) || offset + length > size) {
+      wrong(`${name} would end at byte ${offset + length}, but the file has only ${size}: it was cut off`)
+      section.length = Math.max(0, Math.min(length, size - offset))
+    }
+    if (offset < end) wrong(`${name} and ${before} overlap at byte ${offset}`)
+    end = Math.max(end, offset + length)
+    before = name
+  }
+  return /** @type {any} */ (Object.fromEntries(list.map(({ name, ...section }) => [name, section])))
+}
+
+/**
+ * @param {{read: (offset: number, length: number) => Promise<Buffer>}} file
+ * @param {Header} header
+ * @returns {Promise<string>} JSON, or nothing; throws when it cannot be unpacked
+ */
+export async function readMetadata (file, { metadata: { offset, length }, packing }) {
+  if (!length) return ''
+  if (length > sourceLimits.metadata) throw new Error(`its metadata has ${length} bytes`)
+  const bytes = await file.read(offset, length)
+  try {
+    if (!canUnpack(packing)) throw new Error(cannotUnpack(packing))
+    return String(await unpack(bytes, { coding: packing, limit: sourceLimits.metadata }))
+  } catch (error) {
+    throw new Error(`its metadata cannot be read: ${error.message}`, { cause: error })
+  }
+}
+
+/** @param {string} packing */
+export const cannotUnpack = packing =>
+  packing === 'zstd' ? 'it is packed with zstd, which needs Node 22.15 or later' : `it is packed in a way (${packing}) that nobody knows`
+
+/**
+ * Where images are of several types the header says the commonest: viewers tell images apart by themselves.
+ * @param {Record<number, number>} counts tiles of each type
+ */
+export function commonestType (counts) {
+  const [[type]] = Object.entries(counts).sort((a, b) => b[1] - a[1] || +a[0] - +b[0])
+  return +type
+}
+
+/**
+ * @param {object} archive
+ * @param {{root: number, metadata: number, leaves: number, data: number}} archive.lengths bytes of each section, in their order
+ * @param {{addressed: number, entries: number, contents: number}} archive.counts
+ * @param {number} archive.type
+ * @param {{min: number, max: number}} archive.zooms
+ * @param {number[]} archive.bounds
+ * @param {number[]} archive.center
+ * @returns {Buffer}
+ */
+export function headerBytes ({ lengths, counts, type, zooms, bounds, center: [lon, lat, zoom] }) {
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  bytes.write('PMTiles\x03', 'latin1')
+  let at = 8
+  const u64 = value => { at = bytes.writeBigUInt64LE(BigInt(value), at) }
+  const u8 = value => { at = bytes.writeUInt8(value, at) }
+  const degrees = value => { at = bytes.writeInt32LE(Math.round(value * 1e7), at) }
+
+  let offset = HEADER_BYTES
+  for (const length of [lengths.root, lengths.metadata, lengths.leaves, lengths.data]) {
+    u64(offset)
+    u64(length)
+    offset += length
+  }
+  for (const count of [counts.addressed, counts.entries, counts.contents]) u64(count)
+  for (const value of [1, GZIP, type === VECTOR ? GZIP : NONE, type, zooms.min, zooms.max]) u8(value) // 1: clustered
+  bounds.forEach(degrees)
+  u8(Math.min(Math.max(Math.round(zoom), zooms.min), zooms.max))
+  degrees(lon)
+  degrees(lat)
+  return bytes
+}

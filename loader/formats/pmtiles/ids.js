@@ -1,0 +1,73 @@
+// Ids of tiles in PMTiles: zoom after zoom, and along a Hilbert curve in each. A square of 4^k ids is one tile k zooms further
+// up, so that squares outside of an area can be skipped at once.
+import { tileIdToZxy } from 'pmtiles'
+
+export const LAST_ZOOM = 26 // the ids of deeper zooms are no exact numbers, and readers refuse them
+
+/** The first id of each zoom, and of the one after the last. */
+const firstIds = Array.from({ length: LAST_ZOOM + 2 }, (_, z) => (4 ** z - 1) / 3)
+
+/** Ids are smaller. */
+export const ID_LIMIT = firstIds[LAST_ZOOM + 1]
+
+/** @param {number} id */
+export const zoomOf = id => firstIds.findLastIndex(first => first <= id)
+
+/**
+ * What of the ids is wanted.
+ * @param {{area?: import('../../../core/area.js').Area, zooms?: import('../../../core/grid.js').Zooms}} selection
+ */
+export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
+  /** @type {(z: number, x: number, y: number) => boolean} */
+  const touches = area ? (z, x, y) => area.has(z, x, y) : () => true
+
+  /** The zooms of ids from `from` to before `to`, each with its part of them, counted from its first id. */
+  function * parts (from, to) {
+    for (let z = zooms.min; z <= Math.min(zooms.max, LAST_ZOOM); z++) {
+      const [first, next] = [firstIds[z], firstIds[z + 1]]
+      if (first < to && next > from) yield { z, from: Math.max(from, first) - first, to: Math.min(to, next) - first }
+    }
+  }
+
+  /** Wanted tiles of the square of 4^k ids at `at`, as far as it lies from `from` to before `to`. */
+  function * square (z, k, at, from, to) {
+    const size = 4 ** k
+    if (at >= to || at + size <= from) return
+    const tile = tileIdToZxy(firstIds[z - k] + at / size)
+    if (!touches(...tile)) return
+    if (k === 0) yield tile
+    else for (let quarter = 0; quarter < 4; quarter++) yield * square(z, k - 1, at + quarter * size / 4, from, to)
+  }
+
+  function hasSquare (z, k, at, from, to) {
+    const size = 4 ** k
+    if (at >= to || at + size <= from || !touches(...tileIdToZxy(firstIds[z - k] + at / size))) return false
+    if (at >= from && at + size <= to) return true // some of its tiles are touched, if it is
+    return [0, 1, 2, 3].some(quarter => hasSquare(z, k - 1, at + quarter * size / 4, from, to))
+  }
+
+  return {
+    /** Whether any of the ids from `from` to before `to` is wanted. @param {number} from @param {number} to */
+    any (from, to) {
+      for (const part of parts(from, to)) if (hasSquare(part.z, part.z, 0, part.from, part.to)) return true
+      return false
+    },
+
+    /**
+     * The wanted tiles among the ids from `from` to before `to`.
+     * @param {number} from @param {number} to
+     * @returns {Generator<[number, number, number]>}
+     */
+    * tiles (from, to) {
+      for (const part of parts(from, to)) {
+        if (area && part.to - part.from > 1) yield * square(part.z, part.z, 0, part.from, part.to)
+        else {
+          for (let at = part.from; at < part.to; at++) {
+            const tile = tileIdToZxy(firstIds[part.z] + at)
+            if (touches(...tile)) yield tile
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,249 @@
+// Reads an archive on a web server by range requests. If the file is replaced while it is read, that is an error, and never a
+// mixture of two files. Requests continue after a lost connection.
+import { setTimeout as pause } from 'node:timers/promises'
+import pMap from 'p-map'
+import { Agent } from 'undici'
+import { TilecouchError } from '../../../core/index.js'
+import { userAgentOf } from '../../upstream/http.js'
+
+export const remoteDefaults = {
+  begin: 16384, // bytes asked for first: header and root directory lie there
+  ahead: 1e6, // bytes read when directories are read one after the other
+  concurrency: 4, // requests in flight
+  attempts: 5, // failures one after the other without a byte between them
+  backoff: 500, // milliseconds before the second attempt; then twice as long each time
+  timeout: 30e3, // milliseconds without a sign of the server
+  redirects: 3 // followed one after the other
+}
+
+export class RemoteFile {
+  #url
+  #agent = new Agent({ connect: { timeout: 10e3 }, headersTimeout: remoteDefaults.timeout, bodyTimeout: remoteDefaults.timeout })
+  #signal
+  #block = { offset: 0, bytes: Buffer.alloc(0) }
+  /** @type {{etag?: string, modified?: string} | undefined} */
+  #state
+  size = Infinity
+
+  /**
+   * @param {string} url
+   * @param {{signal?: AbortSignal}} [options]
+   */
+  static async open (url, { signal } = {}) {
+    const file = new RemoteFile(new URL(url), signal)
+    try {
+      await file.read(0, remoteDefaults.begin)
+      return file
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  /** Use `RemoteFile.open`. @param {URL} url @param {AbortSignal} [signal] */
+  constructor (url, signal) {
+    this.#url = url
+    this.#signal = signal
+    /** Without what may be secret: a name and password, and the query, which may be a signature. */
+    this.shown = `${url.origin}${url.pathname}`
+  }
+
+  /**
+   * @param {number} offset
+   * @param {number} length fewer come where the file ends
+   * @param {number} [until] where what is likely to be read next ends
+   * @returns {Promise<Buffer>}
+   */
+  async read (offset, length, until = offset + length) {
+    const { offset: begin, bytes } = this.#block
+    if (offset >= begin && offset + length <= begin + bytes.length) return bytes.subarray(offset - begin, offset - begin + length)
+    const end = Math.min(this.size, Math.max(offset + length, Math.min(until, offset + remoteDefaults.ahead)))
+    const chunks = []
+    await this.#range(offset, end, chunk => chunks.push(chunk))
+    this.#block = { offset, bytes: Buffer.concat(chunks) }
+    return this.#block.bytes.subarray(0, length)
+  }
+
+  /**
+   * Fetches ranges, several at once.
+   * @param {Iterable<{from: number, to: number}>} ranges counted from `base`
+   * @param {number} base
+   * @param {(offset: number, bytes: Uint8Array) => void} place
+   */
+  async fetch (ranges, base, place) {
+    await pMap(ranges, async ({ from, to }) => {
+      let at = base + from
+      await this.#range(at, base + to, chunk => {
+        place(at, chunk)
+        at += chunk.length
+      })
+    }, { concurrency: remoteDefaults.concurrency })
+  }
+
+  async #range (from, to, take) {
+    let failures = 0
+    for (let at = from; at < Math.min(to, this.size);) {
+      const before = at
+      try {
+        for await (const chunk of this.#request(at, to)) {
+          take(chunk)
+          at += chunk.length
+        }
+        if (at === before) throw new Lost('it sent nothing')
+        failures = 0
+      } catch (error) {
+        if (this.#signal?.aborted) throw new TilecouchError('ABORTED')
+        if (error instanceof TilecouchError) throw error
+        failures = at > before ? 1 : failures + 1
+        if (failures >= remoteDefaults.attempts) throw this.#failed(whyOf(error), error)
+        await this.#wait(remoteDefaults.backoff * 2 ** (failures - 1))
+      }
+    }
+  }
+
+  async #wait (milliseconds) {
+    try {
+      await pause(milliseconds, undefined, { signal: this.#signal })
+    } catch {
+      throw new TilecouchError('ABORTED')
+    }
+  }
+
+  /** The bytes of one request, no more than were asked for. */
+  async * #request (from, to) {
+    const answer = await this.#follow({
+      range: `bytes=${from}-${to - 1}`,
+      'accept-encoding': 'identity',
+      'user-agent': userAgentOf(),
+      // only a strong tag may be used so
+      ...(this.#state?.etag?.startsWith('"') && { 'if-match': this.#state.etag })
+    })
+    try {
+      const last = this.#check(answer, from)
+      let left = Math.min(to, last + 1) - from
+      for await (const chunk of answer.body) {
+        yield chunk.length > left ? chunk.subarray(0, left) : chunk
+        if ((left -= chunk.length) <= 0) return
+      }
+      if (left > 0) throw new Lost('it closed the connection')
+    } finally {
+      answer.body.on('error', () => {}).destroy()
+    }
+  }
+
+  async #follow (headers) {
+    let url = this.#url
+    for (let hop = 0; ; hop++) {
+      const own = url.origin === this.#url.origin ? { ...headers, ...authorization(this.#url) } : headers
+      const answer = await this.#agent.request({ origin: url.origin, path: url.pathname + url.search, method: 'GET', headers: own, signal: this.#signal })
+      const location = answer.headers.location
+      if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer
+      await answer.body.dump()
+      if (hop === remoteDefaults.redirects) throw this.#failed('it redirects again and again')
+      if (!URL.canParse(location, url.href) || !/^https?:$/.test(new URL(location, url.href).protocol)) throw this.#failed('it redirects to what is no web address')
+      url = new URL(location, url.href)
+    }
+  }
+
+  /** Whether an answer is a part of the file that the first one was of; where that part ends. */
+  #check ({ statusCode: status, headers }, from) {
+    if (status === 404 || status === 410) throw new TilecouchError('SOURCE_NOT_FOUND', { value: this.shown })
+    if (status === 401 || status === 403) throw this.#failed(`the server wants another name, password or signature (${status})`)
+    if (status === 412) throw this.#replaced()
+    if (status === 429 || status >= 500) throw new Lost(`the server answered ${status}`)
+    if (status === 200 || (status === 206 && headers['content-encoding'])) throw this.#failed('its server does not send parts of files (range requests): fetch it first, and load the file')
+    const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/i.exec(String(headers['content-range'])) ?? []
+    if (status !== 206 || first === undefined) throw this.#failed(`the server answered ${status}${status === 206 ? ' without saying of what part' : ''}`)
+    const size = total === '*' ? this.size : +total
+    if (+first !== from || +last < from || (Number.isFinite(size) && +last >= size)) throw this.#failed('the server sent another part than it was asked for')
+    const state = { etag: headers.etag, modified: headers['last-modified'] }
+    this.#state ??= state
+    if (this.size === Infinity) this.size = size
+    if (state.etag !== this.#state.etag || state.modified !== this.#state.modified || size !== this.size) throw this.#replaced()
+    return +last
+  }
+
+  #failed (why, cause) {
+    return new TilecouchError('SOURCE_UNREADABLE', { value: this.shown, why }, { cause })
+  }
+
+  #replaced () {
+    return this.#failed('another file was put in its place while it was read: run it again')
+  }
+
+  async close () {
+    await this.#agent.destroy()
+  }
+}
+
+/** A failure after which the request is repeated. */
+class Lost extends Error {}
+
+function authorization ({ username, password }) {
+  if (!username && !password) return {}
+  const plain = text => { try { return decodeURIComponent(text) } catch { return text } }
+  return { authorization: `Basic ${Buffer.from(`${plain(username)}:${plain(password)}`).toString('base64')}` }
+}
+
+// messages of errors may quote what was sent; their codes do not
+function whyOf (error) {
+  if (error instanceof Lost) return error.message
+  return { ECONNREFUSED: 'the connection was refused', ENOTFOUND: 'there is no such host', UND_ERR_HEADERS_TIMEOUT: 'no answer in time', UND_ERR_BODY_TIMEOUT: 'no answer in time' }[error.code] ??
+    `the connection failed${error.code ? ` (${error.code})` : ''}`
+}
+
+export const blockDefaults = {
+  size: 65536, // bytes: a part is wanted whole or not at all
+  most: 2 ** 23, // parts that are told apart; those of longer files are larger
+  gap: 4, // parts that are fetched although they are not wanted, rather than asking twice
+  run: 8e6 // bytes asked for at once
+}
+
+/** Which parts of a long file are wanted, in memory that does not grow with what is wanted. */
+export class Blocks {
+  #bits
+  #length
+
+  /** @param {number} length of the file, in bytes */
+  constructor (length) {
+    this.#length = length
+    this.size = Math.max(blockDefaults.size, Math.ceil(length / blockDefaults.most))
+    this.#bits = new Uint8Array(Math.ceil(length / this.size / 8))
+  }
+
+  /** @param {number} offset @param {number} length */
+  add (offset, length) {
+    for (let block = Math.floor(offset / this.size); block * this.size < offset + length; block++) this.#bits[block >> 3] |= 1 << (block & 7)
+  }
+
+  /** Bytes that `ranges` comes to. */
+  get bytes () {
+    let bytes = 0
+    for (const { from, to } of this.ranges()) bytes += to - from
+    return bytes
+  }
+
+  /**
+   * What is to be fetched, ascending.
+   * @returns {Generator<{from: number, to: number}>}
+   */
+  * ranges () {
+    const most = Math.max(1, Math.floor(blockDefaults.run / this.size))
+    let [first, last] = [-1, -1]
+    const range = () => ({ from: first * this.size, to: Math.min((last + 1) * this.size, this.#length) })
+    for (const block of this.#blocks()) {
+      if (first >= 0 && (block - last > blockDefaults.gap + 1 || block - first >= most)) {
+        yield range()
+        first = block
+      } else if (first < 0) first = block
+      last = block
+    }
+    if (first >= 0) yield range()
+  }
+
+  * #blocks () {
+    for (let byte = 0; byte < this.#bits.length; byte++) {
+      for (let bit = 0; this.#bits[byte] >> bit; bit++) if (this.#bits[byte] >> bit & 1) yield byte * 8 + bit
+    }
+  }
+}

@@ -1,0 +1,288 @@
+// Writes PMTiles v3. Tiles come in any order and are staged beside the file; at the end they are put in the order of the
+// format, each content once, and the file gets its name. What may not fit into memory waits in files beside it.
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { open as openFile, rename, rm } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { zxyToTileId } from 'pmtiles'
+import { MAX_LATITUDE, TilecouchError } from '../../../core/index.js'
+import { digestOf } from '../../store/tile.js'
+import { metadataOf } from '../metadata.js'
+import { copyPieces } from './copy.js'
+import { writeDirectories } from './directory.js'
+import { VECTOR, commonestType, extensionOfType, headerBytes, tileTypes } from './header.js'
+import { LAST_ZOOM, zoomOf } from './ids.js'
+import { StagedTiles, removeStaged } from './staging.js'
+
+const LONGEST_RUN = 2 ** 32 - 1
+const WORLD = [-180, -MAX_LATITUDE, 180, MAX_LATITUDE]
+
+const waitingFiles = part => ({ entries: `${part}-entries`, leaves: `${part}-leaves` })
+
+/**
+ * @param {string} file
+ * @param {import('../../export/target.js').TargetOptions} options
+ * @returns {Promise<import('../../export/target.js').Target>}
+ */
+export async function open (file, options) {
+  const { doc, zooms, run } = options
+  const deepest = Math.min(zooms?.max ?? Infinity, doc.maxzoom ?? 0)
+  if (deepest > LAST_ZOOM) throw tooDeep(file, deepest)
+  const part = `${file}.part`
+  // of a run that was killed while it assembled
+  for (const left of [part, ...Object.values(waitingFiles(part))]) await rm(left, { force: true })
+  return new PmtilesWriter(file, options, await StagedTiles.open(part, run))
+}
+
+class PmtilesWriter {
+  #file
+  #part
+  #options
+  #staged
+  #vector = /** @type {boolean | undefined} */ (undefined)
+
+  constructor (file, options, staged) {
+    this.#file = file
+    this.#part = `${file}.part`
+    this.#options = options
+    this.#staged = staged
+    this.resumed = staged.resumed
+  }
+
+  /** @param {import('../../export/target.js').Known} tile */
+  has ({ z, x, y, time, digest }) {
+    return z <= LAST_ZOOM && this.#staged.has(zxyToTileId(z, x, y), time, digest)
+  }
+
+  /** @param {import('../../export/target.js').TargetTile} tile */
+  async add ({ z, x, y, time, type, bytes, digest = digestOf(bytes) }) {
+    if (z > LAST_ZOOM) throw tooDeep(this.#file, z)
+    if (!bytes.length) throw new TilecouchError('EMPTY_IMAGE')
+    const number = tileTypes[type]
+    if (!number) throw this.#unwritable(`PMTiles has no tiles of the type ${type}`)
+    this.#check(number)
+    await this.#staged.add(zxyToTileId(z, x, y), { time, type: number, bytes, digest })
+  }
+
+  // readers unpack every tile of an archive or none
+  #check (type) {
+    this.#vector ??= type === VECTOR
+    if (this.#vector !== (type === VECTOR)) throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either')
+  }
+
+  /** The format has no word for it. @param {{z: number, x: number, y: number}} tile */
+  gone ({ z, x, y }) {
+    throw this.#unwritable(`PMTiles cannot say that a tile is gone, as ${z}/${x}/${y} is; .mbtiles, .zip and folders can`)
+  }
+
+  #unwritable (why) {
+    return new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why })
+  }
+
+  /** @param {import('../../export/target.js').Facts} facts */
+  async finish (facts) {
+    if (!facts.tiles) throw this.#unwritable('PMTiles have to have tiles')
+    await this.#staged.flush()
+    const result = await this.#assemble(facts)
+    await rename(this.#part, this.#file)
+    await this.#staged.close()
+    await removeStaged(this.#part)
+    return result
+  }
+
+  /** Header, root directory, metadata, leaf directories, tile data. */
+  async #assemble (facts) {
+    const part = this.#part
+    const files = waitingFiles(part)
+    const entries = new EntryFile(files.entries)
+    const waiting = await openFile(files.leaves, 'w+')
+    const target = await openFile(part, 'w')
+    try {
+      const { counts, types, length, zooms } = await placeContents(this.#staged, entries)
+      for (const type of Object.keys(types)) this.#check(+type)
+      const { root, leaves } = await writeDirectories(entries, {
+        clear: () => waiting.truncate(0),
+        write: bytes => waiting.appendFile(bytes)
+      })
+      const { metadata: said, bounds, center } = describe(this.#options, facts, types)
+      const metadata = gzipSync(JSON.stringify(said), { level: 9 })
+      const lengths = { root: root.length, metadata: metadata.length, leaves, data: length }
+      const header = headerBytes({ lengths, counts, type: commonestType(types), zooms, bounds, center })
+      const front = Buffer.concat([header, root, metadata])
+      await target.writeFile(front)
+      await copyPieces(waiting, target, front.length, [{ at: 0, length: leaves }])
+      await copyPieces(this.#staged.data, target, front.length + leaves, contents(entries))
+      await target.sync()
+      return { size: front.length + leaves + length, distinct: counts.contents }
+    } catch (error) {
+      await rm(part, { force: true }) // it is large, and the disk may be full
+      throw error
+    } finally {
+      entries.close()
+      await Promise.all([target.close(), waiting.close()])
+      await rm(files.leaves, { force: true })
+    }
+  }
+
+  async stop () {
+    try {
+      await this.#staged.flush()
+    } finally {
+      await this.#staged.close()
+      if (this.#staged.isEmpty) await removeStaged(this.#part)
+    }
+  }
+}
+
+const tooDeep = (file, z) => new TilecouchError('TARGET_UNWRITABLE', {
+  value: file,
+  why: `it would hold zoom ${z}, and PMTiles are read up to zoom ${LAST_ZOOM}; say --zoom 0-${LAST_ZOOM}`
+})
+
+/** Gives every content its place, in the order of the first tile that shows it, and makes the entries. */
+async function placeContents (staged, entries) {
+  const counts = { addressed: 0, entries: 0, contents: 0 }
+  const types = /** @type {Record<number, number>} */ ({})
+  let [first, entry, end] = [-1, /** @type {any} */ (undefined), 0]
+  for (const tiles of staged.pages()) {
+    if (first < 0) first = tiles[0].id
+    for (const { id, at, length, type, shared } of tiles) {
+      counts.addressed++
+      types[type] = (types[type] ?? 0) + 1
+      if (entry?.at === at && entry.id + entry.run === id && entry.run < LONGEST_RUN) {
+        entry.run++
+        continue
+      }
+      if (entry) entries.push(entry)
+      let offset = shared ? staged.placeOf(at) : undefined
+      if (offset === undefined) {
+        offset = end
+        end += length
+        counts.contents++
+        if (shared) staged.place(at, offset)
+      }
+      entry = { id, run: 1, offset, length, at }
+    }
+    await setImmediate() // others want to work, too
+  }
+  entries.push(entry)
+  staged.forgetPlaces()
+  counts.entries = entries.count
+  return { counts, types, length: end, zooms: { min: zoomOf(first), max: zoomOf(entry.id + entry.run - 1) } }
+}
+
+/** The contents in their new order: an entry whose place is the end of all before it is the first to show its content. */
+function * contents (entries) {
+  let end = 0
+  for (const group of entries.groups()) {
+    for (const { at, offset, length } of group) {
+      if (offset !== end) continue
+      yield { at, length }
+      end += length
+    }
+  }
+}
+
+/**
+ * @param {import('../../export/target.js').TargetOptions} options
+ * @param {import('../../export/target.js').Facts} facts
+ * @param {Record<number, number>} types tiles of each type
+ * @returns {{metadata: Record<string, any>, bounds: number[], center: number[]}}
+ */
+function describe ({ layer, doc, time, area, metadata }, facts, types) {
+  const layerDoc = { ...doc, bounds: doc.bounds && widened(doc.bounds) }
+  const { bounds, center, minzoom, maxzoom, json, ...said } = metadataOf(layerDoc, facts, { layer, time, area, metadata })
+  const type = commonestType(types)
+  const mixed = Object.keys(types).length > 1
+  return {
+    metadata: {
+      ...said,
+      format: extensionOfType(type),
+      ...(mixed && { formats: Object.keys(types).map(extensionOfType).join(',') }),
+      ...(type === VECTOR && { vector_layers: doc.vector_layers ?? [] })
+    },
+    bounds: bounds ? numbers(bounds) : WORLD,
+    center: center ? numbers(center) : [0, 0, 0]
+  }
+}
+
+const numbers = text => text.split(',').map(Number)
+
+// a box that crosses the antimeridian cannot be said: readers want west < east
+const widened = ([west, south, east, north]) => west < east ? [west, south, east, north] : [-180, south, 180, north]
+
+const FIELDS = 5
+const CHUNK = 8192 // entries read and written at once
+
+/** @typedef {import('./directory.js').Entry & {at?: number}} PlacedEntry at: where the content lies now */
+
+/** The entries of an archive, ascending, in a temporary file. They are written once and read in order as often as wanted. */
+export class EntryFile {
+  #file
+  #fd
+  #chunk = new Float64Array(FIELDS * CHUNK)
+  #filled = 0
+  #written = 0
+  count = 0
+
+  /** @param {string} file */
+  constructor (file) {
+    this.#file = file
+    this.#fd = openSync(file, 'w+')
+  }
+
+  /** @param {PlacedEntry} entry */
+  push ({ id, run, offset, length, at = 0 }) {
+    this.#chunk.set([id, run, offset, length, at], this.#filled)
+    this.#filled += FIELDS
+    this.count++
+    if (this.#filled === this.#chunk.length) this.#flush()
+  }
+
+  #flush () {
+    const bytes = new Uint8Array(this.#chunk.buffer, 0, this.#filled * 8)
+    for (let done = 0; done < bytes.length;) done += writeSync(this.#fd, bytes, done, bytes.length - done, this.#written + done)
+    this.#written += bytes.length
+    this.#filled = 0
+  }
+
+  /**
+   * Groups of so many entries; the last may have fewer.
+   * @param {number} [size]
+   * @returns {Generator<PlacedEntry[]>}
+   */
+  * groups (size = CHUNK) {
+    this.#flush()
+    const chunk = new Float64Array(FIELDS * CHUNK)
+    let group = /** @type {PlacedEntry[]} */ ([])
+    for (let position = 0; position < this.#written;) {
+      const read = this.#read(chunk, position)
+      for (let index = 0; index < read / 8; index += FIELDS) {
+        const [id, run, offset, length, at] = chunk.subarray(index, index + FIELDS)
+        group.push({ id, run, offset, length, at })
+        if (group.length === size) {
+          yield group
+          group = []
+        }
+      }
+      position += read
+    }
+    if (group.length) yield group
+  }
+
+  #read (chunk, position) {
+    const wanted = Math.min(chunk.byteLength, this.#written - position)
+    let done = 0
+    while (done < wanted) {
+      const read = readSync(this.#fd, new Uint8Array(chunk.buffer), done, wanted - done, position + done)
+      if (!read) throw new Error(`${this.#file} was cut off by somebody else`)
+      done += read
+    }
+    return done
+  }
+
+  close () {
+    closeSync(this.#fd)
+    rmSync(this.#file, { force: true })
+  }
+}

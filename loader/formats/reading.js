@@ -1,0 +1,68 @@
+// What reading every format needs: errors that name the file, faults as errors, and breaks for others.
+//
+// Readers report faults to a callback `onFault(code, where, why)`, with the codes of loader/verify/faults.js, and go on.
+// Verifying lists all of them; loading stops at the first that could cost a tile: see `throwFaults`.
+import { setImmediate } from 'node:timers/promises'
+import { TilecouchError } from '../../core/index.js'
+
+/** @typedef {(code: string, where: string, why?: string, cause?: Error) => void} OnFault */
+
+const BREAK = 10000 // tiles or files listed before others may go on
+const LONGEST = 300 // letters of an error
+const HARMLESS = new Set(['bad-metadata', 'not-a-tile-name', 'odd-structure', 'outside-pyramid', 'unused-bytes'])
+
+/**
+ * The text may quote names in the archive, which are as long as they like and could write anywhere on a terminal.
+ * @param {string} file @param {string} why @param {Error} [cause]
+ */
+export const invalid = (file, why, cause) =>
+  new TilecouchError('ARCHIVE_INVALID', { file, why: why.slice(0, LONGEST).replace(/\p{Cc}/gu, '\ufffd') }, { cause })
+
+/**
+ * An `onFault` for loading.
+ * @param {string} file
+ * @returns {OnFault}
+ */
+export const throwFaults = file => (code, where, why = code, cause = undefined) => {
+  if (HARMLESS.has(code)) return
+  throw isOfSystem(cause) ? cause : invalid(file, where === file ? why : `${where}: ${why}`, cause)
+}
+
+/** @param {any} error */
+const isOfSystem = error => typeof error?.syscall === 'string'
+
+/**
+ * @template T
+ * @param {string} file
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>} rejects with errors that name the file
+ */
+export async function reading (file, work) {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof TilecouchError) throw error
+    throw isOfSystem(error) ? unreadable(file, error) : invalid(file, error.message, error)
+  }
+}
+
+/** @param {string} file @param {Error} error */
+export const unreadable = (file, error) =>
+  new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
+
+/**
+ * Counts what is listed, and asks for a break now and then: awaiting each time would take longer than listing.
+ * @param {AbortSignal} [signal]
+ * @returns {() => Promise<void> | undefined}
+ */
+export function breather (signal) {
+  let count = 0
+  return () => {
+    if (++count % BREAK === 0) return takeBreak(signal)
+  }
+}
+
+async function takeBreak (signal) {
+  await setImmediate()
+  if (signal?.aborted) throw new TilecouchError('ABORTED')
+}

@@ -1,0 +1,290 @@
+// Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of changes, or
+// a step of a comparison of everything. What is read later is written later, so no file ever goes back in time.
+import { setTimeout as sleep } from 'node:timers/promises'
+import pMap from 'p-map'
+import { TilecouchError, compareIds } from '../../core/index.js'
+import { isGood, placeOf } from '../../core/place.js'
+import { childSignal } from '../store/child-signal.js'
+import { Follower } from '../store/follow.js'
+import { readChanges, readHeads, readPast } from './changes.js'
+import { Comparison } from './comparison.js'
+import { bootOf, readState, writeState } from './state.js'
+
+export const treeDefaults = {
+  gather: 150, // milliseconds for which changes are gathered: those of one load come together
+  round: 500, // tiles read and written at once
+  looks: 16, // tiles whose files are looked at, at once
+  look: 1000, // milliseconds between two looks at how it goes, when nothing happens
+  keepEvery: 10000, // milliseconds after which the state is written although nothing of the layer has changed
+  longestWait: 5000, // milliseconds between two tries while the store is away
+  mostTouched: 500000, // tiles that may change during a comparison; then changes wait for its end
+  mostMissing: 5 // rounds in which a version that is listed may be nowhere, before it is left out
+}
+
+/** Errors that pass: the store is waited for. A layer that is missing may come back, and its trees may be the last copy. */
+const PASSING = new Set([
+  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING',
+  'LAYER_NOT_FOUND'
+])
+
+export class TreeWriter {
+  /** @type {Comparison | undefined} */
+  #comparison
+  #compared = new Set() // times of the trees that the comparison is of
+  #place = /** @type {import('../store/follow.js').Place} */ (/** @type {unknown} */ (undefined))
+  #writtenAt = 0
+  #whole = false
+  #removals = false // in the batch before
+  #store = '' // the one that is exported now
+  #boot = ''
+  #isOfStore = false // the files are of this store, and not of another
+  #writing = Promise.resolve()
+  #reset = false
+  /** @type {Map<string, number>} */
+  #missing = new Map()
+  /** @type {Follower | undefined} */
+  #follower
+  #trouble
+  #shown = ''
+  #wake = () => {}
+
+  /**
+   * @param {object} parts
+   * @param {import('../store/index.js').Store} parts.store
+   * @param {import('./paths.js').Paths} parts.paths
+   * @param {import('./trees.js').Trees} parts.trees
+   * @param {import('./tiles.js').TileWriter} parts.tileWriter
+   * @param {import('./changes.js').Changes} parts.changes
+   * @param {string} parts.selection see selectionOf
+   * @param {import('../../core/area.js').Area} [parts.area]
+   * @param {import('../../core/grid.js').Zooms} [parts.zooms]
+   * @param {AbortSignal} [parts.signal]
+   * @param {(tally: import('./tiles.js').Tally) => void} [parts.onProgress]
+   * @param {(state: {state: 'comparing' | 'following' | 'away', error?: any}) => void} [parts.onState]
+   * @param {Partial<typeof treeDefaults>} [parts.limits]
+   */
+  constructor ({ store, paths, trees, tileWriter, changes, selection, area, zooms, signal, onProgress, onState, limits }) {
+    this.limits = { ...treeDefaults, ...limits }
+    this.store = store
+    tileWriter.saveTimes = () => tileWriter.times.isChanged ? this.#writeState() : this.#writing
+    trees.onEnd = time => tileWriter.endEdition(time)
+    this.paths = paths
+    this.trees = trees
+    this.tileWriter = tileWriter
+    this.changes = changes
+    this.selection = selection
+    this.listing = { area, zooms }
+    this.signal = signal
+    this.onProgress = onProgress
+    this.onState = onState
+  }
+
+  /** Whether everything that is shown was right at some moment; there may be more to come. */
+  get isWhole () {
+    return this.#whole
+  }
+
+  /** @param {{follow: boolean, adopted: boolean}} options adopted: files are there, and nothing that says of which store */
+  async run ({ follow, adopted }) {
+    try {
+      await this.#begin(adopted)
+      if (follow) this.#listen()
+      for (let tries = 0; ;) {
+        try {
+          if (this.signal?.aborted) throw new TilecouchError('ABORTED')
+          if (await this.#next(follow)) return
+          this.#trouble = undefined
+          tries = 0
+        } catch (error) {
+          if (!follow || !PASSING.has(error.code)) throw error
+          this.#trouble = error
+          this.#showState()
+          await this.#drop()
+          await this.#pause(Math.min(250 * 2 ** tries++, this.limits.longestWait))
+        }
+      }
+    } finally {
+      await this.#follower?.close()
+      await this.#comparison?.close().catch(() => {})
+      await this.trees.close()
+    }
+  }
+
+  /** One thing. @returns {Promise<boolean>} whether there is nothing more to do */
+  async #next (follow) {
+    this.#showState()
+    if (this.#reset) await this.#begin(false)
+    if (!this.#isAllRight()) await this.#compare(!this.#whole)
+    const isAdrift = this.#follower && !this.#follower.isAnchored
+    const isCrowded = this.#comparison && this.#comparison.touched.size > this.limits.mostTouched
+    if (this.changes.any && !isAdrift && !isCrowded) {
+      if (follow && !this.#comparison) await this.#pause(this.limits.gather)
+      await this.#round()
+    } else if (this.#comparison) await this.#step()
+    else if (follow) await this.#idle()
+    else return !await this.#catchUp()
+    return false
+  }
+
+  /** Looks what is there and where to go on. */
+  async #begin (adopted) {
+    const { store, paths } = this
+    await store.layer(paths.layer)
+    this.#reset = false
+    const [state, there, identity] = [await readState(paths.state), placeOf(await store.info()), await store.identity()]
+    this.#boot = await bootOf()
+    this.#isOfStore = state ? state.store === identity : !adopted
+    this.tileWriter.times.open(state?.spent)
+    this.#store = identity
+    this.#whole = Boolean(state?.whole && state.store === identity && state.selection === this.selection && state.boot === this.#boot &&
+      isGood(state.place, there))
+    // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
+    this.#place = this.#whole && state ? state.place : this.#follower?.place ?? there
+    await this.#writeState()
+    await this.trees.arrange()
+    if (!this.#whole) await this.#compare(true)
+  }
+
+  #listen () {
+    this.#follower = new Follower(this.store, {
+      place: this.#place,
+      onChange: ({ id, deleted }) => {
+        this.changes.add(id, deleted)
+        this.#wake()
+      },
+      onReset: () => {
+        this.#reset = Boolean(this.#follower?.isAnchored)
+        this.#wake()
+      }
+    })
+    this.#follower.start()
+  }
+
+  async #round () {
+    const batch = this.changes.take()
+    const place = this.#follower?.place ?? this.#place
+    try {
+      if (batch.overflow) await this.#compare(true)
+      if (batch.editions) await this.trees.arrange()
+      // what is one batch of the feed may have begun in the one before
+      if (batch.removals || this.#removals) for (const change of batch.tiles.values()) change.deleted = true
+      const ids = [...batch.tiles.keys()].sort(compareIds)
+      for (let at = 0; at < ids.length; at += this.limits.round) await this.#updateTiles(ids.slice(at, at + this.limits.round), batch.tiles)
+    } catch (error) {
+      this.changes.restore(batch)
+      throw error
+    }
+    this.#removals = batch.removals
+    this.#place = place
+    await this.#writeState()
+  }
+
+  async #updateTiles (ids, changes) {
+    for (const id of ids) this.#comparison?.touched.add(id)
+    const heads = await readHeads(this.store.couch, ids, this.signal)
+    const times = heads.flatMap(({ id, versions: [head] }) => [...changes.get(id).times, ...(head ? [head.time] : [])])
+    await this.trees.unlinkWrong(new Set(times))
+    const { list } = this.trees
+    // while everything is compared, nothing can be told from what is there
+    const stored = await this.store.peek(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
+    const certain = await pMap(heads, head => !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored), { concurrency: this.limits.looks })
+    const others = heads.filter((head, at) => !certain[at])
+    const again = await this.tileWriter.update(heads.filter((head, at) => certain[at]), list, { check: list.slice(0, 1), heads: true })
+    if (others.length) again.push(...await this.tileWriter.update(await readPast(this.store.couch, others, this.signal), list))
+    for (const id of ids) if (!again.includes(id)) this.#missing.delete(id)
+    for (const id of again) this.#readAgain(id)
+    this.onProgress?.(this.tileWriter.tally)
+  }
+
+  #readAgain (id) {
+    const times = (this.#missing.get(id) ?? 0) + 1
+    this.#missing.set(id, times)
+    if (times <= this.limits.mostMissing) this.changes.addUnsure(id)
+    else this.tileWriter.fail({ id, reason: 'the store lists a version that it does not have' })
+  }
+
+  /** @param {boolean} everything or only the trees that are not whole */
+  async #compare (everything) {
+    await this.#comparison?.close()
+    if (everything && this.#whole) {
+      this.#whole = false
+      await this.#writeState()
+    }
+    this.tileWriter.trust = !everything
+    this.#compared = new Set(this.trees.unfinished.map(({ time }) => time))
+    this.#comparison = new Comparison(this.store, this.paths.layer, this.tileWriter, {
+      trees: () => this.trees.list, check: tree => everything || !tree.whole, ...this.listing, signal: this.signal
+    })
+  }
+
+  /** Whether everything that is not known to be right is being compared. */
+  #isAllRight () {
+    const { unfinished } = this.trees
+    return this.#comparison ? unfinished.every(({ time }) => this.#compared.has(time)) : this.#whole && !unfinished.length
+  }
+
+  /** A comparison that broke off has lost what it had read, and the rest of the list: it begins anew. */
+  async #drop () {
+    await this.#comparison?.close().catch(() => {})
+    this.#comparison = undefined
+  }
+
+  async #step () {
+    const { done, again } = await /** @type {Comparison} */ (this.#comparison).step()
+    for (const id of again) this.#readAgain(id)
+    this.onProgress?.(this.tileWriter.tally)
+    if (!done) return
+    if (this.changes.tiles.size) await this.#round()
+    if (!this.#isAllRight()) return
+    this.#comparison = undefined
+    await this.trees.finish()
+    this.#whole = true
+    this.tileWriter.trust = this.#isOfStore = true
+    await this.#writeState()
+  }
+
+  async #idle () {
+    const place = this.#follower?.place
+    if (place && place.since !== this.#place.since && Date.now() - this.#writtenAt > this.limits.keepEvery) {
+      this.#place = place
+      await this.#writeState()
+    }
+    await this.#pause(this.limits.look, true)
+  }
+
+  /** Without following: what has changed since the place. @returns {Promise<boolean>} whether anything has */
+  async #catchUp () {
+    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange: (id, deleted) => this.changes.add(id, deleted) })
+    this.#place = { ...this.#place, since }
+    if (!this.changes.any) await this.#writeState()
+    return this.changes.any
+  }
+
+  #writeState () {
+    const { times } = this.tileWriter
+    this.#writtenAt = Date.now()
+    times.isChanged = false
+    const state = { place: this.#place, whole: this.#whole, selection: this.selection, store: this.#isOfStore ? this.#store : '', spent: times.list, boot: this.#boot }
+    return (this.#writing = this.#writing.then(() => writeState(this.paths.state, state, this.paths.tmp)))
+  }
+
+  /** @param {boolean} [wakes] ends when something is heard */
+  async #pause (ms, wakes = false) {
+    const heard = childSignal(this.signal)
+    if (wakes) this.#wake = heard.end
+    if (wakes && (this.changes.any || this.#reset)) heard.end()
+    await sleep(ms, undefined, { signal: heard.signal }).catch(() => {})
+    heard.end()
+    this.#wake = () => {}
+  }
+
+  #showState () {
+    if (!this.onState || !this.#follower) return
+    const { up, error } = this.#follower.state
+    const trouble = this.#trouble?.code ?? error
+    const state = this.#trouble || (!up && error) ? 'away' : this.#comparison ? 'comparing' : up ? 'following' : ''
+    if (!state || this.#shown === `${state} ${state === 'away' ? trouble : ''}`) return
+    this.#shown = `${state} ${state === 'away' ? trouble : ''}`
+    this.onState({ state, ...(state === 'away' && { error: trouble, reason: this.#trouble?.message }) })
+  }
+}

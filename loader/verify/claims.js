@@ -1,0 +1,84 @@
+// Compares what a file says of its tiles with the tiles: zooms, bounds and format.
+import { extensionOf as extensionOfType, parseBbox, selector } from '../../core/index.js'
+
+const IETF = /^[a-z0-9]+\/[\w.+-]+$/i
+const named = { png: 'png', jpg: 'jpg', jpeg: 'jpg', webp: 'webp', avif: 'avif', pbf: 'pbf', mvt: 'pbf' }
+
+/** `jpeg` or `image/jpeg` -> `jpg`; nothing for what is no format of tiles. @param {unknown} format */
+export const extensionOf = format => named[String(format).toLowerCase()] ?? extensionOfType(String(format))
+
+/** @param {unknown} format */
+export const isFormat = format => typeof format === 'string' && (format.toLowerCase() in named || IETF.test(format))
+
+/**
+ * Sees every tile once, and says in the end what was claimed and is not so.
+ */
+export class Claims {
+  #within
+  #zooms
+  #report
+  #isPart
+  #seen = { min: Infinity, max: -Infinity }
+
+  /**
+   * @param {import('./report.js').Report} report
+   * @param {{minzoom?: number, maxzoom?: number, bounds?: import('../../core/grid.js').Bbox, format?: string}} claims format: extension
+   * @param {boolean} [isPart] only some of the tiles will be seen
+   */
+  constructor (report, { minzoom, maxzoom, bounds, format }, isPart = false) {
+    this.#report = report
+    this.#isPart = isPart
+    this.#zooms = { min: minzoom, max: maxzoom }
+    this.#within = bounds ? selector({ bbox: bounds }) : () => true
+    this.format = format
+  }
+
+  see (where, z, x, y) {
+    this.#seen = { min: Math.min(this.#seen.min, z), max: Math.max(this.#seen.max, z) }
+    const { min = 0, max = 30 } = this.#zooms
+    if (z < min || z > max) this.#report.add('outside-zooms', where, `zooms ${min} to ${max}`)
+    if (!this.#within(z, x, y)) this.#report.add('outside-bounds', where)
+  }
+
+  /** @param {string} where the metadata lie */
+  end (where) {
+    if (this.#isPart || this.#seen.min > this.#seen.max) return
+    for (const [name, side] of /** @type {const} */ ([['minzoom', 'min'], ['maxzoom', 'max']])) {
+      const claimed = this.#zooms[side]
+      const beyond = claimed !== undefined && (side === 'min' ? claimed < this.#seen.min : claimed > this.#seen.max)
+      if (beyond) this.#report.add('metadata-disagrees', where, `${name} ${claimed}, the tiles have zooms ${this.#seen.min} to ${this.#seen.max}`)
+    }
+  }
+
+  /** @param {{ext?: string}} found @returns {import('./decode.js').Problems} */
+  compare ({ ext }) {
+    if (!ext || !this.format || ext === this.format) return []
+    // browsers see for themselves which image it is; a vector tile they cannot mistake for one
+    return [[ext === 'pbf' || this.format === 'pbf' ? 'wrong-type' : 'mixed-formats', `${ext}, the file says ${this.format}`]]
+  }
+}
+
+/**
+ * Fields of a metadata object that say something of the tiles, as far as they are valid; the others are told.
+ * @param {Record<string, any>} metadata
+ * @param {(why: string) => void} tell
+ */
+export function claimsOf ({ minzoom, maxzoom, bounds, format }, tell) {
+  const zoom = (name, value) => {
+    if (value === undefined || value === null || value === '') return undefined
+    const number = typeof value === 'string' && /^\s*\d+(\.0+)?\s*$/.test(value) ? +value : value
+    if (Number.isInteger(number) && number >= 0 && number <= 30) return number
+    tell(`${name} ${JSON.stringify(value)}`)
+    return undefined
+  }
+  const claims = { minzoom: zoom('minzoom', minzoom), maxzoom: zoom('maxzoom', maxzoom), bounds: undefined, format: undefined }
+  if (claims.minzoom > claims.maxzoom) tell(`minzoom ${minzoom} is greater than maxzoom ${maxzoom}`)
+  try {
+    if (bounds !== undefined && bounds !== null && bounds !== '') claims.bounds = /** @type {any} */ (parseBbox(bounds))
+  } catch {
+    tell(`bounds ${JSON.stringify(bounds)}`)
+  }
+  if (format !== undefined && !isFormat(format)) tell(`format ${JSON.stringify(format)}`)
+  else if (format !== undefined) claims.format = /** @type {any} */ (extensionOf(format))
+  return claims
+}
