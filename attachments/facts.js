@@ -24,7 +24,7 @@ export function facts (layer, stats) {
   return element('div', { class: 'facts' },
     layer.description && element('p', null, layer.description),
     element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])),
-    stats?.conflicts && element('p', { class: 'conflicts' }, conflictsWords(stats.conflicts), ' ', element('code', null, 'tilecouch resolve'), ' puts that right: the newest stays, and nothing is lost.'))
+    stats?.conflicts && element('p', { class: 'conflicts' }, conflictsWords(stats.conflicts), ' ', element('code', null, 'tilecouch check --fix'), ' puts that right: the newest stays, and nothing is lost.'))
 }
 
 /** @param {number} conflicts documents */

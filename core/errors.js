@@ -49,7 +49,7 @@ export const catalogue = {
   SOURCE_UNKNOWN: { status: 422, text: d => `cannot tell what ${show(d.value)} is${d.why ? `: ${d.why}` : ''}`, advice: 'Sources are a folder of z/x/y.ext tiles, .mbtiles, .pmtiles, .zip, .tar or .tar.gz, the address of a tile server or of a store.' },
   SOURCE_EMPTY: { status: 422, text: d => `no tiles in ${show(d.value)}`, advice: 'A tile folder holds z/x/y.png; check the path, --zoom and --bbox.' },
   NO_TIME_IN_NAME: { status: 422, text: d => `no time in the name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A dated set has names such as tiles-2023-06-01/ or survey_20240301.mbtiles.' },
-  ARCHIVE_INVALID: { status: 422, text: d => `${show(d.file)} is damaged or no such archive: ${d.why}`, advice: 'Fetch or make it again; `tilecouch verify` lists everything that is wrong with it.' },
+  ARCHIVE_INVALID: { status: 422, text: d => `${show(d.file)} is damaged or no such archive: ${d.why}`, advice: 'Fetch or make it again; `tilecouch check` lists everything that is wrong with it.' },
 
   // where tiles go
   TARGET_UNKNOWN: { status: 422, text: d => `cannot tell what to write to ${show(d.value)}`, advice: 'Targets are a folder, .mbtiles, .pmtiles or .zip.' },

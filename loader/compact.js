@@ -1,4 +1,4 @@
-// Gives back the disk that old revisions, deletions and changed indexes hold, when there is enough of it, and says how much.
+// Compacts a store: frees the disk that old revisions, deletions and changed indexes hold, if it is enough, and says how much.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../core/index.js'
 import { indexesOf, warmAll } from './store/indexes.js'

@@ -1,5 +1,5 @@
-// Does something again and again, for as long as it is asked to: after a while, sooner when something has changed, and when
-// what it needs is away, as soon as that is back.
+// Repeats a task until a signal: after a pause, sooner when something has changed, and after a failure that passes as soon as the
+// store is back.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Follower } from './store/follow.js'
 import { childSignal } from './store/child-signal.js'

@@ -18,7 +18,7 @@ export function addEdgeCommand (program, run) {
     .addOption(new Option('--db <env|url>', 'as --store').hideHelp())
     .addHelpText('after', '\nEvery option is also a variable (TILECOUCH_MAX_LAG, TILECOUCH_FROM) and a key of the file (maxLag, from): see docs/mirrors.md and docs/gateway.md.' +
       '\nThe name at the origin is in FROM or TILECOUCH_FROM_USER, the password in TILECOUCH_FROM_PASSWORD or TILECOUCH_FROM_PASSWORD_FILE; those of the store in --store, COUCHDB_USER, COUCHDB_PASSWORD or COUCHDB_PASSWORD_FILE.' +
-      '\nUpstreams are left to the origin: what an edge fetched and stored itself would conflict with what the origin stores later (tilecouch resolve).' +
+      '\nUpstreams are left to the origin: what an edge fetched and stored itself would conflict with what the origin stores later (tilecouch check --fix).' +
       '\n\nExamples:\n  tilecouch edge http://maps.example.org:5984/tiles --area 13.0,52.3,13.8,52.7 --zoom 0-14' +
       '\n  tilecouch edge https://maps.example.org/db --layer osm --current --port 8080 --memory 1GB --workers 2' +
       '\n  tilecouch edge http://origin:5984/tiles --store http://localhost:5984/tiles --max-lag 1h')
@@ -31,7 +31,7 @@ async function edgeCommand ({ output, signal }, given, from) {
   // on a terminal the same is said in words
   if (output.isTerminal && !output.json && given.logLevel === undefined) options.logLevel = 'error'
   const { edge } = await import('./edge.js') // only this command needs it
-  const said = new Said(output)
+  const said = new LayerStatements(output)
   const running = await edge(options, { signal, warnings, onStateChange: turn => said.turn(turn), onProgress: report => said.progress(report) })
   said.begin(running, options)
   try {
@@ -53,7 +53,7 @@ export function describe ({ layers, area, zooms, current, since }) {
 }
 
 /** How the mirror goes: lines for people, an object a line with --json. */
-class Said {
+class LayerStatements {
   #waiting = /** @type {import('./edge/mirror-supervisor.js').StateChange[]} */ ([]) // what came before the addresses
   #running = /** @type {import('./edge.js').Edge | undefined} */ (undefined)
   #line

@@ -1,4 +1,4 @@
-// Does a curve bend, and where? Said of the figures, whatever they are: level, no faster than the logarithm of the tiles, or faster.
+// Does a curve bend, and where? LayerStatements of the figures, whatever they are: level, no faster than the logarithm of the tiles, or faster.
 import { AT, HEAD, HISTORY, REDIRECT, SMALL } from './asks.js'
 
 export const LEVEL = 0.15 // less change than this from the smallest to the largest size is called none

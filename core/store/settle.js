@@ -115,7 +115,7 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []
     if (missing.length) return [place(missing[0])]
     // 4. last, what nobody says any more goes, and leaves of which another says the same
     const stays = wanted.map(want => pasts.find(version => isSame(version, want)) ?? pasts.find(({ time, content, contested }) => time === want.time && content === want.content && contested === want.contested))
-    // of two leaves that differ in the type of their image alone, `check --repair` is about to end the one that is wrong
+    // of two leaves that differ in the type of their image alone, `check --fix` is about to end the one that is wrong
     const isMended = version => stays.some(other => other && other.id === version.id && other.content === version.content && typeOf(other) !== typeOf(version))
     const ends = [...others, ...pasts].filter(version => !stays.includes(version) && !isMended(version))
     // the head goes last: a tile has its head, or nothing at all
@@ -225,7 +225,7 @@ function firstOf (a, b) {
  * @property {(docs: any[], signal?: AbortSignal) => Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>} send new revisions
  * @property {(asked: {id: string, rev: string}[], signal?: AbortSignal) => Promise<any[]>} fetch those very revisions, with their bytes
  * @property {(docs: {doc: any, over: string}[], signal?: AbortSignal) => Promise<void>} [replace] past versions that are to stand instead of the
- * revision `over`; without it they are left to `tilecouch resolve`
+ * revision `over`; without it they are left to `tilecouch check --fix`
  *
  * @typedef {object} Settled what became of a tile
  * @property {Statement[]} unknown statements whose bytes are nowhere

@@ -1,6 +1,6 @@
 // What a database has to hold after a restore: every document, revision and digest, from the newest page that names the
 // document. It is kept on disk, since it may not fit into memory, and the restored database is compared with it.
-import { Scratch } from '../scratch.js'
+import { TemporaryDatabase } from '../spool.js'
 
 export const compareDefaults = {
   page: 1000, // documents compared at once
@@ -20,10 +20,10 @@ export class ExpectedDocuments {
   #unseen
 
   static open () {
-    return Scratch.open(scratch => new ExpectedDocuments(scratch))
+    return TemporaryDatabase.open(scratch => new ExpectedDocuments(scratch))
   }
 
-  /** Use `ExpectedDocuments.open`. @param {Scratch} scratch */
+  /** Use `ExpectedDocuments.open`. @param {TemporaryDatabase} scratch */
   constructor (scratch) {
     this.#scratch = scratch
     const { db } = scratch

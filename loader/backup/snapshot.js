@@ -4,7 +4,7 @@
 // last place: at that moment everything was as recorded. The shards of one answer are not read at one moment; the empty next answer
 // shows that none of them changed in between.
 import { TilecouchError, headId, isTileId } from '../../core/index.js'
-import { Scratch } from '../scratch.js'
+import { TemporaryDatabase } from '../spool.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Row} Row */
 
@@ -123,10 +123,10 @@ class ChangedRows {
   #page
 
   static open () {
-    return Scratch.open(scratch => new ChangedRows(scratch))
+    return TemporaryDatabase.open(scratch => new ChangedRows(scratch))
   }
 
-  /** @param {Scratch} scratch */
+  /** @param {TemporaryDatabase} scratch */
   constructor (scratch) {
     this.#scratch = scratch
     scratch.db.exec('CREATE TABLE noted (id TEXT PRIMARY KEY, row TEXT) WITHOUT ROWID; BEGIN')

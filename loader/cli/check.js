@@ -1,48 +1,104 @@
-// tilecouch check
-import { TilecouchError, checkLayer } from '../../core/index.js'
-import { check } from '../check.js'
+// tilecouch check: look for faults in a store, layers, or files of tiles, and repair those with only one possible fix.
+import { stat } from 'node:fs/promises'
+import { TilecouchError, now, parseReference } from '../../core/index.js'
+import { resolve } from '../check/conflicts.js'
+import { check } from '../check/index.js'
 import { repairs } from '../check/repairs.js'
+import { upgrade } from '../check/upgrade.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { openSource } from '../mirror/sides.js'
+import { schemes } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { faults } from '../verify/faults.js'
 import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
-import { bytes, count, duration, plural, secondsSince } from './output.js'
-import { ProgressLine } from './progress.js'
+import { sayStates } from './following.js'
+import { areaIfAny, zoomsOf } from './options.js'
+import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
+import { ProgressLine, reportEnd } from './progress.js'
 
 const SHOWN = 20 // documents named; --json has more
+const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
+const ONLY = ['conflicts', 'upgrade']
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addCheckCommand (program, run) {
   program.command('check')
-    .description('check a whole store: every layer, every version and its bytes, indexes and design documents; and mend what has one right answer')
-    .option('--layer <names>', 'only these layers, separated by commas')
-    .option('--repair', 'mend what has one right answer, and say of the rest what can be done')
-    .option('--from <env|url>', 'with --repair: take bytes that are damaged here from this mirror, where they are what the document says')
-    .option('--no-decode', 'look at the frame of every tile only, without decoding its pixels or features')
-    .option('--list <file>', 'write everything that was found to this file, one JSON object a line')
+    .description('look for faults in a store, in layers, or in files of tiles, and repair those with only one possible fix')
+    .argument('[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: the whole store)')
+    .option('--fix', 'repair the faults that have only one possible fix')
+    .option('--from <env|url>', 'with --fix: take damaged bytes from this mirror, if they match the document')
+    .option('--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the documents and design documents of earlier programs')
+    .option('--live', 'with --only conflicts --fix: run until stopped, whenever something changes')
+    .option('-z, --zoom <a-b>', 'only these zooms')
+    .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
+    .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
+    .option('--scheme <scheme>', 'how a folder or archive counts rows: xyz from the north, tms from the south (default: xyz; MBTiles tms)')
+    .option('--no-decode', 'check the frame of every tile only, without decoding its pixels or features')
+    .option('--list <file>', 'write every finding to this file, one JSON object a line')
     .addHelpText('after', `
 Examples:
   tilecouch check --db production
-  tilecouch check --layer osm,relief --no-decode
-  tilecouch check --repair --list found.jsonl
-  tilecouch check --repair --from http://mirror.example.org:5984/tiles
+  tilecouch check osm relief --no-decode
+  tilecouch check osm@2024-03-01 --zoom 0-10
+  tilecouch check city.mbtiles --list found.jsonl
+  tilecouch check --fix --list found.jsonl
+  tilecouch check --fix --from http://mirror.example.org:5984/tiles
+  tilecouch check --only conflicts --fix --live
+  tilecouch check --only upgrade --fix
 
-Without --repair it changes nothing: that is its dry run. Readers and loads go on meanwhile. The exit code is 0 if there is no
-fault, or none left; warnings do not count. What is found, and what is done about it, is in docs/checking.md. The name and
-password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
+Without --fix nothing is changed. Readers and loads go on meanwhile; a run that was stopped is run again. The exit code is 0 if
+there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs, docs/exports.md those of
+files. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
     .action(run(checkCommand))
 }
 
-async function checkCommand (context, options) {
-  const { repair = false, from } = options
-  if (from !== undefined && !repair) throw new TilecouchError('BAD_OPTION', { option: '--from', value: from, why: 'it goes with --repair' })
-  const layers = options.layer?.split(',').map(name => checkLayer(name.trim()))
+async function checkCommand (context, options, names) {
+  checkOptions(options)
+  const { only, fix = false, decode, scheme } = options
+  const target = await targetOf(names)
+  const part = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme }
+  const isPart = Boolean(part.area || part.zooms || target.time || target.file)
+  const refuse = (option, why) => { throw new TilecouchError('BAD_OPTION', { option, value: options[option.slice(2)] ?? true, why }) }
+  if (fix && isPart) refuse('--fix', 'it takes whole layers, as they are now')
+  if (only && isPart) refuse('--only', 'it takes whole layers, as they are now')
+  if (only === 'upgrade' && target.layers) refuse('--only', 'upgrade concerns the whole store: leave out the layers')
+  if (isPart && !target.file && !target.layers) refuse('--zoom', 'name a layer, file or folder, too')
+  if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', 'name one layer')
+  const settings = { ...part, fix, decode, signal: context.signal }
+  if (target.file) return checkWith(context, options, target.file, settings)
   return withPatientStore(context, options, async store => {
-    const mirror = from === undefined ? undefined : await openMirror(from, store)
-    return checkStore(context, options, store, { layers, repair, from: mirror, decode: options.decode, signal: context.signal })
+    if (only === 'conflicts') return resolveWith(context, options, store, target.layers)
+    if (only === 'upgrade') return upgradeWith(context, options, store)
+    const from = options.from === undefined ? undefined : await openMirror(options.from, store)
+    const { layers = [], time } = target
+    const what = layers.length === 1 ? { store, layer: layers[0], time } : store
+    return checkWith(context, options, what, { ...settings, from, layers: layers.length > 1 ? layers : undefined })
   })
+}
+
+function checkOptions ({ only, fix, live, from, scheme, list }) {
+  const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
+  if (scheme !== undefined && !schemes.includes(scheme)) refuse('--scheme', scheme)
+  if (only !== undefined && !ONLY.includes(only)) refuse('--only', only, `it is ${ONLY.join(' or ')}`)
+  if (from !== undefined && (!fix || only)) refuse('--from', from, 'it goes with --fix, and not with --only')
+  if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
+  if (list !== undefined && only) refuse('--list', list, 'it does not go with --only')
+}
+
+/** @returns {Promise<{file?: string, layers?: string[], time?: string}>} */
+async function targetOf (names) {
+  const [name] = names
+  if (!names.length) return {}
+  if (names.length === 1 && await stat(name).then(() => true, () => false)) return { file: name }
+  const references = names.map(text => {
+    // no layer has such a name: a file was meant
+    if (/[\\/]|\.[a-z]+$/i.test(text.replace(/@.*/, ''))) throw new TilecouchError('SOURCE_NOT_FOUND', { value: text })
+    return parseReference(text)
+  })
+  const timed = references.find(({ time }) => time !== undefined)
+  if (timed && names.length > 1) throw new TilecouchError('BAD_OPTION', { option: 'WHAT', value: names.join(' '), why: 'a layer with a time is checked by itself' })
+  return { layers: references.map(({ layer }) => layer), time: timed?.time }
 }
 
 async function openMirror (from, store) {
@@ -52,56 +108,122 @@ async function openMirror (from, store) {
   return mirror
 }
 
-async function checkStore ({ output }, { list: file }, store, settings) {
-  const progress = new ProgressLine(output)
-  const started = performance.now()
+async function checkWith ({ output }, { list: file, decode }, what, settings) {
   const list = file === undefined ? undefined : new FindingList(file)
-  const ended = (summary, how) => {
-    progress.end()
-    if (summary && (!how || summary.layers.length || summary.faults + summary.warnings)) show(output, summary, secondsSince(started), file, how)
-  }
+  const progress = new ProgressLine(output)
   try {
-    const summary = await check(store, {
+    const checked = await reportEnd(progress, () => check(what, {
       ...settings,
       onFinding: list && (finding => list.add(finding)),
-      onProgress: ({ layer, tiles, bytes: size, faults: wrong, warnings }) => progress.draw(tiles, undefined, rate => [
-        layer, bytes(size), `${count(Math.round(rate))}/s`, ...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])
+      onProgress: ({ layer, tiles, bytes: size, total, faults: wrong, warnings }) => progress.draw(tiles, total, rate => [
+        ...(layer ? [layer] : []), bytes(size), `${count(Math.round(rate))}/s`,
+        ...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])
       ])
+    }), (summary, seconds, ended) => {
+      // a store of which nothing was read says nothing
+      if (!ended || summary.kind !== 'store' || summary.layers.length || summary.faults + summary.warnings) report(output, summary, { seconds, list: file, decode, ended })
     })
-    ended(summary)
-    return (summary.repair ?? summary).faults ? 1 : 0
-  } catch (error) {
-    ended(error.summary, error.code === 'ABORTED' ? 'stopped' : 'given up')
-    throw error
+    return (checked.repair ?? checked).faults ? 1 : 0
   } finally {
     list?.close()
   }
 }
 
-/** @param {import('./output.js').Output} output @param {import('../check.js').CheckReport} summary */
-function show (output, summary, seconds, list, ended) {
-  const { layers, tiles, versions, bytes: size, faults: wrong, warnings, kinds, repair } = summary
-  const mendable = Object.entries(kinds).filter(([code]) => repairs[code]).reduce((sum, [, number]) => sum + number, 0)
+/** @param {import('./output.js').Output} output @param {import('../check/index.js').CheckReport} summary @param {any} how */
+function report (output, summary, { seconds, list, decode, ended }) {
+  const { what, kind, layers, tiles, versions, bytes: size, faults: wrong, warnings, kinds, checked, repair } = summary
+  const read = [
+    ...(layers ? [plural(layers.length, 'layer')] : []), plural(tiles, 'tile'), ...(versions === undefined ? [] : [plural(versions, 'version')])
+  ]
+  const rate = checked ? ` (${count(Math.round((checked.contents ?? tiles) / seconds))}/s)` : ''
+  const title = [...(layers ? [] : [kind]), ...(ended ? [ended] : [])].join(', ')
+  const repairable = Object.entries(kinds).filter(([code]) => repairs[code]).reduce((sum, [, number]) => sum + number, 0)
   output.result({ ...summary, seconds }, [
-    `${summary.store}${ended ? ` (${ended})` : ''}: ${plural(layers.length, 'layer')}, ${plural(tiles, 'tile')}, ${plural(versions, 'version')}, ${bytes(size)} in ${duration(seconds)}`,
-    `  ${ended ? 'so far ' : ''}${plural(wrong, 'fault')}, ${plural(warnings, 'warning')}`,
+    `${what}${title && ` (${title})`}: ${read.join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
+    `  ${ended ? 'so far ' : ''}${[plural(wrong, 'fault'), plural(warnings, 'warning'), ...(checked ? checkedWords(checked, decode) : [])].join(', ')}`,
     ...findingLines(summary, { list, advise: !repair }),
-    ...(repair ? repairLines(repair) : mendable ? ['', `--repair mends ${count(mendable)} of these.`] : [])
+    ...(repair ? repairLines(repair) : repairable && kind === 'store' ? ['', `--fix repairs ${count(repairable)} of these.`] : [])
   ])
 }
 
-/** @param {import('../check.js').Repaired} repair */
+/** What was checked, in words. */
+const checkedWords = (/** @type {Record<string, any>} */ { decoded, gone, index }, decode) => [
+  ...(decoded === undefined ? [] : [decode ? `${count(decoded)} decoded` : 'none decoded']),
+  ...(gone ? [`${count(gone)} gone`] : []),
+  ...(index === undefined ? [] : [index ? 'time index compared' : 'no time index'])
+]
+
+/** @param {import('../check/index.js').Repaired} repair */
 function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
   const left = wrong + warnings
   const sum = Object.values(repaired).reduce((total, number) => total + number, 0)
   const codes = Object.keys(remaining)
   return [
     '',
-    sum ? `${count(sum)} mended:` : 'Nothing was mended.',
-    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} (${repairs[code]?.does ?? 'taken from the mirror'})`),
+    sum ? `${count(sum)} repaired:` : 'Nothing was repaired.',
+    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} (${repairs[code]?.fix ?? 'taken from the mirror'})`),
     left ? `${plural(wrong, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
     ...named.slice(0, SHOWN).map(({ code, where, why, reason }) => `  ${code} ${where}${reason || why ? `: ${reason ?? why}` : ''}`),
-    ...(left > SHOWN ? [`  and ${count(left - SHOWN)} more`] : []),
+    ...moreLine(left, SHOWN),
     ...(codes.length ? ['', ...codes.map(code => `${code}: ${faults[code].advice ?? 'see docs/checking.md'}`)] : [])
   ]
+}
+
+const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missing' }
+
+/** --only conflicts */
+async function resolveWith ({ output, signal }, { fix = false, live = false }, store, layers) {
+  if (live) store.couch.options.retries = RETRIES
+  const started = performance.now()
+  const summary = await resolve(store, { layers, live, dryRun: !fix, signal, ...(live && following(output)) })
+  output.result({ ...summary, seconds: secondsSince(started) }, [
+    ...conflictWords(summary, !fix),
+    ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),
+    ...moreLine(summary.left + summary.refused + summary.unknown, SHOWN)
+  ])
+  return summary.left + summary.refused + summary.unknown ? 1 : 0
+}
+
+/** With --live: a line when conflicts were resolved, and when the store goes and comes. */
+function following (output) {
+  let ended = 0
+  return {
+    onState: sayStates(output, 'Resolving conflicts as they come.'),
+    onProgress: tally => {
+      if (tally.ended === ended) return
+      output.line(`${now()}  ${plural(tally.ended - ended, 'losing revision')} deleted, ${count(tally.ended)} in all`)
+      ended = tally.ended
+    }
+  }
+}
+
+/** @param {import('../check/conflicts.js').ResolveSummary} summary @param {boolean} dryRun */
+function conflictWords ({ conflicts, ended, past, contested, promoted, merged, settled }, dryRun) {
+  const would = dryRun ? 'would be ' : ''
+  return [
+    conflicts ? `${plural(conflicts, 'document')} with conflicts: ${plural(ended, 'losing revision')} ${would}deleted` : 'No conflicts.',
+    ...(settled ? [`  ${plural(settled, 'tile')} ${would}brought in line with all statements`] : []),
+    ...(past ? [`  ${plural(past, 'version')} ${would}copied to the past`] : []),
+    ...(contested ? [`  ${plural(contested, 'version')} ${would}moved to an earlier second, since another image has the same time`] : []),
+    ...(promoted ? [`  ${plural(promoted, 'past version')} ${would}made the newest`] : []),
+    ...(merged ? [`  ${plural(merged, 'document')} of layers, editions or the store ${would}merged`] : [])
+  ]
+}
+
+/** --only upgrade */
+async function upgradeWith ({ output, signal }, { fix = false }, store) {
+  const started = performance.now()
+  const pushed = (/** @type {any} */ { id, step, done }) => step === 'swap' ? `${id}: deployed` : `${id}: building its index${done === undefined ? '' : `, ${done} %`}`
+  const summary = await upgrade(store, { dryRun: !fix, signal, onPush: event => output.note(pushed(event)) })
+  const { from, to, steps, designs, skipped, unstated = 0 } = summary
+  const behind = designs.filter(({ action }) => action !== 'unchanged')
+  const todo = fix ? '' : 'to do: '
+  output.result({ ...summary, dryRun: !fix, seconds: secondsSince(started) }, [
+    `${store.url}: schema ${from}, this tilecouch writes ${to}`,
+    ...steps.map(({ name, does }) => `  ${todo}${name}: ${does}`),
+    ...behind.map(({ id, action, fields }) => `  ${todo}${id} (${action}${fields.length ? `: ${fields.join(', ')}` : ''})`),
+    ...(skipped ? [`  No design documents: ${skipped}. \`tilecouch push\` publishes it.`] : []),
+    ...(unstated ? [`  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only their versions say what they found.`] : []),
+    ...(steps.length + behind.length ? [] : ['  Nothing to do.'])
+  ])
 }

@@ -1,7 +1,7 @@
 // tilecouch diff
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
-import { diff } from '../diff.js'
+import { diff } from '../diff/index.js'
 import { GeoJsonReport, ListReport } from '../diff/reports.js'
 import { referenceOf } from '../diff/sides.js'
 import { formatOf } from '../export/target.js'
@@ -142,7 +142,7 @@ class DiffProgress extends ProgressLine {
     counted().catch(() => {})
   }
 
-  /** @param {import('../diff/tally.js').Tally} tally */
+  /** @param {import('../diff/index.js').Tally} tally */
   show ({ tiles, different }) {
     this.draw(tiles, this.#total, rate => [`${count(Math.round(rate))}/s`, `${count(different)} differ`])
   }

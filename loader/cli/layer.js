@@ -2,7 +2,7 @@
 import { checkLayer, checkRetention, parseBbox, parseDuration, parseZooms } from '../../core/index.js'
 import { isPublished, publish } from '../publish.js'
 import { Store } from '../store/index.js'
-import { formatOf } from '../upstream/format.js'
+import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
 import { wholeNumber } from './options.js'
 import { count } from './output.js'

@@ -42,9 +42,9 @@ Examples:
   tilecouch mirror http://origin:5984/tiles http://edge:5984/tiles --layer osm --live --print-replicator
 
 Run it again, and it goes on where it was. Names: in the URLs; else, with passwords, TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD
-for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is there; everybody may read it only if
-everybody may read FROM. Two stores that are both written to are mirrored both ways. What TO refuses is tried again with every run,
-and every minute while live.
+for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is there, and everybody may read it only if
+everybody may read FROM. Two stores that are both written to are mirrored both ways, and \`tilecouch check --fix\` resolves their conflicts.
+What TO refuses is tried again with every run, and every minute of a live one.
 Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped before everything was there.`)
     .action(run(mirrorCommand))
 }

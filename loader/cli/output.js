@@ -66,6 +66,9 @@ export function duration (seconds) {
 /** With milliseconds, for programs. @param {number} started as performance.now() said */
 export const secondsSince = started => +((performance.now() - started) / 1000).toFixed(3)
 
+/** After the first of a list: how many more there are. @param {number} all @param {number} shown @returns {string[]} */
+export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - shown)} more`] : []
+
 /**
  * Columns, aligned; numbers to the right.
  * @param {string[]} head

@@ -9,19 +9,15 @@ import { addCopyCommand } from './copy.js'
 import { addDeployCommands } from './deploy.js'
 import { addDiffCommand } from './diff.js'
 import { addDoctorCommand } from './doctor.js'
-import { addExpireCommand } from './expire.js'
 import { addExportCommand } from './export.js'
 import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
-import { addMigrateCommand } from './migrate.js'
 import { addMirrorCommand } from './mirror.js'
 import { addPruneCommand } from './prune.js'
 import { addReadCommands } from './read.js'
 import { addRemoveCommand } from './remove.js'
-import { addResolveCommand } from './resolve.js'
 import { addSeedCommand } from './seed.js'
 import { addTokenCommand } from './token.js'
-import { addVerifyCommand } from './verify.js'
 import { Output } from './output.js'
 import { withSecrets } from './secrets.js'
 
@@ -82,11 +78,8 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   addSeedCommand(program, run)
   addExportCommand(program, run)
   addDiffCommand(program, run)
-  addVerifyCommand(program, run)
   addMirrorCommand(program, run)
   addReadCommands(program, run)
-  addResolveCommand(program, run)
-  addExpireCommand(program, run)
   addPruneCommand(program, run)
   addRemoveCommand(program, run)
   addCopyCommand(program, run)
@@ -95,7 +88,6 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   addDeployCommands(program, run)
   addAccessCommand(program, run)
   addTokenCommand(program, run)
-  addMigrateCommand(program, run)
   addDoctorCommand(program, run)
   extend?.(program, run)
   for (const command of program.commands) addCommonOptions(command)

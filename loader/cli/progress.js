@@ -1,5 +1,5 @@
 // How a long command is going: a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
-import { bytes, count, duration } from './output.js'
+import { bytes, count, duration, secondsSince } from './output.js'
 
 const BAR = 24 // characters
 const TERMINAL_PAUSE = 100 // milliseconds between two drawings of the bar
@@ -57,6 +57,28 @@ export class ProgressLine {
 
   end () {
     if (this.output.isTerminal && !this.output.json) this.output.stderr.write('\r\u001b[K')
+  }
+}
+
+/**
+ * Runs a task that takes long, and reports its summary at the end; when it is stopped or fails, what it did until then.
+ * @template T
+ * @param {ProgressLine} progress
+ * @param {() => Promise<T>} task
+ * @param {(summary: any, seconds: number, ended?: 'stopped' | 'given up') => void} report
+ * @returns {Promise<T>}
+ */
+export async function reportEnd (progress, task, report) {
+  const started = performance.now()
+  try {
+    const summary = await task()
+    progress.end()
+    report(summary, secondsSince(started))
+    return summary
+  } catch (error) {
+    progress.end()
+    if (error.summary) report(error.summary, secondsSince(started), error.code === 'ABORTED' ? 'stopped' : 'given up')
+    throw error
   }
 }
 

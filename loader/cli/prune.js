@@ -1,8 +1,9 @@
-// tilecouch prune
+// tilecouch prune: thin out the past of layers, or remove expired tiles.
 import { TilecouchError, checkLayer, now, parseDuration } from '../../core/index.js'
-import { prune, pruneAll } from '../prune.js'
+import { prune, pruneAll } from '../prune/index.js'
 import { withPatientStore } from './connect.js'
 import { diskWords } from './disk.js'
+import { addExpiredOptions, expiredCommand } from './expired.js'
 import { sayStates } from './following.js'
 import { bytes, count, plural, secondsSince, table } from './output.js'
 import { ProgressLine } from './progress.js'
@@ -15,41 +16,58 @@ const COMPACT = ['auto', 'always', 'never']
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addPruneCommand (program, run) {
   const command = program.command('prune')
-    .description('thin out the past of a layer: what no moment needs that its policy keeps, goes')
-    .argument('[layer]')
-    .option('--all', 'every layer that has a policy (`tilecouch layer NAME --keep-daily 30`)')
-  addRetentionOptions(command)
-    .option('--purge', 'leave no trace of what goes (CouchDB only)')
+    .description('remove the past versions that the retention policy of a layer does not keep, or expired tiles')
+    .argument('[layers...]', 'one layer; with --expired also several')
+  addExpiredOptions(addRetentionOptions(command))
+    .option('--expired', 'remove expired tiles instead; a tile with a past keeps it, and is gone from the time it expired')
+    .option('--with-past', 'with --expired: remove the past of such tiles as well')
+    .option('--purge', 'leave no trace of what is removed (CouchDB only)')
     .option('--compact <when>', 'compact the store afterwards: auto (when it is worth it), always, never', 'auto')
-    .option('-n, --dry-run', 'only say what would go')
-    .option('--live', 'with --all: go on, and prune again and again')
+    .option('-n, --dry-run', 'only say what would be removed; with --expired, list the tiles')
+    .option('--live', 'with --all or --expired: run until stopped, and prune again and again')
     .option('--every <duration>', 'with --live: time between two rounds', '1h')
     .addHelpText('after', `
-A moment is a time at which a tile of the layer changed or an edition was loaded. As of each moment that is kept, the whole
-map stays as it is; the newest state always stays. What any rule keeps, stays. Without rules the policy on the layer counts.
+A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays as it is,
+and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of the layer applies
+(\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own time, or else by
+the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused.
 
 Examples:
   tilecouch prune osm --keep-daily 30 --keep-monthly 12 --keep-yearly 10 --dry-run
   tilecouch prune osm --keep-within 90d --keep-edition all
   tilecouch layer osm --keep-daily 30 --keep-monthly 12
   tilecouch prune osm
-  tilecouch prune --all --live --every 6h`)
+  tilecouch prune --all --live --every 6h
+  tilecouch prune osm --expired --dry-run
+  tilecouch prune radar --expired --before 7d`)
     .action(run(pruneCommand))
 }
 
-async function pruneCommand (context, options, layer) {
+async function pruneCommand (context, options, layers) {
+  const { expired = false, withPast = false, purge = false } = options
+  checkOptions(options)
+  if (expired) return expiredCommand(context, options, layers, { action: 'remove', withPast, purge })
+  const [layer, ...more] = layers
+  if (more.length) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: layers.join(' '), why: 'name one layer, or add --all' })
   const settings = settingsOf(options, layer)
   return withPatientStore(context, options, store => layer ? pruneOne(context, store, layer, settings) : pruneEvery(context, store, settings))
+}
+
+function checkOptions (options) {
+  const { expired = false } = options
+  const wrong = (option, why) => { throw new TilecouchError('BAD_OPTION', { option: `--${option}`, value: options[option] ?? true, why }) }
+  if (!expired) for (const name of ['withPast', 'before', 'limit']) if (options[name] !== undefined) wrong(name.replace('P', '-p'), 'it goes with --expired')
+  if (expired && retentionOf(options)) wrong('expired', 'a retention policy does not go with it')
 }
 
 /** @param {any} options @param {string} [layer] */
 function settingsOf (options, layer) {
   const { all = false, purge = false, dryRun = false, live = false, compact } = options
   const wrong = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
-  if (all === Boolean(layer)) wrong('LAYER', layer ?? '', 'name a layer, or say --all')
+  if (all === Boolean(layer)) wrong('LAYER', layer ?? '', 'name a layer, or add --all')
   if (layer) checkLayer(layer)
   const policy = retentionOf(options)
-  if (all && policy) wrong('--all', true, 'each layer has its own policy then: leave out --keep-…')
+  if (all && policy) wrong('--all', true, 'each layer has its own policy: leave out --keep-…')
   if (live && (layer || dryRun)) wrong('--live', true, 'it goes with --all, and not with --dry-run')
   if (!COMPACT.includes(compact)) wrong('--compact', compact)
   const every = parseDuration(options.every)
@@ -121,7 +139,7 @@ function roundWords (round, dryRun) {
 
 const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was left as it is: ${reason}`)
 
-/** @param {import('../prune.js').PruneSummary} summary @param {boolean} dryRun */
+/** @param {import('../prune/index.js').PruneSummary} summary @param {boolean} dryRun */
 function report (summary, dryRun) {
   const { layer, moments, tiles, versions, bytes: size, heads, editions, changed, refused, named, missing } = summary
   return [

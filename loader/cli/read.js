@@ -1,7 +1,7 @@
 // tilecouch layers, info, history, get
 import { writeFile } from 'node:fs/promises'
 import { TilecouchError, expiryOf, parseReference, parseTilePath } from '../../core/index.js'
-import { countConflicts } from '../resolve/index.js'
+import { countConflicts } from '../check/conflicts.js'
 import { withStore } from './connect.js'
 import { bytes, count, plural, table } from './output.js'
 
@@ -69,7 +69,7 @@ async function showLayer (store, layer, output) {
     ...(stats.bounds ? [`bounds ${stats.bounds.map(value => +value.toFixed(4)).join(', ')}`] : []),
     ...(manifests.count ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ${bytes(manifests.bytes)}`] : []),
     ...(doc.ttl ? [`expires after ${count(doc.ttl)} s`] : []),
-    ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: \`tilecouch resolve\` puts them right`] : []),
+    ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: \`tilecouch check --fix\` resolves them`] : []),
     '',
     ...table(['zoom', 'tiles', 'versions', 'now', 'all', 'first', 'last'], stats.zooms.map(zoom =>
       [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last]))

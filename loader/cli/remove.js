@@ -128,11 +128,11 @@ async function readTiles (file) {
   return tiles
 }
 
-/** @param {import('../remove/tally.js').Tally} tally */
+/** @param {import('../remove/remover.js').Removed} tally */
 const sums = ({ tiles, versions, bytes: size, fallen }) =>
   `${plural(versions, 'version')} of ${plural(tiles, 'tile')}, ${bytes(size)}${fallen ? `; ${plural(fallen, 'tile')} fall${fallen === 1 ? 's' : ''} back to the version before` : ''}`
 
-/** @param {import('../remove/tally.js').Tally & {editions: number, left?: number}} summary */
+/** @param {import('../remove/remover.js').Removed & {editions: number, left?: number}} summary */
 const words = summary => [
   `Removed ${sums(summary)}`,
   ...(summary.editions ? [`  with ${plural(summary.editions, 'edition document')}`] : []),

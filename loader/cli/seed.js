@@ -1,10 +1,11 @@
-// tilecouch seed
+// tilecouch seed: fetch tiles from the upstream of a layer in advance, or expired tiles again.
 import path from 'node:path'
 import { TilecouchError, checkLayer, parseZooms } from '../../core/index.js'
-import { seed } from '../seed.js'
+import { seed } from '../seed/index.js'
 import { FailureList, readFailures } from '../seed/failures.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withPatientStore } from './connect.js'
+import { addExpiredOptions, expiredCommand } from './expired.js'
 import { areaOf, timeOrAgo } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { announce } from './plan.js'
@@ -15,14 +16,16 @@ const SHOWN_FAILURES = 20 // lines; --failed and --json have more
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addSeedCommand (program, run) {
-  program.command('seed')
-    .description('fetch the tiles of an area from the upstream of a layer, ahead of whoever looks at them')
-    .argument('<layer>')
+  const command = program.command('seed')
+    .description('fetch the tiles of an area from the upstream of a layer in advance, or expired tiles again')
+    .argument('[layers...]', 'one layer; with --expired also several')
     .option('--bbox <w,s,e,n>', 'tiles that touch this box, in degrees')
     .option('--polygon <file>', 'tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
     .option('-z, --zoom <a-b>', 'these zooms')
+    .option('--expired', 'instead of an area, fetch tiles again that have expired: changed ones become versions, the others hold longer')
+    .option('--live', 'with --expired: run until stopped, and sleep until the next tile expires')
     .option('--refresh-before <time>', 'ask again for what was stored or confirmed before this time, such as 2024-03-01, or longer ago than 7d')
-    .option('-n, --dry-run', 'look how many tiles would be asked for, and change nothing')
+    .option('-n, --dry-run', 'only say how many tiles would be fetched; with --expired, list them')
     .option('--rate <n/s>', 'requests a second at most (default: as the layer says)')
     .option('--concurrency <n>', 'requests in flight at most (default: as the layer says)')
     .option('--failed <file>', 'write the tiles that failed to this file, one JSON object a line')
@@ -30,31 +33,56 @@ export function addSeedCommand (program, run) {
     .option('--contact <text>', 'mail address or page that the User-Agent tells the upstream (default: TILECOUCH_CONTACT)')
     .option(...NETWORKS_FLAG)
     .option('--i-have-permission', 'seed although the terms of the upstream forbid it')
+  addExpiredOptions(command)
     .addHelpText('after', `
 Examples:
   tilecouch seed relief --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --dry-run
   tilecouch seed relief --polygon alps.geojson --zoom 8-14 --rate 10/s --failed failed.jsonl
   tilecouch seed relief --retry-failed failed.jsonl --failed still-failed.jsonl
   tilecouch seed relief --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --refresh-before 7d
+  tilecouch seed --expired --all --rate 10/s
+  tilecouch seed relief --expired --live
 
-A seed that was stopped is run again: it skips what is there and fresh. The exit code is 0 only if no tile failed. Keys for
-upstreams come from TILECOUCH_UPSTREAM_HEADERS, as for \`tilecouch serve\`.`)
+Run a seed that was stopped again: it skips tiles that are fresh. A tile has expired by its own time, or else by the ttl of its
+layer. The exit code is 0 only if no tile failed. Keys for upstreams come from TILECOUCH_UPSTREAM_HEADERS, as for \`tilecouch serve\`.`)
     .action(run(seedCommand))
 }
 
-async function seedCommand (context, options, layer) {
-  const { output, signal } = context
-  checkLayer(layer)
-  const settings = {
-    ...await whatOf(options, layer),
-    refreshBefore: options.refreshBefore === undefined ? undefined : timeOrAgo(options.refreshBefore),
+async function seedCommand (context, options, layers) {
+  checkOptions(options, layers)
+  const seeding = {
     rate: rateOf(options.rate),
     concurrency: requestsOf('--concurrency', options.concurrency),
-    dryRun: Boolean(options.dryRun),
     permission: Boolean(options.iHavePermission),
     userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
     secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS),
     networks: networksOf(options)
+  }
+  if (options.expired) return expiredCommand(context, options, layers, { action: 'refresh', seeding })
+  return seedArea(context, options, layers[0], seeding)
+}
+
+/** What goes with --expired, and what does not. */
+function checkOptions (options, layers) {
+  const wrong = (option, why) => { throw new TilecouchError('BAD_OPTION', { option, value: layers.join(' '), why }) }
+  if (options.expired) {
+    for (const [name, option] of [['bbox', '--bbox'], ['polygon', '--polygon'], ['zoom', '--zoom'], ['refreshBefore', '--refresh-before'], ['failed', '--failed'], ['retryFailed', '--retry-failed']]) {
+      if (options[name] !== undefined) wrong(option, 'it does not go with --expired')
+    }
+  } else {
+    for (const name of ['all', 'before', 'limit', 'live']) if (options[name] !== undefined) wrong(`--${name}`, 'it goes with --expired')
+    if (layers.length !== 1) wrong('LAYER', 'name one layer')
+    checkLayer(layers[0])
+  }
+}
+
+async function seedArea (context, options, layer, seeding) {
+  const { output, signal } = context
+  const settings = {
+    ...seeding,
+    ...await whatOf(options, layer),
+    refreshBefore: options.refreshBefore === undefined ? undefined : timeOrAgo(options.refreshBefore),
+    dryRun: Boolean(options.dryRun)
   }
   return withPatientStore(context, options, async store => {
     const started = performance.now()

@@ -25,7 +25,7 @@ export async function treeCommand (context, store, options, { layer, time, folde
   if (follow) store.couch.options.retries = RETRIES
   const started = performance.now()
   const progress = new TreeProgress(output, area || zooms ? undefined : await present(store, layer))
-  const said = new Said(output, { layer, folder, started, progress })
+  const said = new LayerStatements(output, { layer, folder, started, progress })
   if (options.nginx !== undefined) await writeConfig(store, options.nginx, { layer, folder, gateway: options.gateway, force })
   try {
     const summary = await exportTree(store, layer, folder, {
@@ -112,7 +112,7 @@ function describe ({ written, bytes: size, linked, copied, kept, removed, failed
 }
 
 /** How following goes: a line, or with --json an object, when anything is different. */
-class Said {
+class LayerStatements {
   /** @type {any} */
   tally
   #before = ''

@@ -9,7 +9,7 @@ import { isRefusal } from '../../core/couch/answers.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { readTiles } from '../remove/documents.js'
-import { fieldsOf } from '../resolve/content.js'
+import { fieldsOf } from '../store/revisions.js'
 import { extendHeads } from '../store/extend.js'
 import { doorOf } from '../store/settle.js'
 
@@ -29,11 +29,11 @@ export const copyDefaults = {
  * @property {string} [time] exact: as of which
  * @property {boolean} history
  * @property {boolean} isNew nothing stands there yet
- * @property {import('./tally.js').Tally} tally
+ * @property {import('./index.js').Tally} tally
  * @property {typeof copyDefaults} limits
  * @property {boolean} dryRun
  * @property {AbortSignal} [signal]
- * @property {(tally: import('./tally.js').Tally) => void} [onProgress]
+ * @property {(tally: import('./index.js').Tally) => void} [onProgress]
  */
 
 export class Copier {

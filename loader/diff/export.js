@@ -1,5 +1,5 @@
-// Only what changed, as files: tiles that are new or other than before with their later bytes, and the names of those that are
-// gone. Loaded into a store that is as the earlier side was, it makes it as the later one is.
+// Exports only the differences: new and changed tiles with their later bytes, and the names of tiles that are gone. Loaded into a
+// store that is like the earlier side, they make it like the later one.
 import { digestsOf } from '../store/digests.js'
 import { TilecouchError } from '../../core/index.js'
 import { checkTerms } from '../export/index.js'
@@ -132,7 +132,7 @@ const exactName = ({ name, layer, time }) => layer === undefined || time === und
 /**
  * What a diff says of its tiles is what the whole of them is to say: `mbtiles apply-patch` copies it. What is not known of
  * the whole is left out. So is its hash: over the bytes of all tiles in order, it would mean to read both sides whole, where a
- * diff reads what changed. Said to be unknown, it marks the diff, and no hash of before stays in what was patched.
+ * diff reads what changed. LayerStatements to be unknown, it marks the diff, and no hash of before stays in what was patched.
  */
 function aboutOf (doc, format, isPart) {
   const whole = isPart ? {} : doc

@@ -1,5 +1,5 @@
-// What differs between two times of a layer, as the manifests of its editions tell it: the versions of a tile are read only
-// where they differ, and blocks that an edition repeats are not read at all.
+// Compares two times of a layer by the manifests of its editions: versions are read only where tiles differ, and blocks that an
+// edition repeats are not read at all.
 //
 // It is told so only where manifests know everything. They are played from the first edition on, and make so many versions
 // of each time and zoom. If the index has exactly as many, there are no others: the first single write of a place is one

@@ -1,7 +1,9 @@
-// Tile by tile what differs: as JSON lines, or as polygons for a map. They are written as they come.
+// Lists of the tiles that differ, as JSON lines or as polygons for a map, written as they come.
 import { once } from 'node:events'
-import { tileBounds } from '../../core/index.js'
-import { WholeFile } from './file.js'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import { tileBounds, TilecouchError } from '../../core/index.js'
+import { lock } from '../export/lock.js'
+import { explain } from '../export/target.js'
 
 const DIGITS = 10 // of a degree: a hundredth of a millimetre, and a hundredth of a tile of zoom 30
 
@@ -120,4 +122,82 @@ export class GeoJsonReport {
   }
 
   discard () { return this.#out.discard() }
+}
+
+/* A text file that gets its final name only when it is complete; nothing is left of one that was given up. */
+
+const BUFFER = 65536 // characters gathered before they are written
+
+export class WholeFile {
+  #file
+  #part
+  #handle
+  #unlock
+  #text = ''
+
+  /** @param {string} file */
+  static async open (file) {
+    let unlock
+    try {
+      if ((await stat(file).catch(() => undefined))?.isDirectory()) throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it is a folder' })
+      unlock = await lock(`${file}.part-lock`, file)
+      return new WholeFile(file, await open(`${file}.part`, 'w'), unlock)
+    } catch (error) {
+      await unlock?.()
+      throw explain(error, file)
+    }
+  }
+
+  /** Use `WholeFile.open`. */
+  constructor (file, handle, unlock) {
+    this.#file = file
+    this.#part = `${file}.part`
+    this.#handle = handle
+    this.#unlock = unlock
+  }
+
+  /** @param {string} text */
+  async write (text) {
+    this.#text += text
+    if (this.#text.length >= BUFFER) await this.#flush()
+  }
+
+  /** Forgets what was written. */
+  async restart () {
+    this.#text = ''
+    await this.#try(async () => {
+      await this.#handle.truncate(0)
+      await this.#handle.close()
+      this.#handle = await open(this.#part, 'w')
+    })
+  }
+
+  async #flush () {
+    const text = this.#text
+    this.#text = ''
+    await this.#try(() => this.#handle.writeFile(text))
+  }
+
+  async finish () {
+    await this.#flush()
+    await this.#try(async () => {
+      await this.#handle.close()
+      await rename(this.#part, this.#file)
+      await this.#unlock()
+    })
+  }
+
+  async discard () {
+    await this.#handle.close().catch(() => {})
+    await rm(this.#part, { force: true }).catch(() => {})
+    await this.#unlock().catch(() => {})
+  }
+
+  async #try (action) {
+    try {
+      return await action()
+    } catch (error) {
+      throw explain(error, this.#file)
+    }
+  }
 }

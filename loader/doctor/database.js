@@ -1,6 +1,6 @@
 // The database: how it is cut, what it holds, what of that is waste.
 import { adviseShards, compareShards } from '../advice.js'
-import { CONFLICTS } from '../resolve/find.js'
+import { CONFLICTS } from '../check/conflicts.js'
 import { bytes, count, plural } from '../cli/output.js'
 import { asFarAs } from './views.js'
 
@@ -72,7 +72,7 @@ async function conflicts (visit) {
   const figures = { conflicts: total }
   if (!total) return { state: 'ok', found: 'none', figures }
   const named = rows.map(({ key: [layer], value }) => `${layer ?? 'others'} ${count(value)}`).join(', ')
-  return { state: 'warning', found: `${plural(total, 'document')} (${named})`, why: 'Masters that were loaded apart disagree: what a reader sees is chosen by chance.', advice: 'tilecouch resolve', figures }
+  return { state: 'warning', found: `${plural(total, 'document')} (${named})`, why: 'Masters that were loaded apart disagree: what a reader sees is chosen by chance.', advice: 'tilecouch check --only conflicts --fix', figures }
 }
 
 /** @returns {Promise<import('./visit.js').Found>} */

@@ -1,7 +1,6 @@
 // The layers: what has expired and stays, editions that were never finished, versions that no policy keeps.
-import { findExpired } from '../expire/find.js'
-import { pruneDefaults } from '../prune/defaults.js'
-import { Reckoning } from '../prune/reckoning.js'
+import { findExpired } from '../expired/find.js'
+import { pruneDefaults, PrunePlan } from '../prune/plan.js'
 import { newestOf } from '../load/future.js'
 import { BY_TILE } from '../store/reader.js'
 import { timeoutSignal } from '../../core/abort.js'
@@ -28,7 +27,7 @@ export async function lookAtLayers (visit) {
   })
 }
 
-/** As the gateway says it, and `tilecouch expire`. @returns {Promise<Found>} */
+/** As the gateway says it, and `tilecouch prune --expired`. @returns {Promise<Found>} */
 async function expired (visit, docs) {
   const { expired: many } = visit.limits
   const found = { tiles: 0, layers: new Set(), first: '' }
@@ -46,7 +45,7 @@ async function expired (visit, docs) {
   return {
     state: 'warning', found: `${count(found.tiles)} tiles or more, of ${[...found.layers].slice(0, 5).join(', ')}, the first since ${found.first}`, figures,
     why: 'They are shown until somebody asks for them and the upstream says otherwise; without an upstream for ever.',
-    advice: 'tilecouch expire --all --refresh, or --remove; by a timer: deploy/tilecouch-expire.timer'
+    advice: 'tilecouch seed --expired --all, or tilecouch prune --expired --all; by a timer: deploy/tilecouch-seed.timer'
   }
 }
 
@@ -77,7 +76,7 @@ const invalid = (faults, what, why, advice) => ({
 
 /** The policy of a layer, tried on some of its versions. @returns {Promise<Found>} */
 async function retention (visit, { layer, retention: policy }) {
-  const reckoning = new Reckoning(layer, policy, { now: () => visit.now, limits: pruneDefaults })
+  const reckoning = new PrunePlan(layer, policy, { now: () => visit.now, limits: pruneDefaults })
   const waiting = timeoutSignal(visit.limits.patience, visit.signal)
   try {
     await reckoning.read(visit.couch, waiting.signal)

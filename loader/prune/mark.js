@@ -1,12 +1,12 @@
-// That a layer was pruned is said by its document: an edition whose image is nowhere is then no sign of damage. A removal says by
-// itself what it took out (`removed:…`).
+// The document of a layer says when it was pruned: a missing image of an older edition is then no sign of damage. Removals
+// have documents of their own (`removed:…`).
 import { layerId } from '../../core/index.js'
 import { beganAt } from '../../core/runs.js'
 
 const dayOf = time => time.slice(0, 10)
 
 /**
- * Once a day, since mirrors that prune as well write it too.
+ * Once a day, since mirrors that prune write it, too.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {() => string} now
@@ -20,10 +20,10 @@ export async function markPruned (store, layer, now) {
 export const lastPrune = (...docs) => docs.flatMap(({ pruned }) => pruned ?? []).sort().at(-1)
 
 /**
- * Statements whose images are lost, without those that a prune may have taken out: what was said before the last one, as far as
- * the day tells. The newest of a tile is never pruned.
+ * Statements whose images are missing, without those that a prune may have removed: older ones than the last prune, to the day.
+ * The newest version of a tile is never pruned.
  * @param {{pruned?: string} | undefined} doc of the layer
  * @param {Pick<import('../../core/store/settle.js').Settled, 'unknown' | 'before'>} settled
  */
-export const lostIn = (doc, { unknown, before }) => unknown.filter(({ time, run }) =>
+export const lostStatements = (doc, { unknown, before }) => unknown.filter(({ time, run }) =>
   time > (before.at(-1)?.time ?? '') || dayOf(beganAt(run)) > dayOf(doc?.pruned ?? ''))

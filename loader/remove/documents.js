@@ -1,22 +1,21 @@
-// Documents of tiles as a removal needs them: every leaf, the ends of leaves, and the versions of tiles from the primary
-// index, which is never behind.
-import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange } from '../../core/index.js'
+// Reads tiles with all of their documents, from the primary index, which is never behind; and deletes documents.
+import { TILE_ATTACHMENT, headId } from '../../core/index.js'
+import { readPastIds } from '../../core/store/leaves.js'
 import { isRefusal } from '../../core/couch/answers.js'
 import { peerOf } from '../mirror/peer.js'
 import { compareRevs } from '../../core/mirror/index.js'
-import { tombstone } from '../resolve/content.js'
-import { readLeaves } from '../resolve/leaves.js'
+import { tombstone, readLeaves } from '../store/revisions.js'
 
-const RANGES = 200 // ranges of ids a request
+const BATCH = 2000 // past versions a request
 
 /** @typedef {{id: string, rev: string}} Leaf */
-/** @typedef {{gone: Map<string, string>, changed: string[], refused: {id: string, reason: string}[]}} Ended gone: id -> the revision that says so */
+/** @typedef {{gone: Map<string, string>, changed: string[], refused: {id: string, reason: string}[]}} Ended gone: id -> revision of the deletion */
 
 /**
- * Ends documents at the revisions that were looked at. One that is gone although the answer says otherwise is gone: an earlier
- * try of the same request got through, or somebody else wanted the same.
+ * Deletes documents at the given revisions. A document that is gone counts as deleted whatever the answer said: an earlier
+ * try of the same request succeeded, or another program deleted it, too.
  * @param {import('../store/couch.js').Couch} couch
- * @param {Leaf[]} leaves of several of one document, all must be named
+ * @param {Leaf[]} leaves if a document has several, all of them
  * @param {AbortSignal} [signal]
  * @returns {Promise<Ended>}
  */
@@ -58,30 +57,11 @@ export async function endLeaves (couch, leaves, signal) {
 export async function readTiles (couch, ids, signal) {
   const heads = await couch.docs(ids, { signal })
   const pasts = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
-  for (const doc of await readPasts(couch, ids, signal)) pasts.get(headId(doc._id))?.push(doc)
+  const pastIds = await readPastIds(couch, ids, signal)
+  for (let at = 0; at < pastIds.length; at += BATCH) {
+    for (const { doc } of await couch.docs(pastIds.slice(at, at + BATCH), { signal })) if (doc) pasts.get(headId(doc._id))?.push(doc)
+  }
   return ids.map((id, at) => ({ id, head: heads[at].doc, pasts: pasts.get(id) ?? [] }))
-}
-
-/** What stands of the past of tiles. Where next to nothing does, as after a removal, that is one range. */
-async function readPasts (couch, ids, signal) {
-  if (!ids.length) return []
-  const most = 2 * ids.length + RANGES
-  const startkey = ids.reduce((a, b) => compareIds(a, b) < 0 ? a : b)
-  // not the past of the last tile: that of row 1 comes after row 10
-  const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
-  const whole = { startkey, endkey, limit: most }
-  const [near] = await couch.ranges([whole], signal)
-  if (near.length < most) {
-    const wanted = new Set(ids)
-    const found = near.map(({ id }) => id).filter(id => id.includes('@') && wanted.has(headId(id)) && isTileId(id))
-    return (await couch.docs(found, { signal })).flatMap(({ doc }) => doc ? [doc] : [])
-  }
-  const docs = []
-  for (let at = 0; at < ids.length; at += RANGES) {
-    const ranges = ids.slice(at, at + RANGES).map(id => ({ ...pastRange(id), include_docs: true }))
-    for (const rows of await couch.ranges(ranges, signal)) for (const { id, doc } of rows) if (doc && isTileId(id)) docs.push(doc)
-  }
-  return docs
 }
 
 /** A stored document as a version of a listing. @returns {import('../store/list.js').ListedTile['versions'][0]} */

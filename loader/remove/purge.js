@@ -1,11 +1,13 @@
-// Purges what was just deleted, so that nothing is left of it. A purge is told to nobody: it comes a while after the deletion,
-// which whoever follows the store hears of, and after every index has heard of it, too: CouchDB 3.5 forgets what was purged
-// when it compacts an index that was behind, and goes on to count documents that are gone.
+// Purges documents that were just deleted, so that nothing is left of them. No change feed shows a purge. So it comes a while
+// after the deletion, which followers of the store see, and after every index has read the deletion: when CouchDB 3.5 compacts
+// an index that was behind, it forgets purges, and goes on to count documents that are gone.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 import { readLeaves } from '../../core/mirror/index.js'
 import { warmAll } from '../store/indexes.js'
-import { PURGE_MOST, removeDefaults } from './defaults.js'
+
+const BATCH = 100 // documents a purge may name, as CouchDB is delivered
+const GATHER = 5000 // deletions after which they are purged: each time every index is brought up to date first
 
 /** @typedef {{id: string, rev: string, at: number}} Deleted rev: of the deletion; at: when, as performance.now() says */
 
@@ -22,7 +24,7 @@ export class Purger {
     this.onPurged = onPurged
   }
 
-  /** Throws before anything is deleted: whether the store can, and lets us. */
+  /** Throws if the store cannot purge, or does not let us. */
   async check () {
     try {
       await this.#ask({})
@@ -38,7 +40,7 @@ export class Purger {
   async take (gone) {
     const at = performance.now()
     for (const [id, rev] of gone) this.#waiting.push({ id, rev, at })
-    if (this.#waiting.length >= removeDefaults.gather) await this.finish()
+    if (this.#waiting.length >= GATHER) await this.finish()
   }
 
   async finish () {
@@ -50,9 +52,9 @@ export class Purger {
   }
 
   async #purge () {
-    const lot = this.#waiting.splice(0, PURGE_MOST)
-    const leaves = await readLeaves(this.couch, lot.map(({ id }) => id))
-    const { purged } = await this.#ask(Object.fromEntries(lot.map(({ id, rev }) => [id, revsOf(leaves.get(id), rev)])))
+    const batch = this.#waiting.splice(0, BATCH)
+    const leaves = await readLeaves(this.couch, batch.map(({ id }) => id))
+    const { purged } = await this.#ask(Object.fromEntries(batch.map(({ id, rev }) => [id, revsOf(leaves.get(id), rev)])))
     this.onPurged(Object.values(purged).filter(revs => revs?.length).length)
   }
 
@@ -61,5 +63,5 @@ export class Purger {
   }
 }
 
-/** A document that was written anew after a deletion has the ends of its earlier histories, too. @param {any[] | undefined} leaves @param {string} rev */
+/** A document that was written again after a deletion also has the deletions of its earlier histories. @param {any[] | undefined} leaves @param {string} rev */
 const revsOf = (leaves, rev) => leaves?.length && leaves.every(({ _deleted: isDeleted }) => isDeleted) ? leaves.map(({ _rev: own }) => own) : [rev]

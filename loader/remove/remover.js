@@ -1,38 +1,64 @@
-// Removes versions of tiles in bounded batches. What goes is said first, as a fact that is only ever added (`removed:…`), then
-// the tiles are settled (core/store/settle.js): a head whose version goes falls back to the one before. Whatever is killed
-// between two requests, running it again goes on, and a load that is on its way sees the fact or is seen.
+// Removes versions of tiles in bounded batches: first it writes a document that withdraws the statements (`removed:…`), which
+// is only ever added; then it settles the tiles (core/store/settle.js), so that a head whose version goes falls back to the one
+// before. A removal that was killed is finished by running it again. A load at the same time sees the document or is seen.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, now, removedId } from '../../core/index.js'
 import { newRun } from '../../core/runs.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { doorOf } from '../store/settle.js'
-import { removeDefaults } from './defaults.js'
+import { Tally } from '../tally.js'
 import { endLeaves } from './documents.js'
 import { Purger } from './purge.js'
-import { Count } from './tally.js'
+
+export const removeDefaults = {
+  batch: 500, // documents that go in one request
+  heard: 2000, // milliseconds between a deletion and its purge, in which followers of the store see the deletion
+  passes: 5 // over a layer that is removed whole, while loads still write into it
+}
 
 /**
  * @typedef {import('../store/list.js').ListedTile} ListedTile
  * @typedef {ListedTile['versions'][0]} Version
- * @typedef {import('./tally.js').Tally} Tally
- * @typedef {{id: string, versions: Version[], doomed: Version[]}} Item
+ * @typedef {{id: string, versions: Version[], doomed: Version[]}} Item doomed: versions to be removed
+ *
+ * @typedef {Omit<RemovalTally, 'add' | 'note' | 'name'>} Removed the counts of a removal
  *
  * @typedef {object} RemoverOptions
- * @property {boolean} [purge] leaves nothing of what was deleted, not even that it was
- * @property {boolean} [dryRun] counts, and writes nothing
- * @property {boolean} [isStated] what goes is what `state` says, and nothing else
- * @property {AbortSignal} [signal] heard between two batches
- * @property {(tally: Tally) => void} [onProgress] after each batch
+ * @property {boolean} [purge] leave no trace, not even of the deletion
+ * @property {boolean} [dryRun] count, and write nothing
+ * @property {boolean} [isStated] remove what `state` says, and nothing else
+ * @property {AbortSignal} [signal] stops between two batches
+ * @property {(tally: RemovalTally) => void} [onProgress] after each batch
  * @property {Partial<typeof removeDefaults>} [limits]
  */
+
+export class RemovalTally extends Tally {
+  tiles = 0 // that lost a version
+  versions = 0 // removed; of a whole layer, documents: one that a head had fallen back to counts twice
+  bytes = 0 // of their images
+  heads = 0 // heads that were deleted with their tile
+  fallen = 0 // heads that fell back to the version before
+  purged = 0 // deletions of which no trace is left
+  changed = 0 // documents that another program wrote meanwhile: the next run looks at them again
+  refused = 0 // documents that the store did not delete
+
+  /** A tile of which versions were removed. @param {Item} item */
+  add ({ versions, doomed }) {
+    this.tiles++
+    this.versions += doomed.length
+    for (const { size } of doomed) this.bytes += size
+    const head = versions[versions.length - 1]
+    if (head.current && doomed.includes(head)) this[doomed.length === versions.length ? 'heads' : 'fallen']++
+  }
+}
 
 export class Remover {
   /** @type {Item[]} */
   #items = []
   #begun = false
-  /** Facts that were written. @type {string[]} */
-  #facts = []
+  /** Ids of documents that were written by state(). @type {string[]} */
+  #stated = []
   /** @type {LayerStatements | undefined} */
   #said
 
@@ -44,34 +70,35 @@ export class Remover {
     this.signal = signal
     this.onProgress = onProgress
     this.limits = { ...removeDefaults, ...limits }
-    this.count = new Count(this.limits.named)
+    this.tally = new RemovalTally()
     this.purger = purge ? new Purger(this.couch, { heard: this.limits.heard, onPurged: documents => { this.tally.purged += documents } }) : undefined
     this.door = doorOf(this.couch)
   }
 
-  get tally () {
-    return this.count.tally
-  }
-
-  /** What has to be before anything is deleted. The first batch sees to it where nobody else does. */
+  /** Checks that the store can purge, before anything is deleted; the first batch does it if nobody else did. */
   async begin () {
     if (this.#begun) return
     this.#begun = true
     await this.purger?.check()
   }
 
-  /** What editions have said of a layer. @param {string} layer */
+  /** All statements about a layer. @param {string} layer */
   saidOf (layer) {
     if (this.#said?.layer !== layer) this.#said = new LayerStatements(this.couch, layer)
     return this.#said
   }
 
   /**
-   * Says what goes, before anything does. Answers the run of the removal: what was said before it is meant, and nothing that
-   * is said later.
+   * Writes what is to be removed, before anything is. Answers the run of the removal: it concerns statements of earlier runs,
+   * and none of later ones.
    * @param {string} layer
-   * @param {{since?: string, until?: string, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, tiles?: string[], run?: string}} fact times: exact; tiles: ids of
-   * heads; run: unless it begins now
+   * @param {object} what
+   * @param {string} [what.since] exact
+   * @param {string} [what.until]
+   * @param {import('../../core/area.js').Area} [what.area]
+   * @param {import('../../core/grid.js').Zooms} [what.zooms]
+   * @param {string[]} [what.tiles] ids of heads
+   * @param {string} [what.run] unless it begins now
    */
   async state (layer, { since, until, area, zooms, tiles, run = '' }) {
     await this.begin()
@@ -79,15 +106,15 @@ export class Remover {
     const said = this.saidOf(layer)
     if (this.dryRun) return run
     const what = JSON.parse(JSON.stringify({ since, until, area: area?.toJSON(), zooms, tiles }))
-    // one that was killed is finished by the same one that is run again
-    const left = said.removals.filter(fact => !fact.finished && isDeepStrictEqual(what, whatOf(fact)))
+    // the same removal that was killed before is finished by this one
+    const left = said.removals.filter(removal => !removal.finished && isDeepStrictEqual(what, whatOf(removal)))
     await this.couch.update(removedId(layer, run), () => ({ type: 'removed', layer, run, ...what }))
-    this.#facts.push(...left.map(({ id }) => id), removedId(layer, run))
+    this.#stated.push(...left.map(({ id }) => id), removedId(layer, run))
     await said.refresh()
     return run
   }
 
-  /** A run that is greater than all that is known of a layer. @param {string} layer */
+  /** A run that is greater than all known runs of a layer. @param {string} layer */
   async newRun (layer) {
     const said = this.saidOf(layer)
     await said.open()
@@ -96,7 +123,7 @@ export class Remover {
 
   /**
    * @param {ListedTile} tile as it was listed, with all of its versions
-   * @param {Version[]} doomed those that go
+   * @param {Version[]} doomed the versions to remove
    */
   async take ({ id, versions }, doomed) {
     if (!doomed.length) return
@@ -104,17 +131,17 @@ export class Remover {
     if (this.#items.length >= this.limits.batch) await this.#flush()
   }
 
-  /** Everything that was taken has gone, or is told to have been refused. */
+  /** Removes everything that was given to take(). */
   async flush () {
     await this.begin()
     await this.#flush()
   }
 
-  /** @returns {Promise<Tally>} */
+  /** @returns {Promise<RemovalTally>} */
   async finish () {
     await this.flush()
-    for (const id of this.#facts) await this.couch.update(id, fact => ({ ...fact, finished: now() }))
-    this.#facts = []
+    for (const id of this.#stated) await this.couch.update(id, removal => ({ ...removal, finished: now() }))
+    this.#stated = []
     await this.purger?.finish()
     return this.tally
   }
@@ -122,14 +149,15 @@ export class Remover {
   /**
    * Removes documents that are no tiles, or not as tiles.
    * @param {{_id: string, _rev: string}[]} docs every leaf of each
-   * @returns {Promise<Set<string>>} the ids of those that went
+   * @returns {Promise<Set<string>>} ids of those that were deleted
    */
   async end (docs) {
     await this.begin()
     if (this.signal?.aborted) throw new TilecouchError('ABORTED')
     if (this.dryRun) return new Set(docs.map(({ _id }) => _id))
     const ended = await endLeaves(this.couch, docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
-    this.count.kept(ended)
+    for (const id of ended.changed) this.tally.note('changed', id, 'another program wrote it meanwhile')
+    for (const { id, reason } of ended.refused) this.tally.note('refused', id, reason)
     await this.purger?.take(ended.gone)
     return new Set(ended.gone.keys())
   }
@@ -141,16 +169,8 @@ export class Remover {
     if (this.signal?.aborted) throw new TilecouchError('ABORTED')
     this.#items = []
     const refused = this.dryRun ? new Set() : await this.#settle(items)
-    for (const item of items) if (!refused.has(item.id)) this.#went(item)
+    for (const item of items) if (!refused.has(item.id)) this.tally.add(item)
     this.onProgress?.(this.tally)
-  }
-
-  /** @param {Item} item */
-  #went ({ versions, doomed }) {
-    this.count.went(doomed.map(({ size }) => size))
-    const head = versions[versions.length - 1]
-    if (!head.current || !doomed.includes(head)) return
-    this.tally[doomed.length === versions.length ? 'heads' : 'fallen']++
   }
 
   /** @param {Item[]} items @returns {Promise<Set<string>>} ids of those that did not go */
@@ -188,19 +208,20 @@ export class Remover {
     for (const [id, { error, before }] of settled) {
       const times = new Set(byId.get(id)?.doomed.map(({ time }) => time))
       const isMeant = version => isStated ? said.isRemoved(id, version.time, version.run) : version.run < run
-      if (error) this.count.tell('refused', id, error.message)
-      else if (before.some(version => times.has(version.time) && !isMeant(version))) this.count.tell('changed', id, 'a run that began later has said it, or one whose clock is ahead')
-      else continue
+      if (error) this.tally.note('refused', id, error.message)
+      else if (before.some(version => times.has(version.time) && !isMeant(version))) {
+        this.tally.note('changed', id, 'it is stated by a run that began later, or whose clock is ahead')
+      } else continue
       refused.add(id)
     }
     return refused
   }
 }
 
-/** What a removal takes out. @param {Partial<import('../../core/store/statements.js').Removal>} removal */
+/** The fields that say what a removal concerns. @param {Partial<import('../../core/store/statements.js').Removal>} removal */
 const whatOf = ({ since, until, area, zooms, tiles }) => JSON.parse(JSON.stringify({ since, until, area, zooms, tiles }))
 
-/** From when until when each version was shown: what was said meanwhile, and changed nothing, goes with it. @param {Item} item */
+/** When each version was shown: statements of that time, which changed nothing, are removed with it. @param {Item} item */
 const spansOf = ({ versions, doomed }) => doomed.map(version => {
   const next = versions[versions.indexOf(version) + 1]
   return [version.time, next?.time ?? '~']

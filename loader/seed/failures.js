@@ -10,7 +10,7 @@ const LONGEST = 10000 // characters of a line that can be one
  * Tiles of a list, checked to its last line before any of them is asked for.
  * @param {string} file
  * @param {string} layer
- * @returns {Promise<import('../seed.js').TileList>}
+ * @returns {Promise<import('./index.js').TileList>}
  */
 export async function readFailures (file, layer) {
   const count = new Map()

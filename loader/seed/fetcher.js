@@ -1,8 +1,8 @@
-// Asks the upstream for what a seed wants, and again when it was in trouble. One that gives no answer for a while, refuses
-// again and again, or fails for hundreds of tiles in a row, ends the seed: a million more would not change its mind.
+// Fetches tiles from an upstream, and again after a failure. An upstream that does not answer for a while, refuses again and
+// again, or fails for hundreds of tiles in a row, ends the seed.
 //
-// The gateway has readers who wait, and so a circuit breaker; nobody waits for a seed. It does without, since a breaker
-// cannot tell a few broken tiles, which are to be listed, from a broken server.
+// The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles, which are
+// to be listed, from a broken server.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export const fetchDefaults = {
@@ -16,7 +16,7 @@ export const fetchDefaults = {
   grace: 15 // seconds that requests in flight may take once the seed is to stop
 }
 
-/** What passes, or concerns one tile. Anything else ends the seed. */
+/** Failures that pass, or concern one tile. Any other ends the seed. */
 const PASSING = new Set(['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_BUSY', 'UPSTREAM_REFUSED'])
 
 export class Fetcher {
@@ -54,7 +54,7 @@ export class Fetcher {
   /**
    * Answers what the upstream says, or an error that concerns these tiles alone, or nothing when the seed was stopped before.
    * Throws what ends the seed.
-   * @param {import('./fresh.js').Job} job
+   * @param {import('./index.js').Job} job
    * @returns {Promise<{answer?: import('../upstream/index.js').Answer, error?: import('../../core/errors.js').TilecouchError}>}
    */
   async fetch ({ tiles }) {

@@ -6,9 +6,8 @@ import { TilecouchError, checkUpstream, hostOf, parseArea } from '../../core/ind
 import { fillTemplate } from '../../core/upstream.js'
 import { zoomsById } from '../../core/order.js'
 import { Fetcher } from '../seed/fetcher.js'
-import { clip, countByZoom } from '../seed/plan.js'
-import { chunks, groupsOf } from '../seed/walk.js'
-import { formatOf } from '../upstream/format.js'
+import { clip, countByZoom, chunks, groupsOf } from '../seed/plan.js'
+import { formatOf } from '../upstream/address.js'
 import { openUpstream } from '../upstream/index.js'
 
 export const upstreamSourceDefaults = {

@@ -1,7 +1,7 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError, checkSound, editionId, examine, faultIn, layerDocument, layerFields, layerId, checkLayer, checkNewLayer, soundOf } from '../../core/index.js'
-import { fieldsOf } from '../resolve/content.js'
+import { fieldsOf } from './revisions.js'
 
 /**
  * Makes a layer, or changes fields of one that is there.

@@ -7,8 +7,7 @@ import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { TileSet } from '../../core/store/blocks.js'
 import { peerOf } from '../mirror/peer.js'
-import { tombstone, written } from '../resolve/content.js'
-import { readLeaves } from '../resolve/leaves.js'
+import { tombstone, written, readLeaves } from './revisions.js'
 import { digestOf } from './tile.js'
 
 export const settleDefaults = {

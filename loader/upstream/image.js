@@ -2,9 +2,12 @@
 // say about the type: the bytes say it themselves.
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import pMap from 'p-map'
+import PQueue from 'p-queue'
+import { TilecouchError, tileRanges } from '../../core/index.js'
 import { inspectWhole, isGzip, unpack } from '../unpack.js'
+import { exceptionText } from './address.js'
 import { headerOf } from './freshness.js'
-import { exceptionText } from './wms.js'
 
 const LOOKED_AT = 10000 // bytes of what is no image
 const SHOWN = 60 // letters of it that an error repeats
@@ -54,4 +57,95 @@ async function decode (bytes, encoding, { vector, limit }) {
     if (coding !== 'gzip' || isGzip(body)) body = await unpack(body, { coding, limit })
   }
   return vector && body.length && !isGzip(body) ? pack(body, { level: 9 }) : body
+}
+
+// Several tiles in one picture: labels are whole where tiles meet, and a server is asked once instead of sixteen times.
+
+const ENCODERS = 2 // tiles encoded at once: the thread pool is everybody's
+const MOST_SIDE = 6144 // pixels of a picture: it takes four bytes for each of them when it is cut
+const cutting = new PQueue({ concurrency: 2 }) // pictures at once, of all upstreams: each may take a hundred megabytes
+
+/** As many tiles a side as one picture may have. @param {number} wanted @param {number} tileSize @param {number} buffer pixels */
+export const sideOf = (wanted, tileSize, buffer) => Math.max(1, Math.min(wanted, Math.floor((MOST_SIDE - 2 * buffer) / tileSize)))
+
+/** @typedef {{z: number, x0: number, y0: number, x1: number, y1: number}} Block inclusive */
+
+/**
+ * The block a tile is fetched with: squares of so many tiles, as far as there is a world and the boxes reach.
+ * @param {{z: number, x: number, y: number}} tile
+ * @param {number} side tiles
+ * @param {import('../../core/grid.js').Bbox[]} boxes
+ * @returns {Block}
+ */
+export function blockOf ({ z, x, y }, side, boxes) {
+  const last = 2 ** z - 1
+  const block = { z, x0: x - x % side, y0: y - y % side, x1: Math.min(x - x % side + side - 1, last), y1: Math.min(y - y % side + side - 1, last) }
+  for (const box of boxes) {
+    const range = tileRanges(box, z).find(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
+    if (!range) return { z, x0: x, y0: y, x1: x, y1: y } // outside: nobody fetches it
+    block.x0 = Math.max(block.x0, range.x0)
+    block.y0 = Math.max(block.y0, range.y0)
+    block.x1 = Math.min(block.x1, range.x1)
+    block.y1 = Math.min(block.y1, range.y1)
+  }
+  return block
+}
+
+/** @param {Block} block */
+export function tilesOf ({ z, x0, y0, x1, y1 }) {
+  const tiles = []
+  for (let x = x0; x <= x1; x++) {
+    for (let y = y0; y <= y1; y++) tiles.push({ z, x, y })
+  }
+  return tiles
+}
+
+/**
+ * The pixels to ask for: the block and a margin, as far as there is a world.
+ * @param {Block} block
+ * @param {number} tileSize @param {number} buffer pixels
+ * @returns {import('./address.js').Rectangle}
+ */
+export function rectangleOf ({ z, x0, y0, x1, y1 }, tileSize, buffer) {
+  const world = tileSize * 2 ** z
+  const [left, top] = [x0, y0].map(first => Math.max(0, first * tileSize - buffer))
+  const [right, bottom] = [x1, y1].map(last => Math.min(world, (last + 1) * tileSize + buffer))
+  return { z, left, top, width: right - left, height: bottom - top }
+}
+
+/** @type {typeof cutOne} */
+export const cut = (bytes, how) => /** @type {Promise<any>} */ (cutting.add(() => cutOne(bytes, how)))
+
+/**
+ * @param {Buffer} bytes the picture
+ * @param {{block: Block, rectangle: import('./address.js').Rectangle, tileSize: number, type: string}} options
+ * @returns {Promise<{z: number, x: number, y: number, bytes: Buffer, type: string}[]>}
+ */
+async function cutOne (bytes, { block, rectangle, tileSize, type }) {
+  const { default: sharp } = await import('sharp') // only metatiles need it
+  sharp.cache(false) // no picture is seen twice
+  const { width, height } = rectangle
+  let picture
+  try {
+    // half a JPEG with an end put to it is no more than a warning, and half of it would be grey
+    const image = sharp(bytes, { failOn: 'warning', limitInputPixels: width * height })
+    const found = await image.metadata()
+    if (found.width !== width || found.height !== height) throw new Error(`it is ${found.width} x ${found.height} pixels, not ${width} x ${height}`)
+    picture = { ...await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }), palette: Boolean(found.isPalette) }
+  } catch (error) {
+    throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message.split('\n')[0] })
+  }
+  const { data, info: { channels }, palette } = picture
+  return pMap(tilesOf(block), async ({ z, x, y }) => {
+    const tile = sharp(data, { raw: { width, height, channels } })
+      .extract({ left: x * tileSize - rectangle.left, top: y * tileSize - rectangle.top, width: tileSize, height: tileSize })
+    return { z, x, y, type, bytes: await encode(tile, type, palette) }
+  }, { concurrency: ENCODERS })
+}
+
+// few colours stay few colours: a third of the size, and the same pixels
+function encode (tile, type, palette) {
+  if (type === 'image/jpeg') return tile.flatten({ background: '#ffffff' }).jpeg({ quality: 90 }).toBuffer()
+  if (type === 'image/webp') return tile.webp({ quality: 90 }).toBuffer()
+  return tile.png(palette ? { palette: true, dither: 0, quality: 100 } : { compressionLevel: 9 }).toBuffer()
 }

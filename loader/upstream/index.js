@@ -1,17 +1,14 @@
-// Where the missing tiles of a layer come from: one object a layer, that fetches, checks and cuts, and stores nothing.
-import { TilecouchError, checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
+// The upstream of a layer: fetches tiles, checks them, and cuts metatiles. It stores nothing.
 import { LARGEST, imageSize } from '../../core/images.js'
+import { TilecouchError, checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
 import { digestOf } from '../store/tile.js'
+import { tileAddress, getMapAddress } from './address.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'
-import { Gate } from './gate.js'
 import { Requester, userAgentOf } from './http.js'
-import { tileFrom } from './image.js'
-import { blockOf, cut, rectangleOf, sideOf, tilesOf } from './metatile.js'
+import { tileFrom, blockOf, cut, rectangleOf, sideOf, tilesOf } from './image.js'
+import { Limiter } from './limiter.js'
 import { Networks } from './networks.js'
-import { Recall } from './recall.js'
 import { Secrets } from './secrets.js'
-import { tileAddress } from './template.js'
-import { getMapAddress } from './wms.js'
 
 export { userAgentOf } from './http.js'
 
@@ -27,15 +24,15 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
  *   | {kind: 'unchanged', tiles: Tile[], asked: Tile, origin: Origin, expires: string | null}
  *   | {kind: 'missing', until: number}} Answer expires: ISO time, null for never; lastModified: ISO time; until: milliseconds since 1970
  *
- * @typedef {{url: string, block?: import('./metatile.js').Block, rectangle?: import('./wms.js').Rectangle}} Address
+ * @typedef {{url: string, block?: import('./image.js').Block, rectangle?: import('./address.js').Rectangle}} Address
  */
 
 /**
  * @typedef {object} UpstreamOptions
  * @property {string} [userAgent] who asks, with a contact: see userAgentOf
  * @property {import('./secrets.js').SecretsByHost} [secrets]
- * @property {readonly string[] | Networks} [networks] inner ones that may be asked: host names, addresses, networks; * for all
- * @property {Partial<typeof import('./gate.js').gateDefaults> & {maxBytes?: number, held?: number}} [limits]
+ * @property {readonly string[] | Networks} [networks] inner networks that may be asked: host names, addresses, networks; * for all
+ * @property {Partial<typeof import('./limiter.js').limiterDefaults> & {maxBytes?: number, held?: number}} [limits]
  */
 
 export class Upstream {
@@ -48,7 +45,7 @@ export class Upstream {
   #secrets
   #requester
   #gate
-  #missing = new Recall()
+  #missing = new ExpiringMap()
 
   /**
    * @param {Record<string, any>} layer a layer document with an `upstream`
@@ -66,7 +63,7 @@ export class Upstream {
     const sample = new URL(this.#addressOf({ z: 0, x: 0, y: 0 }).url)
     this.url = sample.origin
     this.host = sample.host
-    this.#gate = new Gate(this.url, { concurrency: settings.concurrency, rate: settings.rate, ...limits })
+    this.#gate = new Limiter(this.url, { concurrency: settings.concurrency, rate: settings.rate, ...limits })
     this.#requester = new Requester({
       secrets: this.#secrets,
       networks: networks instanceof Networks ? networks : new Networks(networks),
@@ -130,7 +127,7 @@ export class Upstream {
     if (known?.error) throw new TilecouchError(known.error.code, known.error.details)
     if (known) return { kind: 'missing', until: known.until }
     const address = this.#addressOf(tile)
-    // those of another address say nothing about this one
+    // validators of another address do not apply
     const held = validators && (validators.url ?? address.url) === address.url ? validators : {}
     const answer = await this.#gate.run(own => this.#ask(tile, address, held, own), { signal })
     const { block, rectangle } = address
@@ -208,7 +205,7 @@ export class Upstream {
     return new TilecouchError('UPSTREAM_FAILED', { url: this.url, why: this.#secrets.conceal(why), ...(status && { status }) })
   }
 
-  /** How it goes, for /metrics and /health. */
+  /** The state for /metrics and /health. */
   state () {
     const { circuit, inFlight, queued, failures } = this.#gate
     return { layer: this.#layer.layer, host: this.host, circuit, inFlight, queued, failures, requests: this.#requester.requests }
@@ -234,3 +231,33 @@ const pick = ({ etag, lastModified, digest }) => ({ ...(etag && { etag }), ...(l
  * @param {UpstreamOptions} [options]
  */
 export const openUpstream = (layer, options) => new Upstream(layer, options)
+
+const MOST = 10000 // entries, a hundred bytes each
+
+/** @typedef {{until: number, error?: import('../../core/errors.js').TilecouchError}} Entry until: milliseconds since 1970; error: instead of "missing" */
+
+export class ExpiringMap {
+  /** @type {Map<string, Entry>} */
+  #entries = new Map()
+
+  constructor (most = MOST) {
+    this.most = most
+  }
+
+  /** An entry that has not expired. @param {string} key @returns {Entry | undefined} */
+  get (key) {
+    const entry = this.#entries.get(key)
+    if (!entry || entry.until > Date.now()) return entry
+    this.#entries.delete(key)
+    return undefined
+  }
+
+  /** @param {string} key @param {Entry} entry */
+  set (key, entry) {
+    if (entry.until <= Date.now()) return
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    // the oldest go first: they are the next to be forgotten anyway
+    if (this.#entries.size > this.most) this.#entries.delete(/** @type {string} */ (this.#entries.keys().next().value))
+  }
+}

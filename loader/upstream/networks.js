@@ -1,6 +1,5 @@
-// Where an upstream may be. Who writes a layer says which address is asked for its tiles, and so does a server that redirects:
-// neither may lead into the network of the machine that asks. The address that is connected to is what counts, whatever the
-// name was and whatever it meant a moment ago.
+// Which addresses an upstream may have. The author of a layer names an address, and a server may redirect to another: neither may
+// lead into the network of this machine. What counts is the address that is connected to, not its name, which may change.
 import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'

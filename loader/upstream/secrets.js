@@ -1,5 +1,5 @@
-// Keys and passwords for upstreams, by host. They come from the configuration of whoever asks, never from a document, and
-// go to their own host alone, its port included, and encrypted: to `http` only where the key of the configuration says so.
+// Keys and passwords for upstreams, by host. They come from the configuration, never from a document, and are sent only to their
+// own host and port, and encrypted: by `http` only if the key of the configuration says so.
 import { TilecouchError } from '../../core/index.js'
 
 const HEADER = /^[\w!#$%&'*+.^`|~-]{1,100}$/

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AFTER, TilecouchError, checkLayer, editionId, isExactTime, soundOf } from '../../core/index.js'
 import { pagesOf } from '../../core/couch/queries.js'
-import { fieldsOf } from '../../loader/resolve/content.js'
+import { fieldsOf } from '../../loader/store/revisions.js'
 import { BY_TIME } from '../../loader/store/reader.js'
 import { BY_ZOOM } from '../../loader/store/stats.js'
 import { copyError, ignoreRejection, waitFor } from './shared-work.js'

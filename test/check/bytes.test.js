@@ -1,7 +1,7 @@
 // Bytes that a disk has damaged: taken from a mirror, where it has those that the document speaks of.
 import assert from 'node:assert/strict'
-import { check } from '../../loader/check.js'
-import { written } from '../../loader/resolve/content.js'
+import { check } from '../../loader/check/index.js'
+import { written } from '../../loader/store/revisions.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { digestOf } from '../../loader/store/tile.js'
@@ -57,13 +57,13 @@ onEachStore('damaged bytes', backend => {
 
   it('are found, and left where nobody has others', async () => {
     assert.deepEqual((await look()).found, all)
-    const { report } = await look({ repair: true })
+    const { report } = await look({ fix: true })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining], [{}, { 'wrong-digest': 4 }])
     assert.deepEqual((await look()).found, all)
   })
 
   it('are taken from a mirror that has those that the document speaks of, heads and past versions', async () => {
-    const { report } = await look({ repair: true, from: mirror })
+    const { report } = await look({ fix: true, from: mirror })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining], [{ 'wrong-digest': 3 }, { 'wrong-digest': 1 }])
     assert.match(report.repair?.named[0].reason ?? '', /^its bytes are not at http.* either$/)
     assert.deepEqual((await look()).found, ['wrong-digest osm:3:1:3'])

@@ -1,22 +1,16 @@
-// tilecouch check and tilecouch migrate, as they are typed.
+// tilecouch check, as it is typed.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { createProgram } from '../../loader/cli/program.js'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { backends } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { document, tile } from '../verify/helpers.js'
 import { plant } from './damage.js'
 
-async function run (...argv) {
-  const text = { stdout: '', stderr: '' }
-  const streams = Object.fromEntries(Object.keys(text).map(name => [name, new PassThrough().on('data', chunk => { text[name] += chunk })]))
-  const { run: start } = createProgram({ openEmbedded: async () => { throw new Error('not asked for') }, streams })
-  return { code: await start(argv), ...text }
-}
+const run = (...argv) => runCommand(argv)
 
 describe('tilecouch check', () => {
   const folder = useFolder()
@@ -36,39 +30,47 @@ describe('tilecouch check', () => {
   it('says what is wrong and what can be mended, mends it, and says what is left', async () => {
     const first = await run('check', '--db', url)
     assert.equal(first.code, 1)
-    assert.match(first.stdout, /: 1 layer, 3 tiles, 3 versions, .*\n {2}3 faults, 0 warnings\n/)
-    assert.match(first.stdout, /\n--repair mends 2 of these\.\n$/)
+    assert.match(first.out, /: 1 layer, 3 tiles, 3 versions, .*\n {2}3 faults, 0 warnings\n/)
+    assert.match(first.out, /\n--fix repairs 2 of these\.\n$/)
     const list = path.join(folder.dir, 'found.jsonl')
-    const second = await run('check', '--repair', '--db', url, '--list', list)
+    const second = await run('check', '--fix', '--db', url, '--list', list)
     assert.equal(second.code, 1)
-    assert.match(second.stdout, /\n2 mended:\n {2}wrong-current: 1 \(.*\)\n {2}fields-disagree: 1 \(.*\)\n1 fault and 0 warnings left:\n {2}unknown-format osm:3:1:2: .*\n\nunknown-format: Often an error page .*\n$/)
+    assert.match(second.out, /\n2 repaired:\n {2}wrong-current: 1 \(.*\)\n {2}fields-disagree: 1 \(.*\)\n1 fault and 0 warnings left:\n {2}unknown-format osm:3:1:2: .*\n\nunknown-format: Often an error page .*\n$/)
     assert.deepEqual(readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line).code), ['wrong-current', 'fields-disagree', 'unknown-format'])
-    const third = await run('check', '--json', '--no-decode', '--layer', 'osm', '--db', url)
-    const { layers, kinds, seconds, repair } = JSON.parse(third.stdout)
-    assert.deepEqual([third.code, layers.map(({ layer, faults }) => [layer, faults]), kinds, repair], [1, [['osm', 1]], { 'unknown-format': 1 }, undefined])
+    const third = await run('check', 'osm', '--json', '--no-decode', '--db', url)
+    const { what, kind, faults, kinds, seconds, repair } = JSON.parse(third.out)
+    assert.deepEqual([third.code, what, kind, faults, kinds, repair], [1, 'osm', 'layer', 1, { 'unknown-format': 1 }, undefined])
     assert.ok(seconds >= 0)
   })
 
   it('refuses what it cannot mean', async () => {
-    assert.match((await run('check', '--db', url, '--from', 'elsewhere')).stderr, /BAD_OPTION/)
-    assert.match((await run('check', '--db', url, '--repair', '--from', url)).stderr, /SAME_DATABASE/)
-    const { code, stdout, stderr } = await run('check', '--db', url, '--layer', 'ocean')
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /LAYER_NOT_FOUND/)
+    for (const argv of [
+      ['--from', 'elsewhere'], ['--only', 'pixels'], ['--live'], ['--only', 'conflicts', '--live'], ['--only', 'conflicts', '--list', 'x'],
+      ['osm', '--only', 'upgrade'], ['osm@2024', '--fix'], ['osm@2024', 'relief'], ['osm', '--fix', '--zoom', '3'], ['--zoom', '3'],
+      ['osm', 'relief', '--zoom', '3'], ['osm', '--only', 'conflicts', '--bbox', '0,0,1,1']
+    ]) {
+      const { code, err } = await run('check', ...argv, '--db', url)
+      assert.match(err, /BAD_OPTION/, argv.join(' '))
+      assert.equal(code, 1)
+    }
+    assert.match((await run('check', '--db', url, '--fix', '--from', url)).err, /SAME_DATABASE/)
+    const { code, out, err } = await run('check', 'ocean', 'osm', '--db', url)
+    assert.deepEqual([code, out], [1, ''])
+    assert.match(err, /LAYER_NOT_FOUND/)
   })
 
-  it('and migrate say what there is to do, and do it', async () => {
+  it('says what an earlier program left to do, and does it', async () => {
     await store.couch.request({ method: 'DELETE', path: 'tilecouch', qs: { rev: (await store.couch.get('tilecouch'))._rev } })
-    const todo = await run('migrate', '--dry-run', '--db', url)
-    assert.deepEqual([todo.code, todo.stdout.split('\n').slice(0, 2)], [0, [`${url}: schema 0, this tilecouch writes 1`, '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])
-    assert.equal((await run('migrate', '--db', url)).code, 0)
-    assert.equal((await run('migrate', '--db', url)).stdout, `${url}: schema 1, this tilecouch writes 1\n  Nothing to do.\n`)
+    const todo = await run('check', '--only', 'upgrade', '--db', url)
+    assert.deepEqual([todo.code, todo.out.split('\n').slice(0, 2)], [0, [`${url}: schema 0, this tilecouch writes 1`, '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])
+    assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).code, 0)
+    assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out, `${url}: schema 1, this tilecouch writes 1\n  Nothing to do.\n`)
     await store.putEdition('osm', '2024-03-01T00:00:00Z', { tiles: 3 })
-    assert.equal((await run('migrate', '--db', url)).stdout, `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on a device. Only their versions say what they found.\n  Nothing to do.\n`)
+    assert.equal((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out, `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on a device. Only their versions say what they found.\n  Nothing to do.\n`)
     const named = '20240301T101500123-4f9k'
     await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${named}`, () => ({ type: 'manifest', layer: 'osm', time: '2024-03-01T00:00:00Z', run: named, complete: false, tiles: 0, root: '', blocks: {} }))
-    assert.match((await run('migrate', '--db', url)).stdout, /tilecouch writes 1\n {2}Nothing to do\.\n$/)
+    assert.match((await run('check', '--only', 'upgrade', '--fix', '--db', url)).out, /tilecouch writes 1\n {2}Nothing to do\.\n$/)
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: 2 }))
-    assert.match((await run('migrate', '--db', url)).stderr, /the store has schema 2, this tilecouch knows 1: upgrade it/)
+    assert.match((await run('check', '--only', 'upgrade', '--fix', '--db', url)).err, /the store has schema 2, this tilecouch knows 1: upgrade it/)
   })
 })

@@ -8,7 +8,7 @@ const leaf = (doc, letter, start = 1) => ({ ...doc, _rev: `${start}-${letter.rep
 
 /**
  * What -> the documents of a tile, and what is found of it. Those with a revision are written as replicators write.
- * after: its versions when it was mended, oldest first, as `month-day` or `month-day of` the time it was loaded for
+ * after: its versions when it was repaired, oldest first, as `month-day` or `month-day of` the time it was loaded for
  * @type {Record<string, {docs: (id: string) => Promise<any>[], found: string[], after: string[], keeps?: number}>}
  */
 export const damage = {
@@ -58,7 +58,7 @@ export const damage = {
   }
 }
 
-/** Digests of every image among documents, as they are before anything is mended. */
+/** Digests of every image among documents, as they are before anything is repaired. */
 export const imagesOf = docs => docs.flatMap(({ _attachments: attachments = {} }) => Object.entries(attachments).filter(([name]) => name.startsWith('tile')).map(([, { data }]) => data))
 
 /** @param {import('../../loader/store/index.js').Store} store @param {any[]} docs as replicators write where they have revisions */

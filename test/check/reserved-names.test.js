@@ -1,7 +1,7 @@
 // Names that no new layer may have, and a store that has such a layer from before.
 import assert from 'node:assert/strict'
 import { RESERVED } from '../../core/index.js'
-import { check, copyLayer, publish, renameLayer } from '../../loader/index.js'
+import { check, copyLayer, publish, moveLayer } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -20,7 +20,7 @@ onEachStore('reserved names', backend => {
     for (const name of RESERVED) {
       await assert.rejects(store.defineLayer(name, {}), { code: 'BAD_LAYER' })
       await assert.rejects(copyLayer(store, 'osm', name), { code: 'BAD_LAYER' })
-      await assert.rejects(renameLayer(store, 'osm', name), { code: 'BAD_LAYER' })
+      await assert.rejects(moveLayer(store, 'osm', name), { code: 'BAD_LAYER' })
     }
     assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['osm'])
   })
@@ -35,7 +35,7 @@ onEachStore('reserved names', backend => {
     assert.equal(kinds['reserved-name'], 1)
     assert.deepEqual((await store.at('db', 3, 1, 2, '2023')).bytes, png(1))
     assert.equal((await store.defineLayer('db', { name: 'Old' })).name, 'Old')
-    assert.equal((await renameLayer(store, 'db', 'base')).done, true)
+    assert.equal((await moveLayer(store, 'db', 'base')).done, true)
     assert.deepEqual((await store.versions('base', 3, 1, 2)).map(({ time }) => time), [T1, T2])
     assert.deepEqual((await store.editions('base')).map(({ title }) => title), ['First'])
     assert.equal((await check(store)).kinds['reserved-name'], undefined)

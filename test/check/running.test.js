@@ -1,7 +1,7 @@
-// A repair while loads write to the very tiles that it mends, on every store: nothing of either is lost. And one that is killed again
+// A repair while loads write to the very tiles that it repairs, on every store: nothing of either is lost. And one that is killed again
 // and again, over everything that can be damaged (TILECOUCH_LONG).
 import assert from 'node:assert/strict'
-import { check } from '../../loader/check.js'
+import { check } from '../../loader/check/index.js'
 import { publish } from '../../loader/publish.js'
 import { TilecouchError } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -49,9 +49,9 @@ onEachStore('a repair', backend => {
     const loads = (async () => {
       for (const [time, seed] of /** @type {const} */ ([['2024-01-01T00:00:00Z', 100], ['2020-06-01T00:00:00Z', 200], ['2024-06-01T00:00:00Z', 300]])) await load(time, seed)
     })()
-    const mended = check(store, { decode: false, repair: true })
-    await Promise.all([loads, mended])
-    await check(store, { decode: false, repair: true }) // what loads had refused of damaged tiles is not mended by them
+    const repaired = check(store, { decode: false, fix: true })
+    await Promise.all([loads, repaired])
+    await check(store, { decode: false, fix: true }) // what loads had refused of damaged tiles is not repaired by them
     assert.deepEqual(await found(), {})
     await expectWhole([...stored, ...imagesOf(planted)])
   })
@@ -67,7 +67,7 @@ onEachStore('a repair', backend => {
         if (writes && lives-- <= 0) throw new TilecouchError('ABORTED')
         return Couch.prototype.request.call(store.couch, request)
       }
-      await check(store, { decode: false, repair: true }).then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
+      await check(store, { decode: false, fix: true }).then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
       store.couch.request = Couch.prototype.request
     }
     assert.ok(runs > 5, `${runs} runs`)

@@ -1,6 +1,6 @@
 // What is wrong with a store as a whole: found, mended where there is one right answer, found clean. Looking alone writes nothing.
 import assert from 'node:assert/strict'
-import { check } from '../../loader/check.js'
+import { check } from '../../loader/check/index.js'
 import { rebuiltWhile } from './rebuilding.js'
 import { publish } from '../../loader/publish.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -54,7 +54,7 @@ onEachStore('a whole store', backend => {
 
   it('writes nothing either where there is nothing to mend', async () => {
     const before = await stateOf(store)
-    const { report } = await look(store, { repair: true })
+    const { report } = await look(store, { fix: true })
     assert.deepEqual(report.repair, { repaired: {}, remaining: {}, faults: 0, warnings: 0, named: [] })
     assert.deepEqual(await stateOf(store), before)
   })
@@ -93,7 +93,7 @@ onEachStore('a whole store', backend => {
     assert.deepEqual(seen.said, expected)
     assert.deepEqual(await stateOf(store), before, 'looking wrote nothing')
 
-    const { report, said } = await look(store, { repair: true })
+    const { report, said } = await look(store, { fix: true })
     assert.deepEqual(said, expected)
     assert.deepEqual(report.repair?.remaining, { 'foreign-document': 1, 'stray-edition': 1, 'foreign-design': 1 })
     assert.equal(report.repair?.faults, 0)
@@ -109,7 +109,7 @@ onEachStore('a whole store', backend => {
   it('gets its mark, and is not opened by it', async () => {
     await remove('tilecouch')
     assert.deepEqual((await look(store)).said, ['no-mark tilecouch'])
-    assert.deepEqual((await look(store, { repair: true })).report.repair?.repaired, { 'no-mark': 1 })
+    assert.deepEqual((await look(store, { fix: true })).report.repair?.repaired, { 'no-mark': 1 })
     const { type, schema, published } = await store.couch.get('tilecouch')
     assert.deepEqual([type, schema, Boolean(published)], ['store', 1, true])
   })
@@ -119,7 +119,7 @@ onEachStore('a whole store', backend => {
     const { _rev, ...sizes } = await store.couch.get('_design/sizes')
     await store.couch.put({ ...sizes, _rev, version: 'of tomorrow' })
     assert.deepEqual((await look(store)).said, ['no-design _design/lifecycle', 'other-design _design/sizes'])
-    const { report } = await look(store, { repair: true })
+    const { report } = await look(store, { fix: true })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining, report.repair?.faults], [{ 'no-design': 1 }, { 'other-design': 1 }, 0])
     await publish(store)
     assert.deepEqual((await look(store)).said, [])
@@ -129,16 +129,16 @@ onEachStore('a whole store', backend => {
     const { _rev, ...sizes } = await store.couch.get('_design/sizes')
     await store.couch.put({ ...sizes, _rev, version: 'of yesterday' })
     await store.couch.put({ _id: '_design/sizes-staging', views: sizes.views })
-    const { report } = await look(store, { repair: true })
+    const { report } = await look(store, { fix: true })
     assert.deepEqual(report.repair?.named.map(({ where, reason }) => [where, Boolean(reason)]), [['_design/sizes', false], ['_design/sizes-staging', true]])
     await publish(store)
-    await look(store, { repair: true })
+    await look(store, { fix: true })
     assert.deepEqual((await look(store)).said, [])
   })
 
   it('of which the document of a layer was lost is right after one repair, also where coarse zooms show other places', async () => {
     await store.write([{ layer: 'sea', z: 1, x: 1, y: 1, time: T1, bytes: await tile(1) }, { layer: 'sea', z: 6, x: 2, y: 2, time: T1, bytes: await tile(2) }])
-    const { report } = await look(store, { repair: true })
+    const { report } = await look(store, { fix: true })
     assert.equal(report.repair?.repaired['no-layer'], 1)
     assert.deepEqual((await look(store)).said, [])
     await store.couch.bulk(await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true }))))
@@ -148,7 +148,7 @@ onEachStore('a whole store', backend => {
     const filling = await Store.create(await backend.database(), { public: false })
     try {
       await filling.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: T1, bytes: await tile(1) }])
-      const { said, report } = await look(filling, { repair: true })
+      const { said, report } = await look(filling, { fix: true })
       assert.deepEqual([said.map(text => text.split(' ')[0]), report.repair?.repaired], [['no-layer', 'unpublished'], { 'no-layer': 1 }])
       assert.equal(await filling.couch.get('_design/versions'), undefined)
     } finally {
@@ -160,7 +160,7 @@ onEachStore('a whole store', backend => {
     this.timeout(60000)
     const { during, isWhole } = rebuiltWhile(store, 'osm:3:3:2')
     assert.deepEqual((await look(store)).said, ['index-too-long ocean', 'not-in-index osm:3:3:2'])
-    const { served, report } = await during(() => look(store, { repair: true }))
+    const { served, report } = await during(() => look(store, { fix: true }))
     assert.deepEqual([report.repair?.repaired, report.repair?.faults], [{ 'not-in-index': 1, 'index-too-long': 1 }, 0])
     assert.ok(served.length > 1 && served.every(rows => rows === 17), `${served}`)
     assert.ok(isWhole(), 'the index was built under other functions and then under its own')

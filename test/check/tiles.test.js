@@ -1,12 +1,12 @@
-// Damaged tiles, found, mended and found clean: nothing is lost of their bytes. In memory, where each can be killed after every
+// Damaged tiles, found, repaired and found clean: nothing is lost of their bytes. In memory, where each can be killed after every
 // write, and on every store.
 import assert from 'node:assert/strict'
 import { parseTileId } from '../../core/index.js'
-import { check } from '../../loader/check.js'
-import { TileMender } from '../../loader/check/tiles.js'
+import { check } from '../../loader/check/index.js'
+import { TileRepair } from '../../loader/check/tile-repair.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
-import { readTiles } from '../../loader/resolve/leaves.js'
+import { readTileLeaves } from '../../core/store/leaves.js'
 import { Store } from '../../loader/store/index.js'
 import { MemoryCouch } from '../resolve/memory-couch.js'
 import { onEachStore } from '../support/backends.js'
@@ -15,7 +15,7 @@ import { damage, imagesOf, plant } from './damage.js'
 
 /** Versions as they stand, oldest first, with their images. */
 async function versionsOf (couch, id) {
-  const [{ heads, pasts }] = await readTiles(couch, [id])
+  const [{ heads, pasts }] = await readTileLeaves(couch, [id])
   const docs = [...pasts.filter(({ time }) => time !== heads[0]?.time), ...heads] // a copy of the head may stand in the past
   for (const doc of docs) {
     const { layer, z, x, y, time } = parseTileId(doc._id)
@@ -35,7 +35,7 @@ describe('a damaged tile in memory', () => {
   const id = 'osm:3:1:0'
 
   for (const [what, { docs, found, after }] of Object.entries(damage)) {
-    it(`is mended when it is ${what}, wherever the repair is killed`, async () => {
+    it(`is repaired when it is ${what}, wherever the repair is killed`, async () => {
       const planted = await Promise.all(docs(id))
       const isTyped = new Set(found.includes('wrong-type') ? planted.map(({ _id }) => _id) : [])
       const damaged = { types: isTyped, bytes: new Set() }
@@ -46,21 +46,21 @@ describe('a damaged tile in memory', () => {
         const store = new Store(couch)
         await plant(store, structuredClone(planted))
         couch.validates = true
-        const mend = () => new TileMender(store, { onLeft: (at, why) => assert.fail(`${at}: ${why}`) }).mend([id], { ...damaged })
+        const repair = () => new TileRepair(store, { onLeft: (at, why) => assert.fail(`${at}: ${why}`) }).repair([id], { ...damaged })
         couch.lives = lives
-        await mend().then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
+        await repair().then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
         couch.lives = Infinity
-        assert.deepEqual([...await mend()], [], `nothing is wrong after ${lives} writes and another run`)
+        assert.deepEqual([...await repair()], [], `nothing is wrong after ${lives} writes and another run`)
         const { times, images } = await versionsOf(couch, id)
         assert.deepEqual(times, after, `${lives} writes`)
         assert.deepEqual(sorted(images), sorted(imagesOf(planted)), `every image is there after ${lives} writes`)
         const revs = couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev))
-        await mend()
+        await repair()
         assert.deepEqual(couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev)), revs, 'another run changes nothing')
       }
     })
 
-    it(`is mended when it is ${what}, and loads write to it meanwhile`, async () => {
+    it(`is repaired when it is ${what}, and loads write to it meanwhile`, async () => {
       const planted = await Promise.all(docs(id))
       const isTyped = new Set(found.includes('wrong-type') ? planted.map(({ _id }) => _id) : [])
       const loads = [['2024-01-01T00:00:00Z', 8], ['2021-12-01T00:00:00Z', 9]]
@@ -81,11 +81,11 @@ describe('a damaged tile in memory', () => {
             }
           }
         }
-        const mend = types => new TileMender(store, { onLeft: () => {} }).mend([id], { types, bytes: new Set() })
-        await mend(isTyped)
+        const repair = types => new TileRepair(store, { onLeft: () => {} }).repair([id], { types, bytes: new Set() })
+        await repair(isTyped)
         hasRun = !couch.meanwhile
         couch.meanwhile = undefined
-        assert.deepEqual([...await mend(isTyped)], [], `nothing is wrong after a load at the write ${writes}`)
+        assert.deepEqual([...await repair(isTyped)], [], `nothing is wrong after a load at the write ${writes}`)
         const { images } = await versionsOf(couch, id)
         assert.deepEqual(sorted(images), sorted([...imagesOf(planted), ...stored]), `every image is there after a load at the write ${writes}`)
       }
@@ -98,7 +98,7 @@ onEachStore('damaged tiles', backend => {
   let store
   const layers = new Map(Object.keys(damage).map((what, at) => [`damage${at}`, what]))
   const planted = new Map()
-  const [found, mended, again] = [new Map(), new Map(), new Map()]
+  const [found, repaired, again] = [new Map(), new Map(), new Map()]
   /** @type {Awaited<ReturnType<typeof check>>} */
   let report
 
@@ -115,15 +115,15 @@ onEachStore('damaged tiles', backend => {
       layers: [...layers.keys()], onFinding: ({ code, where }) => into.set(where.split(':')[0], [...into.get(where.split(':')[0]) ?? [], code].sort()), ...options
     })
     await look(found)
-    report = await look(mended, { repair: true, decode: false })
+    report = await look(repaired, { fix: true, decode: false })
     await look(again)
   })
   after(() => store.destroy())
 
   for (const [layer, what] of layers) {
-    it(`are found and mended: ${what}`, async () => {
+    it(`are found and repaired: ${what}`, async () => {
       assert.deepEqual(found.get(layer), damage[what].found)
-      assert.deepEqual(mended.get(layer), damage[what].found, 'what was found is what was mended')
+      assert.deepEqual(repaired.get(layer), damage[what].found, 'what was found is what was repaired')
       const { times, images } = await versionsOf(store.couch, `${layer}:3:1:0`)
       assert.deepEqual(times, damage[what].after)
       assert.deepEqual(sorted(images), sorted(imagesOf(planted.get(layer))), 'every image is there')

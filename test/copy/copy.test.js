@@ -1,9 +1,9 @@
 // A copy is the layer as it is, whatever it holds and whoever is at work meanwhile.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { copyLayer } from '../../loader/copy.js'
+import { copyLayer } from '../../loader/copy/index.js'
 import { removeLayer } from '../../loader/remove/index.js'
-import { layerOf } from '../../loader/copy/papers.js'
+import { layerOf } from '../../loader/copy/documents.js'
 import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
 import { digestOf } from '../../loader/store/tile.js'

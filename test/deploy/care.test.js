@@ -14,7 +14,7 @@ const linesOf = name => readFileSync(file(name), 'utf8').split('\n').filter(line
 const lines = linesOf('tilecouch-care@.service')
 const service = Object.fromEntries(lines.filter(line => line.includes('=')).map(line => line.split(/=(.*)/s, 2)))
 const timers = readdirSync(file('.')).filter(name => name.endsWith('.timer'))
-const TASKS = ['backup', 'check', 'doctor', 'expire', 'prune']
+const TASKS = ['backup', 'check', 'doctor', 'prune', 'seed']
 
 /** The variables that systemd reads of a file. */
 const env = Object.fromEntries(linesOf('care.env').map(line => line.split(/=(.*)/s, 2)).map(([name, value]) => [name, value.replace(/^'(.*)'$/, '$1')]))

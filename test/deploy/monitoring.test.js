@@ -22,7 +22,7 @@ const STEM = /_(bucket|sum|count)$/
 
 /** Metric -> its labels and, of each, the values there may be, where that is known. */
 const tables = [...Object.values(metricTable), ...Object.values(workerMetricTable), ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
-const VALUES = { kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES, task: ['expire', 'prune', 'check', 'backup'], area: ['database', 'indexes', 'disk', 'layers'] }
+const VALUES = { kind: KINDS, outcome: [...OUTCOMES, 'tiles', 'unchanged', 'missing'], state: STATES, task: ['seed', 'prune', 'check', 'backup'], area: ['database', 'indexes', 'disk', 'layers'] }
 
 /** Names and labels of what was really shown: in comments for those without a sample yet. */
 function shownIn (text) {

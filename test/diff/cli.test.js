@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createProgram } from '../../loader/cli/program.js'
 import { until } from '../../bench/wait.js'
-import { memory } from '../loader/helpers.js'
 import { onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { TIMES, openStore, remember } from './helpers.js'
@@ -34,12 +33,7 @@ onEachStore('tilecouch diff', backend => {
 
   const file = name => path.join(folder.dir, name)
 
-  async function tilecouch (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-    const code = await run([...argv, '--db', db])
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const tilecouch = (...argv) => runCommand([...argv, '--db', db])
 
   it('says zoom by zoom what differs, and ends with 0 all the same', async () => {
     const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm@2022')

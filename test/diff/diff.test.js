@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { parseArea } from '../../core/index.js'
-import { diff } from '../../loader/diff.js'
+import { diff } from '../../loader/diff/index.js'
 import { compareDefaults } from '../../loader/diff/changes.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import fc from 'fast-check'
-import { diff } from '../../loader/diff.js'
+import { diff } from '../../loader/diff/index.js'
 import { loadSet, openSet } from '../../loader/set.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'

@@ -1,7 +1,7 @@
 // Diffs that manifests tell: the same as those that walk over every version.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { diff } from '../../loader/diff.js'
+import { diff } from '../../loader/diff/index.js'
 import { manifestDiffDefaults } from '../../loader/diff/manifests.js'
 import { load } from '../../loader/load.js'
 import { removeEdition, removeTiles } from '../../loader/remove/index.js'

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { asOf } from '../../core/index.js'
-import { diff } from '../../loader/diff.js'
+import { diff } from '../../loader/diff/index.js'
 import { GeoJsonReport, ListReport } from '../../loader/diff/reports.js'
 import { useFolder } from '../support/folder.js'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { geojsonLimits } from '../../core/geojson.js'
-import { seedDefaults } from '../../loader/seed.js'
+import { seedDefaults } from '../../loader/seed/index.js'
 import { fetchDefaults } from '../../loader/seed/fetcher.js'
-import { keepDefaults } from '../../loader/seed/keeper.js'
+import { saveDefaults } from '../../loader/seed/saver.js'
 
 describe('the page on seeding', () => {
   it('says the numbers that the code has', () => {
@@ -18,10 +18,10 @@ describe('the page on seeding', () => {
       `asked ${silent} times in vain`,
       `After ${refusals} in a row`,
       `requests in flight, ${grace} seconds at most`,
-      `two seconds' worth and ${(keepDefaults.inFlight + 1) * keepDefaults.tiles} tiles`,
+      `two seconds' worth and ${(saveDefaults.inFlight + 1) * saveDefaults.tiles} tiles`,
       `down to -${geojsonLimits.longitude}`,
       `a step of ${geojsonLimits.step} to 360 degrees`
     ]) assert.ok(page.includes(text), text)
-    assert.equal(keepDefaults.wait, 2000)
+    assert.equal(saveDefaults.wait, 2000)
   })
 })

@@ -111,7 +111,7 @@ onEachStore('the doctor', backend => {
     const { state, found, advice } = finding(await look(url), 'database', 'conflicts')
     for (const letter of ['a', 'b']) await request(`${url}/layer:apart?rev=1-${letter.repeat(32)}`, { method: 'DELETE' })
     await couch().view('_design/lifecycle/_view/conflicts', {})
-    assert.deepEqual([state, found, advice], ['warning', '1 document (apart 1)', 'tilecouch resolve'])
+    assert.deepEqual([state, found, advice], ['warning', '1 document (apart 1)', 'tilecouch check --only conflicts --fix'])
   })
 
   it('finds tiles that have expired and stay, as the gateway takes them for expired', async () => {
@@ -122,7 +122,7 @@ onEachStore('the doctor', backend => {
     const many = finding(await look(url, { limits: { expired: 2 } }), 'layers', 'expired')
     assert.equal(many.state, 'warning')
     assert.match(many.found, /osm, the first since 2024-06-01T00:00:00Z/)
-    assert.match(many.advice, /tilecouch expire/)
+    assert.match(many.advice, /tilecouch seed --expired/)
     await store.defineLayer('osm', { ttl: 60 })
     const later = await look(url, { clock: () => Date.now() + 3600e3 })
     await store.defineLayer('osm', { ttl: null })

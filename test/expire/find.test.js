@@ -1,8 +1,8 @@
 // What has expired, and when: the command and the gateway have to say the same, to the second.
 import assert from 'node:assert/strict'
-import { expire } from '../../loader/expire.js'
+import { expire } from '../../loader/expired/index.js'
 import { entryOf } from '../../server/gateway/tiles/entry.js'
-import { onEachStore, request } from '../support/backends.js'
+import { request, onEachStore } from '../support/backends.js'
 import { HOUR, T, at, useExpiry } from './helpers.js'
 
 const upstream = { covers: () => true }
@@ -29,7 +29,8 @@ onEachStore('what has expired', backend => {
     return found.map(({ doc }) => entryOf(doc).fit(layer, upstream)).filter(({ freshUntil, bytes }) => bytes && !(now < freshUntil)).map(({ id }) => id).sort()
   }
 
-  const commandSays = async (now, options) => (await expire(map.store, { now: () => now, layers: ['osm'], ...options })).listed.map(({ id }) => id).sort()
+  const list = (options = {}) => expire(map.store, { action: 'remove', dryRun: true, ...options })
+  const commandSays = async (now, options) => (await list({ now: () => now, layers: ['osm'], ...options })).listed.map(({ id }) => id).sort()
 
   before(async function () {
     this.timeout(30000)
@@ -78,16 +79,16 @@ onEachStore('what has expired', backend => {
     assert.deepEqual(await commandSays(at(9 * HOUR), { limits: { page: 2 } }), all)
     assert.deepEqual(await commandSays(at(9 * HOUR), { limits: { page: 3 } }), all)
     assert.deepEqual(await commandSays(at(9 * HOUR), { layers: undefined }), [...all, 'other:6:0:0', 'other:6:1:0'].sort())
-    const { expired, listed, gone } = await expire(map.store, { now: () => at(9 * HOUR), layers: ['osm'], limit: 2 })
-    assert.deepEqual([expired, listed.length, gone], [all.length, 2, 2], 'all are counted, some are named')
+    const { expired, listed, gone } = await list({ now: () => at(9 * HOUR), layers: ['osm'], limit: 2 })
+    assert.deepEqual([expired, listed.length, gone], [all.length, 2, 2], 'all are counted, some are listed')
     assert.deepEqual(await commandSays(at(9 * HOUR), { before: at(10) }), ['osm:6:3:0'])
-    assert.equal((await commandSays(T, { before: at(11) })).length, 2, 'a list may look ahead')
+    assert.equal((await commandSays(T, { before: at(11) })).length, 2, 'a dry run may look ahead')
   }).timeout(20000)
 
   it('needs the indexes, and says which command makes them', async () => {
     const doc = await map.store.couch.get('_design/lifecycle')
     await request(`${map.url}/_design/lifecycle?rev=${doc._rev}`, { method: 'DELETE' })
-    await assert.rejects(expire(map.store), { code: 'INDEX_MISSING', advice: /push/ })
-    await assert.rejects(expire(map.store, { layers: ['nowhere'] }), { code: 'LAYER_NOT_FOUND' })
+    await assert.rejects(list(), { code: 'INDEX_MISSING', advice: /push/ })
+    await assert.rejects(list({ layers: ['nowhere'] }), { code: 'LAYER_NOT_FOUND' })
   })
 })

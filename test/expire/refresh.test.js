@@ -1,7 +1,7 @@
 // Refreshing what has expired: from the upstream of its layer, as a seed does it, and for ever where it is asked to.
 import assert from 'node:assert/strict'
 import { addSeconds, now } from '../../core/index.js'
-import { expire } from '../../loader/expire.js'
+import { expire } from '../../loader/expired/index.js'
 import { publish } from '../../loader/publish.js'
 import { openService } from '../gateway/support/service.js'
 import { until } from '../../bench/wait.js'
@@ -77,7 +77,7 @@ onEachStore('refreshing what has expired', backend => {
     await assert.rejects(refresh({ layers: [layer, 'shy'] }), { code: 'SEED_FORBIDDEN' })
     await upstream.close()
     const tally = await refresh({ layers: undefined, seeding: { patience: { ...QUICK, patience: 0.1 } } })
-    assert.deepEqual(tally.passedOver.map(({ layer: name, code }) => `${name} ${code}`), ['shy SEED_FORBIDDEN', 'still NO_UPSTREAM'])
+    assert.deepEqual(tally.skipped.map(({ layer: name, code }) => `${name} ${code}`), ['shy SEED_FORBIDDEN', 'still NO_UPSTREAM'])
     assert.deepEqual(tally.troubles.map(({ code }) => code), ['UPSTREAM_UNREACHABLE'])
     assert.equal(tally.left, 8)
     await upstream.start()

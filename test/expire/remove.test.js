@@ -1,9 +1,9 @@
 // Removing what has expired loses no history, and takes nothing from whoever else is at work.
 import assert from 'node:assert/strict'
-import { expire } from '../../loader/expire.js'
+import { expire } from '../../loader/expired/index.js'
 import { load } from '../../loader/load.js'
 import { removeEdition } from '../../loader/remove/index.js'
-import { resolve } from '../../loader/resolve/index.js'
+import { resolve } from '../../loader/check/conflicts.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
@@ -110,7 +110,6 @@ onEachStore('removing what has expired', backend => {
     for (const options of [{ before: at(99) }, { live: true, limit: 1 }, { live: true, dryRun: true }]) {
       await assert.rejects(remove(9, options), { code: 'BAD_OPTION' })
     }
-    await assert.rejects(expire(map.store, { live: true }), { code: 'BAD_OPTION' })
     await assert.rejects(remove(9, { signal: AbortSignal.abort() }), { code: 'ABORTED' })
     assert.deepEqual(T, at(0))
   })

@@ -14,7 +14,7 @@ async function run (...argv) {
   return { code, out: streams.stdout.text, err: streams.stderr.text, opened }
 }
 
-const COMMANDS = ['load', 'seed', 'export', 'diff', 'verify', 'layer', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
+const COMMANDS = ['load', 'seed', 'export', 'diff', 'check', 'layer', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
 
 describe('the command line', () => {
   const folder = useFolder()
@@ -60,7 +60,7 @@ describe('the command line', () => {
   })
 
   it('ends with 2 when it was used wrongly, and says how to go on', async () => {
-    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['info'], ['history', 'osm'], ['seed'], ['get', 'osm', '1/0/0'], ['layers', '--nope'], ['info', 'a', 'b', 'c'], []]) {
+    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['info'], ['history', 'osm'], ['remove'], ['get', 'osm', '1/0/0'], ['layers', '--nope'], ['info', 'a', 'b', 'c'], []]) {
       const { code, err, out } = await run(...argv)
       assert.equal(code, 2, argv.join(' '))
       assert.match(err + out, /--help|Usage/, argv.join(' '))

@@ -1,8 +1,7 @@
 // tilecouch remove, as it is typed.
 import assert from 'node:assert/strict'
-import { PassThrough } from 'node:stream'
-import { createProgram } from '../../loader/cli/program.js'
 import { backends } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { HISTORY, historyOf, storeOf, without } from './stage.js'
 
@@ -16,19 +15,14 @@ describe('tilecouch remove', () => {
   })
   after(() => store.destroy())
 
-  async function remove (...argv) {
-    const text = { stdout: '', stderr: '' }
-    const streams = Object.fromEntries(Object.keys(text).map(name => [name, new PassThrough().on('data', chunk => { text[name] += chunk })]))
-    const { run } = createProgram({ openEmbedded: async () => { throw new Error('not asked for') }, streams })
-    return { code: await run(['remove', 'osm', ...argv, '--db', url]), ...text }
-  }
+  const remove = (...argv) => runCommand(['remove', 'osm', ...argv, '--db', url])
 
   it('takes one kind of what there is to remove, and says which does not go together', async () => {
     const wrong = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'], ['--tiles', 'x', '--bbox', '0,0,1,1'], ['--since', '2022', '--until', '2021'], ['--edition', 'soon'], ['--all', '--compact', 'perhaps'], ['--tiles', '/nowhere'], ['--since', '2022', '--purge']]
     for (const argv of wrong) {
-      const { code, stderr } = await remove(...argv)
+      const { code, err } = await remove(...argv)
       assert.equal(code, 1, argv.join(' '))
-      assert.match(stderr, /\[(BAD_OPTION|BAD_TIME|SOURCE_NOT_FOUND|PURGE_UNSUPPORTED)\]/)
+      assert.match(err, /\[(BAD_OPTION|BAD_TIME|SOURCE_NOT_FOUND|PURGE_UNSUPPORTED)\]/)
     }
     assert.deepEqual(await historyOf(url), HISTORY)
   })
@@ -36,16 +30,16 @@ describe('tilecouch remove', () => {
   it('says what it will do, does it, and says what it did', async function () {
     this.timeout(20000)
     const dry = await remove('--edition', '2022', '--dry-run')
-    assert.match(dry.stderr, /^Would remove from osm: 5 versions of 5 tiles, 1.\d kB; 4 tiles fall back to the version before$/m)
+    assert.match(dry.err, /^Would remove from osm: 5 versions of 5 tiles, 1.\d kB; 4 tiles fall back to the version before$/m)
     assert.deepEqual(await historyOf(url), HISTORY)
     const done = await remove('--edition', '2022-01-01', '--json')
-    const { tiles, versions, fallen, heads, editions, compaction } = JSON.parse(done.stdout)
+    const { tiles, versions, fallen, heads, editions, compaction } = JSON.parse(done.out)
     assert.deepEqual([done.code, tiles, versions, fallen, heads, editions, compaction.done], [0, 5, 5, 4, 1, 1, false])
     folder.write({ 'wrong.txt': '# seen on Monday\n4/1/2\n\n4/1/3 # blurred\n' })
-    assert.match((await remove('--tiles', `${folder.dir}/wrong.txt`)).stdout, /^Removed 3 versions of 2 tiles/)
+    assert.match((await remove('--tiles', `${folder.dir}/wrong.txt`)).out, /^Removed 3 versions of 2 tiles/)
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022' || ['1/2', '1/3'].includes(tile)))
     // 6, and the three that a head fell back to when 2022 went: their documents in the past have stayed
-    assert.match((await remove('--all')).stdout, /^Removed 9 versions of 4 tiles.*\n {2}with 2 edition documents\n/)
-    assert.match((await remove('--all')).stderr, /LAYER_NOT_FOUND/)
+    assert.match((await remove('--all')).out, /^Removed 9 versions of 4 tiles.*\n {2}with 2 edition documents\n/)
+    assert.match((await remove('--all')).err, /LAYER_NOT_FOUND/)
   })
 })

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { fromSeconds, isTileId, parseTileId, toSeconds } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 import { digestOf } from '../../loader/store/tile.js'
-import { resolve } from '../../loader/resolve/index.js'
+import { resolve } from '../../loader/check/conflicts.js'
 import { png } from '../support/tiles.js'
 import { MemoryCouch } from './memory-couch.js'
 

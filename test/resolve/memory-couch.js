@@ -7,7 +7,7 @@ import { TilecouchError, compareIds } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { compareRevs } from '../../core/mirror/index.js'
-import { canonical } from '../../loader/resolve/content.js'
+import { canonical } from '../../loader/store/revisions.js'
 
 /** @typedef {{rev: string, parent: string | null, doc: any}} Node */
 

@@ -1,6 +1,6 @@
 // Layers, editions, the mark of a store, and what is not ours.
 import assert from 'node:assert/strict'
-import { planPaper } from '../../loader/resolve/papers.js'
+import { planMerge } from '../../loader/check/merge.js'
 import { json } from '../support/backends.js'
 import { Masters, S, T, onEachMixture } from './masters.js'
 
@@ -72,7 +72,7 @@ describe('what is made of several leaves of a document', () => {
       [{ ...mark, _rev: '1-a', created: S(1), uuid: 'b' }, { ...mark, _rev: '1-b', created: S(1), uuid: 'a', published: S(5) }, { ...mark, _rev: '1-c', created: S(2), uuid: '0', published: S(4) }]
     ]) {
       const ends = plan => plan.ends.map(({ _rev }) => _rev).sort()
-      const plans = orders(leaves).map(order => planPaper(order))
+      const plans = orders(leaves).map(order => planMerge(order))
       for (const plan of plans) assert.deepEqual([plan?.write, ends(plan)], [plans[0]?.write, ends(plans[0])])
     }
   })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { contentOf } from '../../core/store/blocks.js'
 import { planTile, versionIn } from '../../core/store/settle.js'
-import { resolve } from '../../loader/resolve/index.js'
+import { resolve } from '../../loader/check/conflicts.js'
 import { Store } from '../../loader/store/index.js'
 import { png } from '../support/tiles.js'
 import { MemoryCouch } from './memory-couch.js'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Store } from '../../loader/index.js'
-import { resolve } from '../../loader/resolve/index.js'
+import { resolve } from '../../loader/check/conflicts.js'
 import { as, backends, json } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
@@ -59,7 +59,7 @@ onEachMixture('putting right', mixture => {
   it('loses nothing when it is killed, and another run finishes', async () => {
     await fill(masters, 10)
     for (let round = 0; round < ROUNDS; round++) {
-      const child = spawn(process.execPath, [bin, 'resolve', '--db', masters.urls[0], '--json'], { stdio: 'ignore' })
+      const child = spawn(process.execPath, [bin, 'check', '--only', 'conflicts', '--fix', '--db', masters.urls[0], '--json'], { stdio: 'ignore' })
       const before = (await json(`${masters.urls[0]}`)).doc_count
       // past copies have begun to come, or it was quicker
       await until(async () => child.exitCode !== null || (await json(masters.urls[0])).doc_count > before, { timeout: 30000, every: 2, what: 'the first copies' })

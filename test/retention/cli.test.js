@@ -1,8 +1,7 @@
 // tilecouch prune and the policy of tilecouch layer, as they are typed.
 import assert from 'node:assert/strict'
-import { createProgram } from '../../loader/cli/program.js'
-import { memory } from '../loader/helpers.js'
 import { backends } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { fill, openStore } from './stage.js'
 
 describe('tilecouch prune', () => {
@@ -18,12 +17,7 @@ describe('tilecouch prune', () => {
     await fill(store, 'plain', days.slice(0, 1))
   })
 
-  async function run (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run: start } = createProgram({ openEmbedded: async () => { throw new Error('not asked for') }, streams })
-    const code = await start([...argv, '--db', url])
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const run = (...argv) => runCommand([...argv, '--db', url])
   const json = async (...argv) => JSON.parse((await run(...argv, '--json')).out)
 
   it('is asked for with rules or with the policy of the layer, and says when there is neither', async () => {

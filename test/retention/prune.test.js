@@ -1,8 +1,8 @@
 // Pruning on real stores: what is left is what a naive reading leaves, whatever is killed, loaded or pruned meanwhile.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load.js'
-import { prune, pruneAll } from '../../loader/prune.js'
-import { verify } from '../../loader/verify.js'
+import { prune, pruneAll } from '../../loader/prune/index.js'
+import { check } from '../../loader/check/index.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { docsOf, dyingStore, interruptedStore } from '../remove/stage.js'
@@ -164,7 +164,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
       await store.putEdition(layer, time, { tiles: 3, created: 0, advanced: written, backfilled: 0, unchanged: 3 - written, failed: 0, gone: loaded.filter(image => image === null).length - (3 - written), bytes: 1 })
     }
     await prune(store, layer, { policy: { editions: ['2024-03-01', '2024-03-03', '2024-03-04', '2024-03-07'] }, ...options })
-    const { kinds, checked } = await verify({ store, layer }, { decode: false })
+    const { kinds, checked } = await check({ store, layer }, { decode: false })
     assert.deepEqual([kinds, checked.index, checked.editions], [{}, true, 4])
   })
 

@@ -6,22 +6,21 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { LayerStatements } from '../../core/store/statements.js'
 import { faultInRecord } from '../../core/store/records.js'
-import { check } from '../../loader/check.js'
+import { check } from '../../loader/check/index.js'
 import { createProgram } from '../../loader/cli/program.js'
-import { copyLayer } from '../../loader/copy.js'
-import { diff } from '../../loader/diff.js'
+import { copyLayer } from '../../loader/copy/index.js'
+import { diff } from '../../loader/diff/index.js'
 import { doctor } from '../../loader/doctor/index.js'
-import { expire } from '../../loader/expire.js'
+import { expire } from '../../loader/expired/index.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { load } from '../../loader/load.js'
-import { migrate } from '../../loader/migrate.js'
+import { upgrade } from '../../loader/check/upgrade.js'
 import { mirror } from '../../loader/mirror/index.js'
-import { prune, pruneAll } from '../../loader/prune.js'
+import { prune, pruneAll } from '../../loader/prune/index.js'
 import { publish, warmIndexes } from '../../loader/publish.js'
 import { removeLayer } from '../../loader/remove/index.js'
-import { resolve } from '../../loader/resolve/index.js'
+import { resolve } from '../../loader/check/conflicts.js'
 import { Store } from '../../loader/store/index.js'
-import { verify } from '../../loader/verify.js'
 import { createLog } from '../../server/gateway/log.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
@@ -144,7 +143,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
   it('are named by verify and by check', async function () {
     this.timeout(240000)
     const looked = { verify: [], check: [] }
-    await verify({ store, layer: 'good' }, { onFault: finding => { looked.verify.push(finding) } })
+    await check({ store, layer: 'good' }, { onFinding: finding => { looked.verify.push(finding) } })
     await check(store, { onFinding: finding => { looked.check.push(finding) } })
     for (const findings of Object.values(looked)) {
       const where = code => new Set(findings.filter(finding => finding.code === code).map(finding => finding.where))
@@ -173,7 +172,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     assert.deepEqual([layers.map(({ layer }) => layer), failed], [['good'], []])
     await prune(store, 'good', { dryRun: true })
     await resolve(store, {})
-    await migrate(store, { dryRun: true })
+    await upgrade(store, { dryRun: true })
     const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
     const { 'good.json': _, ...now } = await answersOf(gateway)
     await gateway.close()

@@ -47,7 +47,7 @@ describe('what commands leave behind', function () {
       ['diff', 'osm', 'copied', '--geojson', inside('diff.json'), '--db', at('two')],
       ['check', '--list', inside('found.jsonl'), '--db', at('two')],
       ['doctor', '--mirrors', '--metrics', inside('doctor.prom'), '--db', at('two')],
-      ['verify', 'osm', '--db', at('two')]
+      ['check', 'osm', '--db', at('two')]
     ]
     for (const args of commands) {
       const { code, text } = await run(args)

@@ -5,10 +5,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArea } from '../../core/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
-import { memory, useFolder } from '../loader/helpers.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../loader/helpers.js'
 import { checkInvariants } from '../support/invariants.js'
 import { counts, pyramid, useSeeding } from './helpers.js'
 
@@ -32,12 +32,7 @@ onEachStore('tilecouch seed', backend => {
   }
 
   /** In this process, where no signal is needed. */
-  async function run (argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run: program } = createProgram({ streams, openEmbedded: async () => { throw new Error('not here') } })
-    const code = await program(['seed', 'map', ...argv, ...WHERE, '--db', map.url])
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const run = argv => runCommand(['seed', 'map', ...argv, ...WHERE, '--db', map.url])
 
   it('says what it is about, what it did, and ends with 0', async () => {
     await map.define()

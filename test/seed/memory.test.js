@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { parseArea } from '../../core/index.js'
-import { seed } from '../../loader/seed.js'
+import { seed } from '../../loader/seed/index.js'
 import { png } from '../support/tiles.js'
 import { counts } from './helpers.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { publish } from '../../loader/publish.js'
-import { seed } from '../../loader/seed.js'
+import { seed } from '../../loader/seed/index.js'
 import { Store } from '../../loader/store/index.js'
 import { as, onEachStore } from '../support/backends.js'
 import { until } from '../../bench/wait.js'

@@ -101,14 +101,14 @@ class Life {
   async rename () {
     if (!this.models.copy) return
     const to = this.copied === 'two' ? 'three' : 'two'
-    await this.twice('rename', this.copied, to, '--db', this.through(this.urls[0]))
+    await this.twice('copy', this.copied, to, '--move', '--db', this.through(this.urls[0]))
     this.copied = to
   }
 
   async mirror () {
     if (!this.model.said.size) return
     await this.twice('mirror', this.through(this.urls[0]), this.through(this.urls[1]))
-    await this.twice('resolve', '--db', this.through(this.urls[1]))
+    await this.twice('check', '--only', 'conflicts', '--fix', '--db', this.through(this.urls[1]))
     await this.compare(this.urls[1])
   }
 
@@ -121,8 +121,8 @@ class Life {
     await (await Store.open(this.urls[2])).destroy()
   }
 
-  resolve = () => this.twice('resolve', '--db', this.through(this.urls[0]))
-  repair = () => this.twice('check', '--repair', '--db', this.through(this.urls[0]))
+  resolve = () => this.twice('check', '--only', 'conflicts', '--fix', '--db', this.through(this.urls[0]))
+  repair = () => this.twice('check', '--fix', '--db', this.through(this.urls[0]))
   push = () => this.twice('push', this.through(this.urls[0]))
 
   async compare (url = this.urls[0]) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load.js'
 import { removeEdition } from '../../loader/remove/index.js'
-import { resolve } from '../../loader/resolve/index.js'
+import { resolve } from '../../loader/check/conflicts.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { png } from '../support/tiles.js'
 import { Database, Turns, random, shown, storeOf } from './memory.js'

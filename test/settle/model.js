@@ -3,24 +3,24 @@
 // A statement is a tile, a time, a content (null: there is none) and a run; a later run is greater. A complete edition says of every
 // other tile that there is none. What a removal names is taken out, of all runs before it.
 
-/** @typedef {{tiles: Record<string, number | null>, complete?: boolean, time: string, run: number}} Said by one run */
+/** @typedef {{tiles: Record<string, number | null>, complete?: boolean, time: string, run: number}} LayerStatements by one run */
 /** @typedef {{time: string, run: number}} Removed */
 
 export class Model {
-  /** @type {Map<number, Said>} by run */
+  /** @type {Map<number, LayerStatements>} by run */
   said = new Map()
   /** @type {Map<number, Removed>} by run */
   removed = new Map()
   /** Before this time a retention policy took out what no kept moment shows. */
   since = ''
 
-  /** @param {number} run @param {Omit<Said, 'run'>} what */
+  /** @param {number} run @param {Omit<LayerStatements, 'run'>} what */
   say (run, what) { this.said.set(run, { ...what, run }) }
 
   /** @param {number} run @param {string} time */
   remove (run, time) { this.removed.set(run, { time, run }) }
 
-  /** What still counts. @returns {Said[]} */
+  /** What still counts. @returns {LayerStatements[]} */
   get standing () {
     return [...this.said.values()].filter(({ time, run }) => ![...this.removed.values()].some(removed => removed.time === time && removed.run > run))
   }

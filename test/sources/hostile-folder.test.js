@@ -7,7 +7,7 @@ import path from 'node:path'
 import { openSource } from '../../loader/sources/index.js'
 import { sourceLimits } from '../../loader/formats/limits.js'
 import { openSet } from '../../loader/set.js'
-import { verify } from '../../loader/verify.js'
+import { check } from '../../loader/check/index.js'
 import { tilesOf, useFolder } from '../loader/helpers.js'
 import { png } from '../support/tiles.js'
 
@@ -47,7 +47,7 @@ describe('a hostile folder', () => {
     it(`has ${title} for a tile: it fails, and the others are read`, async () => {
       make(at('tiles/1/0/1.png'))
       assert.deepEqual(await readAll(), { '1/0/0': png(1).length, '1/0/1': why })
-      const { kinds, examples } = await verify(tiles())
+      const { kinds, examples } = await check(tiles())
       assert.deepEqual([kinds['unreadable-tile'], examples['unreadable-tile'].where], [1, '1/0/1.png'])
     })
   }
@@ -60,7 +60,7 @@ describe('a hostile folder', () => {
     symlinkSync('tiles', at('link'))
     for (const name of [tiles(), at('link'), `${at('link')}/`]) {
       assert.deepEqual(Object.entries(await readAll(name)).map(([tile, size]) => size === png(1).length && tile).sort(), ['1/0/0', '1/0/1', '1/0/2', '2/3/0', '2/3/1', '2/3/2'])
-      assert.deepEqual((await verify(name)).kinds['unreadable-tile'], undefined)
+      assert.deepEqual((await check(name)).kinds['unreadable-tile'], undefined)
     }
   })
 
@@ -68,7 +68,7 @@ describe('a hostile folder', () => {
     for (const name of ['2', '1/3']) {
       symlinkSync(at('secret/1'), at(`tiles/${name}`))
       await assert.rejects(readAll(), error => error.code === 'SOURCE_UNREADABLE' && /leads out of the folder/.test(error.message))
-      assert.deepEqual((await verify(tiles())).examples['unreadable-tile'].where, name)
+      assert.deepEqual((await check(tiles())).examples['unreadable-tile'].where, name)
       rmSync(at(`tiles/${name}`))
     }
   })
@@ -84,7 +84,7 @@ describe('a hostile folder', () => {
       for (const make of [file => execFileSync('mkfifo', [file]), file => symlinkSync('/dev/zero', file), file => symlinkSync('../secret/metadata.json', file)]) {
         make(at(`tiles/${name}`))
         await assert.rejects(openSource(tiles()), { code: 'SOURCE_UNREADABLE' })
-        assert.ok((await verify(tiles())).faults || name === '.tilecouch.json')
+        assert.ok((await check(tiles())).faults || name === '.tilecouch.json')
         rmSync(at(`tiles/${name}`))
       }
       if (name === 'gone.txt') return // it is read line by line
@@ -100,7 +100,7 @@ describe('a hostile folder', () => {
     try {
       folder.write(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`tiles/5/0/${index}.png`, png(1)])))
       await assert.rejects(readAll(), error => error.code === 'SOURCE_UNREADABLE' && /more than 20 files/.test(error.message))
-      assert.equal((await verify(tiles())).kinds['unreadable-tile'], 1)
+      assert.equal((await check(tiles())).kinds['unreadable-tile'], 1)
     } finally {
       sourceLimits.names = names
     }
@@ -121,7 +121,7 @@ describe('a hostile folder', () => {
     execFileSync('mkfifo', [at('city.mbtiles')])
     for (const name of [at('city.mbtiles'), '/dev/zero']) {
       await assert.rejects(openSource(name), { code: 'SOURCE_UNKNOWN' })
-      await assert.rejects(verify(name), { code: 'SOURCE_UNKNOWN' })
+      await assert.rejects(check(name), { code: 'SOURCE_UNKNOWN' })
     }
     await assert.doesNotReject(tilesOf(await openSource(tiles())))
   })

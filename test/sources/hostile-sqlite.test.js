@@ -7,7 +7,7 @@ import Database from 'libsql'
 import { until } from '../../bench/wait.js'
 import { openSource } from '../../loader/sources/index.js'
 import { sourceLimits } from '../../loader/formats/limits.js'
-import { verify } from '../../loader/verify.js'
+import { check } from '../../loader/check/index.js'
 import { tilesOf, useFolder } from '../loader/helpers.js'
 import { childrenOf, isRunning, peakOf, workOf } from '../support/processes.js'
 import { png } from '../support/tiles.js'
@@ -62,7 +62,7 @@ describe('a hostile MBTiles file', function () {
     it(`is refused for ${title}`, async () => {
       const file = make(sql)
       await assert.rejects(openSource(file), error => error.code === 'ARCHIVE_INVALID' && /recursive, and may never end/.test(error.message))
-      const { kinds } = await verify(file)
+      const { kinds } = await check(file)
       assert.deepEqual(kinds, { 'bad-structure': 1 })
     })
   }
@@ -74,7 +74,7 @@ describe('a hostile MBTiles file', function () {
         const source = await openSource(file, { signal })
         await tilesOf(source).finally(() => source.close())
       },
-      signal => verify(file, { signal })
+      signal => check(file, { signal })
     ]) {
       const stop = new AbortController()
       const working = work(stop.signal)
@@ -127,7 +127,7 @@ describe('a hostile MBTiles file', function () {
     const file = make(`CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[0,1,2,3,4,5,6,7]');
       CREATE VIEW tiles AS SELECT 5 AS zoom_level, 0 AS tile_column, n AS tile_row, zeroblob(60000000) AS tile_data FROM many;
       CREATE TABLE metadata (name, value); INSERT INTO metadata VALUES ('agg_tiles_hash', 'x')`)
-    const verified = verify(file, {})
+    const verified = check(file, {})
     const reader = await readerOf()
     let peak = 0
     const watch = setInterval(() => { peak = Math.max(peak, peakOf(reader)) }, 20)
@@ -149,7 +149,7 @@ describe('a hostile MBTiles file', function () {
       db.exec(more.replaceAll(':list', `'[${Array.from({ length: 500 }, (_, n) => n)}]'`))
       db.close()
       await assert.rejects(openSource(file), error => error.code === 'SOURCE_UNREADABLE' && /metadata have more than 16000000 bytes/.test(error.message))
-      assert.ok((await verify(file)).kinds['bad-metadata'])
+      assert.ok((await check(file)).kinds['bad-metadata'])
     }
   })
 

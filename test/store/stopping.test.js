@@ -100,7 +100,7 @@ onEachStore('a command on a hostile file', backend => {
   it('verifies it no longer than it may, and leaves no process when it is killed', async function () {
     this.timeout(60000)
     for (const signal of ['SIGTERM', 'SIGKILL']) {
-      const { child, ended } = start('verify', make(`${signal}.mbtiles`, years['listing the zooms']))
+      const { child, ended } = start('check', make(`${signal}.mbtiles`, years['listing the zooms']))
       const reader = await readerOf(child)
       child.kill(signal)
       const { code } = await ended

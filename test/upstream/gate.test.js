@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
-import { Gate } from '../../loader/upstream/gate.js'
-import { Recall } from '../../loader/upstream/recall.js'
+import { Limiter } from '../../loader/upstream/limiter.js'
+import { ExpiringMap } from '../../loader/upstream/index.js'
 import { until } from '../../bench/wait.js'
 import { codeOf, useUpstream } from './support.js'
 
@@ -43,7 +43,7 @@ describe('how much an upstream is asked', () => {
   })
 
   it('is never two requests within the time of one, however long the one before took', async () => {
-    const gate = new Gate('http://h', { concurrency: 1, rate: 5 })
+    const gate = new Limiter('http://h', { concurrency: 1, rate: 5 })
     const started = []
     await Promise.all([250, 5, 5, 5].map(milliseconds => gate.run(async () => {
       started.push(Date.now())
@@ -185,7 +185,7 @@ describe('the circuit breaker', () => {
   })
 
   it('is not held open by a try that was given up', async () => {
-    const gate = new Gate('http://h', { concurrency: 1, failures: 1, open: 0.05 })
+    const gate = new Limiter('http://h', { concurrency: 1, failures: 1, open: 0.05 })
     assert.equal(await codeOf(gate.run(async () => { throw failure() })), 'UPSTREAM_FAILED')
     const stop = new AbortController()
     const began = later()
@@ -208,7 +208,7 @@ describe('the circuit breaker', () => {
   })
 
   it('stays open longer each time, up to a limit', async () => {
-    const gate = new Gate('http://h', { concurrency: 1, failures: 1, open: 20, openMost: 70 })
+    const gate = new Limiter('http://h', { concurrency: 1, failures: 1, open: 20, openMost: 70 })
     const open = []
     const { now } = performance
     let time = 0
@@ -227,7 +227,7 @@ describe('the circuit breaker', () => {
   })
 
   it('gives unforeseen errors to whoever asked, and goes on', async () => {
-    const gate = new Gate('http://h', { concurrency: 1, failures: 1 })
+    const gate = new Limiter('http://h', { concurrency: 1, failures: 1 })
     await assert.rejects(gate.run(async () => { throw new TypeError('x is not a function') }), TypeError)
     assert.equal(await gate.run(async () => 1), 1)
   })
@@ -235,7 +235,7 @@ describe('the circuit breaker', () => {
 
 describe('a brief memory', () => {
   it('forgets in time, and the oldest when it is full', () => {
-    const recall = new Recall(3)
+    const recall = new ExpiringMap(3)
     const until1 = Date.now() + 60000
     for (const key of ['a', 'b', 'c', 'd']) recall.set(key, { until: until1 })
     recall.set('e', { until: Date.now() - 1 })

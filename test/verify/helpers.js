@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { encodeIndexed } from '../../server/demo/png.js'
 import { random } from '../../bench/tiles.js'
-import { verify } from '../../loader/verify.js'
+import { check } from '../../loader/check/index.js'
 
 const palette = Uint8Array.from({ length: 768 }, (_, index) => index % 256)
 
@@ -64,11 +64,11 @@ export async function document (id, fields = {}, bytes = tile(1)) {
 
 /**
  * Everything that is found, beside the summary.
- * @param {Parameters<typeof verify>[0]} what
- * @param {import('../../loader/verify.js').VerifyOptions} [options]
+ * @param {Parameters<typeof check>[0]} what
+ * @param {import('../../loader/check/index.js').CheckOptions} [options]
  */
 export async function findings (what, options) {
   const found = []
-  const summary = await verify(what, { ...options, onFault: finding => found.push(finding) })
+  const summary = await check(what, { ...options, onFinding: finding => found.push(finding) })
   return { summary, found, said: found.map(({ code, where }) => `${code} ${where}`).sort() }
 }

@@ -1,6 +1,6 @@
 // A store against what its editions said: each kind of damage is found, and what has one right answer is repaired.
 import assert from 'node:assert/strict'
-import { check } from '../../loader/check.js'
+import { check } from '../../loader/check/index.js'
 import { parseArea } from '../../core/index.js'
 import { load } from '../../loader/load.js'
 import { manifestDefaults } from '../../loader/load/manifest.js'
@@ -8,7 +8,6 @@ import { mirror } from '../../loader/mirror/index.js'
 import { publish } from '../../loader/publish.js'
 import { removeEdition } from '../../loader/remove/index.js'
 import { Store } from '../../loader/store/index.js'
-import { verify } from '../../loader/verify.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 
@@ -35,7 +34,7 @@ onEachStore('a store against its editions', backend => {
 
   const look = async () => {
     const found = []
-    await verify({ store, layer: 'osm' }, { decode: false, onFault: finding => { found.push(finding) } })
+    await check({ store, layer: 'osm' }, { decode: false, onFinding: finding => { found.push(finding) } })
     return found.filter(({ code }) => !WRITTEN.includes(code)).map(({ code, where }) => `${code} ${where}`)
   }
   const idsOf = async prefix => (await store.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })).rows.map(({ id }) => id)
@@ -43,7 +42,7 @@ onEachStore('a store against its editions', backend => {
   const remove = id => store.couch.update(id, doc => ({ _id: id, _rev: doc._rev, _deleted: true }))
 
   it('has nothing wrong with it, and says how much was looked at', async () => {
-    const { checked, faults, kinds } = await verify({ store, layer: 'osm' }, { decode: false })
+    const { checked, faults, kinds } = await check({ store, layer: 'osm' }, { decode: false })
     assert.equal(faults, 0, JSON.stringify(kinds))
     assert.deepEqual([checked.manifests, checked.blocks], [2, 4])
   })
@@ -106,7 +105,7 @@ onEachStore('a store against its editions', backend => {
     await other.destroy()
     assert.deepEqual(await look(), ['not-settled osm:3:1:1'])
     await publish(store)
-    const { repair } = await check(store, { layers: ['osm'], repair: true, decode: false })
+    const { repair } = await check(store, { layers: ['osm'], fix: true, decode: false })
     assert.equal(repair?.repaired['not-settled'], 1)
     assert.deepEqual(await look(), [])
     assert.equal((await store.at('osm', 3, 1, 1, T2)).time, T2)
@@ -115,7 +114,7 @@ onEachStore('a store against its editions', backend => {
 
   it('lacks an image, and names the edition that has it', async () => {
     await remove('osm:7:100:1')
-    const [finding] = (await verify({ store, layer: 'osm' }, { decode: false })).first.filter(({ code }) => code === 'image-missing')
+    const [finding] = (await check({ store, layer: 'osm' }, { decode: false })).first.filter(({ code }) => code === 'image-missing')
     assert.deepEqual([finding.where, /osm@2021-01-01T00:00:00Z/.test(finding.why ?? '')], ['osm:7:100:1', true])
     await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/1/1': 1, '7/100/1': 3 }), { layer: 'osm', time: T1 })
     assert.deepEqual(await look(), [])
@@ -136,7 +135,7 @@ onEachStore('a store against its editions', backend => {
     await publish(store)
     const whole = await backend.database()
     await mirror(url, whole)
-    const lookAt = async target => verify({ store: await Store.open(target), layer: 'osm' }, { decode: false })
+    const lookAt = async target => check({ store: await Store.open(target), layer: 'osm' }, { decode: false })
     const { kinds, checked } = await lookAt(whole)
     assert.deepEqual([kinds, checked.manifests, checked.blocks], [{}, 2, 4])
     const copy = await Store.open(whole)

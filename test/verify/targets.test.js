@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
-import { diff } from '../../loader/diff.js'
+import { diff } from '../../loader/diff/index.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { publish } from '../../loader/publish.js'
 import { exportTree } from '../../loader/tree/index.js'

@@ -2,7 +2,7 @@
 // While that goes on an expired tile is shown, for as long as the options allow. A fetch goes on when every client has
 // left: it has been paid for.
 import { TilecouchError, now as currentTime, tileId } from '../../../core/index.js'
-import { keep } from '../../../loader/upstream/keep.js'
+import { saveAnswer } from '../../../loader/upstream/save.js'
 import { ThrottledLog } from '../log.js'
 import { ignoreRejection, waitAtMost, waitFor } from '../shared-work.js'
 import { Entry } from './entry.js'
@@ -158,7 +158,7 @@ export class Refresher {
     const head = entry === null ? null : entry.rev === null ? undefined : headOf(entry)
     let kept
     try {
-      kept = await keep(/** @type {any} */ (this.#queue), layer, answer, { head, now: time })
+      kept = await saveAnswer(/** @type {any} */ (this.#queue), layer, answer, { head, now: time })
     } catch (error) {
       return this.#unstored(fetched, error)
     }
@@ -245,6 +245,6 @@ const digestOf = etag => `md5-${etag.slice(1, -1)}`
 const contentOf = ({ id, rev, time, stored, origin, type, bytes, etag }) =>
   ({ id, rev, time, stored, origin, type, bytes: bytes ?? undefined, digest: digestOf(etag) })
 
-/** What the store holds, as `keep` takes it. @param {Entry} entry */
+/** What the store holds, as `saveAnswer` takes it. @param {Entry} entry */
 const headOf = ({ id, rev, time, stored, ownExpires: expires, origin, type, bytes, etag }) =>
   ({ id, rev: /** @type {string} */ (rev), time, stored, expires, origin, type, digest: bytes ? digestOf(etag) : null })

@@ -1,0 +1,280 @@
+// Checks a store, layers of it, or a file or folder of tiles: reads everything and goes on after each fault. With `fix` it
+// repairs the faults that have only one possible fix; for the others it says what a person can do.
+//
+//   await check(store)                                       the whole store
+//   await check({ store, layer: 'osm', time: '2024-03-01' }) a layer; with a time, only what it showed then is decoded
+//   await check('city.mbtiles', { decode: true })            a file or folder
+import { TilecouchError, checkLayer, formatReference } from '../../core/index.js'
+import { LayerStatements } from '../../core/store/statements.js'
+import { peerOf } from '../mirror/peer.js'
+import { encodeId } from '../../core/couch/client.js'
+import { BY_TILE } from '../store/reader.js'
+import { verifyFile } from '../verify/files.js'
+import { Report } from '../verify/report.js'
+import { Settler } from './conflicts.js'
+import { DesignDocuments } from './design-documents.js'
+import { repairLayer, verifyLayer } from './layer.js'
+import { unsettled } from './manifests.js'
+import { DocumentMerger } from './merge.js'
+import { RepairQueue, RepairTally } from './repairs.js'
+import { checkMark, mark } from './upgrade.js'
+import { sections } from './walk.js'
+
+/**
+ * @typedef {import('../verify/report.js').Finding} Finding
+ * @typedef {import('../store/index.js').Store} Store
+ *
+ * @typedef {object} CheckOptions
+ * @property {string[]} [layers] of a store: only these, and nothing of the store as a whole
+ * @property {boolean} [fix] repair the faults that have only one possible fix; of whole layers and stores
+ * @property {Store} [from] a mirror, from which damaged bytes are replaced
+ * @property {import('../../core/area.js').Area} [area] of a layer or file: only tiles that touch it
+ * @property {import('../../core/grid.js').Zooms} [zooms] of a layer or file: only these
+ * @property {'xyz' | 'tms'} [scheme] how a folder or archive counts its rows
+ * @property {boolean} [decode] decode every tile; otherwise only its frame is looked at
+ * @property {AbortSignal} [signal]
+ * @property {(done: Progress) => void} [onProgress]
+ * @property {(finding: Finding) => void} [onFinding] called for every finding
+ *
+ * @typedef {object} Progress
+ * @property {string} [layer] that is being checked
+ * @property {number} tiles of all layers so far
+ * @property {number} bytes
+ * @property {number} [total] tiles, where it is known
+ * @property {number} faults
+ * @property {number} warnings
+ *
+ * @typedef {{layer: string, tiles: number, versions: number, bytes: number, faults: number, warnings: number}} LayerChecked
+ *
+ * @typedef {object} CheckReport
+ * @property {string} what was checked
+ * @property {string} kind store, layer, folder, mbtiles, pmtiles, zip or tar
+ * @property {number} tiles
+ * @property {number} bytes of tiles
+ * @property {number} [versions] of a store or layer
+ * @property {LayerChecked[]} [layers] of a store
+ * @property {Record<string, any>} [checked] of a layer or file: what was looked at, and how much of it
+ * @property {number} faults that were found
+ * @property {number} warnings
+ * @property {Record<string, number>} kinds code -> how often
+ * @property {Record<string, Finding>} examples code -> the first of it
+ * @property {Finding[]} first the first hundred
+ * @property {Repaired} [repair] with `fix`
+ *
+ * @typedef {object} Repaired
+ * @property {Record<string, number>} repaired code -> how many were repaired
+ * @property {Record<string, number>} remaining code -> how many were not
+ * @property {number} faults among the remaining
+ * @property {number} warnings
+ * @property {(Finding & {reason?: string})[]} named the first hundred of the remaining
+ */
+
+/**
+ * @param {string | Store | {store: Store, layer: string, time?: string}} what
+ * @param {CheckOptions} [options]
+ * @returns {Promise<CheckReport>}
+ */
+export async function check (what, options = {}) {
+  const run = typeof what === 'string' ? new FileCheck(what, options) : new StoreCheck(what, options)
+  try {
+    await run.run()
+    return run.summary
+  } catch (error) {
+    if (error instanceof TilecouchError) Object.assign(error, { summary: run.summary })
+    throw error
+  }
+}
+
+const findingsOf = ({ faults, warnings, kinds, examples, first }) => ({ faults, warnings, kinds, examples, first })
+
+class FileCheck {
+  #found = { kind: 'file', tiles: 0, bytes: 0, checked: /** @type {any} */ ({}) }
+
+  /** @param {string} file @param {CheckOptions} options */
+  constructor (file, { onFinding, ...options }) {
+    this.file = file
+    this.options = options
+    this.report = new Report({ onFault: onFinding })
+  }
+
+  get summary () {
+    return { what: this.file, ...this.#found, ...findingsOf(this.report) }
+  }
+
+  async run () {
+    const { file, report, options } = this
+    this.#found = await verifyFile(file, {
+      ...options,
+      report,
+      onProgress: done => {
+        Object.assign(this.#found, { tiles: done.tiles, bytes: done.bytes })
+        options.onProgress?.({ ...done, faults: report.faults, warnings: report.warnings })
+      }
+    })
+  }
+}
+
+class StoreCheck {
+  #layers = /** @type {LayerChecked[]} */ ([])
+  /** Of the layer that was checked last. @type {Record<string, any>} */
+  #checked = {}
+  #current = { tiles: 0, bytes: 0 } // of the layer that is being checked
+  #outcome = new RepairTally()
+  /** @type {RepairQueue | undefined} */
+  #repairs
+  #documents = new Set() // names of layers that have a document
+  #tiles = new Set() // names of layers that have tiles
+  #editions = /** @type {Map<string, {count: number, first: string}>} */ (new Map())
+
+  /** @param {Store | {store: Store, layer: string, time?: string}} what @param {CheckOptions} options */
+  constructor (what, { layers, fix = false, from, onProgress, onFinding, ...options }) {
+    const one = 'store' in what ? what : undefined
+    this.store = 'store' in what ? what.store : what
+    this.one = one
+    this.couch = this.store.couch
+    this.layers = one ? [one.layer] : layers
+    this.layers?.forEach(checkLayer)
+    this.options = { ...options, time: one?.time }
+    this.signal = options.signal
+    this.onProgress = onProgress
+    this.#repairs = fix ? new RepairQueue(this.store, { signal: this.signal, from, tally: this.#outcome }) : undefined
+    this.report = new Report({
+      onFault: finding => {
+        onFinding?.(finding)
+        this.#repairs?.note(finding)
+      }
+    })
+  }
+
+  /** @returns {CheckReport} */
+  get summary () {
+    const { repaired, remaining, faults, warnings, named } = this.#outcome
+    const sum = field => this.#layers.reduce((total, layer) => total + layer[field], 0)
+    const { one } = this
+    return {
+      ...(one
+        ? { what: formatReference(one.layer, one.time), kind: 'layer', checked: this.#checked }
+        : { what: this.store.url, kind: 'store', layers: this.#layers }),
+      tiles: sum('tiles') + this.#current.tiles,
+      versions: sum('versions'),
+      bytes: sum('bytes') + this.#current.bytes,
+      ...findingsOf(this.report),
+      ...(this.#repairs && { repair: { repaired, remaining, faults, warnings, named } })
+    }
+  }
+
+  async run () {
+    const designs = new DesignDocuments(this.store, this.signal)
+    if (this.layers) for (const layer of new Set(this.layers)) await this.#layer(layer)
+    else await this.#whole(designs)
+    if (!this.#repairs) return
+    await this.#repair(this.#repairs, designs)
+    this.#repairs.end()
+  }
+
+  /** @param {DesignDocuments} designs */
+  async #whole (designs) {
+    const ids = []
+    await checkMark(this.couch, this.report)
+    for await (const section of sections(this.couch, this.signal)) {
+      if ('layer' in section) {
+        this.#tiles.add(section.layer)
+        await this.#layer(section.layer)
+        continue
+      }
+      for (const layer of section.layers) this.#documents.add(layer)
+      for (const { layer, id } of section.editions) {
+        const { count, first } = this.#editions.get(layer) ?? { count: 0, first: id }
+        this.#editions.set(layer, { count: count + 1, first })
+      }
+      for (const id of section.foreign) this.report.add('foreign-document', id)
+      ids.push(...section.designs)
+    }
+    for (const layer of this.#documents) if (!this.#tiles.has(layer)) await this.#layer(layer)
+    for (const [layer, { count, first }] of this.#editions) {
+      if (this.#documents.has(layer) || this.#tiles.has(layer)) continue
+      this.report.add('stray-edition', first, `${count} of the layer ${layer}`)
+    }
+    await this.#layersInIndexOnly()
+    await designs.check(this.report, ids)
+  }
+
+  /** @param {string} layer */
+  async #layer (layer) {
+    const { report } = this
+    const before = this.summary
+    const found = await verifyLayer(this.store, layer, {
+      ...this.options,
+      report,
+      between: async () => this.#repairs?.relieve(),
+      onProgress: ({ tiles, bytes, total }) => {
+        this.#current = { tiles, bytes }
+        const { faults, warnings } = report
+        this.onProgress?.({ layer, tiles: before.tiles + tiles, bytes: before.bytes + bytes, total, faults, warnings })
+      }
+    })
+    this.#current = { tiles: 0, bytes: 0 }
+    this.#checked = found.checked
+    this.#layers.push({
+      layer,
+      tiles: found.tiles,
+      versions: found.checked.documents,
+      bytes: found.bytes,
+      faults: report.faults - before.faults,
+      warnings: report.warnings - before.warnings
+    })
+    if (!this.#repairs) return
+    await this.#repairs.repairTiles()
+    await this.#repairs.repairAll(['not-settled'], () => this.#settle(layer))
+    await repairLayer(this.store, layer, found, this.#repairs)
+  }
+
+  /** @param {string} layer @returns {Promise<boolean>} whether the versions of every tile follow from all statements now */
+  async #settle (layer) {
+    const explain = (id, why) => this.#outcome.explain(id, why)
+    const ignore = () => {}
+    await new Settler(this.store, { signal: this.signal, onSettled: ignore, onLeft: explain, onRefused: explain, onUnknown: ignore }).run([layer])
+    for await (const { how } of unsettled(this.couch, new LayerStatements(this.couch, layer, this.signal), this.signal)) if (how) return false
+    return true
+  }
+
+  /** Layers that are in the index and have no documents. */
+  async #layersInIndexOnly () {
+    try {
+      for (const { key: [layer], value } of await this.couch.view(BY_TILE, { group_level: 1 }, this.signal)) {
+        if (!this.#tiles.has(layer)) this.report.add('index-too-long', String(layer), `${value} in the index, no documents`)
+      }
+    } catch (error) {
+      if (error.code !== 'INDEX_MISSING') throw error
+    }
+  }
+
+  /** Faults that belong to no layer. @param {RepairQueue} queue @param {DesignDocuments} designs */
+  async #repair (queue, designs) {
+    const where = found => found.map(finding => finding.where)
+    await queue.repairAll(['no-mark', 'bad-mark'], () => mark(this.couch))
+    await this.#conflicts(queue, designs)
+    await queue.repairAll(['no-design', 'no-validation'], found => designs.bring(where(found)))
+    await queue.repairAll(['left-staging'], found => designs.endStaging(where(found)))
+    await queue.repairAll(['not-in-index', 'index-too-long'], () => designs.rebuild(['_design/versions']))
+    await queue.repairAll(['wrong-sums'], () => designs.rebuild(['_design/sizes', '_design/versions']))
+  }
+
+  /** Of layers, editions, the mark and design documents; those of tiles were resolved before. */
+  async #conflicts (queue, designs) {
+    const found = queue.take('conflict')
+    if (!found) return
+    const explain = (id, why) => this.#outcome.explain(id, why)
+    const merger = new DocumentMerger(this.couch, peerOf(this.couch), {
+      tally: { merged: 0, ended: 0 }, signal: this.signal, onLeft: explain, onRefused: explain
+    })
+    await merger.resolve(found.some.map(({ where }) => where).filter(DocumentMerger.has))
+    for (const finding of found.some) {
+      const { where } = finding
+      const why = where.startsWith('_design/') ? await designs.endConflicts([where]) : undefined
+      const doc = await this.couch.find({ path: encodeId(where), qs: { conflicts: true } })
+      if (doc?._conflicts?.length) this.#outcome.left(finding, typeof why === 'string' ? why : undefined)
+      else this.#outcome.repair(finding)
+    }
+  }
+}

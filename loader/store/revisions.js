@@ -1,0 +1,81 @@
+// What a leaf says, told apart from where it stands, and the documents that are written of it. Everything here follows from
+// what is stored alone, revisions included: CouchDB and the embedded store work out revisions differently, and neither may
+// do so here, or what is put right on both sides of a replication would be two documents.
+import { hash } from 'node:crypto'
+import { TILE_ATTACHMENT, headId } from '../../core/index.js'
+import { generation } from '../../core/mirror/index.js'
+
+/**
+ * @typedef {object} Leaf a living leaf of a tile's head or of one of its past versions
+ * @property {any} doc without bytes
+ * @property {string} id
+ * @property {string} rev
+ * @property {string} time where it stands
+ * @property {string} own the time it was loaded for: another one, when another image stood there
+ * @property {string} key which version it is, wherever it stands
+ * @property {string} content fingerprint of everything it says
+ */
+
+/** JSON that is the same for equal values: fields in the order of their names. @returns {string} */
+export function canonical (value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const fields = Object.keys(value).filter(name => value[name] !== undefined).sort()
+  return `{${fields.map(name => `${JSON.stringify(name)}:${canonical(value[name])}`).join(',')}}`
+}
+
+const md5 = text => hash('md5', text)
+
+/** The fields of a document that are not the database's. */
+export const fieldsOf = doc => Object.fromEntries(Object.entries(doc).filter(([name]) => !name.startsWith('_')))
+
+const imageOf = doc => doc._attachments?.[TILE_ATTACHMENT]
+
+/** @returns {Leaf} */
+export function leafOf (doc) {
+  const { current, time, contested, ...fields } = fieldsOf(doc)
+  const own = contested ?? time
+  const digest = imageOf(doc)?.digest ?? ''
+  return { doc, id: doc._id, rev: doc._rev, time, own, key: `${own} ${digest}`, content: md5(canonical([own, digest, fields])) }
+}
+
+/** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent @param {string} text */
+function revisionsUnder (parent, text) {
+  const [start, above] = parent ? [generation(parent) + 1, [parent.slice(parent.indexOf('-') + 1)]] : [1, []]
+  return { start, ids: [md5(`${parent ?? ''} ${text}`), ...above] }
+}
+
+const under = (doc, { start, ids }) => ({ ...doc, _rev: `${start}-${ids[0]}`, _revisions: { start, ids } })
+
+/** @param {any} doc without revision; an attachment with its bytes and digest @param {string} [parent] */
+export function written (doc, parent) {
+  const fields = { _id: doc._id, ...fieldsOf(doc) }
+  const image = imageOf(doc)
+  if (!image) return under(fields, revisionsUnder(parent, canonical(fields)))
+  const revisions = revisionsUnder(parent, canonical({ ...fields, [TILE_ATTACHMENT]: [image.content_type, image.digest] }))
+  const { digest, length, follows, stub, ...sent } = image
+  // CouchDB takes it as it is given: with none, replicators would never send the bytes
+  return under({ ...fields, _attachments: { [TILE_ATTACHMENT]: { ...sent, revpos: revisions.start } } }, revisions)
+}
+
+/** The end of a leaf. @param {string} id @param {string} rev */
+export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, revisionsUnder(rev, 'deleted'))
+
+/** A past version as the head. @param {any} doc with bytes */
+export const headOf = doc => ({ ...doc, _id: headId(doc._id), current: true })
+
+// Every leaf of documents, those that were ended as well.
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {string[]} ids
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Map<string, {living: any[], ended: any[]}>>} without bytes; nothing of documents that there never were
+ */
+export async function readLeaves (couch, ids, signal) {
+  const found = new Map()
+  for (const [id, leaves] of await couch.leaves(ids, { signal })) {
+    if (leaves.length) found.set(id, { living: leaves.filter(doc => !doc._deleted), ended: leaves.filter(doc => doc._deleted) })
+  }
+  return found
+}

@@ -1,0 +1,19 @@
+// Counts of what a task did. The first documents that need attention are named; all are counted.
+
+const MOST_NAMED = 100 // documents
+
+export class Tally {
+  /** @type {{id: string, what: string, reason: string}[]} what: the count it belongs to, such as `refused` */
+  named = []
+
+  /** Counts a document that was not treated as planned. @param {string} what @param {string} id @param {string} reason */
+  note (what, id, reason) {
+    this[what]++
+    this.name(what, id, reason)
+  }
+
+  /** @param {string} what @param {string} id @param {string} reason */
+  name (what, id, reason) {
+    if (this.named.length < MOST_NAMED) this.named.push({ id, what, reason })
+  }
+}

@@ -1,0 +1,18 @@
+// The command line in the process of the tests.
+import { createProgram } from '../../loader/cli/program.js'
+
+/** A stream that remembers what was written. */
+export const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
+
+/**
+ * Runs a command, without an embedded store unless one is given.
+ * @param {string[]} argv as it is typed, without `tilecouch`
+ * @param {Partial<Parameters<typeof createProgram>[0]>} [options] such as openEmbedded, or extend for the commands of server/
+ * @returns {Promise<{code: number, out: string, err: string}>}
+ */
+export async function runCommand (argv, options = {}) {
+  const streams = /** @type {any} */ ({ stdout: memory(), stderr: memory() })
+  const openEmbedded = async () => { throw new Error('no embedded store here') }
+  const code = await createProgram({ streams, openEmbedded, ...options }).run(argv)
+  return { code, out: streams.stdout.text, err: streams.stderr.text }
+}
