@@ -1,33 +1,35 @@
-// Who may read a store and who may write into it: looked at, told, and set. All of it stands in the store's `_security`, of
-// which CouchDB keeps the readers (`members`) and our validation function the writers (`tilecouch.writers`).
+// Who may read and who may write a store: read it, describe it, set it. Everything is kept in the database's `_security`: CouchDB
+// enforces the readers (`members`), our validation function the writers (`tilecouch.writers`).
+//
+//   const access = await accessOf(store) // {public, readers, writers, admins, warnings, …}
+//   await setAccess(store, { readers: { roles: ['staff'] } })
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../core/index.js'
-import { warningsOf } from './access/warnings.js'
-import { isOneOf, isOpen, isUntouched, lists, readersOf, writersOf } from './access/rules.js'
 import { withoutComments } from './couchapp/compose.js'
 import { Couch } from './store/couch.js'
+import { WRITER_ROLE } from './store/index.js'
 
 const VALIDATION = new URL('../_design/tiles/validate_doc_update.js', import.meta.url)
 
 /**
- * @typedef {import('./access/rules.js').Group} Group
+ * @typedef {{names: string[], roles: string[]}} Group
  *
  * @typedef {object} Access
  * @property {string} url
- * @property {boolean} public everybody reads, without a name
- * @property {Group} readers whom CouchDB lets read besides admins, when it is not public; its own writers are among them
- * @property {Group} writers who may write besides admins
- * @property {boolean} ownWriters the store names its writers itself; otherwise the role tilecouch-writer writes, as it does everywhere on the server
+ * @property {boolean} public everybody may read, without a name
+ * @property {Group} readers who may read besides admins, if it is not public; its writers are among them
+ * @property {Group} writers who may write, besides admins
+ * @property {boolean} ownWriters the store has its own list of writers; otherwise the role tilecouch-writer may write, as in every store of the server
  * @property {Group} admins of the database
- * @property {'ours' | 'another' | 'none'} validation the function that keeps everybody else from writing
- * @property {boolean} party everybody who reaches the server is its admin
+ * @property {'ours' | 'another' | 'none'} validation the function that refuses everybody else's writes
+ * @property {boolean} party the server has no admin: everybody may do everything
  * @property {{code: string, text: string}[]} warnings
  *
- * @typedef {object} Wanted what is not named stays as it is
- * @property {boolean} [public] true: everybody reads; false: readers and writers alone
+ * @typedef {object} Wanted what is not given stays
+ * @property {boolean} [public] true: everybody may read; false: only readers and writers
  * @property {Partial<Group>} [readers] closes the store
- * @property {Partial<Group> | null} [writers] null: the role tilecouch-writer again
+ * @property {Partial<Group> | null} [writers] null: no list, so the role tilecouch-writer
  * @property {boolean} [dryRun]
  */
 
@@ -47,7 +49,7 @@ function describe (url, security, { validation, party }) {
 }
 
 /**
- * Sets what is wanted. `_security` has no revisions: of two who set it at once the second stays.
+ * Changes the rights. `_security` has no revisions: of two changes at once the second wins.
  * @param {import('./store/index.js').Store} store @param {Wanted} wanted
  * @returns {Promise<{before: Access, after: Access, changed: boolean, dryRun: boolean}>}
  */
@@ -59,14 +61,14 @@ export async function setAccess (store, { dryRun = false, ...wanted }) {
   const isNew = !isDeepStrictEqual(next, security)
   if (isNew && isOpen(next) && !before.public && facts.validation === 'none') throw new TilecouchError('NO_VALIDATION', { url: store.url })
   if (isNew && !dryRun) {
-    await requireAdmin(store, security) // CouchDB itself answers "no_majority"
+    await requireAdmin(store, security) // CouchDB would answer "no_majority"
     await store.secure(next)
   }
   return { before, after: describe(store.url, isNew && !dryRun ? await store.security() : next, facts), changed: isNew, dryRun }
 }
 
 /**
- * The rules as they are wanted. Whatever else an operator keeps there stays.
+ * The new `_security`. Fields of others stay.
  * @param {any} security @param {Omit<Wanted, 'dryRun'>} wanted
  */
 function changed (security, { public: opens, readers, writers }) {
@@ -77,11 +79,11 @@ function changed (security, { public: opens, readers, writers }) {
   const tilecouch = { ...rest, ...(named && { writers: named }), ...((closes || (closed && isClosed)) && { closed: true }) }
   const next = { ...others, ...(Object.keys(tilecouch).length && { tilecouch }) }
   if (!isClosed) return opens ? { ...next, members: { names: [], roles: [] } } : next
-  if (!closes && (!writers || isUntouched(security))) return next // what is yet to be published stays so
+  if (!closes && (!writers || isUntouched(security))) return next // still unpublished
   return { ...next, members: membersOf(readers ?? (closes ? undefined : readersOf(security)), named) }
 }
 
-/** Who may write may read as well, since CouchDB asks that first. An empty list would be everybody: so admins stand there. */
+/** Writers must be readers, too: CouchDB checks that first. An empty list would mean everybody, so it names admins. */
 function membersOf (readers, writers) {
   const join = kind => [...new Set([...lists(readers)[kind], ...lists(writers)[kind]])]
   const [names, roles] = [join('names'), join('roles')]
@@ -91,7 +93,7 @@ function membersOf (readers, writers) {
 async function requireAdmin (store, security) {
   const { userCtx } = await store.couch.request({ path: '_session', server: true })
   if (isOneOf(userCtx, { roles: ['_admin'] }) || isOneOf(userCtx, security.admins)) return
-  throw new TilecouchError('FORBIDDEN', { url: store.url, reason: `${userCtx.name ?? 'one without a name'} is no admin of it, and only they set who may do what` })
+  throw new TilecouchError('FORBIDDEN', { url: store.url, reason: `${userCtx.name ?? 'a request without a name'} is not an admin of it, and only admins may change rights` })
 }
 
 /** @param {Couch} couch @returns {Promise<Access['validation']>} */
@@ -102,7 +104,7 @@ async function validationOf (couch) {
   return functions.includes(own) ? 'ours' : functions.length ? 'another' : 'none'
 }
 
-/** Asked without any name. */
+/** Asks without a name. */
 async function isParty ({ url, options: { retries, firstDelay, longestDelay } }) {
   const anonymous = new Couch(url, { retries, firstDelay, longestDelay, ambient: false })
   try {
@@ -113,3 +115,59 @@ async function isParty ({ url, options: { retries, firstDelay, longestDelay } })
     throw error
   }
 }
+
+/**
+ * What is wrong with the rights, each with a stable code.
+ * @param {Omit<Access, 'warnings'>} access
+ * @returns {{code: string, text: string}[]}
+ */
+function warningsOf ({ public: isPublic, readers, writers, ownWriters, validation, party }) {
+  const found = []
+  const warn = (code, text) => found.push({ code, text })
+  if (party) warn('EVERYBODY_IS_ADMIN', 'This server has no admin: everybody may do everything. Give it an admin, or let it listen on this machine only.')
+  else if (isPublic && validation === 'none') warn('EVERYBODY_WRITES', 'EVERYBODY MAY WRITE: the store is public and has no validation function. `tilecouch push` deploys it.')
+  else if (validation === 'none' && (readers.names.length || readers.roles.length)) warn('READERS_WRITE', 'Everybody who may read may write: the store has no validation function. `tilecouch push` deploys it.')
+  if (validation === 'another') warn('OTHER_VALIDATION', 'The validation function is not that of this tilecouch. `tilecouch push` deploys that.')
+  if (isPublic) return found
+  for (const kind of /** @type {const} */ (['names', 'roles'])) {
+    for (const name of ownWriters ? writers[kind].filter(one => !readers[kind].includes(one)) : []) {
+      warn('WRITER_SHUT_OUT', `${kind === 'names' ? 'the user' : 'the role'} ${name} may not write, because CouchDB does not let it read: set the writers again.`)
+    }
+  }
+  return found
+}
+
+/** Only the strings: `_security` may have been edited by hand. @returns {Group} */
+export const lists = (/** @type {any} */ group) => ({ names: texts(group?.names), roles: texts(group?.roles) })
+
+const texts = list => Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
+
+/** Whether everybody may read: without members CouchDB asks for no name. */
+export const isOpen = ({ members } = /** @type {any} */ ({})) => !members?.names?.length && !members?.roles?.length
+
+/** Whether the rights are as CouchDB creates them: for admins only, set by nobody. */
+export const isUntouched = (/** @type {any} */ { members = {}, admins = {}, tilecouch }) =>
+  !tilecouch?.closed && !members.names?.length && !admins.names?.length &&
+  members.roles?.length > 0 && members.roles.every(role => role === '_admin')
+
+/** @returns {Group} who may read, besides admins */
+export function readersOf (security) {
+  const { names, roles } = lists(security.members)
+  return { names, roles: roles.filter(role => role !== '_admin') }
+}
+
+/** @returns {{writers: Group, own: boolean}} own: the store has its own list */
+export function writersOf ({ tilecouch }) {
+  const own = tilecouch?.writers !== undefined
+  return { own, writers: own ? lists(tilecouch.writers) : { names: [], roles: [WRITER_ROLE] } }
+}
+
+/** @param {{name: string | null, roles: string[]}} user @param {any} group */
+export function isOneOf ({ name, roles }, group) {
+  const listed = lists(group)
+  return (name !== null && listed.names.includes(name)) || listed.roles.some(role => roles.includes(role))
+}
+
+/** Whether a user may write tiles, provided that CouchDB lets them read. */
+export const mayWrite = (user, security) =>
+  isOneOf(user, { roles: ['_admin'] }) || isOneOf(user, security.admins) || isOneOf(user, writersOf(security).writers)

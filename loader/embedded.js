@@ -1,9 +1,9 @@
-// The embedded store that runs on a folder, found from its folder: where it listens, and as whom its owner may do everything there.
-// Both stand in files that only their owner can read.
+// Finds the embedded store that runs on a folder: its address, and the password of its admin. Both are in files that only the owner
+// of the folder can read.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
 import { readSmallFile } from './regular-file.js'
-import { isHere } from './this-machine.js'
+import { isHere } from './system.js'
 
 const MOST = 4096 // bytes of a file
 const PASSWORD = /^[\w-]{16,200}$/
@@ -11,23 +11,23 @@ const PASSWORD = /^[\w-]{16,200}$/
 /** The name of the admin that a store makes for itself. */
 export const ADMIN = 'admin'
 
-/** Where its password stands. @param {string} dir */
+/** The file with its password. @param {string} dir */
 export const passwordFile = dir => join(dir, 'password')
 
-/** A file of the folder. A folder may have come with a project: no link leads to a file elsewhere. @param {string} file */
+/** A file of the folder. The folder may come from a foreign project: links are refused. @param {string} file */
 const read = file => String(readSmallFile(file, MOST, { links: false }))
 
 /** The password of the folder's admin. @param {string} dir */
 export function readPassword (dir) {
   const password = read(passwordFile(dir)).trim()
-  if (!PASSWORD.test(password)) throw new Error('it holds no password')
+  if (!PASSWORD.test(password)) throw new Error('it contains no password')
   return password
 }
 
-/** What a server shows to who knows its secret, which is never sent. @param {string} secret @param {string} challenge */
+/** Proves that a server knows the secret, without sending it. @param {string} secret @param {string} challenge */
 export const proofOf = (secret, challenge) => createHmac('sha256', secret).update(challenge).digest('base64url')
 
-/** @param {string} url @param {string} [password] none: nobody's */
+/** @param {string} url @param {string} [password] none: without a name */
 export const asAdmin = (url, password) => password === undefined ? url : url.replace('//', `//${ADMIN}:${password}@`)
 
 /**
@@ -39,12 +39,12 @@ export async function findEmbedded (dir) {
   try {
     const { url: written, secret, hasAdmin } = JSON.parse(read(join(dir, 'server.json')))
     const { protocol, hostname, origin: url } = new URL(written)
-    // without an admin of its own nothing here says as whom: the name of the environment is for the server that the operator named
+    // without its own admin there is no name to use here: that of the environment belongs to another server
     if (!hasAdmin || protocol !== 'http:' || !isHere(hostname)) return null
     const challenge = randomBytes(24).toString('base64url')
     const answer = await fetch(`${url}/?challenge=${challenge}`, { redirect: 'error', signal: AbortSignal.timeout(2000) })
     const { proof } = /** @type {any} */ (await answer.json())
-    // another server may have the port by now, of somebody else who waits for a password
+    // by now a server of somebody else may have the port, waiting for a password
     const [given, wanted] = [Buffer.from(String(proof)), Buffer.from(proofOf(secret, challenge))]
     if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return null
     return asAdmin(url, readPassword(dir))

@@ -1,11 +1,12 @@
-// From a database that only its admins know to a store that everybody reads: design documents, then the door.
+// Publishes a store: deploys the design documents, then lets everybody read.
 //
-// A new store is filled before its validation function is deployed: with it every document costs a call into
-// CouchDB's JavaScript, and a load falls to less than half its speed. Until then only admins get in.
+// A new store is filled before it is published: with a validation function every document costs a call into CouchDB's
+// JavaScript, which halves the speed of a load. Until then only admins get in.
 import { STORE_ID, now } from '../core/index.js'
-import { isUntouched } from './access/rules.js'
+import { isUntouched } from './access.js'
 import { ownDesigns } from './couchapp/compose.js'
-import { push, warm } from './couchapp/push.js'
+import { push } from './couchapp/push.js'
+import { warm } from './store/indexes.js'
 import { PUBLIC_SECURITY } from './store/index.js'
 
 /**
@@ -16,25 +17,25 @@ export async function publish (store, { docs, ...options } = {}) {
   docs ??= await ownDesigns()
   const pushed = await push(store.couch, docs, options)
   if (options.dryRun) return { pushed, opened: false }
-  const opened = await openToReaders(store)
+  const opened = await openOnce(store)
   return { pushed, opened }
 }
 
-// Only a store that was never published
-async function openToReaders (store) {
+/** Opens a store that was never published. */
+async function openOnce (store) {
   const marker = await store.couch.get(STORE_ID)
   if (!marker || marker.published) return false
-  const opened = await openDoor(store)
+  const opened = await makePublic(store)
   await store.couch.update(STORE_ID, doc => ({ ...doc, published: now() }))
   return opened
 }
 
 /**
- * Lets everybody in where the door is as CouchDB made it: what an operator has set stays, and whom he has named as writers.
+ * Lets everybody read, unless somebody has set the rights. A list of writers stays.
  * @param {import('./store/index.js').Store} store
- * @returns {Promise<boolean>} whether it was opened now
+ * @returns {Promise<boolean>} whether that changed anything
  */
-export async function openDoor (store) {
+export async function makePublic (store) {
   const security = await store.security()
   const open = isUntouched(security)
   if (open) await store.secure({ ...security, members: PUBLIC_SECURITY.members })

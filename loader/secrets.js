@@ -1,38 +1,38 @@
-// Passwords that stand in no address: in the environment, in a file that it names, or typed in by whoever is asked.
+// Passwords that are not in an address: from the environment, from a file that it names, or typed in.
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { TilecouchError } from '../core/index.js'
 import { findEmbedded } from './embedded.js'
 import { readSmallFile } from './regular-file.js'
-import { LOOPBACK } from './this-machine.js'
+import { LOOPBACK } from './system.js'
 
-const MOST = 4096 // bytes of a file that holds one password
+const MOST = 4096 // bytes of a file with one password
 const OTHERS_WRITE = 0o002
 const OTHERS_READ = 0o004
-const OWN_FILES_ONLY = 0o1000 // as in /tmp: others may add files, and not replace them
-const IS_LOCAL = /^(localhost|127\.0\.0\.1):\d+$/ // a port of its own, as the embedded store has
+const OWN_FILES_ONLY = 0o1000 // the sticky bit, as in /tmp: others may add files, but not replace them
+const IS_LOCAL = /^(localhost|127\.0\.0\.1):\d+$/ // with a port, as the embedded store has
 
 /**
- * The password of this name, as Docker has it: COUCHDB_PASSWORD, or what stands in the file COUCHDB_PASSWORD_FILE.
+ * A password as Docker passes it: in COUCHDB_PASSWORD, or in the file that COUCHDB_PASSWORD_FILE names.
  * @param {string} name @param {NodeJS.ProcessEnv} [env]
  * @returns {string | undefined}
  */
 export const secretOf = (name, env = process.env) => env[name] || readSecret(env[`${name}_FILE`])
 
-/** Whether everybody on this machine may put files into a folder. @param {string} folder */
-export const isForAll = folder => process.platform !== 'win32' && ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_WRITE) !== 0
+/** Whether everybody on this machine may write into a folder. @param {string} folder */
+export const isWorldWritable = folder => process.platform !== 'win32' && ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_WRITE) !== 0
 
 /** @param {string | undefined} file */
 function readSecret (file) {
   if (!file) return undefined
   const secret = readSecretFile(file, 'one password').replace(/\r?\n$/, '')
-  if (!secret || /[\r\n\0]/.test(secret)) throw new TilecouchError('CONFIG_INVALID', { file, why: 'it must hold one line, the password' })
+  if (!secret || /[\r\n\0]/.test(secret)) throw new TilecouchError('CONFIG_INVALID', { file, why: 'it must contain one line, the password' })
   return secret
 }
 
 /**
- * A file with a password or keys, of which what it says is not shown.
- * @param {string} file @param {string} what it holds @param {number} [most] bytes
+ * Reads a file with a password or keys. Errors do not show its content.
+ * @param {string} file @param {string} what it contains @param {number} [most] bytes
  */
 export function readSecretFile (file, what, most = MOST) {
   const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
@@ -40,38 +40,38 @@ export function readSecretFile (file, what, most = MOST) {
   try {
     found = statSync(file)
     above = path.dirname(realpathSync(file))
-    if (!found.isFile() || found.size > most) refuse(`this is no file with ${what}`)
+    if (!found.isFile() || found.size > most) refuse(`this is not a file with ${what}`)
     text = String(readSmallFile(file, most))
   } catch (error) {
-    throw error instanceof TilecouchError ? error : new TilecouchError('CONFIG_INVALID', { file, why: `what is in it cannot be read: ${error.code ?? error.message}` })
+    throw error instanceof TilecouchError ? error : new TilecouchError('CONFIG_INVALID', { file, why: `it cannot be read: ${error.code ?? error.message}` })
   }
-  // whoever writes there may have us send another's password, or none, to the store, or encrypt for himself
+  // somebody who may write there could replace the password or the keys
   if (process.platform !== 'win32' && found.mode & OTHERS_WRITE) refuse('everybody on this machine may write it: chmod 600')
-  if (isForAll(above) && !(statSync(above).mode & OWN_FILES_ONLY)) refuse('everybody on this machine may put another in its place: chmod o-w the folder')
+  if (isWorldWritable(above) && !(statSync(above).mode & OWN_FILES_ONLY)) refuse('everybody on this machine may replace it: chmod o-w the folder')
   return text
 }
 
-/** Whether every user of this machine may read it. @param {string} file */
-export const isReadByAll = file => process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_READ) !== 0
+/** Whether every user of this machine may read a file. @param {string} file */
+export const isWorldReadable = file => process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_READ) !== 0
 
 /**
- * Files with passwords that every user of this machine may read. In containers that is how they are given, so that it is said and not refused.
+ * The files with passwords that every user of this machine may read. Containers get them like that, so it is a warning only.
  * @param {NodeJS.ProcessEnv} [env]
  */
-export function openSecretFiles (env = process.env) {
-  return ['COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_PASSWORD_FILE'].map(name => env[name]).filter(file => file !== undefined && isReadByAll(file))
+export function readableSecretFiles (env = process.env) {
+  return ['COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_PASSWORD_FILE'].map(name => env[name]).filter(file => file !== undefined && isWorldReadable(file))
 }
 
 /**
- * The password of a name that was given without one: that of the environment, unless it is another's.
- * @param {string} prefix COUCHDB for the store, TILECOUCH_FROM for what is copied from
+ * The password in the environment for a user, unless it belongs to another user.
+ * @param {string} prefix COUCHDB for the store, TILECOUCH_FROM for the store that is copied from
  * @param {string} user @param {NodeJS.ProcessEnv} [env]
  */
 export const passwordOf = (prefix, user, env = process.env) =>
   [undefined, '', user].includes(env[`${prefix}_USER`]) ? secretOf(`${prefix}_PASSWORD`, env) : undefined
 
-/** The line of a text that is no JSON: what the parser says shows a piece of it, which may be the secret. @param {string} text */
-export function whereJsonEnds (text) {
+/** The line of an error in JSON. The parser's own message shows a piece of the text, which may be a secret. @param {string} text */
+export function jsonErrorLine (text) {
   try {
     JSON.parse(text)
   } catch (error) {
@@ -90,27 +90,26 @@ const typed = new Map()
 const told = new Set()
 
 /**
- * How somebody is asked for a password, where there is somebody: the command line on a terminal. And how he is told of one.
+ * Sets how to ask for a password and how to warn, as the command line does on a terminal.
  * @param {Ask} [asking] @param {(text: string) => void} [telling]
  */
-export function askWith (asking, telling = () => {}) {
+export function usePrompt (asking, telling = () => {}) {
   [ask, tell] = [asking, telling]
   typed.clear()
   told.clear()
 }
 
-/** @typedef {'COUCHDB' | 'TILECOUCH_FROM'} Side whose name and password are meant: those of the store, or of what is copied from */
+/** @typedef {'COUCHDB' | 'TILECOUCH_FROM'} Side the store, or the store that is copied from */
 
 /**
- * A name and password of the environment are for the server that the operator named, in COUCHDB_URL or on the command line.
- * A file that came with a project names servers as well: it gets those of the store for COUCHDB_URL's server, without that
- * for this machine.
- * @param {string} url that the file names
+ * A name and password in the environment belong to the server that the operator named, in COUCHDB_URL or on the command line.
+ * A project's file may name any server: they are sent there only if it is COUCHDB_URL's server, or this machine when that is not set.
+ * @param {string} url named by the file
  * @param {string} file
  * @param {Side} side
  * @param {NodeJS.ProcessEnv} env
  */
-export function refuseToLend (url, file, side, env) {
+export function refuseForeignServer (url, file, side, env) {
   if (!env[`${side}_USER`] || !secretOf(`${side}_PASSWORD`, env)) return
   const { COUCHDB_URL: own } = env
   if (side === 'COUCHDB' && (own ? serverOf(own) === serverOf(url) : serverOf(url)?.startsWith(HERE))) return
@@ -119,7 +118,7 @@ export function refuseToLend (url, file, side, env) {
 
 const HERE = 'this machine:'
 
-/** One text for one server, however it is written. @param {string} url */
+/** The same text for one server, however its URL is written. @param {string} url */
 function serverOf (url) {
   if (!URL.canParse(url)) return undefined
   const { protocol, hostname, port } = new URL(url)
@@ -127,27 +126,27 @@ function serverOf (url) {
 }
 
 /**
- * Says, once of each server, that its password crosses the network so that everybody in between can read it.
+ * Warns, once per server, that its password is sent unencrypted.
  * @param {string} url @param {Side} side @param {NodeJS.ProcessEnv} env
  */
-export function tellIfReadable (url, side, env) {
+export function warnIfUnencrypted (url, side, env) {
   const { protocol, hostname, host, username } = new URL(url)
   if (protocol !== 'http:' || LOOPBACK.test(hostname) || !(username || env[`${side}_USER`]) || told.has(host)) return
   told.add(host)
-  tell(`The password for http://${host} crosses the network unencrypted. Use https where others share that network.`)
+  tell(`The password for http://${host} is sent unencrypted. Use https where others share the network.`)
 }
 
 /** @type {string | undefined} */
 let folder
 
-/** The folder whose embedded store is not asked for without a name: its admin's stands there. @param {string} [dir] */
-export function useFolder (dir) {
+/** The folder of the embedded store, whose password is in that folder. @param {string} [dir] */
+export function useDataFolder (dir) {
   folder = dir
 }
 
 /**
- * The address with its password, where it has a name and none: nobody is asked twice, nor for what the environment holds.
- * With both, where it is that of the embedded store in the folder.
+ * An address with its password: for the embedded store of the folder from there, else asked for if the address has only a name
+ * and the environment has no password. Asked once per user and server.
  * @param {string} url @param {NodeJS.ProcessEnv} [env] @param {Side} [side]
  */
 export async function withPassword (url, env = process.env, side = 'COUCHDB') {
@@ -155,7 +154,7 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
   const parsed = new URL(url)
   if (folder !== undefined && !parsed.username && IS_LOCAL.test(parsed.host)) {
     const own = await findEmbedded(folder)
-    if (own && new URL(own).port === parsed.port) return `${own}${parsed.pathname}` // localhost may be somebody else's there
+    if (own && new URL(own).port === parsed.port) return `${own}${parsed.pathname}` // localhost may lead to somebody else's server
   }
   if (!ask) return url
   const user = parsed.username ? decode(parsed.username) : env[`${side}_USER`]

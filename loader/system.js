@@ -1,13 +1,22 @@
-// What the system says of processes and disks.
+// What the operating system knows: its processes, its disks and its network addresses.
+import { networkInterfaces } from 'node:os'
 
-/** Whether a process of this machine is there, whoever it belongs to. @param {number} pid */
+/** Whether a process with this number runs here, whoever owns it. @param {number} pid */
 export function isRunning (pid) {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return error.code === 'EPERM' // it is somebody else's
+    return error.code === 'EPERM' // it belongs to another user
   }
 }
 
-/** Whether a failure of the file system, or of SQLite on it, is that there is no room. @param {any} error */
-export const isDiskFull = ({ code, message }) => ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code) || /database or disk is full/i.test(message)
+/** Whether an error of the file system, or of SQLite, means that the disk is full. @param {any} error */
+export const isDiskFull = ({ code, message }) =>
+  ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code) || /database or disk is full/i.test(message)
+
+/** Host names of URLs that mean this machine on every machine. */
+export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+/** Whether a host is this machine. @param {string} host of a URL, in brackets where it is an IPv6 address */
+export const isHere = host => LOOPBACK.test(host) ||
+  Object.values(networkInterfaces()).flat().some(own => own?.address === host.replace(/^\[|\]$/g, ''))

@@ -1,22 +1,22 @@
-// Tokens that let whoever has one see private layers until a time: what it says, signed with a key that only the operator and
-// the gateway know. Nothing of them is stored anywhere, so a token ends with its time, or with the key that signed it.
+// Tokens, which show their bearers private layers until a time. A token is signed with a key that only the operator and the gateway
+// know. It is stored nowhere: it ends at its time, or when the key is removed.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { TilecouchError, fromSeconds } from '../core/index.js'
 import { LayerSet } from '../core/layer-set.js'
 import { readSmallFile } from './regular-file.js'
 
 const FORM = /^tc1\.([A-Za-z][\w-]{0,31})\.([\w-]{1,1600})\.([\w-]{43})$/
-const KEY_ID = /^[A-Za-z][\w-]{0,31}$/ // a letter first: objects would put numbers into an order of their own
+const KEY_ID = /^[A-Za-z][\w-]{0,31}$/ // begins with a letter: objects sort numeric keys
 const LEAST_KEY = 32 // characters; 43 of base64 are 256 bits
-const MOST_LAYERS = 50 // a token is a part of every address
-const LAST = 4102444800 // seconds: 2100, beyond which a time is a mistake
+const MOST_LAYERS = 50 // a token is part of every address
+const LAST = 4102444800 // seconds: the year 2100; a later time is a mistake
 
 /**
- * @typedef {Record<string, string>} Keys secrets by id; the last one signs, all of them are good
+ * @typedef {Record<string, string>} Keys secrets by id; the last one signs, all are valid
  * @typedef {{layers: LayerSet, until: number, key: string}} Claim until: milliseconds
  */
 
-/** Whether a text is meant as a token, right or wrong. @param {string} text */
+/** Whether a text looks like a token, valid or not. @param {string} text */
 export const looksLikeToken = text => text.startsWith('tc1.')
 
 const seal = (secret, text) => createHmac('sha256', secret).update(text).digest('base64url')
@@ -26,21 +26,21 @@ const seal = (secret, text) => createHmac('sha256', secret).update(text).digest(
  * @param {string[]} claim.layers names and patterns, as LayerSet takes them
  * @param {number} claim.until seconds since 1970
  * @param {Keys} keys
- * @param {string} [id] of another key than the last
+ * @param {string} [id] of the key (default: the last)
  */
 export function signToken ({ layers, until }, keys, id = Object.keys(keys).at(-1)) {
   if (!layers.length || layers.length > MOST_LAYERS) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: layers.length, why: `a token is for 1 to ${MOST_LAYERS} names or patterns` })
-  new LayerSet(layers) // says which name is wrong
+  new LayerSet(layers) // throws for a bad name
   if (!Number.isInteger(until) || until <= 0 || until > LAST) throw new TilecouchError('BAD_OPTION', { option: '--for', value: until, why: 'a token ends before 2100' })
   if (id === undefined || !Object.hasOwn(keys, id)) throw new TilecouchError('BAD_OPTION', { option: '--key', value: id, why: `keys are ${Object.keys(keys).join(', ')}` })
   const signed = `tc1.${id}.${Buffer.from(JSON.stringify({ l: layers, u: until })).toString('base64url')}`
   const token = `${signed}.${seal(keys[id], signed)}`
-  if (!FORM.test(token)) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: layers.length, why: 'all these names do not go into one token: use patterns' })
+  if (!FORM.test(token)) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: layers.length, why: 'so many names do not fit into one token: use patterns' })
   return token
 }
 
 /**
- * What a token says, when a key of ours signed it and it has not expired.
+ * The claim of a token. Throws if none of the keys signed it, or if it has expired.
  * @param {string} text
  * @param {Keys} keys
  * @param {number} [now] milliseconds
@@ -49,7 +49,7 @@ export function signToken ({ layers, until }, keys, id = Object.keys(keys).at(-1
 export function readToken (text, keys, now = Date.now()) {
   const [, id, payload, mac] = FORM.exec(text) ?? []
   if (id === undefined || !Object.hasOwn(keys, id)) throw new TilecouchError('TOKEN_INVALID')
-  // texts are compared, and not the bytes they stand for: those have several spellings
+  // compares texts: several spellings of base64 mean the same bytes
   const right = seal(keys[id], text.slice(0, -mac.length - 1))
   if (!timingSafeEqual(Buffer.from(mac), Buffer.from(right))) throw new TilecouchError('TOKEN_INVALID')
   const { l: layers, u: until } = JSON.parse(Buffer.from(payload, 'base64url').toString())
@@ -57,12 +57,11 @@ export function readToken (text, keys, now = Date.now()) {
   return { layers: new LayerSet(layers), until: until * 1000, key: id }
 }
 
-/** A key for a file of keys. @param {Date} [date] of which it is named */
+/** A new key. @param {Date} [date] for its id */
 export const newKey = (date = new Date()) => ({ id: `k${date.toISOString().slice(0, 10)}`, secret: randomBytes(32).toString('base64url') })
 
 /**
- * Keys as they are written: an object, JSON of one, or `id:secret` one a line or with blanks between; # begins a remark.
- * What is wrong is said without showing any of it.
+ * Parses keys: an object, JSON of one, or `id:secret` separated by lines or spaces; # begins a comment. Errors show no secret.
  * @param {unknown} given
  * @returns {Keys}
  */
@@ -73,8 +72,8 @@ export function parseKeys (given) {
   const keys = {}
   for (const [id, secret] of pairs) {
     if (!KEY_ID.test(id)) throw new Error('a key is id:secret, its id a letter and then letters, digits, _ and -')
-    if (Object.hasOwn(keys, id)) throw new Error(`the key ${id} is there twice`)
-    if (typeof secret !== 'string' || !/^[\x21-\x7e]+$/.test(secret) || secret.length < LEAST_KEY) throw new Error(`the key ${id} is no text of ${LEAST_KEY} characters or more; \`tilecouch token --new-key\` makes one`)
+    if (Object.hasOwn(keys, id)) throw new Error(`there are two keys ${id}`)
+    if (typeof secret !== 'string' || !/^[\x21-\x7e]+$/.test(secret) || secret.length < LEAST_KEY) throw new Error(`the key ${id} must have ${LEAST_KEY} characters or more; \`tilecouch token --new-key\` makes one`)
     keys[id] = secret
   }
   return keys
@@ -86,7 +85,7 @@ function pairsIn (text) {
     try {
       return Object.entries(JSON.parse(plain))
     } catch {
-      throw new Error('it is no JSON')
+      throw new Error('it is not JSON')
     }
   }
   return plain.replace(/^\s*#.*$/gm, '').split(/[\s,]+/).filter(Boolean).map(part => {

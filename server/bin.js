@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// The command line. It lives here since only server/ may know both the loader and the embedded store.
-import './title.js' // alone: what is imported beside it would be read first
+// The command `tilecouch`. It is here because only server/ may import both the loader and the embedded store.
+import './title.js' // alone: other static imports would be loaded before it
 
-// whoever read the output has seen enough: `tilecouch history … | head`
+// the reader has closed the pipe: `tilecouch info … | head`
 process.stdout.on('error', error => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
@@ -10,7 +10,7 @@ process.stdout.on('error', error => {
 
 const [{ createProgram }, { addServerCommands }] = await Promise.all([import('../loader/cli/program.js'), import('./commands.js')])
 
-// the server that runs on the folder, or one of its own, on any port, for as long as the command takes
-const openEmbedded = async dir => (await import('./up.js')).openEmbedded(dir, { port: 0 }) // PouchDB is for those alone who use it
+// the server that runs on the folder, or a new one on any port while the command runs; PouchDB is loaded only when needed
+const openEmbedded = async dir => (await import('./up.js')).openEmbedded(dir, { port: 0 })
 const { run } = createProgram({ openEmbedded, extend: addServerCommands })
 process.exitCode = await run(process.argv.slice(2))

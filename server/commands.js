@@ -1,5 +1,4 @@
-// Commands that need what only server/ has.
-import { addEdgeCommand } from './edge-command.js'
+// The commands that need what only server/ has.
 import { addServeCommand } from './serve-command.js'
 import { addUpCommand } from './up-command.js'
 
@@ -7,5 +6,4 @@ import { addUpCommand } from './up-command.js'
 export function addServerCommands (program, run) {
   addUpCommand(program, run)
   addServeCommand(program, run)
-  addEdgeCommand(program, run)
 }

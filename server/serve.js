@@ -1,10 +1,14 @@
-// From options to a gateway that answers: the store it reads, one process or several, and the addresses to open.
+// `tilecouch serve`: opens the store, mirrors another one into it if asked to, and starts the gateway on top.
+//
+//   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
+//   const { mirror } = await serve(resolveOptions({ flags: { from: 'https://maps.example.org/db' }, table: mirrorOptions }))
 import { TilecouchError } from '../core/index.js'
 import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/mirror/sides.js'
-import { LOOPBACK } from '../loader/this-machine.js'
+import { LOOPBACK } from '../loader/system.js'
+import { EMBEDDED, gatewayPart, mirrorOnly, wantedOf } from './edge/options.js'
 import { checkNames } from './gateway/access/index.js'
 import { createLog, secretsOf } from './gateway/log.js'
 
@@ -26,39 +30,69 @@ import { createLog, secretsOf } from './gateway/log.js'
  */
 
 /**
- * @param {Record<string, any>} options of resolveOptions
- * @param {object} [environment]
- * @param {AbortSignal} [environment.signal]
- * @param {string[]} [environment.warnings] of the configuration, for the log
- * @param {NodeJS.ProcessEnv} [environment.env]
- * @returns {Promise<Serving>}
+ * @typedef {Serving & {
+ *   from: string, store: string, wanted: import('../core/mirror/selection.js').Wanted, mirror: () => import('./edge/mirror-supervisor.js').MirrorReport
+ * }} Edge a gateway on a mirror. from, store: without passwords
+ *
+ * @typedef {object} Environment
+ * @property {AbortSignal} [signal]
+ * @property {string[]} [warnings] of the configuration, for the log
+ * @property {NodeJS.ProcessEnv} [env]
+ * @property {(turn: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] called when the mirror is reading, following or away
+ * @property {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [onProgress]
  */
-export async function serve (options, { signal, warnings = [], env = process.env } = {}) {
-  // an environment called "default" is for deploying: who serves says which, or means what is on this machine
-  const named = options.db ? await resolveDatabase(options.db, { env }) : null
-  const embedded = named ? null : await (await import('./up.js')).openEmbedded(options.data) // a gateway of a CouchDB need not load PouchDB
+
+/**
+ * Serves a store. With `from`, resolves as soon as it serves what is there, even if that is nothing; the mirror goes on until it is closed.
+ * @param {Record<string, any>} options of resolveOptions
+ * @param {Environment} [environment]
+ * @returns {Promise<Serving | Edge>}
+ */
+export async function serve (options, { signal, warnings = [], env = process.env, onStateChange, onProgress } = {}) {
+  const wanted = options.from ? await wantedOf(options) : undefined
+  const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
+  if (wrong) throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why: 'it needs from: the store to mirror' })
+  const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
+  // the environment "default" is not served by accident: without a name it is the embedded store
+  const named = options.db && options.db !== EMBEDDED ? String(await resolveDatabase(options.db, { env })) : undefined
+  const embedded = named ? undefined : await (await import('./up.js')).openEmbedded(options.data) // loads PouchDB
   const db = named ?? withDatabase(/** @type {string} */ (embedded?.url))
-  try {
-    const log = createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db }) })
-    for (const warning of warnings) log.warn(warning)
-    if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
-    const gateway = await openGateway(options, db, { log })
-    const close = async () => {
-      await gateway.close()
-      await embedded?.close()
-    }
-    if (signal?.aborted) {
-      await close()
-      throw new TilecouchError('ABORTED')
-    }
-    return { ...gateway, embedded: !named, close }
-  } catch (error) {
+  /** @type {import('./edge/mirror-supervisor.js').MirrorSupervisor | undefined} */
+  let supervisor
+  /** @type {Awaited<ReturnType<typeof openGateway>> | undefined} */
+  let gateway
+  const close = async () => {
+    await Promise.all([gateway?.close(), supervisor?.close()])
     await embedded?.close()
+  }
+  try {
+    const secrets = [db, from].filter(url => url !== undefined).flatMap(url => secretsOf({ ...options, db: url }))
+    const log = createLog({ level: options.logLevel, secrets })
+    for (const warning of warnings) log.warn(warning)
+    if (from) {
+      const { MirrorSupervisor } = await import('./edge/mirror-supervisor.js')
+      supervisor = new MirrorSupervisor(from, db, { wanted: wanted ?? {}, maxLag: options.maxLag, isForAll: options.public, log, onStateChange, onProgress })
+      await supervisor.start(signal)
+      throwIfAborted(signal)
+    } else if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
+    const origin = supervisor?.isOn ? supervisor.origin : undefined
+    gateway = await openGateway(gatewayPart(options), db, { log, mirror: supervisor, origin, layers: wanted?.layers })
+    throwIfAborted(signal)
+    const serving = { ...gateway, embedded: !named, close }
+    if (!supervisor || !wanted) return serving
+    return { ...serving, from: supervisor.origin.url, store: supervisor.store.url, wanted, mirror: supervisor.report }
+  } catch (error) {
+    await close()
     throw error
   }
 }
 
-/** An embedded store is the gateway's own: it may be new, and is asked for its history. A CouchDB belongs to its operator. */
+/** @param {AbortSignal} [signal] */
+function throwIfAborted (signal) {
+  if (signal?.aborted) throw new TilecouchError('ABORTED')
+}
+
+/** An embedded store may be new: it is created and published. A CouchDB belongs to its operator. */
 async function prepare (url, signal) {
   const store = await Store.create(url, { public: false })
   await publish(store, { signal })
@@ -69,7 +103,7 @@ async function prepare (url, signal) {
  * One process or several, on top of a store.
  * @param {Record<string, any>} options of resolveOptions
  * @param {string} db URL
- * @param {{log: import('pino').Logger, mirror?: import('./gateway/mirror-metrics.js').Mirroring, origin?: Couch, layers?: string[]}} own of an edge: its mirror, where that comes from, and what of it
+ * @param {{log: import('pino').Logger, mirror?: import('./gateway/mirror-metrics.js').Mirroring, origin?: Couch, layers?: string[]}} own with a mirror: that, its origin, and the layers that it has
  * @returns {Promise<Omit<Serving, 'embedded'>>}
  */
 export async function openGateway (options, db, own) {
@@ -79,17 +113,17 @@ export async function openGateway (options, db, own) {
   return { ...await addresses(gateway, options, [new Couch(db, { retries: 0 }), ...(own.origin ? [own.origin] : [])], own.layers), workers: options.workers, ended, close: () => gateway.close() }
 }
 
-/** What makes private layers less private than they look: names that nothing has, and a store that everybody may read. */
+/** Warns about private layers that are less private than they look: names of no layer, and a store that everybody may read. */
 async function checkPrivate (/** @type {any} */ { privateLayers, accessKeys, accessKeysFile, accessUsers }, db, /** @type {any} */ { log, mirror }) {
-  if (!accessKeys && !accessKeysFile && !accessUsers) log.warn('there are private layers, and neither keys nor users that could see them')
+  if (!accessKeys && !accessKeysFile && !accessUsers) log.warn('there are private layers, but no keys and no users that may see them')
   const couch = new Couch(db, { retries: 0 })
   try {
     await checkNames(privateLayers, couch)
-    if (!LOOPBACK.test(new URL(couch.url).hostname) && await isPublic(couch)) log.warn({ store: couch.url }, 'everybody who reaches the store may read all of it: its private layers are private at this gateway only')
+    if (!LOOPBACK.test(new URL(couch.url).hostname) && await isPublic(couch)) log.warn({ store: couch.url }, 'everybody who can reach the store may read it: its layers are private only at this gateway')
   } catch (error) {
-    // a store that is away or yet to be filled has to be taken as it comes
+    // the store may be away, or not filled yet
     if (error.code === 'BAD_OPTION' && !mirror) throw error
-    log.warn({ code: error.code, reason: error.message }, 'nobody can tell whether the private layers are there')
+    log.warn({ code: error.code, reason: error.message }, 'cannot check whether the private layers exist')
   }
 }
 
@@ -123,7 +157,7 @@ async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, c
   }
 }
 
-/** A layer that is there, or is about to be, to try. The gateway also starts while its CouchDB does not answer: then no layer is known. */
+/** A layer for the addresses that are printed. None is known while CouchDB does not answer. */
 async function example (couches, layers) {
   for (const couch of couches) {
     try {
@@ -134,7 +168,7 @@ async function example (couches, layers) {
       const editions = await store.editions(layer)
       return { layer, format, time: editions[editions.length >> 1]?.time ?? 'TIME' }
     } catch {
-      // the addresses are printed all the same
+      // the addresses are printed anyway
     }
   }
   return { layer: 'LAYER', format: 'png', time: 'TIME' }

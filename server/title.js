@@ -1,15 +1,12 @@
-// Removes passwords and keys of the command line from the list of processes, which everybody can read. It runs before
-// anything else of the program is loaded; the time in which Node starts, and the line of a shell or of npx before it,
-// stay.
+// Everybody on the machine can list processes with their arguments. This hides passwords and keys in them for as long as the command
+// runs. It is the first thing that runs; while Node starts, and in the line of a shell or of npx, they are still visible.
 import { scrub } from '../core/errors.js'
 
-const HEADERS = '--upstream-headers'
-
-/** @param {string[]} words of the command line @returns {string[]} the same without secrets */
-export const withoutSecrets = words => words.map((word, at) => {
-  if (words[at - 1] === HEADERS) return '(hidden)'
-  if (word.startsWith(`${HEADERS}=`)) return `${HEADERS}=(hidden)`
-  return scrub(word.replace(/:\/\/[^]*\s[^]*@/, '://')) // a word is one address: its password may have a space, which ends it in a text
+/** @param {string[]} words of the command line @returns {string[]} the same without passwords and keys */
+export const withoutSecrets = words => words.map(word => {
+  const [secretOption] = /^(--set=)?(upstreamHeaders|accessKeys)=/.exec(word) ?? [] // `serve --set` refuses these
+  if (secretOption) return `${secretOption}(hidden)`
+  return scrub(word.replace(/:\/\/[^]*\s[^]*@/, '://')) // a password may contain a space, at which scrub would stop
     .replace(/(:\/\/[^?]*\?)[^]+/, '$1…') // keys of tile servers
 })
 

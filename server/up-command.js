@@ -2,22 +2,20 @@
 import { TilecouchError } from '../core/index.js'
 import { ADMIN, passwordFile } from '../loader/embedded.js'
 
-const DATA = './data' // where commands look for an embedded store
+const DATA = './data' // the default of --data
 
 /** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
 export function addUpCommand (program, run) {
   program.command('up')
-    .description('start the embedded store, or use a CouchDB; load the demo once, deploy, and print the addresses')
-    .option('--db <env|url>', 'a CouchDB: environment of .couchapprc, URL, or name on this machine (default: COUCHDB_URL, else the embedded store)')
-    .option('--data <folder>', 'where the embedded store keeps its data', DATA)
-    .option('-p, --port <n>', 'port of the embedded store (default: 5984, or the next free one)')
-    .option('--no-demo', 'leave an empty store empty')
+    .description('start a store with a demo map: the embedded one, or a CouchDB')
+    .option('-p, --port <n>')
+    .option('--no-demo', 'do not load the demo into an empty store')
     .addHelpText('after', '\nExamples:\n  tilecouch up\n  tilecouch up --data maps --port 8080\n  tilecouch up --db http://admin@localhost:5984/tiles')
     .action(run(upCommand))
 }
 
 async function upCommand ({ output, signal }, options) {
-  const { up } = await import('./up.js') // only this command needs the demo and the embedded store
+  const { up } = await import('./up.js') // loads the demo and the embedded store
   const progress = new UpProgress(output)
   const running = await up({ ...options, port: portOf(options.port), signal, onProgress: event => progress.show(event) })
     .finally(() => progress.end())
@@ -36,27 +34,27 @@ function portOf (text) {
 }
 
 function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data, db }) {
-  // named in full: without --db, commands go where COUCHDB_URL or .couchapprc says
+  // with --db, since COUCHDB_URL or .couchapprc may name another store
   const target = `--db ${!embedded && db && !/^https?:/.test(db) ? db : url}${embedded && data !== DATA ? ` --data ${data}` : ''}`
-  const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` puts nothing on the PATH
+  const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` does not change the PATH
   return [
-    !embedded ? 'The store is ready.' : started ? 'tilecouch is up.' : 'tilecouch was up already.',
+    !embedded ? 'The store is ready.' : started ? 'tilecouch is up.' : 'tilecouch is already up.',
     '',
     `  Viewer    ${viewer}`,
     `  Tiles     ${tiles}`,
     `  As of     ${asOf}`,
     `  CouchDB   ${url}`,
-    ...(embedded ? [`  Writing   as ${ADMIN}, whose password stands in ${passwordFile(data)}; tilecouch commands find it there`] : []),
+    ...(embedded ? [`  Writing   as ${ADMIN}, with the password in ${passwordFile(data)}; tilecouch commands find it there`] : []),
     '',
-    ...(blocked ? ['  This CouchDB forbids the scripts of the viewer. A gateway serves it:', `    ${command} serve ${target}`, ''] : []),
-    '  Tiles of your own:',
+    ...(blocked ? ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command} serve ${target}`, ''] : []),
+    '  Load your own tiles:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
     ...(!embedded && url !== db ? ['    (name and password: COUCHDB_USER and COUCHDB_PASSWORD, or the name in the URL)'] : []),
     ...(started ? ['', `  Data is in ${data}. Ctrl-C stops.`] : [])
   ]
 }
 
-/** One line that changes on a terminal, a line a step elsewhere. */
+/** A line that changes on a terminal, one line per step elsewhere. */
 class UpProgress {
   #last
 

@@ -1,11 +1,11 @@
-// From nothing to a map: a store, something in it, the design documents, and the addresses to open.
+// `tilecouch up`: opens a store, loads the demo into an empty one, publishes it, and returns the addresses to open.
 import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
 import { runsViewer } from '../loader/couchapp/policy.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { isDemoWanted, loadDemo } from './demo/index.js'
 import { findEmbedded, startEmbedded } from './embedded/index.js'
 
-export const PORT = 5984 // CouchDB's own, so that what is written for CouchDB finds it
+export const PORT = 5984 // that of CouchDB, where programs for CouchDB look
 const PORTS = 20 // tried one after the other
 
 const REWRITE = '_design/tiles/_rewrite/'
@@ -14,12 +14,12 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @typedef {object} Running
  * @property {string} url of the database, without any password
  * @property {boolean} embedded
- * @property {boolean} started whether this call started the server: then `close` ends it
+ * @property {boolean} started this call started the server, and `close` stops it
  * @property {string} viewer
  * @property {string} tiles XYZ template of a layer
  * @property {string} asOf template of the same layer at a time
- * @property {boolean} blocked the server forbids the viewer's scripts
- * @property {{tiles: number, bytes: number, editions: number} | null} demo what was loaded now
+ * @property {boolean} blocked browsers do not run the viewer from this server
+ * @property {{tiles: number, bytes: number, editions: number} | null} demo null: nothing was loaded
  * @property {() => Promise<void>} close
  */
 
@@ -37,14 +37,14 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @returns {Promise<Running>}
  */
 export async function up ({ db, data = './data', port, host, demo = true, demoSize, signal, env = process.env, onProgress = () => {} } = {}) {
-  // an environment called "default" is for deploying: who starts a demo did not mean it
+  // the environment "default" is for deploying, not for a demo
   const named = db ? await resolveDatabase(db, { env }) : env.COUCHDB_URL ? withDatabase(env.COUCHDB_URL) : null
   const server = named ? null : await openEmbedded(data, { port, host })
   const close = async () => server?.close()
   try {
     const store = await Store.create(named ?? `${server?.url}/${DEFAULT_DATABASE}`, { public: false })
     onProgress({ step: 'server', url: store.url })
-    // filled before it is published: validation costs a load half its speed on CouchDB
+    // filled before it is published: on CouchDB, validation halves the speed of a load
     const loaded = demo && await isDemoWanted(store)
       ? await loadDemo(store, { ...demoSize, signal, onProgress: event => onProgress({ step: 'demo', ...event }) })
       : null
@@ -71,7 +71,7 @@ export async function up ({ db, data = './data', port, host, demo = true, demoSi
 }
 
 /**
- * The server of a folder: the one that runs, or a new one. Its address has the name and password of the folder's admin.
+ * The server of a folder: the one that runs, or a new one. Its address contains the name and password of the admin.
  * @param {string} dir
  * @param {{port?: number, host?: string}} [options] port: exactly this one
  */
@@ -88,7 +88,7 @@ export async function openEmbedded (dir, { port, host } = {}) {
   }
 }
 
-/** Addresses to try, of a layer that is there. */
+/** Addresses of a layer that exists. */
 async function templates (store, viewer) {
   const layers = await store.layers()
   const { layer, format = 'png' } = layers.find(found => found.layer === 'daylight') ?? layers[0] ?? { layer: 'LAYER' }
@@ -98,7 +98,7 @@ async function templates (store, viewer) {
   return { tiles: template(layer), asOf: template(`${layer}@${time}`) }
 }
 
-/** A stock CouchDB serves attachments in a sandbox, in which no script runs. */
+/** A stock CouchDB sends attachments with the policy `sandbox`: no script runs. */
 async function isBlocked (viewer) {
   const answer = await fetch(viewer).catch(() => null)
   await answer?.body?.cancel()

@@ -2,7 +2,8 @@
 // holds the same number of rows however many there are in all. A few tiles with a very long past lie beside them.
 import { addSeconds } from '../../core/index.js'
 import { compose } from '../../loader/couchapp/compose.js'
-import { push, warm } from '../../loader/couchapp/push.js'
+import { push } from '../../loader/couchapp/push.js'
+import { warm } from '../../loader/store/indexes.js'
 import { PUBLIC_SECURITY } from '../../loader/store/index.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { Tile } from '../../loader/store/tile.js'

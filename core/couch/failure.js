@@ -13,6 +13,7 @@ export function failureOf ({ status, message, answer }, { url, db, isServer }) {
   if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return failed('UNAUTHORIZED')
   if (status === 401 || status === 403) return failed('FORBIDDEN')
   if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return failed('DATABASE_NOT_FOUND')
+  if (status >= 300 && status < 400) return failed('BAD_ANSWER', { why: `${status}: redirects are not followed`, status: undefined })
   // a page of something between, such as a proxy whose CouchDB is down: nobody has said that something is not there
   if (status === 404 && !isServer && typeof answer?.error !== 'string') return failed('BAD_ANSWER', { why: '404, and not from CouchDB', status: undefined })
   return failed('COUCHDB_ERROR', {}, status === 429 || status >= 500)

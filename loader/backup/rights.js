@@ -2,7 +2,7 @@
 // before they are made, unless a checked signature proves who made the file.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../../core/index.js'
-import { isOpen, lists, readersOf, writersOf } from '../access/rules.js'
+import { isOpen, lists, readersOf, writersOf } from '../access.js'
 
 /**
  * @typedef {object} Change

@@ -3,22 +3,22 @@ import { Option } from 'commander'
 import { TilecouchError } from '../../core/index.js'
 import { accessOf, setAccess } from '../access.js'
 import { withStore } from './connect.js'
-
-const collect = (value, before = []) => [...before, value]
+import { collect } from './options.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addAccessCommand (program, run) {
   program.command('access')
-    .description('show who may read and who may write a store, or set it; without options, show it')
-    .addOption(new Option('--public', 'everybody reads').conflicts(['private', 'readers', 'reader']))
-    .option('--private', 'only its readers and writers read; none are kept that are not named')
-    .option('--readers <roles>', 'only these roles read, separated by commas (and the writers)')
-    .option('--reader <name>', 'only this user reads; may be repeated', collect)
-    .option('--writers <roles>', 'only these roles write, separated by commas, instead of the role tilecouch-writer')
-    .option('--writer <name>', 'only this user writes; may be repeated', collect)
-    .option('--no-writers', 'nobody writes but admins')
-    .addOption(new Option('--any-writer', 'the role tilecouch-writer writes, here as in every store of the server that names no others').conflicts(['writers', 'writer']))
-    .option('-n, --dry-run', 'say what would change, and change nothing')
+    .description('show or set who may read and write the store')
+    .addOption(new Option('--public').conflicts(['private', 'readers', 'reader']))
+    .option('--private', 'only readers and writers read; those that are not named here lose access')
+    .option('--readers <roles>', 'only these roles (and the writers) read; separate them with commas')
+    .option('--reader <name>', 'only this user reads; repeatable', collect)
+    .option('--writers <roles>', 'only these roles write, instead of the role tilecouch-writer; separate them with commas')
+    .option('--writer <name>', 'only this user writes; repeatable', collect)
+    .option('--no-writers', 'only admins write')
+    .addOption(new Option('--any-writer', 'the role tilecouch-writer writes, as in every store without its own writers')
+      .conflicts(['writers', 'writer']))
+    .option('-n, --dry-run')
     .addHelpText('after', `
 Examples:
   tilecouch access
@@ -38,20 +38,22 @@ async function accessCommand (context, options) {
       return wrong(access) ? 1 : 0
     }
     const result = await setAccess(store, { ...wanted, dryRun: options.dryRun })
-    const end = !result.changed ? 'It was so already.' : options.dryRun ? 'Nothing was changed.' : 'Done.'
-    output.result(result, [...(result.changed ? ['Before:', ...describe(result.before).map(indent), options.dryRun ? 'It would be:' : 'Now:', ...describe(result.after).map(indent)] : describe(result.after)), end])
+    const [before, after] = [describe(result.before), describe(result.after)]
+    const changes = ['Before:', ...before.map(indent), options.dryRun ? 'It would be:' : 'Now:', ...after.map(indent)]
+    const end = !result.changed ? 'Nothing to change.' : options.dryRun ? 'Nothing was changed.' : 'Done.'
+    output.result(result, [...(result.changed ? changes : after), end])
     return wrong(result.after) ? 1 : 0
   })
 }
 
 const indent = line => `  ${line}`
 
-/** What makes the exit code 1: anybody may write. */
+/** The exit code is 1 when anybody may write. */
 const wrong = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_WRITES' || code === 'READERS_WRITE')
 
 function wantedOf ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
   const hasWriters = typeof writers === 'string' || writer !== undefined
-  if (writers === false && writer) throw new TilecouchError('BAD_OPTION', { option: '--no-writers', value: writer[0], why: 'there are none, or there is this one' })
+  if (writers === false && writer) throw new TilecouchError('BAD_OPTION', { option: '--no-writers', value: writer[0], why: 'it contradicts --writer' })
   const wanted = {
     ...(opens && { public: true }),
     ...(closes && { public: false }),
@@ -79,15 +81,15 @@ function describe ({ url, public: isPublic, readers, writers, ownWriters, admins
   return [
     url,
     `reads:    ${isPublic ? 'everybody, without a name' : named(readers, 'only admins')}`,
-    `writes:   ${anybody ? 'whoever reads' : ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)}`,
+    `writes:   ${anybody ? 'everybody who may read' : ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)}`,
     `admins:   ${named({ ...admins, roles: admins.roles.filter(role => role !== '_admin') }, 'those of the server')}`,
     ...warnings.map(({ text }) => `WARNING   ${text}`)
   ]
 }
 
-/** Where the store names no writers. */
+/** Of a store without its own writers. */
 function byRole (isPublic, { names: users, roles }, writers) {
-  if (isPublic) return `${named(writers, '')}, which holds for every store of the server that names no writers`
+  if (isPublic) return `${named(writers, '')}, as in every store of the server without its own writers`
   return users.length || roles.length ? `those readers who have ${named(writers, '')}` : 'only admins'
 }
 

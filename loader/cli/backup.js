@@ -1,31 +1,33 @@
-// tilecouch backup and tilecouch restore
+// tilecouch backup, tilecouch restore
 import { Option } from 'commander'
 import { TilecouchError } from '../../core/index.js'
+import { parseIdentity, parseRecipient } from '../backup/age.js'
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'
 import { inWords } from '../backup/rights.js'
-import { identitiesOf, recipientsOf, signerOf, signersOf } from './backup-keys.js'
+import { parsePublicKey, parseSigner } from '../backup/signature.js'
+import { isWorldReadable, readSecretFile } from '../secrets.js'
 import { withDatabase, withPatientStore } from './connect.js'
-import { wholeNumber } from './options.js'
+import { collect, wholeNumber } from './options.js'
 import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { confirmPrompt } from './passwords.js'
 import { ProgressLine } from './progress.js'
-import { confirmOn } from './prompt.js'
 
-const STREAM = '-' // instead of a file
+const STREAM = '-' // standard input or output
 
-const collect = (value, before = []) => [...before, value]
+const MOST_KEYS = 65536 // bytes of a file with keys
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addBackupCommand (program, run) {
   program.command('backup')
-    .description('write a store to one file, as it was at one moment, while it is read and written')
-    .argument('<file>', 'what it is written to; - is standard output')
+    .description('write the store to one file, as it was at one moment; readers and writers go on')
+    .argument('<file>', 'the backup; - for standard output')
     .option('--base <file>', 'only what has changed since this backup of the same database')
-    .option('--force', 'replace a file that is there')
-    .option('--recipient <key>', 'encrypt it for this public key of age, age1…; may be repeated', collect)
-    .option('--recipients-file <file>', 'encrypt it for the public keys in this file, one a line; may be repeated', collect)
-    .option('--identity <file>', 'private keys of age, to read an encrypted base; may be repeated', collect)
-    .option('--sign <file>', 'sign it with this private key (Ed25519, PEM)')
+    .option('--force')
+    .option('--recipient <key>', 'encrypt for this public age key (age1…); repeatable', collect)
+    .option('--recipients-file <file>', 'encrypt for the public age keys in this file, one per line; repeatable', collect)
+    .option('--identity <file>', '', collect)
+    .option('--sign <file>', 'sign with this private key (Ed25519, PEM)')
     .addHelpText('after', `
 Examples:
   tilecouch backup tiles-full.tcb --db http://admin@localhost:5984/tiles
@@ -34,20 +36,22 @@ Examples:
   tilecouch backup - | ssh elsewhere 'cat > tiles.tcb'
   tilecouch backup tiles.tcb.age --recipients-file keys.txt --sign signing.pem
 
-The file stands under its name when it is whole and has been read once more. It holds everything, of private layers too: only its
-owner may read it. On somebody else's disk, encrypt and sign it. Design documents are not in it. Keep the base of every backup that goes on from it. See docs/backup.md.`)
+The file gets its final name only when it is complete and has been read again. It contains everything, private layers too, so only
+its owner may read it: encrypt and sign it for a disk of somebody else. Design documents are not in it. Keep the base of every
+backup made with --base. See docs/backup.md.`)
     .action(run(backupCommand))
 
   program.command('restore')
-    .description('make a database of the files of a backup, and compare it with them')
-    .argument('<files...>', 'the full backup and those that go on from it, in any order; - is one full backup from standard input')
-    .option('--dry-run', 'read and check the files, and write nothing; with --db, look at the database as well')
-    .option('--partial', 'of a damaged file, take what comes before the damage')
-    .addOption(new Option('--yes', 'give the rights that stand in the files (who is admin, writes, reads) without asking').conflicts('closed'))
-    .option('--closed', 'give no rights: leave the database to admins')
-    .option('--identity <file>', 'private keys of age that open encrypted files; may be repeated', collect)
-    .addOption(new Option('--signed-by <file>', 'refuse what is not signed with the key of this file (public, Ed25519, PEM); may be repeated').argParser(collect).conflicts('partial'))
-    .option('--shards <q>', 'of the new database (default: as many as it had)')
+    .description('create a database from the files of a backup, and compare it with them')
+    .argument('<files...>', 'the full backup and those based on it, in any order; - reads one full backup from standard input')
+    .option('-n, --dry-run')
+    .option('--partial', 'from a damaged file, take what comes before the damage')
+    .addOption(new Option('--yes', 'give the rights in the files (who is admin, writes, reads) without asking').conflicts('closed'))
+    .option('--closed', 'give no rights: only admins get in')
+    .option('--identity <file>', '', collect)
+    .addOption(new Option('--signed-by <file>', 'refuse files not signed with this public key (Ed25519, PEM); repeatable')
+      .argParser(collect).conflicts('partial'))
+    .option('--q <n>')
     .addHelpText('after', `
 Examples:
   tilecouch restore tiles-full.tcb --db http://admin@localhost:5984/tiles
@@ -55,10 +59,11 @@ Examples:
   tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
   tilecouch restore tiles.tcb.age --identity key.txt --signed-by signing.pub.pem --db http://admin@localhost:5984/restored
 
-The database must not be there yet, or be empty. Only admins see it until everything is in it, its indexes are built, and every
-document has been compared with the files; then those may read it who might before. Who gets rights by it is shown and asked first,
-unless --signed-by proves who made the files; without a terminal, and without --yes, nobody gets any. Killed, it is run again and goes on.
-Exit codes: 0 all of it is there, 1 something failed, differs or was refused, 130 stopped.`)
+The database must be new or empty. Only admins see it until everything is written, indexed and compared with the files; then the same
+people may read it as before. The rights in the files are shown and must be confirmed, unless --signed-by proves who made the files;
+without a terminal and without --yes, nobody gets any. A restore that was killed continues when it is run again. --dry-run checks the
+files; with --db, also whether the database can take them.
+Exit codes: 0 everything is restored, 1 something failed, differs or was refused, 130 stopped.`)
     .action(run(restoreCommand))
 }
 
@@ -80,7 +85,7 @@ function backupCommand (context, options, file) {
       })
       progress.end()
       const seconds = secondsSince(started)
-      // standard output has the backup
+      // standard output carries the backup
       if (toStream) output.stderr.write(output.json ? JSON.stringify({ ...summary, seconds }) + '\n' : backupWords(summary, seconds).map(line => line + '\n').join(''))
       else output.result({ ...summary, seconds }, backupWords(summary, seconds))
       return summary.refused ? 1 : 0
@@ -94,24 +99,24 @@ function backupCommand (context, options, file) {
 function backupWords ({ file, base, moment, documents, deleted, tiles, bytes: held, size, encrypted, signer, designs, refused, named, noted }, seconds) {
   return [
     `${file}: ${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)${base ? ` changed since ${base}` : ''} in ${duration(seconds)}`,
-    `  ${bytes(held)} of images in a file of ${bytes(size)} (${bytes(size / seconds)}/s), read once more and found right`,
+    `  ${bytes(held)} of images in a file of ${bytes(size)} (${bytes(size / seconds)}/s), read again and verified`,
     moment === 'store'
       ? '  The whole store as it was at one moment'
-      : '  The store was never quiet: each tile is as it was at one moment, but not all of them at the same. Nothing is missing',
+      : '  The store kept changing: each tile is as it was at one moment, but not all at the same moment. Nothing is missing',
     ...(encrypted || signer ? [`  ${[encrypted && 'Encrypted', signer && `${encrypted ? 'signed' : 'Signed'} with the key ${signer}`].filter(Boolean).join(', ')}`] : []),
-    ...(designs ? [`  ${plural(designs, 'design document')} left out: a restore deploys those of tilecouch`] : []),
-    ...(noted ? [] : ['  The database cannot be written to, and does not remember this backup: that it was put back to an older state may not be noticed by the next one']),
-    ...(refused ? [`  ${plural(refused, 'document')} could not be taken:`, ...named.map(({ id, reason }) => `    ${id}: ${reason}`)] : [])
+    ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
+    ...(noted ? [] : ['  The database is read-only, so it has no record of this backup: the next one may not notice if an older state is put back']),
+    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...named.map(({ id, reason }) => `    ${id}: ${reason}`)] : [])
   ]
 }
 
 async function restoreCommand (context, options, files) {
   const isStream = files.includes(STREAM)
-  if (isStream && files.length > 1) throw new TilecouchError('BAD_OPTION', { option: 'the files', value: STREAM, why: 'standard input is one full backup, and stands alone' })
-  const q = wholeNumber('--shards', options.shards, 3)
+  if (isStream && files.length > 1) throw new TilecouchError('BAD_OPTION', { option: 'the files', value: STREAM, why: 'standard input takes one full backup and no other files' })
+  const q = wholeNumber('--q', options.q, 3)
   const keys = { identities: identitiesOf(options, context.output), signedBy: signersOf(options) }
   const act = url => restoreInto(context, { ...options, ...keys }, isStream ? context.stdin : files, url, q)
-  // whether files are right can be asked beside a database that is full
+  // files can be checked without a database
   return options.dryRun && options.db === undefined ? act(null) : withDatabase(context, options, act)
 }
 
@@ -121,11 +126,11 @@ async function restoreInto ({ output, stdin, signal }, { partial, dryRun = false
   const started = performance.now()
   let progress = new ProgressLine(output, 'documents')
   let shown
-  const confirm = Array.isArray(files) && !output.json ? confirmOn({ stdin, stderr: output.stderr, signal }) : undefined // a pipe is read, and nobody can answer there
+  const confirm = Array.isArray(files) && !output.json ? confirmPrompt({ stdin, stderr: output.stderr, signal }) : undefined // standard input is a pipe: nobody can answer
   const ask = confirm && (async changes => {
     progress.end()
-    output.note(['The files say who has which rights in the database:', ...changes.map(change => `  ${inWords(change)}`)].join('\n'))
-    return confirm('Is that right? [y/N] ')
+    output.note(['The files give these rights in the database:', ...changes.map(change => `  ${inWords(change)}`)].join('\n'))
+    return confirm('Give them? [y/N] ')
   })
   try {
     const summary = await restore(files, url, {
@@ -152,7 +157,7 @@ async function restoreInto ({ output, stdin, signal }, { partial, dryRun = false
     return summary.refused + summary.differences + summary.damage.length || summary.withheld ? 1 : 0
   } catch (error) {
     progress.end()
-    if (error.written) output.note(`${plural(error.written, 'document')} had been written. The database stays closed to everybody but admins; run it again, or remove the database.`)
+    if (error.written) output.note(`${plural(error.written, 'document')} had been written. Only admins may use the database. Run the command again, or remove the database.`)
     throw error
   }
 }
@@ -164,16 +169,16 @@ function restoreWords (summary, seconds, isProven) {
   return [
     `${of.name} ${when}, from ${files.join(', ')}`,
     `  ${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${bytes(held)}), and ${count(deleted)} deleted`,
-    ...(signer ? [`  Signed with the key ${signer}${isProven ? ', as it must be' : '; whose that is was not checked (--signed-by)'}`] : []),
+    ...(signer ? [`  Signed with the key ${signer}${isProven ? ', as it must be' : '; whose key it is was not checked (--signed-by)'}`] : []),
     ...upstreams.map(({ layer, hosts }) => `  Missing tiles of the layer ${layer} are fetched from ${hosts.join(', ')}`),
     ...unneeded.map(file => `  ${file} is not part of it, and was not read`),
     ...damage.map(({ file, at, why }) => `  ${file} is damaged${at === undefined ? '' : ` at byte ${at}`} (${why}): only what comes before was taken`),
-    ...(dryRun ? [...rights.map(change => `  By these files ${inWords(change)}`), ...(damage.length ? [] : ['  Every block, digest and count is right. Nothing was written'])] : [
+    ...(dryRun ? [...rights.map(change => `  By these files ${inWords(change)}`), ...(damage.length ? [] : ['  Every block, digest and count is right. Nothing was written.'])] : [
       `  ${count(written)} written${resumed ? ', others were there from a run before' : ''} in ${duration(seconds)} (${count(Math.round(written / seconds))}/s); ${count(compared)} compared: ${differences ? `${count(differences)} differ` : 'all are as the files say'}`,
       ...differing.map(what => `    ${what}`),
       ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...refusals.map(({ id, reason }) => `    ${id}: ${reason}`)] : []),
-      ...(withheld ? ['  Nobody said that the rights in the files may be given (run it again with --yes, and they are):', ...rights.map(change => `    ${inWords(change)}`)] : []),
-      access === 'restored' ? `  Open as before: ${readers(security)}` : '  The database stays closed to everybody but admins: look at it with `tilecouch check`, and open it with `tilecouch access`'
+      ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):', ...rights.map(change => `    ${inWords(change)}`)] : []),
+      access === 'restored' ? `  Open as before: ${readers(security)}` : '  Only admins may use the database: look at it with `tilecouch check`, then open it with `tilecouch access`'
     ])
   ]
 }
@@ -181,4 +186,66 @@ function restoreWords (summary, seconds, isProven) {
 function readers ({ members = /** @type {any} */ ({}) }) {
   const listed = [...members.names ?? [], ...(members.roles ?? []).map(role => `the role ${role}`)]
   return listed.length ? `readers are ${listed.join(', ')}` : 'everybody reads'
+}
+
+// Private keys are read from files: everybody on the machine can see the command line.
+
+const bad = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })
+
+/** The lines of a file with keys, without comments. */
+const linesOf = file => readSecretFile(file, 'keys', MOST_KEYS).split(/\r?\n/).map(line => line.trim())
+  .filter(line => line && !line.startsWith('#'))
+
+/** @param {{recipient?: string[], recipientsFile?: string[]}} options */
+function recipientsOf ({ recipient = [], recipientsFile = [] }) {
+  const parse = (text, option, value) => {
+    const found = parseRecipient(text)
+    if (!found) throw bad(option, value, 'it must be a public age key such as age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj; ' +
+        'other kinds (ssh, plugins, age1pq) are not supported')
+    return found
+  }
+  const found = recipient.map(text => {
+    if (/^age-secret-key-/i.test(text)) throw bad('--recipient', 'AGE-SECRET-KEY-…', 'this is a private key, which opens backups; give the public key, which is in the same file')
+    return parse(text, '--recipient', text)
+  })
+  for (const file of recipientsFile) {
+    const lines = linesOf(file)
+    if (!lines.length) throw bad('--recipients-file', file, 'it contains no key')
+    found.push(...lines.map((text, index) => parse(text, '--recipients-file', `${file}, key ${index + 1}`)))
+  }
+  return found
+}
+
+/** @param {{identity?: string[]}} options @param {import('./output.js').Output} output */
+function identitiesOf ({ identity = [] }, output) {
+  return identity.flatMap(file => {
+    warnIfReadable(file, output)
+    const lines = linesOf(file)
+    const found = lines.map(parseIdentity).filter(one => one !== undefined)
+    if (!found.length || found.length < lines.length) throw bad('--identity', file, 'it must contain private age keys (AGE-SECRET-KEY-1…), one per line, as age-keygen writes them; ' +
+        'decrypt a file with a passphrase first (age -d)')
+    return found
+  })
+}
+
+/** @param {{sign?: string}} options @param {import('./output.js').Output} output */
+function signerOf ({ sign }, output) {
+  if (sign === undefined) return undefined
+  warnIfReadable(sign, output)
+  const found = parseSigner(readSecretFile(sign, 'keys', MOST_KEYS))
+  if (!found) throw bad('--sign', sign, 'it must contain a private key (Ed25519, PEM, no passphrase), as `openssl genpkey -algorithm ed25519` makes it')
+  return found
+}
+
+/** @param {{signedBy?: string[]}} options */
+function signersOf ({ signedBy }) {
+  return signedBy?.map(file => {
+    const found = parsePublicKey(readSecretFile(file, 'keys', MOST_KEYS))
+    if (!found) throw bad('--signed-by', file, 'it must contain a public key (Ed25519, PEM), as `openssl pkey -in KEY.pem -pubout` writes it')
+    return found
+  })
+}
+
+function warnIfReadable (file, output) {
+  if (isWorldReadable(file)) output.note(`Everybody on this machine may read the private key in ${file}: chmod 600`)
 }

@@ -1,14 +1,14 @@
-// From --db to an open store, closed again whatever happens.
-import { resolveDatabase, DEFAULT_DATABASE } from '../couchapp/environments.js'
+// Opens the store of --db for a command, and closes it again.
+import { DEFAULT_DATABASE, resolveDatabase } from '../couchapp/environments.js'
 import { retryDefaults } from '../store/couch.js'
 import { Store } from '../store/index.js'
 
 /**
- * @template T
- * @param {import('./program.js').Context} context
- * @param {{db?: string, data: string}} options
- * @param {(url: string) => Promise<T>} action
+ * @typedef {import('./program.js').Context} Context
+ * @typedef {{db?: string, data: string}} Target of the options
  */
+
+/** @template T @param {Context} context @param {Target} options @param {(url: string) => Promise<T>} action */
 export async function withDatabase (context, { db, data }, action) {
   const url = await resolveDatabase(db)
   if (url) return action(url)
@@ -20,21 +20,13 @@ export async function withDatabase (context, { db, data }, action) {
   }
 }
 
-/**
- * @template T
- * @param {import('./program.js').Context} context
- * @param {{db?: string, data: string}} options
- * @param {(store: Store) => Promise<T>} action
- */
+/** @template T @param {Context} context @param {Target} options @param {(store: Store) => Promise<T>} action */
 export const withStore = (context, options, action) =>
   withDatabase(context, options, async url => action(await Store.open(url, { retries: 3 })))
 
 /**
- * As withStore, for what takes long: a store that was there is waited for when it restarts.
- * @template T
- * @param {import('./program.js').Context} context
- * @param {{db?: string, data: string}} options
- * @param {(store: Store) => Promise<T>} action
+ * As withStore, for long commands: once open, they wait when the store restarts.
+ * @template T @param {Context} context @param {Target} options @param {(store: Store) => Promise<T>} action
  */
 export const withPatientStore = (context, options, action) => withStore(context, options, store => {
   store.couch.options.retries = retryDefaults.retries

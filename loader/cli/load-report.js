@@ -1,4 +1,4 @@
-// What a load is about to do, and what it did.
+// The messages of `tilecouch load`: what it is about to fetch, and what it did.
 import { estimate } from '../seed/plan.js'
 import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { announce } from './plan.js'
@@ -6,7 +6,7 @@ import { announce } from './plan.js'
 const SHOWN_FAILURES = 20 // lines; --json has more
 
 /**
- * What a tile server will be asked for. Other sources cost nobody else anything.
+ * Shows how many tiles a tile server will be asked for.
  * @param {import('./output.js').Output} output
  * @param {import('../store/index.js').Store} store
  * @param {import('../sources/index.js').Source} source
@@ -26,7 +26,7 @@ export function reportLoad (output, result, { started, ended = '', time }) {
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
   output.result({ ...result, seconds }, [
     `${name}${ended && ` (${ended})`}: ${plural(result.tiles, 'tile')} in ${duration(seconds)} (${rate(result.tiles, seconds)}/s)`,
-    ...(time ? ['  The time is the source’s own; --time would say another.'] : []),
+    ...(time ? ['  The source says this time; --time sets another.'] : []),
     ...countLines(result),
     ...failureLines(result),
     ...(result.warnings ?? []).flatMap(warningLines)
@@ -46,7 +46,7 @@ export function countLines (result) {
     `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ${count(result.advanced)} changed, ${count(result.backfilled)} into the past, ${count(result.gone)} of them gone`,
     `  ${count(result.unchanged)} unchanged`,
     ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : []),
-    ...(result.ignored ? [`  ${plural(result.ignored, 'document')} of the source ignored: not called as its tiles are`] : [])
+    ...(result.ignored ? [`  ${plural(result.ignored, 'document')} of the source ignored: its name is not that of a tile`] : [])
   ]
 }
 

@@ -3,42 +3,47 @@ import { parseDuration, parseReference, startOf, TilecouchError } from '../../co
 import { resolveDatabase } from '../couchapp/environments.js'
 import { load } from '../load.js'
 import { isPublished, publish } from '../publish.js'
+import { loadSet, openSet } from '../set.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withDatabase } from './connect.js'
-import { announceSource, reportLoad, warningLines } from './load-report.js'
-import { loadDatedSet } from './load-set.js'
+import { announceSource, countLines, failureLines, rate, reportLoad, warningLines } from './load-report.js'
 import { areaIfAny, wholeNumber, zoomsOf } from './options.js'
+import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { Progress, ProgressLine } from './progress.js'
-import { NETWORKS_FLAG, networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
+import { networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
+
+const SHOWN_FAILURES = 5 // lines per edition of a dated set; --json has more
+const SHOWN_NAMES = 5 // of files in a dated set that are no sources
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addLoadCommand (program, run) {
   program.command('load')
-    .description('load tiles as one edition of a layer, or a dated set of sources as its editions')
-    .argument('[source...]', 'folder of z/x/y.ext, .mbtiles, .pmtiles, .zip, .tar or .tar.gz; the address of a .pmtiles, of a tile server or of another store (see docs/sources.md)')
-    .requiredOption('-l, --layer <name>', 'layer the tiles belong to')
+    .description('load tiles as an edition of a layer, or dated sources as several editions')
+    .argument('[source...]', 'a folder of z/x/y.ext, .mbtiles, .pmtiles, .zip, .tar or .tar.gz; or the address of a .pmtiles, ' +
+      'a tile server or another store (see docs/sources.md)')
+    .requiredOption('-l, --layer <name>')
     .option('-t, --time <time>', 'when the map looked like this, such as 2024-03-01 (default: as the source says, else now)')
-    .option('--title <text>', 'title of the edition; with --dated, {name} and {time} stand for those of each source (default there: the name)')
-    .option('--ttl <duration>', 'tiles of the layer expire after this long, such as 7d')
-    .option('-z, --zoom <a-b>', 'only these zooms')
-    .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
-    .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
-    .option('--scheme <scheme>', 'how the source counts rows: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)')
-    .option('--complete', 'the source is the whole layer at that time: tiles it lacks become "gone", of the zooms and the area that are named')
-    .option('--any-size', 'take tiles that have another number of pixels than those of the layer')
-    .option('--dated', 'sources with times in their names, as editions in the order of these times: files and folders, a folder of them, or a quoted pattern such as "surveys/*.mbtiles"')
-    .option('--from <layer[@time]>', 'of another store: the layer, as it was; without a source, of the store that is loaded into')
-    .option('--id-template <template>', 'of a CouchDB that MapProxy wrote: how its documents are called, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"')
-    .option('--upstream <file>', 'the tile server that this file describes: a WMS, or an address that needs more than {z}, {x} and {y} (see docs/upstreams.md)')
-    .option('--rate <n/s>', 'requests a second to a tile server at most')
-    .option('--requests <n>', 'requests to a tile server in flight at most (default: 4)')
-    .option('--contact <text>', 'mail address or page that the User-Agent tells a tile server (default: TILECOUCH_CONTACT)')
-    .option(...NETWORKS_FLAG)
-    .option('--i-have-permission', 'fetch from a tile server although its terms forbid it')
-    .option('--batch <n>', 'documents a request to the store (default: tunes itself)')
-    .option('--concurrency <n>', 'requests to the store in flight (default: tunes itself)')
+    .option('--title <text>')
+    .option('--ttl <duration>')
+    .option('-z, --zoom <a-b>')
+    .option('--bbox <w,s,e,n>')
+    .option('--polygon <file>')
+    .option('--scheme <scheme>')
+    .option('--complete', 'the source has every tile of these zooms and this area: tiles that it lacks become "gone"')
+    .option('--any-size', 'accept tiles with another number of pixels than the layer has')
+    .option('--dated', 'the names of the sources contain times: load each as the edition of its time, in order of time')
+    .option('--source-layer <layer[@time]>', 'from another store, or without a source from this one: load this layer, as of this time')
+    .option('--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"')
+    .option('--upstream <file>')
+    .option('--rate <n/s>')
+    .option('--concurrency <n>')
+    .option('--contact <text>')
+    .option('--upstream-networks <list>')
+    .option('--i-have-permission')
+    .option('--batch <n>', 'documents per request to the store (default: tuned automatically)')
+    .option('--store-concurrency <n>', 'requests to the store at a time (default: tuned automatically)')
     .addHelpText('after', `
 Examples:
   tilecouch load tiles/ --layer osm --time 2024-03-01 --title "Spring survey"
@@ -47,9 +52,10 @@ Examples:
   tilecouch load surveys/*.mbtiles --layer town --dated --complete
   tilecouch load https://example.org/planet.pmtiles --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14
   tilecouch load "https://tiles.example.org/{z}/{x}/{y}.png" --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --rate 10/s
-  tilecouch load http://couch.example.org:5984/tiles --from osm@2023 --layer osm --time 2023-12-31
+  tilecouch load http://couch.example.org:5984/tiles --source-layer osm@2023 --layer osm --time 2023-12-31
 
-A load that was stopped is run again, with the time that it began with: it skips what is there. The exit code is 0 only if every tile is in the store.`)
+Run a load that was stopped again, with the same --time: it skips what is already there. The exit code is 0 only if every tile was
+stored.`)
     .action(run(loadCommand))
 }
 
@@ -64,34 +70,34 @@ async function loadCommand (context, options, names) {
     complete: options.complete,
     anySize: options.anySize,
     batch: wholeNumber('--batch', options.batch, 6),
-    concurrency: wholeNumber('--concurrency', options.concurrency, 6),
+    concurrency: wholeNumber('--store-concurrency', options.storeConcurrency, 6),
     signal: context.signal
   }
   const selection = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme: options.scheme, signal: context.signal }
   checkTogether(options, names)
-  if (options.dated) return loadDatedSet(context, options, names, { settings, selection, filled })
+  if (options.dated) return loadDatedSet(context, options, names, { settings, selection })
   const { name, ...more } = await sourceOf(context, options, names, layer)
   return loadOne(context, options, { settings, opening: { ...selection, ...more }, name })
 }
 
-/** What cannot be meant. */
-function checkTogether ({ dated, upstream, from, idTemplate, time }, names) {
+/** Refuses options that contradict each other. */
+function checkTogether ({ dated, upstream, sourceLayer: from, idTemplate, time }, names) {
   const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
-  if (upstream !== undefined && names.length) refuse('--upstream', upstream, `it is the source: there is no need of ${names[0]}`)
-  if (upstream === undefined && from === undefined && !names.length) refuse('<source>', '', 'name what is to be loaded')
-  if (!dated && names.length > 1) refuse('<source>', names[1], 'several sources are loaded with --dated, each as the edition of its time')
+  if (upstream !== undefined && names.length) refuse('--upstream', upstream, `it is a source by itself: remove ${names[0]}`)
+  if (upstream === undefined && from === undefined && !names.length) refuse('<source>', '', 'name a source')
+  if (!dated && names.length > 1) refuse('<source>', names[1], 'several sources need --dated, which loads each as the edition of its time')
   if (!dated) return
-  if (time !== undefined) refuse('--time', time, 'with --dated the names say the times')
-  if (upstream !== undefined || !names.length) refuse('--dated', upstream ?? from, 'it goes with files and folders')
-  if (from !== undefined || idTemplate !== undefined) refuse('--dated', from ?? idTemplate, 'one time of a store is loaded at once; for a whole history see docs/sources.md')
+  if (time !== undefined) refuse('--time', time, 'with --dated the times come from the names')
+  if (upstream !== undefined || !names.length) refuse('--dated', upstream ?? from, 'it takes files and folders')
+  if (from !== undefined || idTemplate !== undefined) refuse('--dated', from ?? idTemplate, 'a load takes one time of a store; to load a whole history see docs/sources.md')
 }
 
-/** What is to be opened, and what it is told besides what is selected. No name: the store that is loaded into. */
+/** The source to open, and its options. Without a name: the store that is loaded into. */
 async function sourceOf ({ output }, options, [name], layer) {
-  const from = options.from === undefined ? { layer } : parseReference(options.from)
+  const from = options.sourceLayer === undefined ? { layer } : parseReference(options.sourceLayer)
   if (options.upstream === undefined && !(name && isUrl(name))) {
-    if (name === undefined || (options.from === undefined && options.idTemplate === undefined)) return { name, from, layer }
-    // an environment, as for --db; the name and password are for the store that is loaded into
+    if (name === undefined || (options.sourceLayer === undefined && options.idTemplate === undefined)) return { name, from, layer }
+    // an environment, as for --db; but the name and password belong to the store that is loaded into
     return { name: await resolveDatabase(name, { side: null }), from, layer, home: await resolveDatabase(options.db) ?? '', idTemplate: options.idTemplate }
   }
   const upstream = options.upstream === undefined ? undefined : await readUpstream(options.upstream)
@@ -99,11 +105,11 @@ async function sourceOf ({ output }, options, [name], layer) {
     name: upstream?.url ?? name,
     layer,
     from,
-    home: await resolveDatabase(options.db) ?? '', // the embedded store's name and password are sent nowhere else
+    home: await resolveDatabase(options.db) ?? '', // its name and password are sent nowhere else
     idTemplate: options.idTemplate,
     upstream,
     rate: rateOf(options.rate),
-    requests: requestsOf('--requests', options.requests),
+    requests: requestsOf('--concurrency', options.concurrency),
     permission: Boolean(options.iHavePermission),
     userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
     networks: networksOf(options),
@@ -112,7 +118,7 @@ async function sourceOf ({ output }, options, [name], layer) {
   }
 }
 
-// an archive that is elsewhere, or in gzip, is read before its tiles are known
+// a remote or gzipped archive is read before its tiles are known
 async function openShown (output, name, opening) {
   const progress = new ProgressLine(output)
   try {
@@ -124,7 +130,7 @@ async function openShown (output, name, opening) {
 
 async function loadOne (context, options, { settings, opening, name }) {
   const { output } = context
-  let source = name === undefined ? undefined : await openShown(output, name, opening) // what is wrong with it is said before anything is made
+  let source = name === undefined ? undefined : await openShown(output, name, opening) // reports its errors before a store is created
   try {
     return await filled(context, options, async (store, url) => {
       source ??= await openSource(url, { ...opening, home: url })
@@ -147,7 +153,7 @@ async function loadOne (context, options, { settings, opening, name }) {
         return { result, report: () => reportLoad(output, result, { started, time: settings.time ? undefined : source?.time }) }
       } catch (error) {
         progress.end()
-        if (begun && !settings.time && !source.time) output.note(`To go on with this edition, run it again with --time ${begun}. Without it, a new edition begins.`)
+        if (begun && !settings.time && !source.time) output.note(`To continue this edition, run the load again with --time ${begun}. Without it, a new edition begins.`)
         if (error.summary) reportLoad(output, { ...error.summary, layer: settings.layer }, { started, ended: error.code === 'ABORTED' ? 'stopped' : 'failed' })
         throw error
       } finally {
@@ -160,7 +166,7 @@ async function loadOne (context, options, { settings, opening, name }) {
 }
 
 /**
- * Fills a store, makes it first if it is not there, and publishes it afterwards: indexes are built faster at once.
+ * Fills a store: creates it if needed, and publishes it afterwards, since an index is built faster in one go.
  * @param {import('./program.js').Context} context
  * @param {any} options
  * @param {(store: Store, url: string) => Promise<{result: {failed: number}, report: () => void}>} action
@@ -175,3 +181,84 @@ const filled = ({ output, signal, ...context }, options, action) => withDatabase
   report()
   return result.failed ? 1 : 0
 })
+
+/**
+ * Loads sources with times in their names.
+ * @param {import('./program.js').Context} context
+ * @param {any} options
+ * @param {string[]} names
+ * @param {{settings: any, selection: any}} how
+ */
+async function loadDatedSet (context, options, names, { settings, selection }) {
+  const { output } = context
+  const set = await openSet(names, { ...selection, onProblem: error => output.note(`Also: ${error.message}`) })
+  announceSet(output, set)
+  return filled(context, options, async store => {
+    const started = performance.now()
+    /** @type {Progress | undefined} */
+    let progress
+    let began = started
+    try {
+      const result = /** @type {any} */ (await loadSet(store, set, {
+        ...settings,
+        onBegin: (member, index, source) => {
+          began = performance.now()
+          progress = new Progress(output, source, `${index + 1}/${set.members.length} ${plain(member.name)}`)
+        },
+        onProgress: (summary, tuner) => progress?.show(summary, tuner),
+        onEdition: edition => {
+          progress?.end()
+          printEdition(output, edition, secondsSince(began))
+        }
+      }))
+      return { result, report: () => reportSet(output, result, { started }) }
+    } catch (error) {
+      progress?.end()
+      if (error.summary) reportSet(output, error.summary, { started, ended: error.code === 'ABORTED' ? 'stopped' : 'failed', of: set.members.length })
+      throw error
+    }
+  })
+}
+
+/** File names may contain anything; some of it controls a terminal. */
+const plain = text => text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd')
+
+function announceSet (output, { members, passedOver }) {
+  output.note(`${plural(members.length, 'source')}, from ${members[0].time} to ${members.at(-1).time}`)
+  if (!passedOver.length) return
+  const more = passedOver.length - SHOWN_NAMES
+  output.note(`Skipped, not tiles: ${passedOver.slice(0, SHOWN_NAMES).map(plain).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`)
+}
+
+/**
+ * @param {import('./output.js').Output} output
+ * @param {any} edition
+ * @param {number} seconds
+ */
+function printEdition (output, { time, name, skipped, ...result }, seconds) {
+  const begin = `${time}  ${plain(name)}: `
+  if (skipped) return output.line(`${begin}loaded before`)
+  const parts = [
+    `${count(result.created)} new`, `${count(result.advanced)} changed`, ...(result.backfilled ? [`${count(result.backfilled)} into the past`] : []),
+    ...(result.gone ? [`${count(result.gone)} of them gone`] : []), `${count(result.unchanged)} unchanged`, ...(result.failed ? [`${count(result.failed)} failed`] : [])
+  ]
+  output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} (${bytes(result.bytes)})`)
+  for (const line of [...failureLines(result, SHOWN_FAILURES), ...(result.warnings ?? []).flatMap(warningLines)]) output.line(line)
+}
+
+/**
+ * @param {import('./output.js').Output} output
+ * @param {any} result of loadSet, or as far as it came
+ * @param {{started: number, ended?: string, of?: number}} how of: editions there were to load
+ */
+function reportSet (output, result, { started, ended, of = 0 }) {
+  const seconds = secondsSince(started)
+  const skipped = result.editions.filter(edition => edition.skipped).length
+  const title = ended ? `${result.layer} (${ended}): ${count(result.editions.length)} of ${plural(of, 'edition')}` : `${result.layer}: ${plural(result.editions.length, 'edition')}`
+  output.result({ ...result, seconds }, !ended && skipped === result.editions.length ? [`${title}, all loaded before`] : [
+    `${title}, ${skipped ? `${count(skipped)} loaded before, ` : ''}${plural(result.tiles, 'tile')} in ${duration(seconds)} (${rate(result.tiles, seconds)}/s)`,
+    ...countLines(result),
+    ...(result.failed ? [`  ${count(result.failed)} failed`] : []),
+    ...(ended ? ['  Run it again to continue.'] : [])
+  ])
+}

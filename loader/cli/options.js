@@ -1,12 +1,62 @@
-// Values of options that several commands take.
+// Options that several commands take: what each means, and how its value is read.
 import { TilecouchError, addSeconds, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
 import { readSmallFile } from '../regular-file.js'
 
-const MOST_GEOJSON = 64e6 // bytes of a file with polygons
+/**
+ * What an option means, for every command that has it: `--help` shows this text. A command declares only the flag.
+ * @type {Record<string, string>}
+ */
+export const meanings = {
+  '--access-keys-file': 'file with the keys of the gateway, one id:secret per line',
+  '--all': 'everything: prune: every layer with a retention policy; remove: the whole layer',
+  '--bbox': 'only tiles that touch this box, in degrees',
+  '--compact': 'free disk space afterwards: auto (if it is worth it), always or never',
+  '--concurrency': 'requests to the tile server at a time (default: as the layer says, else 4)',
+  '--contact': 'mail address or page that the User-Agent names to tile servers (default: TILECOUCH_CONTACT)',
+  '--current': 'only the present, not the past',
+  '--data': 'folder of the embedded store (default: ./data)',
+  '--db': 'the store: a URL, an environment of .couchapprc, or the name of a database on this machine',
+  '--dry-run': 'show what would be done, and change nothing',
+  '--expired': 'only expired tiles: seed fetches them again, prune removes them',
+  '--fix': 'repair faults that have only one possible fix; doctor: also create the database and publish the store, but change no setting that other databases share, unless --cors or --allow-viewer is given',
+  '--force': 'replace files that exist; write into a folder that is not empty',
+  '--format': 'format: folder, mbtiles, pmtiles or zip (default: from the name of the target)',
+  '--from': 'another store to take from: a URL, an environment of .couchapprc, or the name of a database on this machine',
+  '--gateway': 'address of a gateway (tilecouch serve)',
+  '--history': 'the whole history: every edition, not only the present',
+  '--i-have-permission': 'the provider of the tiles permits it, although the terms in the layer do not',
+  '--identity': 'file with private age keys that open encrypted backups; repeatable',
+  '--json': 'print JSON, for programs',
+  '--layer': 'name of the layer; mirror, check and serve take several, separated by commas',
+  '--list': 'write every finding to this file, one JSON object per line; - for standard output',
+  '--live': 'keep running until Ctrl-C and act on changes',
+  '--n': 'copies of each shard in a cluster, for a new database',
+  '--password-file': 'file with the password of the database (default: COUCHDB_PASSWORD_FILE)',
+  '--polygon': 'only tiles that touch the polygons of this GeoJSON file; with --bbox, tiles that touch both',
+  '--port': 'port to listen on (default: up: 5984 or the next free one; serve: 8080)',
+  '--public': 'everybody may read, without a name',
+  '--public-url': 'the address at which clients reach the gateway (default: TILECOUCH_PUBLIC_URL)',
+  '--purge': 'leave no trace of what is removed, not even that it existed (CouchDB only, needs a server admin)',
+  '--q': 'shards of a new database',
+  '--rate': 'requests a second to the tile server, such as 10/s or 30/m (default: as the layer says)',
+  '--scheme': 'how rows are counted: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)',
+  '--since': 'only versions from this time on (2024-03 is the start of that month); mirror and serve also take those still valid then',
+  '--title': 'title that people read; load --dated replaces {name} and {time} in it',
+  '--ttl': 'tiles of the layer expire after this long, such as 7d',
+  '--until': 'up to this time; 2024-03 is the end of that month',
+  '--upstream': 'the tile server: a JSON file that describes it (docs/upstreams.md), or the template of its addresses',
+  '--upstream-networks': 'private networks and hosts that tile servers may be in, separated by commas; * for all (default: TILECOUCH_UPSTREAM_NETWORKS)',
+  '--zoom': 'only these zooms'
+}
+
+/** Of an option that may be repeated. @param {string} value @param {string[]} [before] */
+export const collect = (value, before = []) => [...before, value]
+
+const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
 
 /**
- * A whole number from 1 on; nothing stays nothing.
- * @param {string} option as the message names it
+ * A whole number from 1; undefined stays undefined.
+ * @param {string} option for the error
  * @param {string | undefined} value
  * @param {number} digits it may have
  */
@@ -30,19 +80,21 @@ export const areaIfAny = async options =>
 /** @param {string | undefined} zoom as in --zoom */
 export const zoomsOf = zoom => zoom === undefined ? undefined : parseZooms(zoom)
 
-/** `7d` is so long ago, anything else a time, of which the start counts. @param {string} text */
-export const timeOrAgo = text => /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
+/** `7d` means seven days ago; anything else is a time, of which the start counts. @param {string} text */
+export const timeOrAgo = text =>
+  /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
 
 async function readGeoJson (file) {
   let text
   try {
     text = String(readSmallFile(file, MOST_GEOJSON))
   } catch (error) {
-    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }) : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
+    if (error.code === 'ENOENT') throw new TilecouchError('SOURCE_NOT_FOUND', { value: file })
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
   }
   try {
-    return JSON.parse(text.replace(/^\ufeff/, '')) // some editors begin a file with a mark of its encoding
+    return JSON.parse(text.replace(/^\ufeff/, '')) // some editors write a byte order mark
   } catch (error) {
-    throw new TilecouchError('BAD_AREA', { why: `${file} is no JSON: ${error.message}` })
+    throw new TilecouchError('BAD_AREA', { why: `${file} is not JSON: ${error.message}` })
   }
 }

@@ -1,4 +1,4 @@
-// How a long command is going: a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
+// The progress of a long command: a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
 import { bytes, count, duration, secondsSince } from './output.js'
 
 const BAR = 24 // characters
@@ -9,7 +9,7 @@ export class ProgressLine {
   #started = performance.now()
   #shown = 0
 
-  /** @param {import('./output.js').Output} output @param {string} [counted] what is counted */
+  /** @param {import('./output.js').Output} output @param {string} [counted] noun */
   constructor (output, counted = 'tiles') {
     this.output = output
     this.counted = counted
@@ -17,10 +17,10 @@ export class ProgressLine {
   }
 
   /**
-   * Draws, unless it just did.
+   * Draws at most every 0.1 s on a terminal, every 5 s elsewhere.
    * @param {number} tiles done
-   * @param {number | undefined} total nothing while it is not known
-   * @param {(rate: number) => string[]} parts what else is worth saying; rate: tiles a second
+   * @param {number | undefined} total undefined while unknown
+   * @param {(rate: number) => string[]} parts more to show; rate: tiles a second
    */
   draw (tiles, total, parts) {
     if (!this.#isDue()) return
@@ -29,7 +29,7 @@ export class ProgressLine {
   }
 
   /**
-   * How far reading an archive has come, before its tiles are known.
+   * Of an archive that is read before its tiles are known.
    * @param {{bytes: number, total: number}} done
    */
   drawReading ({ bytes: done, total }) {
@@ -82,7 +82,7 @@ export async function reportEnd (progress, task, report) {
   }
 }
 
-/** Of a load. */
+/** Progress of a load. */
 export class Progress extends ProgressLine {
   #total
   #title
@@ -90,7 +90,7 @@ export class Progress extends ProgressLine {
 
   /**
    * @param {import('./output.js').Output} output
-   * @param {import('../sources/index.js').Source} source counted beside the load, so that the rest can be told
+   * @param {import('../sources/index.js').Source} source its tiles are counted during the load, to know how many are left
    * @param {string} [title] of one load among several
    */
   constructor (output, source, title) {
@@ -100,7 +100,7 @@ export class Progress extends ProgressLine {
     if (!output.json && output.isTerminal && !this.#total) this.#count(source)
   }
 
-  // a folder may take a while to count, and the load goes on meanwhile; that it cannot be counted is the load's to say
+  // counting a folder takes a while, and the load goes on meanwhile
   async #count (source) {
     try {
       const tiles = source.tiles()[Symbol.asyncIterator]()
@@ -111,7 +111,7 @@ export class Progress extends ProgressLine {
       }
       this.#total = total
     } catch {
-      // the load meets the same and reports it
+      // the load meets the same error and reports it
     }
   }
 

@@ -7,19 +7,22 @@ const LOCAL = 'http://127.0.0.1:8080/'
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addTokenCommand (program, run) {
   program.command('token')
-    .description('a token that lets whoever has it see private layers of a gateway until a time, and addresses with it')
+    .description('create a token for private layers of a gateway, and addresses with it')
     .argument('[layers...]', 'names or patterns (survey-*); "*" for every layer')
-    .option('--for <time>', 'how long it is good: 12h, 7d, 4w')
-    .option('--until <time>', 'or until when: 2026-12-24T18:00:00Z')
-    .option('--access-keys-file <file>', 'the keys of the gateway (default: TILECOUCH_ACCESS_KEYS_FILE, or the keys themselves in TILECOUCH_ACCESS_KEYS)')
-    .option('--key <id>', 'sign with this one (default: the last)')
-    .option('--public-url <url>', 'where clients reach the gateway, for the addresses (default: TILECOUCH_PUBLIC_URL, else this machine)')
+    .option('--for <time>', 'how long it is valid: 12h, 7d, 4w')
+    .option('--until <time>')
+    .option('--access-keys-file <file>')
+    .option('--key <id>', 'sign with this key (default: the last)')
+    .option('--public-url <url>')
     .option('--new-key', 'print a new key instead, a line for the file of keys')
-    .addHelpText('after', '\nWhoever has the token has access: hand it on as you would a password. It cannot be called back by itself; it ends with its time, or when its key' +
-      '\nis taken out of the keys of the gateway.' +
-      '\n\nExamples:\n  tilecouch token --new-key >> access-keys' +
-      '\n  tilecouch token survey --for 7d --access-keys-file access-keys --public-url https://maps.example.org/' +
-      '\n  TOKEN=$(tilecouch token "*" --for 1h --json | jq -r .token)')
+    .addHelpText('after', `
+Examples:
+  tilecouch token --new-key >> access-keys
+  tilecouch token survey --for 7d --access-keys-file access-keys --public-url https://maps.example.org/
+  TOKEN=$(tilecouch token "*" --for 1h --json | jq -r .token)
+
+Everybody who has the token has access: treat it as a password. A single token cannot be revoked. It ends at its time, or when its key is
+removed from the gateway. The keys may also be in TILECOUCH_ACCESS_KEYS, or their file in TILECOUCH_ACCESS_KEYS_FILE.`)
     .action(run(tokenCommand))
 }
 
@@ -32,22 +35,23 @@ async function tokenCommand ({ output }, options, layers) {
 }
 
 function printKey (output, options, layers) {
-  if (layers.length || options.for || options.until) throw bad('--new-key', true, 'it makes a key and no token: say it alone')
+  if (layers.length || options.for || options.until) throw bad('--new-key', true, 'it creates a key and no token: use it alone')
   const { id, secret } = newKey()
   output.result({ id, secret }, [`${id}:${secret}`])
-  output.note('A new key. Append the line to the file of keys of the gateway, and restart that: new tokens are signed with it.\nTokens of the other keys stay good for as long as these stay in the file.')
+  output.note('Append this new key to the file of keys and restart the gateway: new tokens are signed with it.\n' +
+    'Tokens of other keys stay valid as long as their keys are in the file.')
 }
 
 const bad = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })
 
-/** From a file or the environment: the command line is seen by everybody on the machine. */
+/** From a file or the environment: everybody on the machine can see the command line. */
 async function keysOf ({ accessKeysFile }, env) {
   const file = accessKeysFile ?? env.TILECOUCH_ACCESS_KEYS_FILE
   /** @type {import('../token.js').Keys} */
   const keys = {}
   if (env.TILECOUCH_ACCESS_KEYS && !accessKeysFile) Object.assign(keys, parsed(env.TILECOUCH_ACCESS_KEYS))
   if (file) Object.assign(keys, await readKeys(file))
-  if (!Object.keys(keys).length) throw bad('--access-keys-file', null, 'there is no key to sign with; `tilecouch token --new-key > access-keys` makes one')
+  if (!Object.keys(keys).length) throw bad('--access-keys-file', null, 'there is no key to sign with; `tilecouch token --new-key > access-keys` creates one')
   return keys
 }
 
@@ -61,10 +65,10 @@ function parsed (text) {
 
 /** @param {{for?: string, until?: string}} options @param {number} now milliseconds @returns {number} seconds */
 function untilOf ({ for: time, until }, now) {
-  if ((time === undefined) === (until === undefined)) throw bad('--for', time ?? null, 'say how long the token is good: --for 7d, or --until 2026-12-24T18:00:00Z')
+  if ((time === undefined) === (until === undefined)) throw bad('--for', time ?? null, 'give the time that the token is valid: --for 7d, or --until 2026-12-24T18:00:00Z')
   if (time !== undefined) return Math.floor(now / 1000) + parseDuration(time)
   const end = Date.parse(endOf(String(until)))
-  if (end <= now) throw bad('--until', until, 'it takes a time that is yet to come')
+  if (end <= now) throw bad('--until', until, 'the time must be in the future')
   return Math.floor(end / 1000)
 }
 
@@ -84,7 +88,7 @@ function describe (layers, token, until, url) {
 }
 
 const lines = ({ token, layers, until, viewer, tiles, wmts }) => [
-  `A token for ${layers.join(', ')}, good until ${until}:`,
+  `A token for ${layers.join(', ')}, valid until ${until}:`,
   '',
   token,
   '',

@@ -1,8 +1,9 @@
-// What browsers get, each in one file: the viewer, and the client library for pages of other people. Leaflet is never
-// inside: the viewer and script tags find it as the global L, ES modules import it. PouchDB is apart from both.
+// The files that browsers load: the viewer, and the client library for other people's pages, each as one bundle. Leaflet is
+// never inside: the viewer and script tags use the global L, ES modules import it. PouchDB is a file of its own.
+import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { invalid } from './invalid.js'
+import { TilecouchError } from '../../core/index.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -12,26 +13,26 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export const viewerBundles = {
   'viewer.js': { entry: 'attachments/viewer.js', format: 'esm', leaflet: 'global' },
   'viewer.css': { entry: 'attachments/viewer.css' },
-  'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' }, // only who takes areas along loads it
+  'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' }, // loaded for offline areas only
   'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
-/** Bundles of the client library. The store serves them too, so that a page needs nothing but its address. @type {Record<string, Bundle>} */
+/** Bundles of the client library. The store serves them as well. @type {Record<string, Bundle>} */
 export const clientBundles = {
   'tilecouch.js': { entry: 'client/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch.esm.js': { entry: 'client/index.js', format: 'esm', leaflet: 'external' },
   'tilecouch.css': { entry: 'client/tilecouch.css' }
 }
 
-/** What pages of other people need besides, and get from npm or from the store. @type {Record<string, Bundle>} */
+/** What other people's pages may need besides, from npm or from the store. @type {Record<string, Bundle>} */
 export const besides = {
-  'pouchdb.js': { entry: 'attachments/pouchdb.js', format: 'iife' } // offline areas stand on it
+  'pouchdb.js': { entry: 'attachments/pouchdb.js', format: 'iife' } // for offline areas
 }
 
-/** What a bundle may take for granted: browsers of 2023 on. */
+/** The oldest browsers that bundles support: those of 2023. */
 export const TARGETS = ['chrome111', 'firefox114', 'safari16.4']
 
-// a missing Leaflet should say so by name, and not as a property of undefined
+// a clear error when Leaflet is missing
 const LEAFLET = 'if (!globalThis.L) throw new Error("tilecouch needs Leaflet: load leaflet.js first")\nexport default globalThis.L'
 
 /** @type {import('esbuild').Plugin} */
@@ -44,14 +45,14 @@ const globalLeaflet = {
 }
 
 /**
- * Makes bundles. The same sources give the same bytes wherever they are, so that what did not change is not pushed again.
+ * Makes bundles. The same sources give the same bytes in every folder, so that unchanged bundles are not deployed again.
  * @param {Record<string, Bundle>} bundles
  * @param {string} [folder] that the entries are in
- * @returns {Promise<Record<string, {bytes: Buffer, inputs: string[], imports: string[]}>>} inputs: files that are in it, seen
- *   from the folder; imports: what the page has to have besides
+ * @returns {Promise<Record<string, {bytes: Buffer, inputs: string[], imports: string[]}>>} inputs: the files in it, relative to the folder;
+ *   imports: what the page must provide
  */
 export async function bundle (bundles, folder = root) {
-  const esbuild = await import('esbuild') // only who deploys waits for it
+  const esbuild = await import('esbuild') // slow to load, and only needed to deploy
   const made = await Promise.all(Object.entries(bundles).map(async ([name, options]) => [name, await one(esbuild, options, folder)]))
   return Object.fromEntries(made)
 }
@@ -74,12 +75,12 @@ async function one (esbuild, { entry, format, leaflet }, folder) {
     logLevel: 'silent',
     define: { global: 'globalThis' }, // PouchDB's name for it
     loader: { '.svg': 'dataurl', '.png': 'dataurl' },
-    tsconfigRaw: '{}', // a tsconfig.json further up is none of ours
+    tsconfigRaw: '{}', // ignores a tsconfig.json of a parent folder
     external: leaflet === 'external' ? ['leaflet'] : [],
     plugins: leaflet === 'global' ? [globalLeaflet] : []
   }
   const { outputFiles, warnings, metafile } = await esbuild.build(options).catch(error => refuse(folder, entry, error.errors ?? [{ text: error.message }]))
-  if (warnings.length) refuse(folder, entry, warnings) // such as an import that is not exported
+  if (warnings.length) refuse(folder, entry, warnings) // such as an import of something that is not exported
   const [{ imports }] = Object.values(metafile.outputs)
   return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs).sort(), imports: [...new Set(imports.map(({ path: name }) => name))] }
 }
@@ -88,3 +89,35 @@ async function one (esbuild, { entry, format, leaflet }, folder) {
 function refuse (folder, entry, [{ text, location }]) {
   invalid(path.join(folder, location?.file ?? entry), location ? `line ${location.line}: ${text}` : text)
 }
+
+/** Refuses a couchapp that cannot be composed. @param {string} file shown relative to the current folder @param {string} why @returns {never} */
+export function invalid (file, why) {
+  throw new TilecouchError('COUCHAPP_INVALID', { file: path.relative(process.cwd(), file) || file, why })
+}
+
+const PAGE = 'index.html'
+const WORKER = 'sw.js'
+
+/** @typedef {Record<string, {type: string, bytes: Buffer}>} Files */
+
+/**
+ * Gives the viewer a version made from the content of all its files. The version is written into every address in the page, so that
+ * files of two versions are never mixed; the list of files is written into the service worker.
+ * @param {Files} files @param {(name: string) => boolean} isPart false: the file belongs to other pages
+ */
+export function stamp (files, isPart) {
+  const names = Object.keys(files).filter(isPart).sort()
+  const version = digest(names.map(name => `${name} ${digest(files[name].bytes)}\n`).join('')).slice(0, 16)
+  const page = withDigests(files[PAGE].bytes.toString(), files).replace(/(?<=\b(?:href|src)=")[^":/?#]+(?=")/g, name => names.includes(name) ? `${name}?v=${version}` : name)
+  files[PAGE].bytes = Buffer.from(page)
+  const shell = Object.fromEntries(names.filter(name => name !== WORKER).map(name => [name, digest(files[name].bytes)]))
+  files[WORKER].bytes = Buffer.concat([Buffer.from(`const SHELL=${JSON.stringify({ version, files: shell })};\n`), files[WORKER].bytes])
+}
+
+/** Writes the digests of the scripts into the page: browsers run no others, and CouchDB's policy allows only these. */
+const withDigests = (page, files) => page.replace(/(?<=<script src="([^"]+)" integrity=")(?=")/g, (_, name) => integrityOf(files[name].bytes))
+
+/** The value of the attribute `integrity`. @param {Buffer} bytes */
+export const integrityOf = bytes => `sha256-${createHash('sha256').update(bytes).digest('base64')}`
+
+const digest = content => createHash('sha256').update(content).digest('hex')

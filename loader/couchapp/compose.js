@@ -1,13 +1,11 @@
-// Joins _design/<name>/**, views/<name>/** and attachments/** into design documents, by name. Stricter than the couchapp
-// tools: what it does not understand it refuses, since a file that is silently left out shows only in production.
+// Composes design documents from _design/<name>/**, views/<name>/** and attachments/**. Stricter than the couchapp tools: it refuses
+// files that it does not understand, since a file that is silently left out is missed only in production.
 import { createHash } from 'node:crypto'
 import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
-import { besides, bundle, clientBundles, viewerBundles } from './bundle.js'
-import { invalid as fail } from './invalid.js'
-import { stamp } from './shell.js'
+import { besides, bundle, clientBundles, invalid as fail, stamp, viewerBundles } from './bundle.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -36,7 +34,7 @@ const contentTypes = {
 /** @typedef {{_id: string, language: string, views?: Record<string, {map: string, reduce?: string}>, _attachments?: Record<string, {content_type: string, data: string}>, couchapp: {signatures: Record<string, string>}, [field: string]: any}} DesignDocument */
 
 /**
- * The design documents of a couchapp, those with views first: what reads an index comes after it.
+ * The design documents of a couchapp, those with views first: the others read their indexes.
  * @param {string} [folder] holds _design/, views/ and attachments/
  * @returns {Promise<DesignDocument[]>}
  */
@@ -50,7 +48,7 @@ export async function compose (folder = root) {
     const where = `_design/${name}`
     if (!/^[a-z][a-z0-9_-]*$/.test(name) || typeof (designs[name] ?? {}) !== 'object') fail(where, 'a design document is a folder with a lower case name')
     const fields = /** @type {Record<string, any>} */ (designs[name] ?? {})
-    if (fields.views && views[name]) fail(where, `views stand in _design/${name}/views as well as in views/${name}`)
+    if (fields.views && views[name]) fail(where, `there are views in _design/${name}/views and in views/${name}`)
     if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
     const own = views[name] ?? fields.views
     if (own !== undefined && typeof own !== 'object') fail(`views/${name}`, 'views are folders: views/DESIGN/VIEW/map.js')
@@ -73,7 +71,7 @@ export async function compose (folder = root) {
 /** @type {Promise<DesignDocument[]> | undefined} */
 let own
 
-/** Those of this package, put together once: its files do not change while it runs, and nobody else may change them. */
+/** The design documents of this package, composed once and frozen. */
 export async function ownDesigns () {
   own ??= compose().then(frozen, error => {
     own = undefined
@@ -122,7 +120,7 @@ function parseFile (file, extension, text) {
   return source
 }
 
-// Told by parsing alone, nothing is run: what stands between ? and : holds no comma, and a method ends with its brace
+// Decided by parsing, without running anything: between ? and : there is no comma, and a method ends with its brace
 function isOneFunction (source) {
   if (!/^\(function\s*\(/.test(source) || !source.endsWith('})')) return false
   const inner = source.slice(1, -1)
@@ -133,10 +131,10 @@ function isOneFunction (source) {
   }
 }
 
-// Query servers put "return" or a parenthesis before the text: a comment there would swallow or end the expression
+// Query servers put "return" or a parenthesis before the source: a comment at its start would break that
 export const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')
 
-/** Our own: modules and styles go as bundles, everything else as it is. */
+/** The attachments of this package: modules and styles as bundles, everything else unchanged. */
 async function ownAttachments () {
   const isPart = name => /\.(js|css)$/.test(name)
   const forPages = { ...clientBundles, ...besides }
@@ -196,6 +194,6 @@ async function entries (folder, wanted = false) {
 const inline = files => Object.fromEntries(Object.entries(files).map(([name, { type, bytes }]) =>
   [name, { content_type: type, data: bytes.toString('base64') }]))
 
-// As couchapp does: CouchDB compresses text attachments, so that its digests cannot be compared with files
+// As in couchapp: CouchDB compresses text attachments, so its digests cannot be compared with files
 const signatures = files => Object.fromEntries(Object.entries(files).map(([name, { bytes }]) =>
   [name, createHash('md5').update(bytes).digest('hex')]))

@@ -1,32 +1,32 @@
-// Where a command goes: an environment of .couchapprc, a URL, or the name of a database on this machine, as in couchapp.
+// Which database a command means: an environment of .couchapprc, a URL, or the name of a database on this machine, as in couchapp.
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { readSmallFile } from '../regular-file.js'
-import { isForAll, refuseToLend, tellIfReadable, whereJsonEnds, withPassword } from '../secrets.js'
+import { isWorldWritable, refuseForeignServer, warnIfUnencrypted, jsonErrorLine, withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
 
 const LOCAL = 'http://127.0.0.1:5984/'
 const IS_URL = /^https?:\/\//i
 
-/** The database a bare server URL means. */
+/** The database of a URL that names only a server. */
 export const DEFAULT_DATABASE = 'tiles'
 
 /**
- * What is typed counts most, then COUCHDB_URL, then the environment "default".
- * @param {string} [target] what --db says
- * @param {{cwd?: string, home?: string, env?: NodeJS.ProcessEnv, side?: import('../secrets.js').Side | null}} [options] side: whose name and password it is opened with; null: nobody's
+ * First what was typed, then COUCHDB_URL, then the environment "default".
+ * @param {string} [target] from --db
+ * @param {{cwd?: string, home?: string, env?: NodeJS.ProcessEnv, side?: import('../secrets.js').Side | null}} [options] side: whose name and password to use; null: none
  * @returns {Promise<string | null>} the URL of a database; null: the embedded store
  */
 export async function resolveDatabase (target, { cwd = process.cwd(), home = homedir(), env = process.env, side = 'COUCHDB' } = {}) {
   const { url, file } = await addressOf(target || env.COUCHDB_URL || undefined, { cwd, home, typed: Boolean(target) })
   if (!url || !side) return url
-  if (file) refuseToLend(url, file, side, env)
-  tellIfReadable(url, side, env)
+  if (file) refuseForeignServer(url, file, side, env)
+  warnIfUnencrypted(url, side, env)
   return withPassword(url, env, side)
 }
 
-/** file: of a project, which alone says so. @returns {Promise<{url: string | null, file?: string}>} */
+/** file: the project's file that named it. @returns {Promise<{url: string | null, file?: string}>} */
 async function addressOf (target, { cwd, home, typed }) {
   if (target && (IS_URL.test(target) || !typed)) return { url: withDatabase(target) }
   const name = target ?? 'default'
@@ -39,14 +39,14 @@ async function addressOf (target, { cwd, home, typed }) {
 
 const urlOf = ({ db }) => IS_URL.test(db) ? withDatabase(db) : local(db)
 
-/** A database on this machine. A URL whose beginning was lost is none, and its password is not repeated. */
+/** A database on this machine. A URL without its beginning is refused; the error does not show its password. */
 function local (name) {
   if (/[:@]|\.\./.test(name)) throw new TilecouchError('BAD_DATABASE', { value: name.replace(/.*@/s, '…@') })
   parseDatabaseUrl(LOCAL + name)
   return LOCAL + name
 }
 
-/** COUCHDB_URL and the like may name a server only. */
+/** Adds the default database to the URL of a server. */
 export function withDatabase (url) {
   let parsed
   try {
@@ -58,11 +58,11 @@ export function withDatabase (url) {
   return parsed.href
 }
 
-/** The nearest .couchapprc from here upwards. It belongs to the project and is committed: it holds no password. */
+/** The nearest .couchapprc from here upwards. It is committed with the project, so it must not contain a password. */
 async function projectEnvironments (folder) {
   const file = path.join(folder, '.couchapprc')
-  // in /tmp and the like it is anybody's, and would say where the work of others goes
-  const environments = isForAll(folder) ? null : await readEnvironments(file)
+  // in a folder like /tmp anybody could have put it there
+  const environments = isWorldWritable(folder) ? null : await readEnvironments(file)
   if (environments) {
     if (Object.values(environments).some(({ db }) => IS_URL.test(db) && namesSomebody(db))) throw new TilecouchError('PASSWORD_IN_FILE', { file })
     return { file, environments }
@@ -73,7 +73,7 @@ async function projectEnvironments (folder) {
 
 const namesSomebody = url => URL.canParse(url) ? new URL(url).username + new URL(url).password !== '' : url.includes('@')
 
-/** ~/.couchapp.conf is the user's own and may hold passwords, as couchapp has it. */
+/** ~/.couchapp.conf belongs to the user and may contain passwords, as in couchapp. */
 const userEnvironments = async home => await readEnvironments(path.join(home, '.couchapp.conf')) ?? {}
 
 async function readEnvironments (file) {
@@ -88,7 +88,7 @@ async function readEnvironments (file) {
   try {
     environments = JSON.parse(text).env ?? {}
   } catch {
-    throw new TilecouchError('CONFIG_INVALID', { file, why: `not a JSON object${whereJsonEnds(text)}` })
+    throw new TilecouchError('CONFIG_INVALID', { file, why: `not a JSON object${jsonErrorLine(text)}` })
   }
   for (const [name, environment] of Object.entries(environments)) {
     if (typeof environment?.db !== 'string') throw new TilecouchError('CONFIG_INVALID', { file, why: `environment ${name} needs { "db": "URL" }` })

@@ -1,14 +1,14 @@
-// The Content-Security-Policy under which browsers run the viewer, and what another one lets run.
+// The Content-Security-Policy under which browsers run the viewer, and what other policies allow.
 import { VIEWER, ownDesigns } from './compose.js'
 
 const REST = "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-/** Of a gateway, which serves no page but the viewer: its own scripts, styles and tiles work, and nothing else. */
+/** For a gateway, whose only page is the viewer: only its own scripts, styles and tiles work. */
 export const VIEWER_CSP = `default-src 'self'; ${REST}`
 
 /**
- * Of a CouchDB, which sends one policy with the attachments of all its databases. It lets the scripts of the viewer run, by
- * their digests, and no other: a page that somebody attached elsewhere has the viewer's code at most, and none of its own.
+ * For CouchDB, which sends one policy with the attachments of all databases. It allows only the scripts of the viewer, by their
+ * digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own.
  */
 export const couchPolicy = async () => `default-src 'none'; script-src ${(await digests()).join(' ')}; connect-src 'self'; worker-src 'self'; manifest-src 'self'; ${REST}`
 
@@ -19,11 +19,11 @@ async function digests () {
 }
 
 /**
- * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server: none, so that
- * no page has the session of who opens it; those named by their digest; those of whoever may attach a page
+ * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server, with the session of
+ * the visitor: none; those named by their digest; those of everybody who may attach a page
  */
 
-/** @param {string | null} policy nothing: none is sent @returns {Lets} */
+/** @param {string | null} policy null: none is sent @returns {Lets} */
 export function letsRun (policy) {
   const directives = new Map((policy ?? '').split(';').map(text => text.trim().split(/\s+/)).reverse().map(([name, ...values]) => [name.toLowerCase(), values.map(value => value.toLowerCase())]))
   const sandbox = directives.get('sandbox')
@@ -39,12 +39,12 @@ function sourcesLet (sources) {
   return sources.some(source => source !== "'none'") ? 'digests' : 'nothing'
 }
 
-/** Whether two policies name other digests and are else the same, such as those of two versions of this program. @param {string} one @param {string} other */
+/** Whether two policies differ only in their digests, as those of two versions of tilecouch do. @param {string} one @param {string} other */
 export const differsInDigests = (one, other) => one !== other && withoutDigests(one) === withoutDigests(other)
 
 const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '')
 
-/** Whether the viewer of this program runs. @param {string | null} policy as a server sent it */
+/** Whether the viewer of this tilecouch runs under a policy. @param {string | null} policy from a server */
 export async function runsViewer (policy) {
   const lets = letsRun(policy)
   return lets === 'anything' || (lets === 'digests' && (await digests()).every(digest => policy?.includes(digest)))

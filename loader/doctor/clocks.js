@@ -1,47 +1,47 @@
-// Clocks. Whoever stores a tile says when, by his own; whoever serves it says by his own whether it has expired.
+// Clocks: the writer's clock says when a tile was stored, the server's clock whether it has expired.
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { toSeconds } from '../../core/index.js'
-import { count, duration, plural } from '../cli/output.js'
+import { count, duration, plural } from '../text.js'
 
-const WHY = 'Tiles expire too early or never, a load of today lands before or after what is there, and the heads of masters are decided by the wrong clock.'
+/** @typedef {import('./inspection.js').Inspection} Inspection @typedef {import('./inspection.js').Found} Found */
 
-/** @param {import('./visit.js').Visit} visit */
-export async function lookAtClocks (visit) {
-  await Promise.all([
-    visit.look('clocks', 'server', 'nobody', () => skewOf(visit, visit.couch.serverUrl, 'the server')),
-    visit.look('clocks', 'writers', 'a member', () => writers(visit))
-  ])
-}
+/** @type {import('./inspection.js').Condition[]} */
+export const clockConditions = [
+  { area: 'clocks', check: 'server', needs: 'anybody', look: inspection => skewOf(inspection, inspection.couch.serverUrl, 'the server') },
+  { area: 'clocks', check: 'writers', needs: 'a member', look: writers }
+]
+
+const WHY = 'Tiles expire too early or never, a load of today is stored before or after older ones, and the wrong clock decides which version is the head.'
 
 /**
- * How far another clock is from the one here. It says whole seconds, so that less than one is none.
- * @param {import('./visit.js').Visit} visit @param {string} url @param {string} who
- * @returns {Promise<import('./visit.js').Found>}
+ * How far another clock is from this one. HTTP dates are whole seconds, so less than one second counts as none.
+ * @param {Inspection} inspection @param {string} url @param {string} who
+ * @returns {Promise<Found>}
  */
-export async function skewOf (visit, url, who) {
-  const { skew, wrong } = visit.limits
-  const seconds = await measure(visit, url)
-  if (seconds === undefined) return { state: 'unknown', found: `${who} does not say what time it has` }
+export async function skewOf (inspection, url, who) {
+  const { skew, wrong } = inspection.limits
+  const seconds = await measure(inspection, url)
+  if (seconds === undefined) return { state: 'unknown', found: `${who} does not send its time` }
   const off = Math.abs(seconds)
   const figures = { skew: seconds }
-  if (off <= skew) return { state: 'ok', found: off <= 1 ? 'as here, to the second' : `${off.toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine`, figures }
+  if (off <= skew) return { state: 'ok', found: off <= 1 ? 'the same' : `${off.toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine`, figures }
   return {
     state: off > wrong ? 'bad' : 'warning',
     found: `${who} is ${off < 120 ? `${Math.round(off)} s` : duration(off)} ${seconds > 0 ? 'ahead of' : 'behind'} this machine`,
-    why: WHY, advice: 'Let both keep time by NTP (chrony, systemd-timesyncd), and look which one is wrong.', figures
+    why: WHY, advice: 'Set both clocks by NTP (chrony, systemd-timesyncd).', figures
   }
 }
 
-/** Seconds that a server is ahead: what it said, against the middle of the request. A name and password are not sent for that. */
-async function measure (visit, url) {
-  const waiting = timeoutSignal(visit.limits.patience, visit.signal)
-  const sent = visit.clock()
+/** Seconds that a server is ahead. No name and password are sent. */
+async function measure (inspection, url) {
+  const waiting = timeoutSignal(inspection.limits.patience, inspection.signal)
+  const sent = inspection.clock()
   try {
     const answer = await raceAbort(fetch(url, { method: 'HEAD', redirect: 'manual', signal: waiting.signal }), waiting.signal)
-    const received = visit.clock()
+    const received = inspection.clock()
     const said = Date.parse(answer.headers.get('date') ?? '')
     if (Number.isNaN(said)) return undefined
-    // it means any moment of that second
+    // the date may be any moment of that second
     const [least, most] = [said - received, said + 999 - sent]
     return (least > 0 ? least : most < 0 ? most : 0) / 1000
   } finally {
@@ -49,18 +49,18 @@ async function measure (visit, url) {
   }
 }
 
-/** What the newest changes say of the clocks of those who wrote them. @returns {Promise<import('./visit.js').Found>} */
-async function writers (visit) {
-  const { changes, skew, wrong } = visit.limits
-  const { results } = await visit.couch.changes({ descending: true, limit: changes, include_docs: true })
-  const here = visit.clock() / 1000
+/** Whether the newest changes were stored by a clock that is ahead. @param {Inspection} inspection @returns {Promise<Found>} */
+async function writers (inspection) {
+  const { changes, skew, wrong } = inspection.limits
+  const { results } = await inspection.couch.changes({ descending: true, limit: changes, include_docs: true })
+  const here = inspection.clock() / 1000
   const early = results.map(({ doc }) => doc).filter(doc => doc?.type === 'tile' && typeof doc.stored === 'string' && toSeconds(doc.stored) - here > skew)
   if (!early.length) return { state: 'ok', found: 'none ahead' }
   const most = Math.max(...early.map(({ stored }) => toSeconds(stored) - here))
   return {
     state: most > wrong ? 'bad' : 'warning',
-    found: `${count(early.length)} of the ${plural(results.length, 'newest change')} say they were stored up to ${duration(most)} from now (${early[0]._id})`,
-    why: WHY, advice: 'Set the clock of the machine that loads; what it wrote is right again when that time has come.',
+    found: `${count(early.length)} of the ${plural(results.length, 'newest change')} were stored up to ${duration(most)} from now (${early[0]._id})`,
+    why: WHY, advice: 'Set the clock of the machine that loads. Its tiles are right again once that time has come.',
     figures: { ahead: most }
   }
 }

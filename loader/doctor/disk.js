@@ -1,53 +1,57 @@
-// Room on disk, where it can be known: when the server's folder is on this very machine, and when the store is a folder of ours.
+// The space on the disk of the store, where it can be known: when the server's folder is on this machine, or the store is embedded.
 import { readFile, readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
-import { isHere } from '../this-machine.js'
-import { bytes, plural } from '../cli/output.js'
+import { isHere } from '../system.js'
+import { bytes, plural } from '../text.js'
 import { namesIn } from '../formats/names.js'
-import { indexes } from './views.js'
+import { indexes } from './indexes.js'
 
 const MOST_FILES = 100_000 // of an embedded store
 
-/** @param {import('./visit.js').Visit} visit */
-export async function lookAtDisk (visit) {
-  if (visit.embedded) return visit.look('disk', 'room', 'whoever may read its folder', () => embedded(visit))
-  await visit.look('disk', 'room', 'a server admin', /** @returns {Promise<import('./visit.js').Found>} */ async () => {
-    const { folder, why } = await folderOf(visit)
-    if (!folder) return { state: 'unknown', found: why ?? 'not known', advice: 'Watch the disk of the server: compaction needs as much room as the largest shard, and for all at once as much as the database.' }
-    await visit.look('disk', 'left over', 'whoever may read its folder', () => orphans(visit, folder))
-    return room(visit, folder)
-  })
+/** @typedef {import('./inspection.js').Inspection} Inspection @typedef {import('./inspection.js').Found} Found */
+
+/** @type {import('./inspection.js').Condition[]} */
+export const diskConditions = [{ area: 'disk', check: 'room', needs: 'a server admin', look: space }]
+
+/** @param {Inspection} inspection @returns {Promise<Found>} */
+async function space (inspection) {
+  if (inspection.embedded) return embedded(inspection)
+  const { folder, why } = await folderOf(inspection)
+  const advice = 'Watch the disk of the server: compaction needs as much space as the largest shard, and as the database when all run at once.'
+  if (!folder) return { state: 'unknown', found: why ?? 'not known', advice }
+  await inspection.look({ area: 'disk', check: 'left over', needs: 'somebody who may read its folder', look: () => orphans(inspection, folder) })
+  return room(inspection, folder)
 }
 
-/** The data folder of the server, if it is here and is the one. */
-async function folderOf (visit) {
-  const { hostname } = new URL(visit.couch.url)
+/** The data folder of the server, if it is on this machine. */
+async function folderOf (inspection) {
+  const { hostname } = new URL(inspection.couch.url)
   if (!isHere(hostname)) return { why: `not known: ${hostname} is another machine` }
-  const config = await visit.ask({ path: '_node/_local/_config/couchdb', server: true })
+  const config = await inspection.ask({ path: '_node/_local/_config/couchdb', server: true })
   const folder = path.resolve('/', config.database_dir ?? '')
-  if (!config.database_dir?.startsWith('/')) return { why: `not known: the server names its folder from where it was started (${config.database_dir})` }
+  if (!config.database_dir?.startsWith('/')) return { why: `not known: the server has a relative folder (${config.database_dir})` }
   try {
     const ranges = await readdir(path.join(folder, 'shards'))
     const files = (await Promise.all(ranges.map(range => readdir(path.join(folder, 'shards', range))))).flat()
-    if (files.some(name => name.startsWith(`${visit.couch.db}.`))) return { folder }
-    return { why: `not known: ${folder} here is not what the server sees, which may be in a container` }
+    if (files.some(name => name.startsWith(`${inspection.couch.db}.`))) return { folder }
+    return { why: `not known: ${folder} here is not that of the server, which may be in a container` }
   } catch (error) {
-    return { why: error.code === 'EACCES' ? `not known: ${folder} is for the user of CouchDB alone; run this as that user` : `not known: there is no ${folder} here; the server may be in a container` }
+    return { why: error.code === 'EACCES' ? `not known: only the user of CouchDB may read ${folder}; run this as that user` : `not known: there is no ${folder} here; the server may be in a container` }
   }
 }
 
-/** @returns {Promise<import('./visit.js').Found>} */
-async function room (visit, folder) {
+/** @param {Inspection} inspection @returns {Promise<Found>} */
+async function room (inspection, folder) {
   const { free, size } = await spaceOf(folder)
-  const { sizes: { active = 0 } = {}, cluster: { q = 1 } = {} } = await visit.info()
-  const views = await indexes(visit).then(all => all.reduce((sum, { index }) => sum + index.sizes.active, 0), () => 0)
+  const { sizes: { active = 0 } = {}, cluster: { q = 1 } = {} } = await inspection.info()
+  const views = await indexes(inspection).then(all => all.reduce((sum, { index }) => sum + index.sizes.active, 0), () => 0)
   const shard = active / q
   const figures = { free, size, wanted: active + views }
   const found = `${bytes(free)} of ${bytes(size)} free in ${folder}`
-  const needs = `All shards compacted at once need ${bytes(active)}, one alone ${bytes(shard)}, the indexes ${bytes(views)}.`
-  const advice = 'Free some, prune (docs/retention.md), or put the store on a larger disk; CouchDB 3.4 and later stop writing in time with disk_monitor/enable = true.'
-  if (free < shard || free < visit.limits.fullDisk * size) return { state: 'bad', found, why: `${needs} Without that room nothing is ever given back.`, advice, figures }
-  if (free < active + views || free < visit.limits.free * size) return { state: 'warning', found, why: needs, advice, figures }
+  const needs = `Compacting all shards at once needs ${bytes(active)}, one shard ${bytes(shard)}, the indexes ${bytes(views)}.`
+  const advice = 'Free some space, prune (docs/retention.md), or use a larger disk. CouchDB 3.4 and later stop writing in time with disk_monitor/enable = true.'
+  if (free < shard || free < inspection.limits.fullDisk * size) return { state: 'bad', found, why: `${needs} Without that space compaction fails, and no space is ever freed.`, advice, figures }
+  if (free < active + views || free < inspection.limits.free * size) return { state: 'warning', found, why: needs, advice, figures }
   return { state: 'ok', found, figures }
 }
 
@@ -56,14 +60,14 @@ async function spaceOf (folder) {
   return { free: bavail * bsize, size: blocks * bsize }
 }
 
-/** Indexes that belong to no design document any more. @returns {Promise<import('./visit.js').Found>} */
-async function orphans (visit, folder) {
-  const known = new Set((await indexes(visit)).map(({ index }) => `${index.signature}.view`))
+/** Index files without a design document. @returns {Promise<Found>} */
+async function orphans (inspection, folder) {
+  const known = new Set((await indexes(inspection)).map(({ index }) => `${index.signature}.view`))
   const found = { files: 0, bytes: 0 }
   const hidden = path.join(folder, '.shards')
   for (const range of await namesIn(hidden)) {
     for (const name of await readdir(path.join(hidden, range))) {
-      if (!name.startsWith(`${visit.couch.db}.`) || !name.endsWith('_design')) continue
+      if (!name.startsWith(`${inspection.couch.db}.`) || !name.endsWith('_design')) continue
       const views = path.join(hidden, range, name, 'mrview')
       for (const file of await namesIn(views)) {
         if (!/^[0-9a-f]{32}\.view$/.test(file) || known.has(file)) continue
@@ -73,27 +77,28 @@ async function orphans (visit, folder) {
     }
   }
   const figures = { leftFiles: found.files, leftBytes: found.bytes }
-  if (found.bytes < visit.limits.little) return { state: 'ok', found: found.files ? `${plural(found.files, 'file')} of ${bytes(found.bytes)}` : 'nothing', figures }
-  return { state: 'warning', found: `${plural(found.files, 'file')} of ${bytes(found.bytes)}: indexes of design documents that are gone`, why: 'Nobody reads them, and nobody takes them away by himself.', advice: `POST ${visit.couch.url}/_view_cleanup`, figures }
+  if (found.bytes < inspection.limits.little) return { state: 'ok', found: found.files ? `${plural(found.files, 'file')} of ${bytes(found.bytes)}` : 'nothing', figures }
+  return { state: 'warning', found: `${plural(found.files, 'file')} of ${bytes(found.bytes)}: indexes of design documents that are gone`, why: 'Nobody reads them, and CouchDB does not remove them by itself.', advice: `POST ${inspection.couch.url}/_view_cleanup`, figures }
 }
 
-/** @returns {Promise<import('./visit.js').Found>} */
-async function embedded (visit) {
-  if (!await isFolderOf(visit)) return { state: 'unknown', found: 'which folder it has is not known here: name it with --data' }
-  const used = await sizeOf(visit.folder)
-  const { free, size } = await spaceOf(visit.folder)
-  const found = `${bytes(used)} in ${visit.folder}, ${bytes(free)} free`
+/** @param {Inspection} inspection @returns {Promise<Found>} */
+async function embedded (inspection) {
+  if (!await isFolderOf(inspection)) return { state: 'unknown', found: 'its folder is not known: name it with --data' }
+  const folder = String(inspection.subject.folder)
+  const used = await sizeOf(folder)
+  const { free, size } = await spaceOf(folder)
+  const found = `${bytes(used)} in ${folder}, ${bytes(free)} free`
   const figures = { used, free, size }
-  const advice = 'Free some, or move the folder.'
-  if (free < visit.limits.fullDisk * size) return { state: 'bad', found, why: 'It cannot write when there is none left.', advice, figures }
-  if (free < visit.limits.free * size) return { state: 'warning', found, why: 'It cannot write when there is none left.', advice, figures }
+  const advice = 'Free some space, or move the folder.'
+  if (free < inspection.limits.fullDisk * size) return { state: 'bad', found, why: 'The store cannot write when the disk is full.', advice, figures }
+  if (free < inspection.limits.free * size) return { state: 'warning', found, why: 'The store cannot write when the disk is full.', advice, figures }
   return { state: 'ok', found, figures }
 }
 
-/** The server that has a folder says so there. */
-async function isFolderOf ({ folder, uuid }) {
+/** The server writes its id into its folder. @param {Inspection} inspection */
+async function isFolderOf ({ subject: { folder }, uuid }) {
   try {
-    return uuid !== undefined && JSON.parse(await readFile(path.join(folder, 'server.json'), 'utf8')).uuid === uuid
+    return uuid !== undefined && JSON.parse(await readFile(path.join(folder ?? '', 'server.json'), 'utf8')).uuid === uuid
   } catch {
     return false
   }

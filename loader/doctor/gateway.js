@@ -1,27 +1,32 @@
-// A gateway or an edge, as its /health and /metrics tell.
+// A gateway, by its /health and /metrics.
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { TilecouchError } from '../../core/index.js'
-import { count, duration, plural } from '../cli/output.js'
+import { count, duration, plural } from '../text.js'
 
 const MOST = 16 * 1024 * 1024 // bytes of metrics
 const OPEN = 2 // of tilecouch_upstream_circuit
 
-/** What its pages stand below. @param {string} address */
-export function addressOf (address) {
+/** @typedef {import('./inspection.js').Inspection} Inspection @typedef {import('./inspection.js').Found} Found */
+
+/** @type {import('./inspection.js').Condition[]} */
+export const gatewayConditions = [
+  { area: 'gateway', check: 'health', needs: 'anybody', look: withGateway(health) },
+  { area: 'gateway', check: 'metrics', needs: 'somebody who reaches its port for monitoring', look: withGateway(metrics) }
+]
+
+/** Looks only when a gateway was named. @param {(inspection: Inspection, base: string) => Promise<Found | Found[]>} look */
+function withGateway (look) {
+  return async inspection => inspection.subject.gateway === undefined ? undefined : look(inspection, inspection.subject.gateway)
+}
+
+/** The URL that /health and /metrics follow. @param {string} address */
+export function baseOf (address) {
   if (!/^https?:/.test(address) || !URL.canParse(address)) throw new TilecouchError('BAD_OPTION', { option: '--gateway', value: address })
   return address.replace(/\/*$/, '/')
 }
 
-/** @param {import('./visit.js').Visit} visit @param {string} base of addressOf */
-export async function lookAtGateway (visit, base) {
-  await Promise.all([
-    visit.look('gateway', 'health', 'nobody', () => health(visit, base)),
-    visit.look('gateway', 'metrics', 'whoever reaches its port for monitoring', () => metrics(visit, base))
-  ])
-}
-
-async function read (visit, url) {
-  const waiting = timeoutSignal(visit.limits.patience, visit.signal)
+async function read (inspection, url) {
+  const waiting = timeoutSignal(inspection.limits.patience, inspection.signal)
   try {
     const answer = await raceAbort(fetch(url, { signal: waiting.signal }), waiting.signal)
     const text = await raceAbort(answer.text(), waiting.signal)
@@ -33,41 +38,41 @@ async function read (visit, url) {
   }
 }
 
-/** @returns {Promise<import('./visit.js').Found>} */
-async function health (visit, base) {
-  const { status, text } = await read(visit, new URL('health', base))
-  if (!status) return { state: 'bad', found: `${base} does not answer`, why: 'Nobody is served by it.', advice: 'systemctl status tilecouch; journalctl -u tilecouch' }
+/** @param {Inspection} inspection @returns {Promise<Found>} */
+async function health (inspection, base) {
+  const { status, text } = await read(inspection, new URL('health', base))
+  if (!status) return { state: 'bad', found: `${base} does not answer`, why: 'It serves nobody.', advice: 'systemctl status tilecouch; journalctl -u tilecouch' }
   let said
   try {
     said = JSON.parse(text)
   } catch {
-    return { state: 'unknown', found: `${base}health answers ${status}, and is no gateway's`, advice: 'Name its port for monitoring (--ops-port) where it has one.' }
+    return { state: 'unknown', found: `${base}health answers ${status}, but is not a gateway's`, advice: 'If it has a port for monitoring (--ops-port), name that.' }
   }
   const { status: state = 'unknown', version, mirror, error } = said
   const found = `${state}, tilecouch ${version}${mirror ? `; mirror ${mirror.state}, ${mirror.lag === null ? 'never complete' : `${duration(mirror.lag)} behind`}` : ''}`
   if (state === 'ok') return { state: 'ok', found }
-  return { state: 'bad', found, why: state === 'behind' ? 'It lacks more than --max-lag allows.' : `Its store does not answer${error ? ` (${error})` : ''}.`, advice: 'Look at its store, and at the line to it.' }
+  return { state: 'bad', found, why: state === 'behind' ? 'It is further behind than --max-lag allows.' : `Its store does not answer${error ? ` (${error})` : ''}.`, advice: 'Check its store, and the network.' }
 }
 
-/** @returns {Promise<import('./visit.js').Found | import('./visit.js').Found[]>} */
-async function metrics (visit, base) {
-  const { status, text } = await read(visit, new URL('metrics', base))
-  if (status !== 200) return { state: 'unknown', found: 'it does not show its metrics here', advice: 'Name its port for monitoring (--ops-port); one without such a port shows them with --public-metrics.' }
+/** @returns {Promise<Found | Found[]>} */
+async function metrics (inspection, base) {
+  const { status, text } = await read(inspection, new URL('metrics', base))
+  if (status !== 200) return { state: 'unknown', found: 'it does not show its metrics here', advice: 'Name its port for monitoring (--ops-port); without such a port it shows them with the option publicMetrics.' }
   const samples = parseMetrics(text)
   const of = name => samples.filter(sample => sample.name === name)
   const open = of('tilecouch_upstream_circuit').filter(({ value }) => value === OPEN).map(({ labels }) => labels.layer)
-  const found = /** @type {import('./visit.js').Found[]} */ ([])
-  if (open.length) found.push({ state: 'bad', found: `the upstream of ${open.join(', ')} is left alone after failures`, why: 'Tiles that are not in the store are not fetched; those that have expired are shown on.', advice: 'Look at that upstream; the gateway tries it again by itself.' })
+  const found = /** @type {Found[]} */ ([])
+  if (open.length) found.push({ state: 'bad', found: `the upstream of ${open.join(', ')} is not asked for a while after failures`, why: 'Missing tiles are not fetched; expired ones are still shown.', advice: 'Check that upstream; the gateway tries it again by itself.' })
   const [follower] = of('tilecouch_follower_up')
-  if (follower?.value === 0) found.push({ state: 'warning', found: 'it does not hear the changes of its store', why: 'What is in its memory may be old.', advice: 'Look at the log; it connects again by itself.' })
+  if (follower?.value === 0) found.push({ state: 'warning', found: 'it does not receive the changes of its store', why: 'Tiles in its memory may be old.', advice: 'See its log; it reconnects by itself.' })
   const all = of('tilecouch_requests_total').reduce((sum, { value }) => sum + value, 0)
   const failed = of('tilecouch_requests_total').filter(({ labels }) => labels.outcome === 'failed').reduce((sum, { value }) => sum + value, 0)
-  if (failed > 0.01 * all) found.push({ state: 'warning', found: `${plural(failed, 'request')} of ${count(all)} failed since it was started`, why: 'One in a hundred is more than chance.', advice: 'Its log says why.' })
+  if (failed > 0.01 * all) found.push({ state: 'warning', found: `${plural(failed, 'request')} of ${count(all)} failed since it was started`, why: 'That is more than one in a hundred.', advice: 'See its log.' })
   return found.length ? found : { state: 'ok', found: `${plural(all, 'request')} answered, ${count(failed)} failed` }
 }
 
 /**
- * What Prometheus reads, one sample a line.
+ * The text format of Prometheus, one sample per line.
  * @param {string} text
  * @returns {{name: string, labels: Record<string, string>, value: number}[]}
  */

@@ -1,84 +1,132 @@
-// Everything that makes a store ill over years, looked at once. Nothing is written, no index is built, every request has an end.
+// The doctor: looks at everything that makes a store fail over the years, and with `fix` repairs what can be repaired. Without
+// `fix` nothing is written, no index is built, and every request has a time limit.
+//
+//   const { state, findings } = await doctor('http://admin@localhost:5984/tiles')
+//   await doctor(url, { fix: true, cors: 'https://maps.example.org' })
 import { setMaxListeners } from 'node:events'
-import { TilecouchError, scrub } from '../../core/index.js'
 import { timeoutSignal } from '../../core/abort.js'
-import { LookingCouch } from './couch.js'
-import { lookAtServer, welcome } from './server.js'
-import { lookAtSettings } from './settings.js'
-import { lookAtDatabase } from './database.js'
-import { lookAtDoor } from './door.js'
-import { lookAtIndexes } from './indexes.js'
-import { lookAtDisk } from './disk.js'
-import { lookAtClocks } from './clocks.js'
-import { lookAtMirrors } from './mirrors.js'
-import { lookAtLayers } from './layers.js'
-import { addressOf, lookAtGateway } from './gateway.js'
-import { doctorDefaults } from './limits.js'
-import { STATES, Visit, worstFirst } from './visit.js'
+import { TilecouchError, scrub } from '../../core/index.js'
+import { accessConditions } from './access.js'
+import { clockConditions } from './clocks.js'
+import { databaseConditions } from './database.js'
+import { diskConditions } from './disk.js'
+import { baseOf, gatewayConditions } from './gateway.js'
+import { indexConditions } from './indexes.js'
+import { Inspection, STATES, doctorDefaults, worstFirst } from './inspection.js'
+import { layerConditions } from './layers.js'
+import { mirrorConditions } from './mirrors.js'
+import { identify, serverConditions } from './server.js'
+import { parseOrigins, settingConditions } from './settings.js'
 
-export { doctorDefaults } from './limits.js'
+export { doctorDefaults } from './inspection.js'
 
-const LOOKS = [lookAtServer, lookAtSettings, lookAtDoor, lookAtDatabase, lookAtIndexes, lookAtDisk, lookAtClocks, lookAtMirrors, lookAtLayers]
+/** Everything that is looked at; repaired in this order. */
+const conditions = [
+  ...serverConditions, ...settingConditions, ...databaseConditions, ...indexConditions, ...accessConditions, ...diskConditions,
+  ...clockConditions, ...mirrorConditions, ...layerConditions, ...gatewayConditions
+]
 
-/** What says everything of a server that there is to say. */
-const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND', 'BAD_ANSWER'])
+/** Errors after which nothing else can be found out. */
+const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWER'])
 
 /**
- * @typedef {import('./visit.js').Finding} Finding
+ * @typedef {Omit<import('./inspection.js').Finding, 'fix'> & {fixable?: boolean, fixed?: string}} Finding fixable: --fix repairs
+ * it; fixed: what was found before it was repaired
  *
  * @typedef {object} Report
- * @property {string} url without any password
+ * @property {string} url without a password
  * @property {string} server
- * @property {string} time of the look
+ * @property {string} time of the inspection
  * @property {'ok' | 'unknown' | 'warning' | 'bad'} state the worst
  * @property {Record<'bad' | 'warning' | 'unknown' | 'ok', number>} counts
  * @property {Finding[]} findings worst first
+ * @property {import('./shards.js').Advice} [advice] on shards, for the number of tiles that was given
  * @property {number} seconds it took
+ *
+ * @typedef {object} Options
+ * @property {boolean} [fix] repair what can be repaired. What other databases of the server share is left alone, but for:
+ * @property {string} [cors] origins, separated by commas, or `*`: pages of these may read every database of the server
+ * @property {boolean} [allowViewer] browsers may run the scripts of the viewer, from every database of the server
+ * @property {() => number} [clock] milliseconds since 1970
+ * @property {AbortSignal} [signal]
+ * @property {Partial<import('./inspection.js').Limits>} [limits]
  */
 
 /**
  * @param {string} url of a store
- * @param {object} [options]
- * @param {boolean} [options.mirrors] asks the stores at the other end of its mirrors, too: their clocks
- * @param {string} [options.gateway] address of a gateway or of its port for monitoring
- * @param {string} [options.folder] of the embedded store
- * @param {import('../couchapp/compose.js').DesignDocument[]} [options.docs] that should be deployed, unless this program's own
- * @param {() => number} [options.clock] milliseconds since 1970
- * @param {AbortSignal} [options.signal]
- * @param {Partial<import('./limits.js').Limits>} [options.limits]
+ * @param {Options & Omit<import('./inspection.js').Subject, 'url'>} [options]
  * @returns {Promise<Report>}
  */
-export async function doctor (url, { mirrors = false, gateway, folder, docs, clock = Date.now, signal, limits: given } = {}) {
+export async function doctor (url, { fix = false, clock = Date.now, signal, limits: given, ...options } = {}) {
   const started = performance.now()
-  const base = gateway === undefined ? undefined : addressOf(gateway)
+  const subject = {
+    ...options,
+    url,
+    cors: options.cors === undefined ? undefined : parseOrigins(options.cors),
+    gateway: options.gateway === undefined ? undefined : baseOf(options.gateway)
+  }
   const limits = { ...doctorDefaults, ...given }
+  const fixed = fix ? await repair(() => new Inspection(subject, { limits, clock, signal })) : new Map()
   const waiting = timeoutSignal(limits.whole, signal)
   setMaxListeners(0, waiting.signal) // every request listens
-  const couch = new LookingCouch(url, { patience: limits.patience, signal: waiting.signal })
-  const visit = new Visit(couch, { limits, signal: waiting.signal, clock, folder })
+  const inspection = new Inspection(subject, { limits, clock, signal: waiting.signal })
   let server = 'unknown'
   try {
-    server = await welcome(visit)
-    await visit.info()
-    await Promise.all([
-      ...LOOKS.map(look => look(visit, { mirrors, url, docs })),
-      ...(base === undefined ? [] : [lookAtGateway(visit, base)])
-    ])
+    server = await identify(inspection)
+    const isThere = await inspection.info().then(() => true, error => {
+      if (error.code === 'DATABASE_NOT_FOUND') return false
+      throw error
+    })
+    await Promise.all(conditions.filter(condition => isThere || condition.server).map(condition => inspection.look(condition)))
   } catch (error) {
     if (signal?.aborted || !HOPELESS.has(error.code)) throw error
-    visit.add('server', 'answer', { state: 'bad', found: error.message, why: `Nothing else can be looked at${error.code === 'UNREACHABLE' ? ', and nobody is served' : ''}.`, ...(error.advice && { advice: error.advice }) })
+    const why = `Nothing else can be checked${error.code === 'UNREACHABLE' ? ', and nobody is served' : ''}.`
+    inspection.add('server', 'answer', { state: 'bad', found: error.message, why, ...(error.advice && { advice: error.advice }) })
   } finally {
     waiting.end()
   }
   if (signal?.aborted) throw new TilecouchError('ABORTED')
-  const findings = worstFirst(visit.findings)
+  for (const [name, [area, check]] of fixed) {
+    if (!inspection.findings.some(finding => nameOf(finding) === name)) inspection.add(area, check, { state: 'ok', found: 'fixed' })
+  }
+  const findings = worstFirst(inspection.findings).map(finding => publicFinding(finding, fixed))
+  const advice = await inspection.advice().catch(() => undefined)
   return {
-    url: scrub(couch.url),
+    url: scrub(inspection.couch.url),
     server,
-    time: visit.now,
+    time: inspection.now,
     state: findings[0]?.state ?? 'unknown',
     counts: /** @type {any} */ (Object.fromEntries(STATES.map(state => [state, findings.filter(finding => finding.state === state).length]))),
     findings,
+    ...(advice && { advice }),
     seconds: +((performance.now() - started) / 1000).toFixed(3)
   }
+}
+
+/**
+ * Repairs one condition after the other: a later one may depend on an earlier one.
+ * @param {() => Inspection} inspect
+ * @returns {Promise<Map<string, [area: string, check: string, before: string]>>} before: what was found
+ */
+async function repair (inspect) {
+  const fixed = new Map()
+  for (const condition of conditions.filter(({ fixable }) => fixable)) {
+    const inspection = inspect()
+    await identify(inspection)
+    await inspection.look(condition)
+    for (const { area, check, found, fix } of inspection.findings) {
+      if (!fix) continue
+      await fix()
+      fixed.set(nameOf({ area, check }), [area, check, found])
+    }
+  }
+  return fixed
+}
+
+const nameOf = ({ area, check }) => `${area} ${check}`
+
+/** @param {import('./inspection.js').Finding} finding @param {Map<string, [string, string, string]>} fixed @returns {Finding} */
+function publicFinding ({ fix, ...finding }, fixed) {
+  const [, , before] = finding.state === 'ok' ? fixed.get(nameOf(finding)) ?? [] : []
+  return { ...finding, ...(fix && { fixable: true }), ...(before !== undefined && { fixed: before }) }
 }

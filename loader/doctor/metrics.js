@@ -1,27 +1,27 @@
-// What was found, for Prometheus: a file that node_exporter reads (--collector.textfile.directory). It tells what no server
-// counts: what has expired and stays, what no policy keeps, how far indexes and mirrors are behind.
+// A report as metrics for Prometheus, in a file that node_exporter reads (--collector.textfile.directory). They have what no
+// server counts: expired tiles, versions beyond the retention policy, how far indexes and mirrors are behind.
 import { rename, writeFile } from 'node:fs/promises'
 import { Gauge, Registry } from 'prom-client'
 import { TilecouchError } from '../../core/index.js'
-import { STATES } from './visit.js'
+import { STATES } from './inspection.js'
 
-/** @type {Record<string, {name: string, labels: string[], help: string}>} docs/monitoring.md tells of each */
+/** @type {Record<string, {name: string, labels: string[], help: string}>} explained in docs/monitoring.md */
 export const doctorMetricTable = {
   state: { name: 'tilecouch_doctor_state', labels: ['store', 'area', 'check'], help: '0 ok, 1 unknown, 2 warning, 3 bad' },
-  figure: { name: 'tilecouch_doctor_figure', labels: ['store', 'area', 'check', 'figure'], help: 'what was counted or measured' },
-  findings: { name: 'tilecouch_doctor_findings', labels: ['store', 'state'], help: 'how many there are' },
-  time: { name: 'tilecouch_doctor_timestamp_seconds', labels: ['store'], help: 'when it looked' },
-  seconds: { name: 'tilecouch_doctor_seconds', labels: ['store'], help: 'how long it looked' }
+  figure: { name: 'tilecouch_doctor_figure', labels: ['store', 'area', 'check', 'figure'], help: 'a number that was counted or measured' },
+  findings: { name: 'tilecouch_doctor_findings', labels: ['store', 'state'], help: 'number of findings' },
+  time: { name: 'tilecouch_doctor_timestamp_seconds', labels: ['store'], help: 'time of the inspection' },
+  seconds: { name: 'tilecouch_doctor_seconds', labels: ['store'], help: 'duration of the inspection' }
 }
 
-/** As STATES, the worst being the highest. @param {typeof STATES[number]} state */
+/** The worst state has the highest number. @param {typeof STATES[number]} state */
 const level = state => STATES.length - 1 - STATES.indexOf(state)
 
 /** @param {import('./index.js').Report} report @returns {Promise<string>} */
 export async function metricsOf ({ url: store, findings, counts, time, seconds }) {
   const registry = new Registry()
   const gauges = Object.fromEntries(Object.entries(doctorMetricTable).map(([key, { name, labels, help }]) => [key, new Gauge({ name, help, labelNames: labels, registers: [registry] })]))
-  for (const { area, check, state, figures = {} } of [...findings].reverse()) { // of several on one thing the worst stays
+  for (const { area, check, state, figures = {} } of [...findings].reverse()) { // of several findings of one check the worst stays
     gauges.state.set({ store, area, check }, level(state))
     for (const [figure, value] of Object.entries(figures)) gauges.figure.set({ store, area, check, figure }, value)
   }
@@ -31,9 +31,9 @@ export async function metricsOf ({ url: store, findings, counts, time, seconds }
   return registry.metrics()
 }
 
-/** Whoever reads it meanwhile reads the one before. @param {string} file @param {import('./index.js').Report} report */
+/** Replaces the file at once: a reader sees the old or the new one. @param {string} file @param {import('./index.js').Report} report */
 export async function writeMetrics (file, report) {
-  const part = `${file}.${process.pid}.part` // node_exporter reads .prom alone
+  const part = `${file}.${process.pid}.part` // node_exporter reads only .prom
   try {
     await writeFile(part, await metricsOf(report), { mode: 0o644 })
     await rename(part, file)

@@ -1,64 +1,121 @@
-// The server itself: what it is, and whether all of it is there.
+// The server: its version and the known faults of it, its nodes, its system databases.
 import { TilecouchError } from '../../core/index.js'
-import { versionFinding } from '../setup.js'
-import { plural } from '../cli/output.js'
-import { faultsOf } from './faults.js'
+import { Couch } from '../store/couch.js'
+import { plural } from '../text.js'
 
-/** Who answers, before anything else is asked. @param {import('./visit.js').Visit} visit @returns {Promise<string>} in words */
-export async function welcome (visit) {
-  const answer = await visit.couch.find({ server: true }).catch(error => {
+/** @typedef {import('./inspection.js').Inspection} Inspection @typedef {import('./inspection.js').Found} Found */
+
+/** @type {import('./inspection.js').Condition[]} */
+export const serverConditions = [
+  { area: 'server', check: 'version', needs: 'anybody', server: true, look: version },
+  { area: 'server', check: 'nodes', needs: 'a server admin', server: true, couchOnly: true, look: nodes },
+  { area: 'server', check: '_up', needs: 'anybody', server: true, couchOnly: true, look: maintenance },
+  ...['_users', '_replicator'].map(name => ({
+    area: 'server', check: `database ${name}`, needs: 'a server admin', server: true, couchOnly: true, fixable: true,
+    look: inspection => systemDatabase(inspection, name)
+  }))
+]
+
+/**
+ * Faults of CouchDB versions that concern tiles: attachments, compaction, replication, purging, design functions. From the release
+ * notes of 3.3 to 3.5, with the number of the issue there.
+ * @type {{fixed: string, issue: string, what: string, only?: 'purged' | 'quickjs'}[]}
+ */
+export const faults = [
+  { fixed: '3.3.1', issue: '#4353', what: 'no more than one replication is started' },
+  { fixed: '3.3.2', issue: 'CVE-2023-26268', what: 'design functions of one database may see data that those of another left' },
+  { fixed: '3.3.3', issue: 'CVE-2023-45725', what: 'design functions see the headers with which admins log in' },
+  { fixed: '3.3.3', issue: '#4679', what: 'the replicator sometimes loses an attachment' },
+  { fixed: '3.3.3', issue: '#4821', what: 'the compaction of a busy index fails at its end and starts again' },
+  { fixed: '3.3.3', issue: '#4626', what: 'splitting a shard applies purges to the wrong shards', only: 'purged' },
+  { fixed: '3.4.3', issue: '#5347', what: 'attachments are counted wrongly, so that shards are compacted too late' },
+  { fixed: '3.4.3', issue: '#5437', what: 'the replicator copies the bytes of a tile again whenever its document changes' },
+  { fixed: '3.4.3', issue: '#5440', what: 'purges beyond purged_infos_limit are listed wrongly', only: 'purged' },
+  { fixed: '3.5.2', issue: '#5827, #5912', what: 'indexes may lose their position among purges and are built again', only: 'purged' },
+  { fixed: '3.5.2', issue: '#5751', what: 'QuickJS leaks memory and may crash', only: 'quickjs' }
+]
+
+/** Who answers; asked before everything else. @param {Inspection} inspection @returns {Promise<string>} in words */
+export async function identify (inspection) {
+  const answer = await inspection.couch.find({ server: true }).catch(error => {
     if (error.code === 'BAD_ANSWER') return undefined // a gateway shows a page there
     throw error
   })
   if (!answer?.couchdb) return 'a server that does not say what it is'
-  if (typeof answer.version !== 'string') throw new TilecouchError('BAD_ANSWER', { url: visit.couch.serverUrl, why: 'it has no version' })
-  visit.embedded = /embedded/i.test(answer.vendor?.name ?? '')
-  visit.version = answer.version
-  visit.uuid = answer.uuid
-  return visit.embedded ? `embedded CouchDB (PouchDB) ${answer.version}` : `CouchDB ${answer.version}`
+  if (typeof answer.version !== 'string') throw new TilecouchError('BAD_ANSWER', { url: inspection.couch.serverUrl, why: 'it has no version' })
+  inspection.embedded = /embedded/i.test(answer.vendor?.name ?? '')
+  inspection.version = answer.version
+  inspection.uuid = answer.uuid
+  return inspection.embedded ? `embedded CouchDB (PouchDB) ${answer.version}` : `CouchDB ${answer.version}`
 }
 
-/** @param {import('./visit.js').Visit} visit */
-export async function lookAtServer (visit) {
-  const { version, embedded } = visit
-  if (version === undefined) return visit.add('server', 'version', { state: 'unknown', found: 'the server does not say that it is CouchDB', advice: 'Name the database itself, not a gateway.' })
-  const { state, wanted, note } = versionFinding(version, embedded)
-  if (state !== 'ok') visit.add('server', 'version', { state: 'bad', found: version, why: note, advice: `Use CouchDB ${wanted}.` })
-  if (embedded) return visit.add('server', 'version', { state: 'ok', found: version })
-  await Promise.all([
-    state === 'ok' && lookAtFaults(visit, version),
-    visit.look('server', 'nodes', 'a server admin', () => nodes(visit)),
-    visit.look('server', '_up', 'nobody', () => maintenance(visit))
-  ])
-}
-
-async function lookAtFaults (visit, version) {
-  const { purge_seq: purges } = await visit.info()
-  // which engine runs is for admins; what is not known is not said
-  const engine = await visit.ask({ path: '_node/_local/_versions', server: true }).then(answer => answer?.javascript_engine?.name, () => undefined)
-  const known = faultsOf(version, { purged: Number.parseInt(String(purges), 10) > 0, quickjs: engine === 'quickjs' })
-  if (!known.length) return visit.add('server', 'version', { state: 'ok', found: version })
-  const best = known.map(({ fixed }) => fixed).sort().at(-1)
-  visit.add('server', 'version', {
+/** @param {Inspection} inspection @returns {Promise<Found>} */
+async function version (inspection) {
+  const { version: running, embedded } = inspection
+  if (running === undefined) return { state: 'unknown', found: 'the server does not say that it is CouchDB', advice: 'Name the database itself, not a gateway.' }
+  if (embedded) return { state: 'ok', found: running }
+  const [major, minor] = numbersOf(running)
+  if (major !== 3 || minor < 3) {
+    return { state: 'bad', found: running, why: 'Other versions are not tested; CouchDB 4 has no rewrites, lists and shows.', advice: 'Use CouchDB 3.3 to 3.5.' }
+  }
+  const { purge_seq: purges } = await inspection.info().catch(() => ({ purge_seq: 0 }))
+  // only admins may see which JavaScript engine runs
+  const engine = await inspection.ask({ path: '_node/_local/_versions', server: true }).then(answer => answer?.javascript_engine?.name, () => undefined)
+  const known = faultsOf(running, { purged: Number.parseInt(String(purges), 10) > 0, quickjs: engine === 'quickjs' })
+  if (!known.length) return { state: 'ok', found: running }
+  return {
     state: 'warning',
-    found: `${version} has ${plural(known.length, 'known fault')} that ${known.length === 1 ? 'touches' : 'touch'} tiles`,
+    found: `${running} has ${plural(known.length, 'known fault')} that concern${known.length === 1 ? 's' : ''} tiles`,
     why: known.map(({ what, issue }) => `${what} (${issue})`).join('; '),
-    advice: `Upgrade to CouchDB ${best} or later.`,
+    advice: `Upgrade to CouchDB ${known.map(({ fixed }) => fixed).sort().at(-1)} or later.`,
     figures: { faults: known.length }
-  })
+  }
 }
 
-/** @returns {Promise<import('./visit.js').Found>} */
-async function nodes (visit) {
-  const { all_nodes: reached, cluster_nodes: wanted } = await visit.membership()
+const numbersOf = text => (/^(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []).slice(1).map(part => +(part ?? 0))
+
+/** @param {string} one version @param {string} other */
+export function isBefore (one, other) {
+  const [left, right] = [numbersOf(one), numbersOf(other)]
+  if (!left.length) return false
+  const at = left.findIndex((part, index) => part !== right[index])
+  return at >= 0 && left[at] < right[at]
+}
+
+/** @param {string} running version @param {Partial<Record<'purged' | 'quickjs', boolean>>} server what applies to it */
+export const faultsOf = (running, server) => faults.filter(({ fixed, only }) => isBefore(running, fixed) && (!only || server[only]))
+
+/** @param {Inspection} inspection @returns {Promise<Found>} */
+async function nodes (inspection) {
+  const { all_nodes: reached, cluster_nodes: wanted } = await inspection.membership()
   const away = wanted.filter(node => !reached.includes(node))
-  return away.length
-    ? { state: 'bad', found: `${away.join(', ')} of ${plural(wanted.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`, why: 'What stands there alone is neither read nor written.', advice: 'Start it again, or take it out of _nodes.', figures: { nodes: wanted.length, away: away.length } }
-    : { state: 'ok', found: plural(wanted.length, 'node'), figures: { nodes: wanted.length, away: 0 } }
+  const figures = { nodes: wanted.length, away: away.length }
+  if (!away.length) return { state: 'ok', found: plural(wanted.length, 'node'), figures }
+  return {
+    state: 'bad', figures,
+    found: `${away.join(', ')} of ${plural(wanted.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`,
+    why: 'Data that only these nodes have can be neither read nor written.',
+    advice: 'Start them again, or remove them from _nodes.'
+  }
 }
 
-/** @returns {Promise<import('./visit.js').Found>} */
-async function maintenance (visit) {
-  const answer = await visit.couch.find({ path: '_up', server: true })
-  return answer?.status === 'ok' ? { state: 'ok', found: 'ok' } : { state: 'bad', found: `${answer?.status ?? 'not found'}`, why: 'A load balancer sends nobody there.', advice: 'couchdb/maintenance_mode = false' }
+/** @param {Inspection} inspection @returns {Promise<Found>} */
+async function maintenance (inspection) {
+  const answer = await inspection.couch.find({ path: '_up', server: true })
+  if (answer?.status === 'ok') return { state: 'ok', found: 'ok' }
+  return { state: 'bad', found: `${answer?.status ?? 'not found'}`, why: 'Load balancers send no requests there.', advice: 'couchdb/maintenance_mode = false' }
+}
+
+/** @param {Inspection} inspection @param {string} name @returns {Promise<Found | void>} nothing when it is there */
+async function systemDatabase ({ couch, subject }, name) {
+  const info = await couch.find({ path: name, server: true }).catch(error => {
+    if (error.code === 'DATABASE_NOT_FOUND') return undefined
+    if (['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) return true
+    throw error
+  })
+  if (info) return
+  return {
+    state: 'warning', found: 'does not exist', why: 'Users and replication need it.', advice: 'tilecouch doctor --fix',
+    fix: () => new Couch(subject.url, { retries: 2 }).request({ method: 'PUT', path: name, server: true })
+  }
 }

@@ -3,7 +3,7 @@
 import { TilecouchError, scrub } from '../../core/index.js'
 import { PREFIX } from '../../core/mirror/index.js'
 import { timeoutSignal } from '../../core/abort.js'
-import { LOOPBACK } from '../this-machine.js'
+import { LOOPBACK } from '../system.js'
 import { encodeId } from '../../core/couch/client.js'
 import { Couch } from '../store/couch.js'
 

@@ -2,7 +2,7 @@
 // mirror.
 import { TilecouchError } from '../../core/index.js'
 import { IDENTITY, identityOf, randomId } from '../../core/mirror/index.js'
-import { mayWrite } from '../access/rules.js'
+import { mayWrite } from '../access.js'
 import { passwordOf } from '../secrets.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'

@@ -4,11 +4,12 @@
 // their revisions, so that CouchDB's replicator finds nothing to do.
 import { gunzipSync } from 'node:zlib'
 import { isDeepStrictEqual } from 'node:util'
-import { isUntouched } from '../access/rules.js'
+import { isUntouched } from '../access.js'
 import { ownDesigns } from '../couchapp/compose.js'
-import { openDoor } from '../publish.js'
+import { makePublic } from '../publish.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
-import { push, warm } from '../couchapp/push.js'
+import { push } from '../couchapp/push.js'
+import { warm } from '../store/indexes.js'
 import { peerOf } from './peer.js'
 import { isPublic } from './sides.js'
 
@@ -75,7 +76,7 @@ export async function makeReady (source, target, { isForAll, signal }) {
   }
   await warmIndexes(target, docs, signal)
   if (!filling) return ready
-  const isOpened = (isForAll || await isPublic(source)) && await openDoor(new Store(target))
+  const isOpened = (isForAll || await isPublic(source)) && await makePublic(new Store(target))
   // another mirror that filled it at the same time may have removed it
   await target.find({ method: 'DELETE', path: `_local/${FILLING}`, qs: { rev: filling._rev }, signal })
   return { ...ready, access: isOpened ? 'opened' : 'closed' }

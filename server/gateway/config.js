@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
 import { LayerSet } from '../../core/layer-set.js'
 import { readSmallFile } from '../../loader/regular-file.js'
-import { whereJsonEnds } from '../../loader/secrets.js'
+import { jsonErrorLine } from '../../loader/secrets.js'
 import { parseKeys } from '../../loader/token.js'
 import { Networks } from '../../loader/upstream/networks.js'
 import { originOf } from '../../loader/upstream/secrets.js'
@@ -168,7 +168,7 @@ export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 't
     return [option.name, option.default]
   }))
   if (values.trustProxy && !values.publicUrl && !values.publicHosts?.length) {
-    throw new TilecouchError('BAD_OPTION', { option: '--trust-proxy', value: true, why: 'a gateway behind a proxy has to be told where clients reach it: add --public-url, or --public-hosts for several names' })
+    throw new TilecouchError('BAD_OPTION', { option: '--trust-proxy', value: true, why: 'a gateway behind a proxy has to be told where clients reach it: add --public-url, or publicHosts for several names' })
   }
   return values
 }
@@ -216,7 +216,7 @@ async function readConfig (fileName) {
   }
   const file = tryJson(text.replace(/^\ufeff/, ''))
   if (!isObject(file)) {
-    throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${whereJsonEnds(text)}` })
+    throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${jsonErrorLine(text)}` })
   }
   if (process.platform !== 'win32' && mode & 0o004 && holdsSecret(file)) {
     warnings.push(`${fileName} holds secrets and everybody on this machine may read it: chmod 640 ${fileName}`)

@@ -7,8 +7,7 @@
  *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
- * @property {string} flags as the command line takes it; nothing when it does not, which everybody on the machine can
- *   read
+ * @property {string} flags on the command line; empty when it has none: then --set takes it, unless it is secret
  * @property {string} env
  * @property {Type} type
  * @property {any} default in the unit of the type: bytes, seconds
@@ -23,8 +22,8 @@
  */
 
 /**
- * @typedef {Pick<Option, 'name' | 'type' | 'default' | 'text'> & Partial<Option> & {short?: string, takes?: string,
- *   flagless?: boolean}} Row takes: what its flag takes, in --help
+ * @typedef {Pick<Option, 'name' | 'type' | 'default' | 'text'> & Partial<Option> & {short?: string, takes?: string, flagless?: boolean}} Row
+ * takes: placeholder in --help; flagless: rarely needed, set by --set, the environment or the file
  */
 
 /** @type {Row[]} */
@@ -34,34 +33,34 @@ export const table = [
   { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
   { name: 'port', short: 'p', type: 'port', default: 8080, text: 'port to listen on; 0 for any free one' },
   { name: 'opsPort', type: 'port', default: null, text: 'a port of its own for /metrics and /health, which the public port then does not show' },
-  { name: 'publicMetrics', type: 'boolean', default: false, text: 'show /metrics on the public port too: it names layers and counts their requests' },
-  { name: 'opsHost', type: 'text', default: '127.0.0.1', text: 'address of that port' },
+  { name: 'publicMetrics', flagless: true, type: 'boolean', default: false, text: 'show /metrics on the public port too: it names layers and counts their requests' },
+  { name: 'opsHost', flagless: true, type: 'text', default: '127.0.0.1', text: 'address of that port' },
   { name: 'memory', type: 'bytes', default: 256e6, shown: '256MB', text: 'memory for tiles, divided among the workers; 0 keeps none' },
   { name: 'workers', type: 'count', least: 1, most: 64, default: 1, text: 'processes that serve, at most as many as the machine has cores' },
   { name: 'publicUrl', type: 'url', default: null, text: 'URL at which clients reach the gateway, for links in TileJSON and WMTS capabilities' },
-  { name: 'publicHosts', type: 'hosts', default: null, text: 'instead, if the gateway has several names: hosts, with their port if it is not 80 or 443, separated by commas. Links use the Host of the request if it is listed, else the first' },
+  { name: 'publicHosts', flagless: true, type: 'hosts', default: null, text: 'instead, if the gateway has several names: hosts, with their port if it is not 80 or 443, separated by commas. Links use the Host of the request if it is listed, else the first' },
   { name: 'trustProxy', type: 'boolean', default: false, text: 'trust X-Forwarded-Proto and X-Forwarded-For: only behind a proxy that sets them, and with publicUrl or publicHosts' },
-  { name: 'cors', type: 'text', default: '*', text: 'origins whose pages may read, separated by commas; * for all (but not /db of a store with private layers); none' },
-  { name: 'missing', type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto', text: 'answer for a missing tile; auto: 404 for images (clients then show the zoom below), 204 for vector tiles' },
-  { name: 'maxAge', type: 'duration', whole: true, default: 300, shown: '5m', text: 'how long clients keep tiles that never expire' },
-  { name: 'staleWhileRevalidate', type: 'duration', whole: true, default: 86400, shown: '1d', text: 'how long after that they may show the old tile while they ask for a new one' },
-  { name: 'staleIfError', type: 'duration', whole: true, default: 604800, shown: '7d', text: 'how long they may show it when there is no answer' },
-  { name: 'upstream', type: 'boolean', default: true, text: 'fetch tiles that are missing or expired from the upstream of their layer' },
-  { name: 'upstreamHeaders', type: 'json', default: {}, secret: true, text: 'headers for upstreams, by host, such as {"tiles.example.org": {"Authorization": "…"}}; for keys and passwords; sent to https, and to http only if the key is http://host' },
+  { name: 'cors', flagless: true, type: 'text', default: '*', text: 'origins whose pages may read, separated by commas; * for all (but not /db of a store with private layers); none' },
+  { name: 'missing', flagless: true, type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto', text: 'answer for a missing tile; auto: 404 for images (clients then show the zoom below), 204 for vector tiles' },
+  { name: 'maxAge', flagless: true, type: 'duration', whole: true, default: 300, shown: '5m', text: 'how long clients keep tiles that never expire' },
+  { name: 'staleWhileRevalidate', flagless: true, type: 'duration', whole: true, default: 86400, shown: '1d', text: 'how long after that they may show the old tile while they ask for a new one' },
+  { name: 'staleIfError', flagless: true, type: 'duration', whole: true, default: 604800, shown: '7d', text: 'how long they may show it when there is no answer' },
+  { name: 'upstream', flagless: true, type: 'boolean', default: true, text: 'fetch tiles that are missing or expired from the upstream of their layer' },
+  { name: 'upstreamHeaders', flagless: true, type: 'json', default: {}, secret: true, text: 'headers for upstreams, by host, such as {"tiles.example.org": {"Authorization": "…"}}; for keys and passwords; sent to https, and to http only if the key is http://host' },
   { name: 'upstreamNetworks', type: 'networks', default: null, text: 'private networks, addresses and hosts that upstreams may have, separated by commas, such as 10.0.0.0/8,127.0.0.1:8081,maps.intranet; * for all; default: only the public internet' },
-  { name: 'contact', type: 'text', default: null, text: 'mail address or page for the User-Agent that upstreams see' },
-  { name: 'viewer', type: 'boolean', default: true, text: 'serve the viewer at /' },
-  { name: 'dbAccess', type: 'boolean', default: true, text: 'serve the store at /db, read-only, for PouchDB and the viewer' },
+  { name: 'contact', flagless: true, type: 'text', default: null, text: 'mail address or page for the User-Agent that upstreams see' },
+  { name: 'viewer', flagless: true, type: 'boolean', default: true, text: 'serve the viewer at /' },
+  { name: 'dbAccess', flagless: true, type: 'boolean', default: true, text: 'serve the store at /db, read-only, for PouchDB and the viewer' },
   { name: 'privateLayers', type: 'layers', default: null, text: 'private layers: names and patterns (survey-*), * for all, !name to exclude one; see docs/access.md' },
   { name: 'accessKeys', type: 'keys', default: null, secret: true, flagless: true, text: 'keys for tokens that show private layers, each as id:secret; the last one signs' },
   { name: 'accessKeysFile', type: 'text', default: null, takes: '<file>', text: 'file with more of them, one a line' },
-  { name: 'accessUsers', type: 'boolean', default: false, text: 'show private layers to users of the CouchDB who may read the store' },
-  { name: 'logLevel', type: 'choice', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info', text: 'lowest level that is logged' },
-  { name: 'accessLog', type: 'boolean', default: false, text: 'log every request' },
-  { name: 'grace', type: 'duration', default: 10, shown: '10s', text: 'how long requests may take to end when the gateway stops' },
-  { name: 'requestTimeout', type: 'duration', default: 30, shown: '30s', text: 'how long a request may take to arrive' },
-  { name: 'maxConnections', type: 'count', least: 0, most: 1e6, default: 10000, text: 'connections at once, of each worker; further ones are closed; 0 for no limit' },
-  { name: 'connectionsEach', type: 'count', least: 0, most: 1e6, default: 256, text: 'of these for one address (or network of IPv6), except this machine; not counted with trustProxy; 0 for no limit' },
+  { name: 'accessUsers', flagless: true, type: 'boolean', default: false, text: 'show private layers to users of the CouchDB who may read the store' },
+  { name: 'logLevel', flagless: true, type: 'choice', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info', text: 'lowest level that is logged' },
+  { name: 'accessLog', flagless: true, type: 'boolean', default: false, text: 'log every request' },
+  { name: 'grace', flagless: true, type: 'duration', default: 10, shown: '10s', text: 'how long requests may take to end when the gateway stops' },
+  { name: 'requestTimeout', flagless: true, type: 'duration', default: 30, shown: '30s', text: 'how long a request may take to arrive' },
+  { name: 'maxConnections', flagless: true, type: 'count', least: 0, most: 1e6, default: 10000, text: 'connections at once, of each worker; further ones are closed; 0 for no limit' },
+  { name: 'connectionsEach', flagless: true, type: 'count', least: 0, most: 1e6, default: 256, text: 'of these for one address (or network of IPv6), except this machine; not counted with trustProxy; 0 for no limit' },
   { name: 'config', type: 'text', default: null, text: 'JSON file with any of these by name' }
 ]
 

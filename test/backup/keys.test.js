@@ -161,7 +161,7 @@ onEachStore('a backup with keys', backend => {
       assert.notEqual(code, 0, argv.join(' '))
       for (const secret of secrets) assert.ok(!all.includes(secret), argv.join(' '))
     }
-    assert.match((await run('restore', file('a.age'), '--dry-run', '--identity', write('read.txt', text, 0o644))).err, /everybody on this machine may read it/)
+    assert.match((await run('restore', file('a.age'), '--dry-run', '--identity', write('read.txt', text, 0o644))).err, /Everybody on this machine may read/)
   })
 
   it('is signed with a key that openssl made', async function () {

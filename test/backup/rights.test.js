@@ -4,7 +4,7 @@ import { createReadStream, existsSync, readFileSync, renameSync, writeFileSync }
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
-import { confirmOn } from '../../loader/cli/prompt.js'
+import { confirmPrompt } from '../../loader/cli/passwords.js'
 import { Store } from '../../loader/index.js'
 import { backup } from '../../loader/backup/index.js'
 import { inWords, plainSecurity, rightsBetween } from '../../loader/backup/rights.js'
@@ -83,7 +83,7 @@ onEachStore('a backup with an edited _security', backend => {
     await isClosed(streamed)
     const again = await run(['restore', file('edited.tcb'), '--db', to])
     assert.equal(again.code, 1)
-    assert.match(again.out, /run it again with --yes[^]*the user mallory becomes an admin\n[^]*stays closed/)
+    assert.match(again.out, /run it again with --yes[^]*the user mallory becomes an admin\n[^]*Only admins may use/)
     const confirmed = await run(['restore', file('edited.tcb'), '--yes', '--db', to])
     assert.equal(confirmed.code, 0, confirmed.err)
     assert.deepEqual(await json(`${to}/_security`), EDITED)
@@ -95,7 +95,7 @@ onEachStore('a backup with an edited _security', backend => {
     const to = await backend.database()
     const no = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'n\n' })
     assert.equal(no.code, 1)
-    assert.match(no.err, /the user mallory becomes an admin\n[^]*Is that right\? \[y\/N\]/)
+    assert.match(no.err, /the user mallory becomes an admin\n[^]*Give them\? \[y\/N\]/)
     assert.equal((await request(to)).status, 404)
     const yes = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'y\n' })
     assert.equal(yes.code, 0, yes.err)
@@ -106,7 +106,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual(await json(`${given}/_security`), EDITED)
     const closed = await run(['restore', file('edited.tcb'), '--closed', '--db', left])
     assert.equal(closed.code, 0)
-    assert.match(closed.out, /stays closed/)
+    assert.match(closed.out, /Only admins may use/)
     await isClosed(left)
     assert.equal((await request(`${left}/_local/tilecouch-restoring`)).status, 404)
   })
@@ -125,7 +125,7 @@ onEachStore('a backup with an edited _security', backend => {
   it('asks until it is stopped', async () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true })
     const stop = new AbortController()
-    const asked = confirmOn({ stdin, stderr: Object.assign(memory(), { isTTY: true }), signal: stop.signal })?.('Is that right? ')
+    const asked = confirmPrompt({ stdin, stderr: Object.assign(memory(), { isTTY: true }), signal: stop.signal })?.('Is that right? ')
     stop.abort()
     await assert.rejects(asked ?? Promise.resolve(), { code: 'ABORTED' })
   })

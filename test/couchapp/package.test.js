@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
 import { clientBundles } from '../../loader/couchapp/bundle.js'
-import { root } from '../../loader/couchapp/compose.js'
+import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
 const { exports, files, unpkg, jsdelivr, style, types } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
@@ -22,9 +23,18 @@ describe('the npm package', () => {
     assert.ok(['_design', 'views', 'attachments', 'client', 'core'].every(name => files.includes(name)), 'what the couchapp is composed from')
   })
 
+  it('has the bundles of the client library that the store serves as well', async () => {
+    folder.write({ 'note.txt': 'mine' })
+    assert.equal(spawnSync(process.execPath, [path.join(root, '.ci/bundle.js'), folder.dir]).status, 0)
+    const written = readdirSync(folder.dir).sort()
+    assert.deepEqual(written, ['note.txt', ...Object.keys(clientBundles)].sort())
+    const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles') ?? {}
+    for (const file of written.slice(1)) assert.equal(readFileSync(path.join(folder.dir, file)).toString('base64'), attached?.[file].data)
+  })
+
   it('is loaded in Node without a window, and without Leaflet', async () => {
-    const { compose, TilecouchError } = await import('tilecouch')
-    assert.deepEqual([typeof compose, typeof TilecouchError], ['function', 'function'])
+    const { load, TilecouchError } = await import('tilecouch')
+    assert.deepEqual([typeof load, typeof TilecouchError], ['function', 'function'])
   })
 
   it('is bundled by others, who get only what they import', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import couchdbPush from 'couchdb-push'
-import { build } from '../../loader/couchapp/build.js'
+import { composeFolder } from '../../loader/couchapp/folder.js'
 import { compose } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -155,7 +155,7 @@ describe('the classic couchapp folders', function () {
   const database = useDatabase()
 
   it('are pushed unchanged by couchdb-push, and become the same design documents', async () => {
-    const folders = await build(folder.dir)
+    const folders = await composeFolder(folder.dir)
     const docs = await compose()
     for (const source of folders) {
       await new Promise((resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) })
@@ -168,7 +168,7 @@ describe('the classic couchapp folders', function () {
   })
 
   it('and what couchdb-push made of them answers as what tilecouch pushes does', async () => {
-    for (const source of await build(folder.dir)) {
+    for (const source of await composeFolder(folder.dir)) {
       await new Promise((resolve, reject) => { couchdbPush(database.url, source, error => error ? reject(error) : resolve(undefined)) })
     }
     const { error } = await request(`${database.url}/_design/tiles/_rewrite/osm/1/5/0.png`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { compose } from '../../loader/couchapp/compose.js'
 import { besides, clientBundles } from '../../loader/couchapp/bundle.js'
-import { stamp } from '../../loader/couchapp/shell.js'
+import { stamp } from '../../loader/couchapp/bundle.js'
 
 const digest = bytes => createHash('sha256').update(bytes).digest('hex')
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
-import { edgeOptions, wantedOf } from '../../server/edge/options.js'
+import { mirrorOptions, wantedOf } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { longFlag, options } from '../../server/gateway/options.js'
 import { restartDefaults } from '../../server/gateway/workers/index.js'
@@ -155,7 +155,7 @@ describe('deploy/compose.yaml', () => {
 
 const units = [
   { unit: 'tilecouch', name: 'serve', config: 'gateway.json', table: options },
-  { unit: 'tilecouch-edge', name: 'edge', config: 'edge.json', table: edgeOptions }
+  { unit: 'tilecouch-edge', name: 'serve', config: 'edge.json', table: mirrorOptions }
 ]
 for (const { unit, name: command, config, table } of units) describe(`deploy/${unit}.service`, () => {
   const lines = read(`deploy/${unit}.service`).split('\n').filter(line => line && !line.startsWith('#'))
@@ -226,7 +226,7 @@ describe('deploy/gateway.json', () => {
 
 describe('deploy/edge.json', () => {
   it('is a configuration that an edge takes', async () => {
-    const resolved = resolveOptions({ table: edgeOptions, file: JSON.parse(read('deploy/edge.json')) })
+    const resolved = resolveOptions({ table: mirrorOptions, file: JSON.parse(read('deploy/edge.json')) })
     assert.deepEqual([resolved.from, resolved.layer, resolved.maxLag, resolved.upstream], ['https://maps.example.org/db', ['osm'], 3600, false])
     const { layers, zooms, area } = await wantedOf(resolved)
     assert.deepEqual([layers, zooms, area?.bbox], [['osm'], { min: 0, max: 14 }, [13, 52.3, 13.8, 52.7]])

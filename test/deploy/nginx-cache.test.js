@@ -47,7 +47,7 @@ onEachStore('nginx with a cache of its own', backend => {
   })
 
   it('asks about an expired tile by its ETag, and is told that it has not changed', async () => {
-    await start('--max-age', '1', '--stale-while-revalidate', '0')
+    await start('--set', 'maxAge=1', '--set', 'staleWhileRevalidate=0')
     await get('/osm/4/0/5.png')
     const again = await until(async () => {
       const answer = await get('/osm/4/0/5.png')
@@ -58,7 +58,7 @@ onEachStore('nginx with a cache of its own', backend => {
   })
 
   it('shows an expired tile while it asks, where the gateway allows that, and then the new one', async () => {
-    await start('--max-age', '1')
+    await start('--set', 'maxAge=1')
     const fresh = { layer: 'osm', z: 4, x: 7, y: 7, bytes: png(50) }
     await stage.store.write([{ ...fresh, time: T1 }])
     const address = '/osm/4/7/7.png'
@@ -73,7 +73,7 @@ onEachStore('nginx with a cache of its own', backend => {
   })
 
   it('serves what it has when the gateway is killed, also what has expired, and no more', async () => {
-    await start('--max-age', '1', '--stale-while-revalidate', '0', '--stale-if-error', '0')
+    await start('--set', 'maxAge=1', '--set', 'staleWhileRevalidate=0', '--set', 'staleIfError=0')
     await get('/osm/4/0/5.png')
     await get('/osm@2023-01-01T00:00:00Z/4/0/5.png')
     await stage.kill()
@@ -91,7 +91,7 @@ onEachStore('nginx with a cache of its own', backend => {
   })
 
   it('keeps no error, and what is missing for as long as the gateway says', async () => {
-    await start('--grace', '0')
+    await start('--set', 'grace=0')
     for (const address of ['/nolayer/4/0/5.png', '/osm/4/99/5.png', '/osm@yesterday/4/0/5.png', '/osm/31/0/5.png']) {
       const [one, two] = [await get(address), await get(address)]
       assert.ok(one.status >= 400 && one.status === two.status, address)
@@ -141,7 +141,7 @@ onEachStore('nginx with a cache of its own', backend => {
     const everything = /** @type {[string, string]} */ (['location / {', 'location / { proxy_cache tilecouch; proxy_cache_key $uri;'])
     const evil = { 'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil.example', 'x-forwarded-uri': '//evil.example/osm.json', forwarded: 'host=evil.example', host: 'evil.example' }
     const ends = ['/osm.json', '/osm@2024.json', '/wmts/1.0.0/WMTSCapabilities.xml']
-    for (const args of [[], ['--trust-proxy', '--public-hosts', 'maps.example.org'], ['--trust-proxy', '--public-url', 'https://maps.example.org/']]) {
+    for (const args of [[], ['--trust-proxy', '--set', 'publicHosts=maps.example.org'], ['--trust-proxy', '--public-url', 'https://maps.example.org/']]) {
       await stage.start({ file: 'proxy-cache.conf', gateways: [await stage.gateway(...args)], changes: [everything, ['/var/cache/nginx/tilecouch', path.join(stage.dir, `cache${args.length}`)]] })
       for (const address of ends) {
         await ask(stage.nginx.base, address, { headers: evil })

@@ -85,7 +85,7 @@ onEachStore('nginx with files of an exported tree', backend => {
   })
 
   it('serves the tree on while the gateway is away, and says of the rest that it is', async () => {
-    await start('--grace', '0')
+    await start('--set', 'grace=0')
     await stage.kill()
     assert.equal((await get('/osm/4/0/5.png')).status, 200)
     assert.equal((await get('/osm/4/1/5.png')).status, 502)

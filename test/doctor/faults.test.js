@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { faults, faultsOf, isBefore } from '../../loader/doctor/faults.js'
-import { settings } from '../../loader/doctor/settings-table.js'
+import { faults, faultsOf, isBefore } from '../../loader/doctor/server.js'
+import { settings } from '../../loader/doctor/settings.js'
 
 describe('the known faults of CouchDB', () => {
   it('compare versions by their numbers', () => {
@@ -26,15 +26,15 @@ describe('the known faults of CouchDB', () => {
 
 describe('the settings that the doctor knows', () => {
   it('do no harm as CouchDB has them', () => {
-    for (const { key, unless, judge } of settings) {
-      if (unless !== undefined) assert.equal(judge(unless, { db: 'tiles', isPublic: true, nodes: 3, shards: 8 }), undefined, key)
+    for (const { key, unless, check } of settings) {
+      if (unless !== undefined) assert.equal(check(unless, { db: 'tiles', isPublic: true, nodes: 3, shards: 8 }), undefined, key)
     }
     assert.equal(new Set(settings.map(({ key }) => key)).size, settings.length)
   })
 
   it('do no harm at any value that is read as more than enough', () => {
-    for (const { key, unless, judge } of settings.filter(({ unless: value }) => /^\d+$/.test(value ?? ''))) {
-      if (!['cluster/q', 'query_server_config/commit_freq'].includes(key) && !key.startsWith('smoosh.')) assert.equal(judge('infinity', { db: 'tiles', nodes: 1, shards: 2 }), undefined, `${key} ${unless}`)
+    for (const { key, unless, check } of settings.filter(({ unless: value }) => /^\d+$/.test(value ?? ''))) {
+      if (!['cluster/q', 'query_server_config/commit_freq'].includes(key) && !key.startsWith('smoosh.')) assert.equal(check('infinity', { db: 'tiles', nodes: 1, shards: 2 }), undefined, `${key} ${unless}`)
     }
   })
 })

@@ -69,7 +69,7 @@ describe('the doctor at a server that is ill', () => {
     assert.deepEqual([tombstones, /90,000,000 tombstones \(75 %\)/.test(found)], ['warning', true])
     const shards = finding(report, 'database', 'shards')
     assert.equal(shards.state, 'warning')
-    assert.match(shards.found, /rather q=32 n=1/)
+    assert.match(shards.found, /30,000,000 documents need q=32 n=1/)
     assert.match(shards.advice, /_reshard/)
   })
 
@@ -171,8 +171,8 @@ describe('the doctor at a server that is ill', () => {
       pages['/health'] = [503, '{"status":"behind","version":"1","mirror":{"state":"away","lag":7200}}']
       pages['/metrics'] = [200, 'tilecouch_requests_total{outcome="hit"} 900\ntilecouch_requests_total{outcome="failed"} 100\ntilecouch_follower_up 0\ntilecouch_upstream_circuit{layer="osm"} 2\n']
       assert.deepEqual(await seen(), [
-        'health bad behind, tilecouch 1; mirror away, 2:00:00 behind', 'metrics bad the upstream of osm is left alone after failures',
-        'metrics warning it does not hear the changes of its store', 'metrics warning 100 requests of 1,000 failed since it was started'
+        'health bad behind, tilecouch 1; mirror away, 2:00:00 behind', 'metrics bad the upstream of osm is not asked for a while after failures',
+        'metrics warning it does not receive the changes of its store', 'metrics warning 100 requests of 1,000 failed since it was started'
       ])
       pages['/metrics'] = [404, '']
       assert.match((await seen()).join(), /metrics unknown/)

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
-import { setup } from '../../loader/setup.js'
+import { doctor } from '../../loader/doctor/index.js'
 import { as, json, request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
 import { fill, finding, look, startProxy } from './stage.js'
@@ -122,14 +122,14 @@ describe('the doctor at a CouchDB of its own', () => {
   it('says what pages in browsers may do, and what none should', async () => {
     const set = (key, value) => json(`${couch.url}/_node/_local/_config/${key}`, { method: 'PUT', body: JSON.stringify(value) })
     const browsers = async () => finding(await look(url), 'settings', 'browsers').found
-    assert.equal(await browsers(), 'the viewer is for a gateway to serve; pages of no other origin read')
-    await setup(url, { fix: true, cors: '*', allowViewer: true })
+    assert.equal(await browsers(), 'CouchDB does not serve the viewer, a gateway does (--fix --allow-viewer allows it here too); pages of no other origin read')
+    await doctor(url, { fix: true, cors: '*', allowViewer: true })
     assert.equal(await browsers(), 'the viewer runs; pages of every origin read')
     await set('cors/credentials', 'true')
     await set('csp/attachments_header_value', VIEWER_CSP)
     const report = await look(url)
     assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(report, 'settings', key)?.state), ['warning', 'bad'])
-    await setup(url, { fix: true, cors: '*' })
+    await doctor(url, { fix: true, cors: '*' })
     const mended = await look(url)
     assert.deepEqual(['cors/credentials', 'csp/attachments_header_value'].map(key => finding(mended, 'settings', key)), [undefined, undefined])
   })

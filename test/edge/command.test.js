@@ -15,12 +15,12 @@ const SLOW = 60000 // milliseconds: each test starts processes
 
 const running = []
 const start = (args, options) => {
-  const edge = serve(args, { ...options, command: 'edge' })
+  const edge = serve(args, options)
   running.push(edge)
   return edge
 }
 
-onEachStore('the command tilecouch edge', backend => {
+onEachStore('tilecouch serve --from', backend => {
   const folder = useFolder()
   let from
   let origin
@@ -32,7 +32,7 @@ onEachStore('the command tilecouch edge', backend => {
   afterEach(() => Promise.all(running.splice(0).map(edge => edge.stop())))
 
   it('prints addresses that answer, what is mirrored and where to, and no password', async () => {
-    const edge = start([from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
+    const edge = start(['--from', from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
     const text = await edge.ready()
     for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m, /^ {2}Mirrored +osm; zoom 0-7$/m, /^ {2}Store +\S+, embedded, data in /m]) assert.match(text, line)
     assert.ok(text.includes(`  Origin    ${origin.url}\n`))
@@ -45,7 +45,7 @@ onEachStore('the command tilecouch edge', backend => {
 
   it('tells programs an object a line, and leaves nothing behind on Ctrl-C', async () => {
     const data = path.join(folder.dir, 'edge')
-    const edge = start([from, '--data', data, '--workers', '2', '--json'], { group: true })
+    const edge = start(['--from', from, '--data', data, '--workers', '2', '--json'], { group: true })
     const up = await edge.ready()
     assert.deepEqual([up.event, up.workers, up.embedded, up.from], ['up', 2, true, origin.url])
     const events = () => edge.out.split('\n').filter(Boolean).map(line => JSON.parse(line))
@@ -63,7 +63,7 @@ onEachStore('the command tilecouch edge', backend => {
   }).timeout(SLOW)
 })
 
-describe('tilecouch edge with an origin that is none', () => {
+describe('tilecouch serve --from an origin that is none', () => {
   const folder = useFolder()
   const edges = useEdges()
 
@@ -80,11 +80,11 @@ describe('tilecouch edge with an origin that is none', () => {
   const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
 
   it('says what is wrong with it, and does not start', async () => {
-    await assert.rejects(open(null), { code: 'BAD_OPTION' })
+    await assert.rejects(open(null, { layer: 'osm' }), { code: 'BAD_OPTION' })
     for (const from of ['file:///etc/passwd', 'http://', 'http://user:secret1@h:0x/../', '../../etc/passwd']) {
       await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'), from)
     }
-    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: { area: 'berlin' }, BAD_OPTION: { area: '1,2,3,4', bbox: '1,2,3,4' }, BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
+    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: { polygon: 'berlin' }, BAD_BBOX: { bbox: '1,2' }, BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
     for (const [code, flags] of Object.entries(wrong)) await assert.rejects(open('http://127.0.0.1:1/tiles', flags), { code })
     assert.deepEqual(readdirSync(folder.dir).filter(name => name !== 'edge'), [])
   })

@@ -13,7 +13,7 @@ import { T1, T3, fill, useEdges } from './stage.js'
 
 const WITHIN = 3000 // milliseconds until what changes at the origin is shown by the edge
 
-onEachStore('tilecouch edge', backend => {
+onEachStore('tilecouch serve --from, in this process', backend => {
   const folder = useFolder()
   const edges = useEdges()
   let from
@@ -26,7 +26,7 @@ onEachStore('tilecouch edge', backend => {
 
   let made = 0
   /** The store of an edge is of the same kind as its origin. */
-  const storage = async () => backend.name === 'embedded' ? { data: path.join(folder.dir, `edge${made++}`) } : { store: await backend.database() }
+  const storage = async () => backend.name === 'embedded' ? { data: path.join(folder.dir, `edge${made++}`) } : { db: await backend.database() }
   const start = async flags => edges.start(from, { ...await storage(), ...flags })
   const version = (x, y, time, seed, layer = 'osm') => ({ layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
 
@@ -50,7 +50,7 @@ onEachStore('tilecouch edge', backend => {
 
   it('holds what was selected, and nothing else', async () => {
     const store = await storage()
-    const edge = await edges.start(from, { ...store, layer: 'osm', zoom: '5', area: '-180,60,-160,85', current: true })
+    const edge = await edges.start(from, { ...store, layer: 'osm', zoom: '5', bbox: '-180,60,-160,85', current: true })
     await edge.until()
     const { rows } = await json(`${store.store ?? edge.running.store}/_all_docs`)
     const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_design/'))
@@ -146,7 +146,7 @@ onEachStore('tilecouch edge', backend => {
   })
 
   it('keeps to what its origin allows: no database is its own mirror, and what some may read is not for all', async () => {
-    await assert.rejects(edges.start(from, { store: from }), { code: 'SAME_DATABASE' })
+    await assert.rejects(edges.start(from, { db: from }), { code: 'SAME_DATABASE' })
     const closed = await backend.database()
     const store = await fill(closed, { side: 1, layers: ['osm'] })
     await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } })

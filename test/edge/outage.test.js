@@ -121,7 +121,7 @@ for (const { name, start } of kinds) {
     it('outlives a restart of its own store', async function () {
       const store = await start()
       edges.with(() => store.close())
-      const edge = await edges.start(from, { store: `${store.url}/tiles`, memory: '10MB' })
+      const edge = await edges.start(from, { db: `${store.url}/tiles`, memory: '10MB' })
       await edge.until()
       const clients = poll(edge, ['osm/5/0/0.png'])
       edges.with(() => clients.end())

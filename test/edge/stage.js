@@ -1,9 +1,9 @@
 // Edges for tests: in this process, with a folder or a CouchDB of their own.
 import { until } from '../../bench/wait.js'
 import { Store, publish } from '../../loader/index.js'
-import { edge } from '../../server/edge.js'
-import { edgeOptions } from '../../server/edge/options.js'
+import { mirrorOptions } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
+import { serve } from '../../server/serve.js'
 import { square } from '../support/tiles.js'
 
 export const [T1, T2, T3] = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -33,12 +33,12 @@ export function useEdges () {
   })
   return {
     /**
-     * @param {string} from @param {Record<string, any>} flags as edgeOptions has them
+     * @param {string} from @param {Record<string, any>} flags as mirrorOptions has them
      */
     async start (from, flags) {
       const turns = /** @type {any[]} */ ([])
-      const options = resolveOptions({ table: edgeOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', publicMetrics: true, ...flags } })
-      const running = await edge(options, { onStateChange: turn => turns.push(turn) })
+      const options = resolveOptions({ table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', publicMetrics: true, ...flags } })
+      const running = /** @type {import('../../server/serve.js').Edge} */ (await serve(options, { onStateChange: turn => turns.push(turn) }))
       const close = () => (open.delete(close), running.close())
       open.add(close)
       return new TestEdge(running, turns, close)
@@ -49,7 +49,7 @@ export function useEdges () {
 }
 
 export class TestEdge {
-  /** @param {import('../../server/edge.js').Edge} running @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} turns @param {() => Promise<void>} close */
+  /** @param {import('../../server/serve.js').Edge} running @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} turns @param {() => Promise<void>} close */
   constructor (running, turns, close) {
     this.running = running
     this.turns = turns

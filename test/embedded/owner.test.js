@@ -143,7 +143,7 @@ describe('the owner of an embedded store', function () {
     for (const [url, hasAdmin] of [[`http://127.0.0.1:${port}`, false], [`http://maps.example.org:${port}`, true], [`http://u@127.0.0.1:${port}`, false], [`https://127.0.0.1:${port}`, true]]) {
       writeFileSync(join(data, 'server.json'), JSON.stringify({ url, secret: 's', hasAdmin, pid: 1 }))
       const env = { ...process.env, COUCHDB_URL: '', COUCHDB_USER: 'admin', COUCHDB_PASSWORD: 'mine' }
-      await assert.rejects(promisify(execFile)(process.execPath, [bin, 'layers'], { cwd: dir, env }), /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
+      await assert.rejects(promisify(execFile)(process.execPath, [bin, 'info'], { cwd: dir, env }), /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
     }
     assert.deepEqual(heard, [])
   })

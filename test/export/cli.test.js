@@ -70,7 +70,7 @@ onEachStore('tilecouch export', backend => {
     'osm out.mbtiles --scheme tms': 'BAD_OPTION',
     'osm out.pmtiles --cache': 'BAD_OPTION',
     'osm@2024 out.zip --history': 'BAD_OPTION',
-    'osm out --follow': 'BAD_OPTION',
+    'osm out --live': 'BAD_OPTION',
     'osm out --nginx x.conf': 'BAD_OPTION',
     'osm out --zoom 9-1': 'BAD_ZOOM',
     'osm out --bbox 1,2': 'BAD_BBOX',

@@ -209,7 +209,7 @@ const couchDb = backends.find(({ supports }) => supports.users)
     this.timeout(60000)
     const second = `${reader}_w`
     await addUser(second)
-    const run = serve(['--db', as(url, own, 'pass-of-a-reader'), '--workers', '3', '--private-layers', 'secret', '--access-users', '--json'])
+    const run = serve(['--db', as(url, own, 'pass-of-a-reader'), '--workers', '3', '--private-layers', 'secret', '--set', 'accessUsers=true', '--json'])
     try {
       const { url: base } = await run.ready()
       const statuses = await Promise.all(Array.from({ length: 30 }, (_, at) => ask(base, TILE, { headers: basic(second, `guess ${at}`), agent: false })))

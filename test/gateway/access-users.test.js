@@ -128,7 +128,7 @@ onEachStore('a gateway of private layers', backend => {
   itOnce('in several processes keeps them private in each, takes keys from a file, and says none of it in its log', async () => {
     const keys = fileOf('keys', `# of a test\n${Object.entries(KEYS).map(([id, secret]) => `${id}:${secret}`).join('\n')}\n`)
     const right = token(['secret'])
-    const run = serve(['--db', url, '--workers', '2', '--private-layers', 'secret,draft-*', '--access-keys-file', keys, '--access-log', '--json'])
+    const run = serve(['--db', url, '--workers', '2', '--private-layers', 'secret,draft-*', '--access-keys-file', keys, '--set', 'accessLog=true', '--json'])
     try {
       const { url: base } = await run.ready()
       for (let turn = 0; turn < 12; turn++) {
@@ -149,8 +149,8 @@ onEachStore('a gateway of private layers', backend => {
       [{ privateLayers: 'secert' }, 'BAD_OPTION', /secert.*no such layer/],
       [{ privateLayers: 'secret,later' }, 'BAD_OPTION', /"later".*no such layer/],
       [{ privateLayers: 'Secret' }, 'BAD_OPTION', /bad layer name/],
-      [{ privateLayers: 'secret', accessKeys: 'a:b' }, 'BAD_OPTION', /\(not shown\).*the key a is no text of 32 characters/],
-      [{ privateLayers: 'secret', accessKeysFile: fileOf('short', 'a:b') }, 'CONFIG_INVALID', /the key a is no text of 32 characters/],
+      [{ privateLayers: 'secret', accessKeys: 'a:b' }, 'BAD_OPTION', /\(not shown\).*the key a must have 32 characters/],
+      [{ privateLayers: 'secret', accessKeysFile: fileOf('short', 'a:b') }, 'CONFIG_INVALID', /the key a must have 32 characters/],
       [{ privateLayers: 'secret', accessKeysFile: `${folder.dir}/none` }, 'CONFIG_INVALID', /no such file/],
       [{ privatelayers: true }, 'BAD_OPTION', /"privateLayers" is one/]
     ])) {
@@ -203,14 +203,14 @@ describe('tilecouch token', () => {
     assert.equal(Date.parse(until), claim.until)
     assert.deepEqual([tiles, viewer, wmts], [`https://maps.example.org/survey/{z}/{x}/{y}.png?token=${text}`, `https://maps.example.org/?token=${text}`, `https://maps.example.org/wmts/1.0.0/WMTSCapabilities.xml?token=${text}`])
     const lines = await run(['survey', '--until', '2099', '--key', line.split(':')[0]], { TILECOUCH_ACCESS_KEYS: line.trim() })
-    assert.match(lines.out, /good until 2099-12-31T23:59:59Z:\n\ntc1\.k/)
+    assert.match(lines.out, /valid until 2099-12-31T23:59:59Z:\n\ntc1\.k/)
   })
 
   it('says what is missing or wrong, and never a key', async () => {
     const keys = { TILECOUCH_ACCESS_KEYS: `a:${'s'.repeat(40)}` }
     for (const [args, env, said] of /** @type {[string[], any, RegExp][]} */ ([
-      [['survey', '--for', '7d'], {}, /no key to sign with.*--new-key/s], [['survey'], keys, /say how long/], [['survey', '--for', '7d', '--until', '2099'], keys, /say how long/],
-      [['--for', '7d'], keys, /1 to 50 names/], [['Survey', '--for', '7d'], keys, /bad layer name/], [['survey', '--until', '2001'], keys, /yet to come/], [['survey', '--for', 'long'], keys, /duration/],
+      [['survey', '--for', '7d'], {}, /no key to sign with.*--new-key/s], [['survey'], keys, /give the time/], [['survey', '--for', '7d', '--until', '2099'], keys, /give the time/],
+      [['--for', '7d'], keys, /1 to 50 names/], [['Survey', '--for', '7d'], keys, /bad layer name/], [['survey', '--until', '2001'], keys, /in the future/], [['survey', '--for', 'long'], keys, /duration/],
       [['survey', '--for', '7d', '--key', 'b'], keys, /keys are a/], [['survey', '--for', '7d', '--public-url', 'x'], keys, /http/], [['survey', '--for', '7d'], { TILECOUCH_ACCESS_KEYS: 'a:tooshort' }, /32 characters/]
     ])) {
       const { code, err } = await run(args, env)

@@ -38,7 +38,7 @@ onEachStore('tilecouch serve', backend => {
   afterEach(stopAll)
 
   it('prints addresses that answer', async () => {
-    const serving = start(['--db', url, '--public-metrics'])
+    const serving = start(['--db', url, '--set', 'publicMetrics=true'])
     const text = await serving.ready()
     const address = name => new RegExp(`^  ${name} +(\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(`${name} in ${text}`)
     const at = template => template.replace('{z}/{x}/{y}', '3/1/2')
@@ -86,7 +86,7 @@ onEachStore('tilecouch serve', backend => {
   }).timeout(SLOW)
 
   it('serves with several workers, counts as one, and ends as one', async () => {
-    const serving = start(['--db', url, '--workers', '2', '--ops-port', '0', '--json', '--access-log'], { group: true })
+    const serving = start(['--db', url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true'], { group: true })
     const { tiles, metrics, health, workers } = await serving.ready()
     assert.equal(workers, 2)
     const tile = tiles.replace('{z}/{x}/{y}', '3/1/2')
@@ -114,8 +114,8 @@ onEachStore('tilecouch serve', backend => {
   if (backend.supports.users) {
     it('shows the password of its CouchDB nowhere, however much it logs', async () => {
       const { username, password } = new URL(url)
-      const named = start(['--db', url, '--json', '--log-level', 'trace', '--access-log'])
-      const fromEnvironment = start(['--json', '--log-level', 'trace'], { env: { COUCHDB_URL: url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
+      const named = start(['--db', url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true'])
+      const fromEnvironment = start(['--json', '--set', 'logLevel=trace'], { env: { COUCHDB_URL: url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
       for (const serving of [named, fromEnvironment]) {
         const { tiles } = await serving.ready()
         assert.equal((await fetch(tiles.replace('{z}/{x}/{y}', '3/1/2'))).status, 200)

@@ -2,19 +2,21 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { createProgram } from '../../loader/cli/program.js'
+import { createProgram, groups } from '../../loader/cli/program.js'
+import { addServerCommands } from '../../server/commands.js'
 import { memory, useFolder } from './helpers.js'
 
 /** Runs the command line with streams that remember. An embedded store is not to be had here. */
 async function run (...argv) {
   const streams = { stdout: memory(), stderr: memory() }
   let opened = 0
-  const { run: start } = createProgram({ streams, openEmbedded: async () => { opened++; throw new Error('no embedded store here') } })
+  const { run: start } = createProgram({ streams, extend: addServerCommands, openEmbedded: async () => { opened++; throw new Error('no embedded store here') } })
   const code = await start(argv)
   return { code, out: streams.stdout.text, err: streams.stderr.text, opened }
 }
 
-const COMMANDS = ['load', 'seed', 'export', 'diff', 'check', 'layer', 'layers', 'info', 'history', 'get', 'push', 'setup', 'build']
+const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
+const { commands } = program
 
 describe('the command line', () => {
   const folder = useFolder()
@@ -22,7 +24,29 @@ describe('the command line', () => {
   it('explains itself, and every command', async () => {
     const { code, out } = await run('--help')
     assert.equal(code, 0)
-    for (const command of COMMANDS) assert.match(out, new RegExp(`^ +${command}\\b`, 'm'))
+    for (const heading of Object.keys(groups)) assert.ok(out.includes(`\n${heading}\n`), heading)
+    for (const command of commands) assert.match(out, new RegExp(`^ +${command.name()}\\b`, 'm'))
+  })
+
+  it('has at most 20 commands, each in one group', () => {
+    const names = commands.map(command => command.name())
+    assert.ok(names.length <= 20, names.join(' '))
+    assert.deepEqual(Object.values(groups).flat().sort(), names.sort())
+  })
+
+  it('gives every flag one meaning, wherever it is', () => {
+    const meanings = new Map()
+    for (const command of commands) {
+      const name = command.name()
+      for (const { long, short, description, required } of command.options.filter(({ hidden }) => !hidden)) {
+        assert.ok(description, `${name} ${long} has no text`)
+        for (const [flag, meaning] of [[long, `${required ? 'takes a value: ' : ''}${description}`], ...(short ? [[short, long]] : [])]) {
+          const before = meanings.get(flag) ?? { name, meaning }
+          assert.equal(meaning, before.meaning, `${flag} of ${name} and of ${before.name}`)
+          meanings.set(flag, before)
+        }
+      }
+    }
   })
 
   it('ends quietly when nobody reads on', async () => {
@@ -35,21 +59,19 @@ describe('the command line', () => {
     assert.equal(code, 0)
   })
 
-  for (const command of COMMANDS.filter(name => name !== 'build')) {
+  for (const found of commands) {
+    const command = found.name()
     it(`shows examples for ${command} that it would parse`, async () => {
       const { code, out } = await run(command, '--help')
       assert.equal(code, 0)
-      const examples = out.split(/Examples?:\n/)[1].split('\n').filter(line => line.trim().startsWith('tilecouch'))
+      const examples = out.split(/Examples?:\n/)[1].split('\n').filter(line => line.includes(`tilecouch ${command} `) || line.endsWith(`tilecouch ${command}`))
       assert.ok(examples.length > 0)
-      const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') }, streams: { stdout: memory(), stderr: memory() } })
-      const found = program.commands.find(candidate => candidate.name() === command)
       const flags = found.options.flatMap(({ short, long }) => [short, long])
       for (const example of examples) {
-        assert.match(example, new RegExp(`tilecouch ${command}\\b`))
-        for (const [flag] of example.matchAll(/(?<= )--?[a-z][a-z-]*/gi)) assert.ok(flags.includes(flag), `${example}: ${flag}`)
+        for (const [flag] of example.split('|')[0].matchAll(/(?<= )--?[a-z][a-z-]*/gi)) assert.ok(flags.includes(flag), `${example}: ${flag}`)
       }
       assert.match(out, /--json/)
-      assert.match(out, /--db <env\|url>/)
+      if (!['mirror', 'token'].includes(command)) assert.match(out, /--db <env\|url>/)
     })
   }
 
@@ -60,7 +82,7 @@ describe('the command line', () => {
   })
 
   it('ends with 2 when it was used wrongly, and says how to go on', async () => {
-    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['info'], ['history', 'osm'], ['remove'], ['get', 'osm', '1/0/0'], ['layers', '--nope'], ['info', 'a', 'b', 'c'], []]) {
+    for (const argv of [['lod'], ['load'], ['load', 'x'], ['load', 'x', '-l'], ['remove'], ['get', 'osm', '1/0/0'], ['info', '--nope'], ['info', 'a', 'b', 'c'], []]) {
       const { code, err, out } = await run(...argv)
       assert.equal(code, 2, argv.join(' '))
       assert.match(err + out, /--help|Usage/, argv.join(' '))
@@ -79,7 +101,7 @@ describe('the command line', () => {
     'load SRC -l osm --bbox 1,2,3': 'BAD_BBOX',
     'load SRC -l osm --batch 0': 'BAD_OPTION',
     'load SRC -l osm --batch many': 'BAD_OPTION',
-    'load SRC -l osm --concurrency -1': 'BAD_OPTION',
+    'load SRC -l osm --store-concurrency -1': 'BAD_OPTION',
     'load SRC -l osm --scheme zyx': 'BAD_OPTION',
     'load SRC/none -l osm': 'SOURCE_NOT_FOUND',
     'load SRC/a.txt -l osm': 'SOURCE_UNKNOWN',
@@ -90,17 +112,17 @@ describe('the command line', () => {
     'seed osm --bbox 0,0,1,1 --zoom 1 --rate 1/week': 'BAD_OPTION',
     'layer Osm --ttl 7d': 'BAD_LAYER',
     'layer osm --ttl soon': 'BAD_DURATION',
-    'layer osm --zoom 9-1': 'BAD_ZOOM',
-    'layer osm --bbox 1,2': 'BAD_BBOX',
+    'layer osm --zoom-range 9-1': 'BAD_ZOOM',
+    'layer osm --bounds 1,2': 'BAD_BBOX',
     'layer osm --tile-size 0': 'BAD_OPTION',
     'layer osm --upstream SRC/none.json': 'SOURCE_NOT_FOUND',
     'layer osm --upstream SRC/a.txt': 'CONFIG_INVALID',
     'layer osm --upstream https://example.org/tile.png': 'BAD_UPSTREAM',
-    'layers --db Tiles': 'BAD_DATABASE',
-    'layers --db ftp://h/tiles': 'BAD_DATABASE',
+    'info --db Tiles': 'BAD_DATABASE',
+    'info --db ftp://h/tiles': 'BAD_DATABASE',
     'push http://h/Tiles': 'BAD_DATABASE',
-    'setup --db http://127.0.0.1:1/tiles --shards 0': 'BAD_OPTION',
-    'setup --db http://127.0.0.1:1/tiles --copies x': 'BAD_OPTION'
+    'doctor --db http://127.0.0.1:1/tiles --q 0': 'BAD_OPTION',
+    'doctor --db http://127.0.0.1:1/tiles --n x': 'BAD_OPTION'
   }
   for (const [line, wanted] of Object.entries(bad)) {
     it(`refuses: ${line}`, async () => {
@@ -122,7 +144,7 @@ describe('the command line', () => {
   it('shows no password in what it says, as text or as JSON', async () => {
     for (const url of ['http://admin:s3cret@127.0.0.1:1/Tiles', 'ftp://admin:s3cret@h/tiles', 'admin:s3cret@h/tiles']) {
       for (const more of [[], ['--json']]) {
-        const { code, out, err } = await run('layers', '--db', url, ...more)
+        const { code, out, err } = await run('info', '--db', url, ...more)
         assert.equal(code, 1)
         assert.ok(!(out + err).includes('s3cret'), err)
       }
@@ -130,12 +152,12 @@ describe('the command line', () => {
   })
 
   it('says what went wrong inside as INTERNAL, and ends with 1', async () => {
-    const { program, run: start } = createProgram({
+    const { program: own, run: start } = createProgram({
       openEmbedded: async () => ({ url: '', close: async () => {} }),
       extend: (extended, wrap) => extended.command('fail').action(wrap(async () => { throw new TypeError('x is not a function') })),
       streams: { stdout: memory(), stderr: memory() }
     })
-    assert.ok(program.commands.some(command => command.name() === 'fail'))
+    assert.ok(own.commands.some(command => command.name() === 'fail'))
     assert.equal(await start(['fail']), 1)
   })
 
@@ -143,7 +165,7 @@ describe('the command line', () => {
     const { TilecouchError } = await import('../../core/index.js')
     const withCommand = action => createProgram({
       openEmbedded: async () => ({ url: '', close: async () => {} }),
-      extend: (program, wrap) => program.command('do').action(wrap(action)),
+      extend: (extended, wrap) => extended.command('do').action(wrap(action)),
       streams: { stdout: memory(), stderr: memory() }
     }).run(['do'])
     assert.equal(await withCommand(async () => {}), 0)

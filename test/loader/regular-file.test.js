@@ -39,7 +39,7 @@ describe('a file that somebody else may have put there', () => {
         make()
         await assert.rejects(async () => read(), ({ code, message }) => {
           assert.match(code, /^(CONFIG_INVALID|SOURCE_UNREADABLE)$/, title)
-          assert.match(message, /no regular file|more than \d+|no file with one password/)
+          assert.match(message, /no regular file|more than \d+|not a file with one password/)
           return true
         }, title)
         rmSync(file())

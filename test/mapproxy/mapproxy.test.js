@@ -187,9 +187,9 @@ onEachStore('MapProxy', backend => {
       const versions = await store.versions('osm', z, x, y)
       assert.deepEqual(versions.map(({ time, stored, current, type }) => [time, stored, current, type]), [[head.time, head.stored, true, 'image/png']])
       assert.equal((await store.stats('osm')).tiles, 4)
-      const history = await tilecouch('history', 'osm', `${z}/${x}/${y}`, '--db', url)
+      const history = await tilecouch('info', 'osm', `${z}/${x}/${y}`, '--db', url)
       assert.ok(history.includes(head.time) && history.includes('current'), history)
-      const [printed] = JSON.parse(await tilecouch('history', 'osm', `${z}/${x}/${y}`, '--json', '--db', url))
+      const [printed] = JSON.parse(await tilecouch('info', 'osm', `${z}/${x}/${y}`, '--json', '--db', url))
       assert.deepEqual([printed.time, printed.size], [head.time, tile.length])
     })
 

@@ -47,7 +47,7 @@ describe('tilecouch check --only conflicts', () => {
     assert.equal(JSON.parse((await run('info', 'osm', '--json', ...db)).out).conflicts, 2)
     await run('check', '--only', 'conflicts', '--fix', ...db)
     assert.doesNotMatch((await run('info', 'osm', ...db)).out, /conflict/)
-    const [, , contested, head] = (await run('history', 'osm', '3/1/2', ...db)).out.split('\n')
+    const [, , contested, head] = (await run('info', 'osm', '3/1/2', ...db)).out.split('\n')
     assert.match(contested, /^2024-01-02T23:59:59Z .* loaded for 2024-01-03T00:00:00Z$/)
     assert.match(head, /^2024-01-03T00:00:00Z .* current$/)
   })

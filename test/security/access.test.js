@@ -4,8 +4,8 @@ import { accessOf, setAccess } from '../../loader/access.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { mirror } from '../../loader/mirror/index.js'
-import { openDoor, publish } from '../../loader/publish.js'
-import { setup } from '../../loader/setup.js'
+import { makePublic, publish } from '../../loader/publish.js'
+import { doctor } from '../../loader/doctor/index.js'
 import { Store } from '../../loader/store/index.js'
 import { as, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
@@ -86,7 +86,7 @@ withPeople('who may do what', start => {
     await publish(store, { docs })
     const before = await store.security()
     for (const who of [as(url), as(url, ...server.reader), as(url, ...server.writer)]) {
-      await assert.rejects(setAccess(await Store.open(who), { public: false }), { code: 'FORBIDDEN', message: /is no admin of it/ })
+      await assert.rejects(setAccess(await Store.open(who), { public: false }), { code: 'FORBIDDEN', message: /is not an admin of it/ })
     }
     assert.equal((await setAccess(store, { public: false, dryRun: true })).changed, true)
     assert.deepEqual(await store.security(), before)
@@ -98,9 +98,9 @@ withPeople('who may do what', start => {
     await store.secure({ members: { names: [], roles: [] } })
     const { code, out } = await command()
     assert.equal(code, 1)
-    assert.match(out, /writes: {3}whoever reads\n[\s\S]*WARNING {3}EVERYBODY MAY WRITE/)
-    const { findings } = await setup(url)
-    assert.match(findings.find(({ check }) => check === 'writing').found, /^EVERYBODY MAY WRITE/)
+    assert.match(out, /writes: {3}everybody who may read\n[\s\S]*WARNING {3}EVERYBODY MAY WRITE/)
+    const { findings } = await doctor(url)
+    assert.match(findings.find(({ check }) => check === 'access').found, /^EVERYBODY MAY WRITE/)
     await store.secure({ members: { names: [name('reader')], roles: [] } })
     assert.deepEqual((await accessOf(store)).warnings.map(({ code: found }) => found), ['READERS_WRITE'])
     await publish(store, { docs })
@@ -113,7 +113,7 @@ withPeople('who may do what', start => {
   it('stays closed when it was closed before anybody published it', async () => {
     await setAccess(store, { public: false })
     await publish(store, { docs })
-    assert.equal(await openDoor(store), false)
+    assert.equal(await makePublic(store), false)
     assert.equal(await reads(), false)
     const target = `${url}_mirror`
     try {
@@ -134,11 +134,11 @@ withPeople('who may do what', start => {
 
   it('is said in words and as JSON, and mistakes are refused', async () => {
     await publish(store, { docs })
-    assert.match((await command()).out, /reads: {4}everybody, without a name\nwrites: {3}the role tilecouch-writer, which holds for every store/)
+    assert.match((await command()).out, /reads: {4}everybody, without a name\nwrites: {3}the role tilecouch-writer, as in every store/)
     assert.match((await command('--private', '--readers', 'staff', '--dry-run')).out, /Before:[\s\S]*It would be:[\s\S]*reads: {4}the role staff\n {2}writes: {3}those readers who have the role tilecouch-writer[\s\S]*Nothing was changed/)
     assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, /Now:[\s\S]*reads: {4}the role staff, the role guests, the role survey, the user ann\n {2}writes: {3}the role survey\n/)
     assert.equal(JSON.parse((await command('--json')).out).public, false)
-    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, /It was so already/)
+    assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out, /Nothing to change/)
     assert.equal((await command('--public', '--readers', 'x')).code, 2)
     for (const wrong of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', '_admin'], ['--no-writers', '--writer', 'x']]) assert.equal((await command(...wrong)).code, 1, wrong.join(' '))
     assert.match((await command('--no-writers')).out, /writes: {3}only admins/)

@@ -110,7 +110,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     assert.deepEqual((await store.editions('good')).map(({ time }) => time), [T1, T2])
     await Promise.all(LAYERS.filter(({ layer }) => /^h\d+$/.test(layer)).slice(0, 60).map(({ layer }) => assert.rejects(store.layer(layer), { code: 'BAD_DOCUMENT' })))
     for (const doc of HOSTILE.filter(({ type }) => type === 'edition').slice(0, 10)) assert.equal(await store.edition('good', doc._id.slice('edition:good@'.length)), undefined)
-    for (const command of ['layers', 'info good', 'info good@2021', 'history good 3/1/1', 'diff good@2021 good']) {
+    for (const command of ['info', 'info good', 'info good@2021', 'info good 3/1/1', 'diff good@2021 good']) {
       const streams = { stdout: memory(), stderr: memory() }
       const code = await createProgram({ streams }).run([...command.split(' '), '--db', url])
       assert.equal(code, command.startsWith('diff') ? code : 0, streams.stderr.text)

@@ -7,9 +7,9 @@ import { openSource } from '../../loader/sources/index.js'
 import { Store } from '../../loader/store/index.js'
 import { Mirror } from '../../client/mirror/index.js'
 import { blobOf } from '../../client/offline/blob.js'
-import { edge } from '../../server/edge.js'
-import { edgeOptions } from '../../server/edge/options.js'
+import { mirrorOptions } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
+import { serve } from '../../server/serve.js'
 import { until } from '../../bench/wait.js'
 import { usePouches } from '../client/support/pouches.js'
 import { backends, json, onEachStore, request } from '../support/backends.js'
@@ -114,7 +114,7 @@ onEachStore('a hostile source', backend => {
   // an edge is a mirror and a gateway: once is enough
   if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets nothing into an edge', async function () {
     this.timeout(60000)
-    const running = await edge(resolveOptions({ table: edgeOptions, flags: { from, store: to, port: 0, grace: 1, logLevel: 'silent' } }))
+    const running = /** @type {import('../../server/serve.js').Edge} */ (await serve(resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })))
     try {
       await until(() => running.mirror().state === 'following', { timeout: 50000, what: 'the edge to follow' })
       await checkTarget()

@@ -35,7 +35,7 @@ describe('what commands leave behind', function () {
     }
     const commands = [
       ['load', inside('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', at('one')],
-      ['load', at('one'), '--from', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', at('two')],
+      ['load', at('one'), '--source-layer', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', at('two')],
       ['mirror', at('one'), at('two')],
       ['mirror', '--list', '--db', at('two')],
       ['copy', 'osm', 'again', '--from', at('one'), '--db', at('two')],
@@ -60,6 +60,6 @@ describe('what commands leave behind', function () {
   })
 
   it('holds no password of an address with spaces or quotes in it either', async () => {
-    for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`, `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await run(['layers', '--db', odd])
+    for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`, `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await run(['info', '--db', odd])
   })
 })

@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url'
 import { until } from '../../bench/wait.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { Output } from '../../loader/cli/output.js'
-import { promptSecret } from '../../loader/cli/prompt.js'
-import { askWith, openSecretFiles, passwordOf, secretOf, withPassword } from '../../loader/secrets.js'
+import { readHidden } from '../../loader/cli/passwords.js'
+import { usePrompt, readableSecretFiles, passwordOf, secretOf, withPassword } from '../../loader/secrets.js'
 import { parseDatabaseUrl } from '../../loader/store/address.js'
 import { addServerCommands } from '../../server/commands.js'
 import { startEmbedded } from '../../server/embedded/index.js'
@@ -49,7 +49,7 @@ describe('passwords', function () {
   it('come from a file, and are opened with', async () => {
     const file = path.join(folder.dir, 'password')
     await writeFile(file, `${SECRET}\n`, { mode: 0o600 })
-    const ways = [[['layers', '--db', address(), '--password-file', file]], [['layers', '--db', address()], { COUCHDB_PASSWORD_FILE: file }], [['layers', '--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]
+    const ways = [[['info', '--db', address(), '--password-file', file]], [['info', '--db', address()], { COUCHDB_PASSWORD_FILE: file }], [['info', '--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]
     for (const [args, env] of ways) {
       const { text } = await run(args, env).ended
       assert.match(text, /DATABASE_NOT_FOUND/, 'it got in')
@@ -65,21 +65,21 @@ describe('passwords', function () {
       return true
     }, text)
     refused('missing', /ENOENT/)
-    for (const [text, why] of [['', /one line/], ['\n', /one line/], [`${SECRET}\nmore`, /one line/], ['x'.repeat(5000), /no file with one password/]]) {
+    for (const [text, why] of [['', /one line/], ['\n', /one line/], [`${SECRET}\nmore`, /one line/], ['x'.repeat(5000), /not a file with one password/]]) {
       await writeFile(file, text, { mode: 0o600 })
       refused(text, why)
     }
     await writeFile(file, `${SECRET}\r\n`)
     await chmod(file, 0o600)
-    assert.deepEqual([secretOf('COUCHDB_PASSWORD', env), openSecretFiles(env)], [SECRET, []])
+    assert.deepEqual([secretOf('COUCHDB_PASSWORD', env), readableSecretFiles(env)], [SECRET, []])
     await chmod(file, 0o644)
-    assert.deepEqual([secretOf('COUCHDB_PASSWORD', env), openSecretFiles(env)], [SECRET, [file]])
+    assert.deepEqual([secretOf('COUCHDB_PASSWORD', env), readableSecretFiles(env)], [SECRET, [file]])
     await chmod(file, 0o602)
     refused('written by others', /everybody on this machine may write it/)
     await chmod(file, 0o600)
     try {
       await chmod(folder.dir, 0o777)
-      refused('replaced by others', /may put another in its place/)
+      refused('replaced by others', /may replace it/)
       await chmod(folder.dir, 0o1777)
       assert.equal(secretOf('COUCHDB_PASSWORD', env), SECRET)
     } finally {
@@ -92,16 +92,16 @@ describe('passwords', function () {
     const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: /** @type {boolean[]} */ ([]), setRawMode (on) { stdin.modes.push(on) } })
     const said = { text: '', write (text) { said.text += text } }
     const type = text => stdin.write(text)
-    let asked = promptSecret('Password: ', { stdin, stderr: /** @type {any} */ (said) })
+    let asked = readHidden('Password: ', { stdin, stderr: /** @type {any} */ (said) })
     for (const key of ['wrong\u0015', 'hx', '\u007f', 'unter2-s3cret', '\r']) type(key)
     assert.equal(await asked, SECRET)
     assert.deepEqual([said.text, stdin.modes], ['Password: \n', [true, false]])
-    asked = promptSecret('', { stdin, stderr: /** @type {any} */ (said) })
+    asked = readHidden('', { stdin, stderr: /** @type {any} */ (said) })
     type('abc\u0003')
     await assert.rejects(asked, { code: 'ABORTED' })
 
     let questions = 0
-    askWith(async (who, where) => { questions++; return `${who}@${where}/ü` })
+    usePrompt(async (who, where) => { questions++; return `${who}@${where}/ü` })
     try {
       const none = { PATH: '' }
       assert.equal(parseDatabaseUrl(await withPassword('http://a%40b@h:1/x', none), { ambient: false }).authorised, 'http://a%40b:a%40b%40h%3A1%2F%C3%BC@h:1')
@@ -115,13 +115,13 @@ describe('passwords', function () {
       await withPassword('http://d@h/x', { COUCHDB_USER: 'c', COUCHDB_PASSWORD: 'p' })
       assert.equal(questions, 3, 'the password of another is not this one')
     } finally {
-      askWith(undefined)
+      usePrompt(undefined)
     }
   })
 
   it('are in nothing that any command says, whatever goes wrong', async () => {
     const { program } = createProgram({ openEmbedded: async () => { throw new Error('none') } })
-    const names = program.commands.map(command => command.name()).filter(name => name !== 'build')
+    const names = program.commands.map(command => command.name())
     assert.ok(names.length > 15)
     const streams = () => ({ text: '', write (text) { this.text += text } })
     const bad = [address(SECRET, 'no-such'), address(`${SECRET}x`), address(SECRET, 'Bad')]
@@ -149,12 +149,12 @@ describe('passwords', function () {
   it('leave the list of processes before anything else is read', async function () {
     if (process.platform !== 'linux') return this.skip()
     const bits = [
-      ['layers', '--db', address(SECRET)], ['up', '--db', address(SECRET)], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
-      ['serve', '--upstream-headers', `{"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`], ['edge', `--upstream-headers={"a":{"b":"${SECRET}"}}`],
-      ['layers', '--db', address(`my ${SECRET}`)], ['layers', `--db=${address(`${SECRET} mine`)}`], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]
+      ['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
+      ['serve', '--set', `upstreamHeaders={"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`], ['serve', `--set=accessKeys=a:${SECRET}`],
+      ['info', '--db', address(`my ${SECRET}`)], ['info', `--db=${address(`${SECRET} mine`)}`], ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]
     ]
     for (const words of bits) assert.ok(!withoutSecrets(words).join(' ').includes(SECRET), words.join(' '))
-    assert.deepEqual(withoutSecrets(['layers', '--db', 'http://h/x']), ['layers', '--db', 'http://h/x'])
+    assert.deepEqual(withoutSecrets(['info', '--db', 'http://h/x']), ['info', '--db', 'http://h/x'])
     // an import that stands beside it is read before it runs
     const imports = name => [...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)].map(([, from]) => from)
     assert.deepEqual([imports('server/bin.js'), imports('server/title.js'), imports('core/errors.js')], [['./title.js'], ['../core/errors.js'], []])
@@ -162,7 +162,7 @@ describe('passwords', function () {
 
   it('leave the list of processes when a command has begun, also of workers, and are not in what servers log', async function () {
     if (process.platform !== 'linux') return this.skip()
-    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--workers', '2', '--log-level', 'trace'], { TILECOUCH_DEBUG: '1' })
+    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--workers', '2', '--set', 'logLevel=trace'], { TILECOUCH_DEBUG: '1' })
     const line = (pid = child.pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     try {
       await until(() => child.exitCode !== null || /^tilecouch serve --db http:\/\/127/.test(line()), { timeout: 20000, what: 'the title of the process' })

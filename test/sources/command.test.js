@@ -62,7 +62,7 @@ onEachStore('tilecouch load', backend => {
     await map.store.defineLayer('map', { tileSize: 64 })
     folder.write({ 'wms.json': JSON.stringify({ type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 0 }), 'bad.json': '{ "type": "wms" ' })
     const wms = path.join(folder.dir, 'wms.json')
-    const { code, out, err } = await run(['--upstream', wms, '-l', 'map', ...BOX, '--requests', '2', '--rate', '50/s'])
+    const { code, out, err } = await run(['--upstream', wms, '-l', 'map', ...BOX, '--concurrency', '2', '--rate', '50/s'])
     assert.equal(code, 0, err)
     assert.match(out, new RegExp(`${part} written`))
     assert.equal((await run(['--upstream', path.join(folder.dir, 'bad.json'), '-l', 'map', ...BOX])).err.includes('[CONFIG_INVALID]'), true)
@@ -102,12 +102,12 @@ onEachStore('tilecouch load', backend => {
     ['the whole world by accident', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
     ['a server whose terms forbid it', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'], 'SEED_FORBIDDEN'],
     ['an address with a password', ['http://a:s3cret@127.0.0.1/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'], 'BAD_UPSTREAM'],
-    ['too many requests at once', ['URL', '-l', 'map', ...BOX, '--requests', '65'], 'BAD_OPTION'],
+    ['too many requests at once', ['URL', '-l', 'map', ...BOX, '--concurrency', '65'], 'BAD_OPTION'],
     ['a rate that is none', ['URL', '-l', 'map', ...BOX, '--rate', 'fast'], 'BAD_OPTION'],
     ['a file that is no PMTiles, elsewhere', ['http://127.0.0.1:1/town.mbtiles', '-l', 'map'], 'SOURCE_UNKNOWN'],
     ['an address that is none', ['http://[/', '-l', 'map'], 'SOURCE_UNKNOWN'],
-    ['a layer that is not there', ['--from', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
-    ['an environment that is not there', ['no:where', '--from', 'map', '-l', 'map'], 'BAD_DATABASE']
+    ['a layer that is not there', ['--source-layer', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
+    ['an environment that is not there', ['no:where', '--source-layer', 'map', '-l', 'map'], 'BAD_DATABASE']
   ]) {
     it(`refuses ${what}, and asks nobody for anything`, async () => {
       await publish(map.store)
@@ -125,11 +125,11 @@ onEachStore('tilecouch load', backend => {
     await map.store.write([...tiles, ...later])
     await map.store.defineLayer('osm', { attribution: 'me' })
     await publish(map.store)
-    const copy = await run(['--from', 'osm@2021', '-l', 'copy'])
+    const copy = await run(['--source-layer', 'osm@2021', '-l', 'copy'])
     assert.equal(copy.code, 0, copy.err)
-    assert.match(copy.out, /^copy@2021-01-01T00:00:00Z: 64 tiles.*\n {2}The time is the source’s own/)
+    assert.match(copy.out, /^copy@2021-01-01T00:00:00Z: 64 tiles.*\n {2}The source says this time/)
     assert.equal((await map.store.layer('copy')).attribution, 'me')
-    const back = JSON.parse((await run([map.url, '--from', 'osm@2021', '-l', 'osm', '-t', '2023', '--complete', '--json'])).out)
+    const back = JSON.parse((await run([map.url, '--source-layer', 'osm@2021', '-l', 'osm', '-t', '2023', '--complete', '--json'])).out)
     assert.deepEqual([back.advanced, back.unchanged, back.gone], [32, 32, 0])
     assert.deepEqual((await map.store.head('osm', 4, 0, 0)).bytes, tiles[0].bytes)
     assert.deepEqual((await map.store.at('osm', 4, 0, 0, '2022')).bytes, later[0].bytes)
@@ -144,7 +144,7 @@ onEachStore('tilecouch load', backend => {
     const before = process.cwd()
     process.chdir(folder.dir)
     try {
-      const { code, out, err } = await run(['old', '--from', 'osm', '-l', 'copy'], { env: { COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
+      const { code, out, err } = await run(['old', '--source-layer', 'osm', '-l', 'copy'], { env: { COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
       assert.equal(code, 0, err)
       assert.match(out, /4 tiles/)
     } finally {

@@ -91,7 +91,7 @@ onEachStore('a load of a dated set', backend => {
     const other = JSON.parse((await run(at('set'), '--dated', '--json', '--complete')).out)
     assert.deepEqual(other.editions.map(({ skipped }) => skipped), [false, false, false, false], 'another kind of load')
     assert.equal(other.gone, 8)
-    assert.match((await run(at('set/*.mbtiles'), '--dated', '--complete')).out, /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all of them loaded before\n$/)
+    assert.match((await run(at('set/*.mbtiles'), '--dated', '--complete')).out, /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
   })
 
   it('makes the past complete when older sources come later', async function () {
@@ -117,13 +117,13 @@ onEachStore('a load of a dated set', backend => {
   it('goes on when it was stopped in the middle', async function () {
     this.timeout(120000)
     writeSet(32)
-    const stopped = start(at('set'), '--dated', '--batch', '20', '--concurrency', '1')
+    const stopped = start(at('set'), '--dated', '--batch', '20', '--store-concurrency', '1')
     await until(() => /town_2021: /.test(stopped.said.out) || stopped.child.exitCode !== null, { timeout: 60000, what: 'the first edition' })
     stopped.child.kill('SIGINT')
     const { code, out, err } = await stopped.ended
     assert.equal(code, 130, err)
     assert.match(out, /\ntown \(stopped\): [12] of 3 editions, /)
-    assert.match(out, /Run it again: it goes on/)
+    assert.match(out, /Run it again to continue/)
     await checkInvariants(url)
     const again = JSON.parse((await run(at('set'), '--dated', '--json')).out)
     assert.deepEqual([again.editions[0].skipped, again.failed, again.editions.at(-1).skipped], [true, 0, false])
@@ -134,7 +134,7 @@ onEachStore('a load of a dated set', backend => {
     this.timeout(180000)
     writeSet(24)
     for (const documents of [100, 700, 1000]) {
-      const { child, ended } = start(at('set'), '--dated', '--complete', '--batch', '30', '--concurrency', '2')
+      const { child, ended } = start(at('set'), '--dated', '--complete', '--batch', '30', '--store-concurrency', '2')
       await until(async () => child.exitCode !== null || ((await json(url)).doc_count ?? 0) > documents, { timeout: 60000, what: `${documents} documents` })
       child.kill('SIGKILL')
       await ended
@@ -176,7 +176,7 @@ onEachStore('a load of a dated set', backend => {
     writeSet()
     const set = at('set')
     for (const argv of [
-      [set, '--dated', '--time', '2024'], [set, '--dated', '--from', 'osm'], ['--dated'], [at('set/town_2021.mbtiles'), at('set/town-2022-07')], [],
+      [set, '--dated', '--time', '2024'], [set, '--dated', '--source-layer', 'osm'], ['--dated'], [at('set/town_2021.mbtiles'), at('set/town-2022-07')], [],
       ['--dated', '--upstream', 'x.json'], [set, '--upstream', 'x.json']
     ]) {
       const { code, err } = await run(...argv)

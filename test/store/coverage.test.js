@@ -81,7 +81,7 @@ onEachStore('what editions looked at', backend => {
     for (const line of [/^looked at 2 tiles in 1 block of 64 x 64; not complete/m, /^0 tiles changed, 2 confirmed unchanged$/m, /^root [0-9a-f]{32}$/m, /^ *3 +2 +1 +-135/m]) assert.match(text, line)
     assert.match(await run('info', 'osm@2024'), /complete: every other tile of the layer at zoom 3 to 3 is gone/)
     assert.match(await run('info', 'osm'), /^4 manifests in 5 blocks of digests, \d+ B$/m)
-    assert.match(await run('history', 'osm', '3/1/1'), new RegExp(`current, checked ${T4}`))
+    assert.match(await run('info', 'osm', '3/1/1'), new RegExp(`current, checked ${T4}`))
   })
 
   it('is told by the gateway', async () => {

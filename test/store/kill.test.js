@@ -80,7 +80,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     }
 
     const runLoad = (url, time) => startCommand([
-      'load', path.join(folder, time.slice(0, 4)), '--layer', 'osm', '--time', time, '--complete', '--batch', '20', '--concurrency', '2', '--db', url, '--json'
+      'load', path.join(folder, time.slice(0, 4)), '--layer', 'osm', '--time', time, '--complete', '--batch', '20', '--store-concurrency', '2', '--db', url, '--json'
     ])
   })
 }

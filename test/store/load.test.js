@@ -65,8 +65,8 @@ onEachStore('tilecouch load', backend => {
     assert.deepEqual([info.stats.tiles, info.stats.versions, info.minzoom, info.maxzoom, info.ttl, info.format], [56, 79, 4, 4, 604800, 'png'])
     assert.deepEqual(info.bounds.map(Math.round), [-180, 0, 0, 85])
     assert.deepEqual(info.editions.map(({ time: at, title, complete, finished }) => [at, title, complete, Boolean(finished)]), [[T1, 'First', false, true], [T2, undefined, true, true]])
-    assert.match((await tilecouch('layers', '--db', db)).stdout, /osm .* 56 .* 79/)
-    const history = await tilecouch('history', 'osm', '4/7/3', '--db', db)
+    assert.match((await tilecouch('info', '--db', db)).stdout, /osm .* 56 .* 79/)
+    const history = await tilecouch('info', 'osm', '4/7/3', '--db', db)
     assert.match(history.stdout, /2021-01-01T00:00:00Z.*image\/png.*\n2022-01-01T00:00:00Z.*gone.*current/)
 
     const tile = await tilecouch('get', 'osm@2021', '4/7/3', '-o', '-', '--db', db)
@@ -116,7 +116,7 @@ onEachStore('tilecouch load', backend => {
   it('stops on Ctrl-C with 130, and goes on when it is told the time it began with', async function () {
     this.timeout(60000)
     const many = await writeFolder('many', square({ layer: 'osm', time: T1, z: 6, side: 40, seed: (x, y) => x * 40 + y }))
-    const load = start(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--concurrency', '1'])
+    const load = start(['load', many, '-l', 'osm', '--db', db, '--batch', '20', '--store-concurrency', '1'])
     await until(async () => (await json(db).catch(() => ({}))).doc_count > 100, { what: 'a hundred tiles' })
     load.child.kill('SIGINT')
     const stopped = await load.ended
@@ -160,8 +160,8 @@ onEachStore('tilecouch load', backend => {
       [['load', 'empty', '-l', 'osm'], 'SOURCE_EMPTY'], [['load', tiles, '-l', 'Osm!'], 'BAD_LAYER'], [['load', tiles, '-l', 'layer'], 'BAD_LAYER'],
       [['load', tiles, '-l', 'osm', '-t', 'yesterday'], 'BAD_TIME'], [['load', tiles, '-l', 'osm', '-t', '2021-02-30'], 'BAD_TIME'], [['load', tiles, '-l', 'osm', '-z', '9-3'], 'BAD_ZOOM'],
       [['load', tiles, '-l', 'osm', '--bbox', '1,2'], 'BAD_BBOX'], [['load', tiles, '-l', 'osm', '--ttl', 'soon'], 'BAD_DURATION'], [['load', tiles, '-l', 'osm', '--batch', '-3'], 'BAD_OPTION'],
-      [['load', tiles, '-l', 'osm', '--scheme', 'wms'], 'BAD_OPTION'], [['info', 'osm'], 'DATABASE_NOT_FOUND', `${db}_missing`], [['layers'], 'BAD_DATABASE', 'http://localhost/No Such'],
-      [['get', 'osm', '99/0/0', '-o', 'x'], 'BAD_TILE'], [['layers'], 'UNREACHABLE', 'http://127.0.0.1:9/tiles']
+      [['load', tiles, '-l', 'osm', '--scheme', 'wms'], 'BAD_OPTION'], [['info', 'osm'], 'DATABASE_NOT_FOUND', `${db}_missing`], [['info'], 'BAD_DATABASE', 'http://localhost/No Such'],
+      [['get', 'osm', '99/0/0', '-o', 'x'], 'BAD_TILE'], [['info'], 'UNREACHABLE', 'http://127.0.0.1:9/tiles']
     ]
     await Store.create(db)
     await Promise.all(wrong.map(async ([args, code, target = db]) => {
@@ -177,7 +177,7 @@ describe('tilecouch without a database', () => {
     this.timeout(60000)
     const tiles = await writeFolder('one', first)
     assert.equal((await tilecouch('load', tiles, '-l', 'osm', '-t', T1, '--data', 'store')).code, 0)
-    assert.match((await tilecouch('layers', '--data', 'store')).stdout, /osm .* 64/)
+    assert.match((await tilecouch('info', '--data', 'store')).stdout, /osm .* 64/)
     assert.deepEqual((await tilecouch('get', 'osm', '4/0/5', '-o', '-', '--data', 'store')).bytes, png(5))
   })
 })

@@ -43,7 +43,7 @@ onEachStore('tilecouch export --tree', backend => {
   it('says what it did, and again that there was nothing to do', async () => {
     const { code, out, err } = await run('osm', to(), '--tree')
     assert.deepEqual([code, err], [0, ''])
-    assert.match(out, /^osm -> \S+: 16 tiles looked at in 0:0\d\n {2}17 files written \(6\.\d kB\), 31 hard links, 0 right already, 0 removed\n {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n {2}6 links: /)
+    assert.match(out, /^osm -> \S+: 16 tiles looked at in 0:0\d\n {2}17 files written \(6\.\d kB\), 31 hard links, 0 up to date, 0 removed\n {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n {2}6 links: /)
     const again = await run('osm', to(), '--tree', '--json')
     assert.equal(again.code, 0)
     const { layer, written, linked, trees, links, failures } = JSON.parse(again.out)
@@ -76,7 +76,7 @@ onEachStore('tilecouch export --tree', backend => {
   it('refuses what makes no sense, before it writes anything', async () => {
     for (const args of [
       ['osm@2022', to(), '--tree'], ['osm', to(), '--tree', '--history'], ['osm', to(), '--tree', '--format', 'zip'], ['osm', to(), '--tree', '--gateway', 'http://a.example'],
-      ['osm', to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'], ['osm', to(), '--follow'], ['nothing', to(), '--tree'], ['osm', to(), '--tree', '--zoom', 'x']
+      ['osm', to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'], ['osm', to(), '--live'], ['nothing', to(), '--tree'], ['osm', to(), '--tree', '--zoom', 'x']
     ]) {
       const { code, out, err } = await run(...args)
       assert.deepEqual([code, out], [1, ''], args.join(' '))
@@ -86,18 +86,18 @@ onEachStore('tilecouch export --tree', backend => {
   })
 
   it('says one line when anything is different while it follows, and ends well', async () => {
-    const following = start('osm', to(), '--tree', '--follow')
+    const following = start('osm', to(), '--tree', '--live')
     await until(() => following.err.includes('following'))
     await edition(store, [tile(2, 2, '2024-01-01T00:00:00Z', 98)])
-    await until(() => following.err.includes('osm@2024-01-01T00:00:00Z is whole'))
+    await until(() => following.err.includes('osm@2024-01-01T00:00:00Z is complete'))
     process.emit('SIGINT')
     assert.equal(await following.ended, 0)
-    assert.match(following.err, /^osm -> \S+: up to date after 0:0\d, following the changes\.\n {2}17 files written .*\nosm@2024-01-01T00:00:00Z is whole, and served from now on\n/)
+    assert.match(following.err, /^osm -> \S+: up to date after 0:0\d, following the changes\.\n {2}17 files written .*\nosm@2024-01-01T00:00:00Z is complete and served from now on\n/)
     assert.match(following.out, /^osm -> \S+ \(stopped\): \d+ tiles looked at/)
   })
 
   it('gives programs an object a line while it follows', async () => {
-    const following = start('osm', to(), '--tree', '--follow', '--json')
+    const following = start('osm', to(), '--tree', '--live', '--json')
     await until(() => following.out.includes('"following"'))
     process.emit('SIGINT')
     assert.equal(await following.ended, 0)

@@ -101,7 +101,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     }
 
     function run (to, url) {
-      const child = spawn(process.execPath, [bin, 'export', 'osm', to, '--tree', '--follow', '--json', '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [bin, 'export', 'osm', to, '--tree', '--live', '--json', '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] })
       let [said, errors] = ['', '']
       child.stdout.on('data', text => { said += text })
       child.stderr.on('data', text => { errors += text })

@@ -1,5 +1,5 @@
 // Another version of the viewer, deployed to a store: every file of it that runs says which one it is of.
-import { stamp } from '../../loader/couchapp/shell.js'
+import { stamp } from '../../loader/couchapp/bundle.js'
 
 const MARKED = { 'viewer.js': 'js', 'leaflet.js': 'js', 'offline.js': 'js', 'viewer.css': 'css' }
 

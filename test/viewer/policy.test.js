@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { VIEWER_CSP, couchPolicy, letsRun, runsViewer } from '../../loader/couchapp/policy.js'
-import { setup } from '../../loader/setup.js'
+import { doctor } from '../../loader/doctor/index.js'
 import { up } from '../../server/index.js'
 import { json, request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
@@ -24,6 +24,8 @@ const ATTACHED = {
   'module.js': ['text/javascript', HURT('module')],
   'image.svg': ['image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg"><script>${HURT('image')}</script></svg>`]
 }
+
+const CSP = 'csp/attachments_header_value'
 
 describe('the policy of a CouchDB that serves the viewer', function () {
   this.timeout(120000)
@@ -72,22 +74,22 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     assert.deepEqual(await hurt(), ['hurt_module', 'hurt_script'])
   })
 
-  it('is narrowed by `setup --fix`, which opens nothing by itself', async () => {
-    const state = async options => (await setup(url, options)).findings.find(({ check }) => check === 'csp/attachments_header_value')
-    assert.equal((await state({}))?.state, 'missing', 'the old one')
-    assert.equal((await state({ fix: true }))?.state, 'fixed')
+  it('is narrowed by `doctor --fix`, which opens nothing by itself', async () => {
+    const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
+    assert.equal((await state({}))?.state, 'bad', 'the old one')
+    assert.equal((await state({ fix: true }))?.fixed, VIEWER_CSP)
     assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), await couchPolicy())
     await set(null)
-    assert.deepEqual([(await state({ fix: true }))?.state, (await state({ fix: true }))?.found], ['skipped', 'sandbox'])
+    assert.equal(await state({ fix: true }), undefined, 'nothing runs, and it stays so')
     await set("default-src 'self' 'unsafe-inline'")
-    assert.equal((await state({ fix: true }))?.state, 'missing', 'of somebody else: said, and left to him')
-    assert.equal((await state({ fix: true, allowViewer: true }))?.state, 'fixed')
+    assert.equal((await state({ fix: true }))?.state, 'bad', 'of somebody else: reported, and left alone')
+    assert.equal((await state({ fix: true, allowViewer: true }))?.state, 'ok')
     await set("default-src 'none'; script-src 'sha256-mine'; img-src 'self'")
-    assert.equal((await state({ fix: true }))?.state, 'skipped', 'of somebody else, and narrow')
+    assert.equal(await state({ fix: true }), undefined, 'of somebody else, and narrow')
     await set((await couchPolicy()).replace(/sha256-\w/, 'sha256-x'))
     assert.equal((await up({ db: url, demo: false })).blocked, true, 'of another version')
-    assert.equal((await state({}))?.state, 'missing')
-    assert.equal((await state({ fix: true }))?.state, 'fixed')
+    assert.equal((await state({}))?.state, 'warning')
+    assert.equal((await state({ fix: true }))?.state, 'ok')
   })
 
   it('runs the viewer, its service worker and its maps on the device, and no page of another database', async () => {

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { compose, root } from '../../../loader/couchapp/compose.js'
-import { warm } from '../../../loader/couchapp/push.js'
+import { warm } from '../../../loader/store/indexes.js'
 import { publish } from '../../../loader/index.js'
 
 let composed

@@ -1,4 +1,4 @@
-// `tilecouch serve`, or another command that serves, as people run it: a process of its own.
+// `tilecouch serve` as people run it: a process of its own.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -12,10 +12,10 @@ const clean = () => Object.fromEntries(Object.entries(process.env).filter(([name
 /**
  * Starts it on any free port.
  * @param {string[]} args
- * @param {{env?: Record<string, string>, group?: boolean, command?: string}} [options] group: with a process group of its own, as a shell does it
+ * @param {{env?: Record<string, string>, group?: boolean}} [options] group: with a process group of its own, as a shell does it
  */
-export function serve (args, { env = {}, group = false, command = 'serve' } = {}) {
-  const child = spawn(process.execPath, [BIN, command, '--port', '0', ...args], { env: { ...clean(), ...env }, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
+export function serve (args, { env = {}, group = false } = {}) {
+  const child = spawn(process.execPath, [BIN, 'serve', '--port', '0', ...args], { env: { ...clean(), ...env }, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
   const closed = once(child, 'close')
   const serving = {
     child,
@@ -29,7 +29,7 @@ export function serve (args, { env = {}, group = false, command = 'serve' } = {}
       if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${serving.err}`)
       if (!args.includes('--json')) return /Ctrl-C stops/.test(serving.out) && serving.out
       try {
-        return JSON.parse(command === 'serve' ? serving.out : serving.out.split('\n')[0]) // an edge goes on telling, a line each
+        return JSON.parse(args.includes('--from') ? serving.out.split('\n')[0] : serving.out) // with a mirror it prints one object per line
       } catch {
         return null
       }

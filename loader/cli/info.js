@@ -1,40 +1,33 @@
-// tilecouch layers, info, history, get
-import { writeFile } from 'node:fs/promises'
+// tilecouch info: the layers of a store, one layer, one edition, or the versions of one tile
 import { TilecouchError, expiryOf, parseReference, parseTilePath } from '../../core/index.js'
 import { countConflicts } from '../check/conflicts.js'
 import { withStore } from './connect.js'
 import { bytes, count, plural, table } from './output.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addReadCommands (program, run) {
-  program.command('layers')
-    .description('list the layers of a store')
-    .addHelpText('after', '\nExample:\n  tilecouch layers --db production')
-    .action(run((context, options) => withStore(context, options, store => listLayers(store, context.output))))
-
+export function addInfoCommand (program, run) {
   program.command('info')
-    .description('tiles, versions, bytes and times of a layer, zoom by zoom, and its editions; or what one edition covered')
-    .argument('<layer[@time]>')
-    .addHelpText('after', '\nExamples:\n  tilecouch info osm\n  tilecouch info osm@2024-03-01')
-    .action(run((context, options, reference) => withStore(context, options, store => {
-      const { layer, time } = parseReference(reference)
-      return time ? showEdition(store, layer, time, context.output) : showLayer(store, layer, context.output)
-    })))
+    .description('list the layers; show a layer, an edition, or all versions of a tile')
+    .argument('[layer[@time]]', 'a layer: its zooms and editions; with a time: what that edition covered')
+    .argument('[z/x/y]', 'a tile of the layer: its versions')
+    .addHelpText('after', `
+Examples:
+  tilecouch info
+  tilecouch info osm
+  tilecouch info osm@2024-03-01
+  tilecouch info osm 10/300/412`)
+    .action(run(infoCommand))
+}
 
-  program.command('history')
-    .description('every version of one tile')
-    .argument('<layer>')
-    .argument('<z/x/y>')
-    .addHelpText('after', '\nExample:\n  tilecouch history osm 10/300/412')
-    .action(run((context, options, layer, tile) => withStore(context, options, store => showHistory(store, layer, tile, context.output))))
-
-  program.command('get')
-    .description('fetch one tile, as it is or as it was')
-    .argument('<layer[@time]>')
-    .argument('<z/x/y>')
-    .requiredOption('-o, --output <file>', 'where to write it; - for standard output')
-    .addHelpText('after', '\nExample:\n  tilecouch get osm@2023 10/300/412 -o then.png')
-    .action(run((context, options, reference, tile) => withStore(context, options, store => getTile(store, reference, tile, options.output, context.output))))
+function infoCommand (context, options, reference, tile) {
+  const { output } = context
+  return withStore(context, options, store => {
+    if (reference === undefined) return listLayers(store, output)
+    const { layer, time } = parseReference(reference)
+    if (tile === undefined) return time ? showEdition(store, layer, time, output) : showLayer(store, layer, output)
+    if (time) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: reference, why: 'name the layer without a time: a tile is shown with all its versions' })
+    return showTile(store, layer, tile, output)
+  })
 }
 
 async function listLayers (store, output) {
@@ -46,7 +39,7 @@ async function listLayers (store, output) {
     : ['No layers yet. Load one with: tilecouch load FOLDER --layer NAME'])
 }
 
-// a store without design documents can still list its layers
+// without design documents a store can still list its layers
 const statsOf = (store, layer) => nullWithoutIndex(store.stats(layer))
 
 const conflictsOf = (store, layer) => nullWithoutIndex(countConflicts(store.couch, layer))
@@ -75,9 +68,10 @@ async function showLayer (store, layer, output) {
       [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last]))
   ]
   if (editions.length) {
-    lines.push('', ...table(['edition', 'title', 'written', 'unchanged', 'gone', 'state'], editions.map(edition => [
-      edition.time, edition.title, (edition.created ?? 0) + (edition.advanced ?? 0) + (edition.backfilled ?? 0), edition.unchanged ?? 0, edition.gone ?? 0, stateOf(edition)
-    ])))
+    lines.push('', ...table(['edition', 'title', 'written', 'unchanged', 'gone', 'state'], editions.map(edition => {
+      const { time, title, created = 0, advanced = 0, backfilled = 0, unchanged = 0, gone = 0 } = edition
+      return [time, title, created + advanced + backfilled, unchanged, gone, stateOf(edition)]
+    })))
   }
   output.result({ ...doc, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, lines)
 }
@@ -92,8 +86,9 @@ async function showEdition (store, layer, time, output) {
   output.result(coverage, [
     `${layer}@${coverage.time}${doc.name ? ` - ${doc.name}` : ''}`,
     ...(roots.length
-      ? [`looked at ${plural(tiles, 'tile')} in ${plural(blocks, 'block')} of 64 x 64; ${complete ? `complete: every other tile ${reach} is gone` : 'not complete: of other tiles it says nothing'}`]
-      : ['it has no manifest: it was loaded by an earlier tilecouch, or its load has not ended. Load it again']),
+      ? [`looked at ${plural(tiles, 'tile')} in ${plural(blocks, 'block')} of 64 x 64; ` +
+        (complete ? `complete: every other tile ${reach} is gone` : 'not complete: it says nothing about other tiles')]
+      : ['no manifest: an earlier tilecouch loaded it, or its load has not ended. Load it again']),
     ...(bounds ? [`bounds ${box(bounds)}`] : []),
     ...(area ? [`area ${JSON.stringify(area)}`] : []),
     ...(changed === undefined ? [] : [`${plural(changed, 'tile')} changed, ${count(unchanged)} confirmed unchanged`]),
@@ -102,32 +97,16 @@ async function showEdition (store, layer, time, output) {
   ])
 }
 
-async function showHistory (store, layer, tile, output) {
+async function showTile (store, layer, tile, output) {
   const { z, x, y } = parseTilePath(tile)
   const [doc, versions] = await Promise.all([store.layer(layer), store.versions(layer, z, x, y)])
   if (!versions.length) throw new TilecouchError('TILE_NOT_FOUND', { id: `${layer} ${tile}` })
-  output.result(versions.map(version => ({ ...version, expires: version.current ? expiryOf(version, doc) : version.expires ?? null })), table(
-    ['time', 'stored', 'expires', 'type', 'size', ''],
-    versions.map(version => [
-      version.time, version.stored, version.current ? expiryOf(version, doc) ?? 'never' : version.expires,
-      version.gone ? 'gone' : version.type, version.gone ? '' : bytes(version.size),
-      [version.current ? 'current' : '', version.checked ? `checked ${version.checked}` : '', version.contested ? `loaded for ${version.contested}` : ''].filter(Boolean).join(', ')
-    ])))
-}
-
-async function getTile (store, reference, tile, file, output) {
-  const { layer, time } = parseReference(reference)
-  const { z, x, y } = parseTilePath(tile)
-  const found = time ? await store.at(layer, z, x, y, time) : await store.head(layer, z, x, y)
-  if (file === '-') {
-    output.stdout.write(found.bytes)
-    return
-  }
-  try {
-    await writeFile(file, found.bytes)
-  } catch (error) {
-    throw new TilecouchError('BAD_OPTION', { option: '--output', value: `${file}: ${error.message}` }, { cause: error })
-  }
-  const { bytes: content, ...facts } = found
-  output.result({ ...facts, file }, [`${file}: ${found.type}, ${bytes(content.length)}, as of ${found.time}`])
+  const rows = versions.map(version => {
+    const { time, stored, current, gone, type, size, checked, contested } = version
+    const notes = [current && 'current', checked && `checked ${checked}`, contested && `loaded for ${contested}`]
+    const expires = current ? expiryOf(version, doc) ?? 'never' : version.expires
+    return [time, stored, expires, gone ? 'gone' : type, gone ? '' : bytes(size), notes.filter(Boolean).join(', ')]
+  })
+  const value = versions.map(version => ({ ...version, expires: version.current ? expiryOf(version, doc) : version.expires ?? null }))
+  output.result(value, table(['time', 'stored', 'expires', 'type', 'size', ''], rows))
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { build, buildClient } from '../../loader/couchapp/build.js'
+import { composeFolder } from '../../loader/couchapp/folder.js'
 import { compose } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
-describe('building couchapp folders', () => {
+describe('couchapp folders', () => {
   const folder = useFolder()
   const read = (...parts) => readFileSync(path.join(folder.dir, ...parts), 'utf8')
 
   it('writes one folder a design document, laid out as couchapp reads it', async () => {
-    const folders = await build(folder.dir)
+    const folders = await composeFolder(folder.dir)
     assert.deepEqual(folders.map(name => path.relative(folder.dir, name)).sort(), ['lifecycle', 'sizes', 'tiles', 'versions'])
     assert.equal(read('tiles', '_id'), '_design/tiles')
     assert.equal(read('tiles', 'language'), 'javascript')
@@ -23,7 +23,7 @@ describe('building couchapp folders', () => {
   })
 
   it('writes everything that is composed', async () => {
-    await build(folder.dir)
+    await composeFolder(folder.dir)
     for (const { _id, views = {}, lists = {}, shows = {}, rewrites, validate_doc_update: validation, _attachments = {} } of await compose()) {
       const name = _id.slice('_design/'.length)
       for (const [view, { map, reduce }] of Object.entries(views)) {
@@ -42,27 +42,15 @@ describe('building couchapp folders', () => {
 
   it('replaces what an earlier build left, and touches nothing beside it', async () => {
     folder.write({ 'tiles/lists/old.js': 'x', 'mine/note.txt': 'x' })
-    await build(folder.dir)
+    await composeFolder(folder.dir)
     assert.ok(!existsSync(path.join(folder.dir, 'tiles/lists/old.js')))
     assert.deepEqual(readdirSync(path.join(folder.dir, 'mine')), ['note.txt'])
   })
 
   it('writes arrays and numbers as JSON', async () => {
     const app = folder.write({ 'app/_design/a/rewrites.json': '[{"from": "/", "to": "index.html"}]', 'app/_design/a/options.json': '{"n": 1}' })
-    await build(path.join(app, 'out'), path.join(app, 'app'))
+    await composeFolder(path.join(app, 'out'), path.join(app, 'app'))
     assert.deepEqual(JSON.parse(read('out', 'a', 'rewrites.json')), [{ from: '/', to: 'index.html' }])
     assert.equal(read('out', 'a', 'options', 'n.json'), '1')
-  })
-})
-
-describe('building the client library', () => {
-  const folder = useFolder()
-
-  it('writes the files that the store serves as well, and touches nothing beside them', async () => {
-    folder.write({ 'note.txt': 'mine' })
-    const files = await buildClient(folder.dir)
-    assert.deepEqual(readdirSync(folder.dir).sort(), ['note.txt', 'tilecouch.css', 'tilecouch.esm.js', 'tilecouch.js'])
-    const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
-    for (const file of files) assert.equal(readFileSync(file).toString('base64'), attached[path.basename(file)].data)
   })
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { adviceDefaults, adviseShards, compareShards } from '../../loader/advice.js'
-import { setup } from '../../loader/setup.js'
+import { adviceDefaults, adviseShards, compareShards } from '../../loader/doctor/shards.js'
+import { doctor } from '../../loader/doctor/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { json, onEachStore, request } from '../support/backends.js'
-import { memory } from './helpers.js'
+import { memory } from '../loader/helpers.js'
+import { finding } from './stage.js'
 
 const there = { db: 'tiles' }
 
@@ -42,7 +43,7 @@ describe('advice on shards', () => {
     for (let nodes = 1; nodes <= 24; nodes++) {
       const { q, n, notes } = adviseShards({ tiles: 1000, nodes })
       assert.ok(q * n >= nodes, `${nodes} nodes`)
-      assert.equal(notes.some(note => note.includes('not spread evenly')), (q * n) % nodes > 0)
+      assert.equal(notes.some(note => note.includes('cannot be distributed evenly')), (q * n) % nodes > 0)
     }
   })
 
@@ -59,7 +60,7 @@ describe('advice on shards', () => {
   })
 })
 
-onEachStore('setup with a number of tiles', backend => {
+onEachStore('the doctor, told a number of tiles', backend => {
   const run = async (...argv) => {
     const streams = { stdout: memory(), stderr: memory() }
     const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
@@ -70,27 +71,25 @@ onEachStore('setup with a number of tiles', backend => {
   afterEach(() => request(url, { method: 'DELETE' }))
 
   it('advises, and changes nothing', async () => {
-    const { findings, advice } = await setup(url, { tiles: 5e6 })
-    const { state, found, note } = findings.find(({ check }) => check === 'shards')
-    assert.deepEqual([state, found, advice?.q], backend.supports.users ? ['skipped', 'no database', 8] : ['skipped', 'one', undefined])
-    if (backend.supports.users) assert.equal(note, 'it will be made with q=8 n=1')
+    const report = await doctor(url, { tiles: 5e6 })
+    assert.equal(report.advice?.q, backend.supports.users ? 8 : undefined)
+    assert.match(finding(report, 'database').advice, backend.supports.users ? /creates it with q=8 n=1$/ : /creates it$/)
     assert.equal((await request(url)).status, 404)
   })
 
   it('says what a database that is there has, and what else it takes', async () => {
     await request(url, { method: 'PUT' })
-    const { code, out } = await run('setup', '--db', url, '--tiles', '5M')
-    if (!backend.supports.users) return assert.match(out, /skipped {2}shards: one/)
-    assert.equal(code, 1)
-    assert.match(out, /^5,000,000 tiles are about 53\.0 GB\. Advised on 1 node: q=8 n=1$/m)
-    assert.match(out, /^MISSING {2}shards: q=2 n=1 \(wanted: q=8 n=1\)$/m)
-    assert.match(out, /does all but the shards/)
+    const { code, out } = await run('doctor', '--db', url, '--expected-tiles', '5M')
+    assert.equal(code, 0)
+    if (!backend.supports.users) return assert.doesNotMatch(out, /shards/)
+    assert.match(out, /^5,000,000 tiles are about 53\.0 GB\. Advice for 1 node: q=8 n=1$/m)
+    assert.match(out, /^WARNING {2}database: shards: q=2 n=1; 5,000,000 tiles need q=8 n=1$/m)
   })
 
   it('refuses what is no number of tiles', async () => {
     for (const value of ['0', 'many', '-5', '1e6', '5 M', '1.0001k']) {
-      const { code, err } = await run('setup', '--db', url, `--tiles=${value}`)
-      assert.deepEqual([code, err.includes('--tiles [BAD_OPTION]')], [1, true], value)
+      const { code, err } = await run('doctor', '--db', url, `--expected-tiles=${value}`)
+      assert.deepEqual([code, err.includes('--expected-tiles')], [1, true], value)
     }
   })
 

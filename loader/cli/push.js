@@ -1,0 +1,60 @@
+// tilecouch push
+import { composeFolder } from '../couchapp/folder.js'
+import { compose } from '../couchapp/compose.js'
+import { push } from '../couchapp/push.js'
+import { publish } from '../publish.js'
+import { Couch } from '../store/couch.js'
+import { Store } from '../store/index.js'
+import { withDatabase } from './connect.js'
+
+/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
+export function addPushCommand (program, run) {
+  program.command('push')
+    .description('deploy the design documents, or write them as couchapp folders')
+    .argument('[env]', 'the store, as for --db')
+    .option('-n, --dry-run')
+    .option('--app <folder>', 'deploy your own couchapp: a folder with _design/, views/ and attachments/')
+    .option('--folder <folder>', 'deploy nothing: write classic couchapp folders, for couchapp, erica and couchdb-push')
+    .addHelpText('after', `
+Examples:
+  tilecouch push
+  tilecouch push production --dry-run
+  tilecouch push --folder build/couchapp
+
+Readers never wait: new indexes are built before the design documents are replaced.`)
+    .action(run(pushCommand))
+}
+
+async function pushCommand (context, options, target) {
+  const { output, signal } = context
+  if (options.folder !== undefined) {
+    const folders = await composeFolder(options.folder, options.app)
+    return output.result(folders, folders)
+  }
+  const docs = await compose(options.app)
+  return withDatabase(context, { ...options, db: target ?? options.db }, async url => {
+    /** @param {{id: string, step: string, done?: number}} event */
+    const onProgress = ({ id, step, done }) => {
+      const percent = done === undefined ? '' : ` (${done} %)`
+      output.note(step === 'index' ? `${id}: building the index${percent} …` : `${id}: replacing`)
+    }
+    const { pushed, opened } = options.dryRun
+      ? { pushed: await compare(url, docs), opened: false }
+      : await publish(await Store.create(url, { public: false }), { docs, signal, onProgress })
+    const { url: where } = new Couch(url)
+    output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
+      ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),
+      ...(opened ? ['The store is public: everybody may read it; admins and the role tilecouch-writer may write.'] : []),
+      options.dryRun ? 'Nothing was changed.' : `Deployed to ${where}`
+    ])
+  })
+}
+
+async function compare (url, docs) {
+  try {
+    return await push(new Couch(url, { retries: 2 }), docs, { dryRun: true })
+  } catch (error) {
+    if (error.code !== 'DATABASE_NOT_FOUND') throw error
+    return docs.map(({ _id }) => ({ id: _id, action: 'new', fields: [] }))
+  }
+}

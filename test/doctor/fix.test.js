@@ -1,0 +1,104 @@
+// `doctor --fix` at a stock CouchDB of the test's own, since it changes settings of the whole server; and at the embedded store.
+import assert from 'node:assert/strict'
+import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { couchPolicy } from '../../loader/couchapp/policy.js'
+import { doctor } from '../../loader/doctor/index.js'
+import { as, backends, json, request } from '../support/backends.js'
+import { skip } from '../support/tools.js'
+import { finding } from './stage.js'
+
+const SETTINGS = ['chttpd/enable_cors', 'cors/origins', 'csp/attachments_header_value']
+const ORIGIN = 'https://maps.example.org'
+
+const fixable = ({ findings }) => findings.filter(one => one.fixable).map(({ check }) => check).sort()
+const fixed = ({ findings }) => findings.filter(one => one.fixed !== undefined).map(({ check }) => check).sort()
+
+describe('the doctor at a stock CouchDB', () => {
+  let server, url
+  before(async function () {
+    this.timeout(60000)
+    if (!findCouchDb()) return skip(this, 'no couchdb executable: set COUCHDB_BIN')
+    server = await startCouchDb()
+    url = `${server.url}/tiles`
+  })
+  after(() => server?.close())
+
+  const viewer = () => request(`${as(url)}/_design/tiles/_rewrite/`, { headers: { origin: ORIGIN } })
+  const headersOf = ({ status, headers }) => [status, headers.get('content-security-policy'), headers.get('access-control-allow-origin')]
+
+  it('says that the database is missing, and changes nothing', async () => {
+    const report = await doctor(url, { tiles: 3e6 })
+    assert.match(report.server, /^CouchDB 3\./)
+    assert.doesNotMatch(JSON.stringify(report), /admin:test/)
+    assert.deepEqual([report.state, fixable(report)], ['bad', ['database']])
+    assert.match(finding(report, 'database').advice, /q=4 n=1/)
+    assert.equal(finding(report, 'settings', 'browsers').state, 'ok', 'the server is looked at all the same')
+    assert.equal((await request(url)).status, 404)
+    assert.equal((await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`)).status, 404)
+  })
+
+  it('fixes what concerns this database, and nothing that other databases share', async function () {
+    this.timeout(60000)
+    const before = await json(`${server.url}/_node/_local/_config`)
+    const report = await doctor(url, { fix: true, tiles: 3e6 })
+    assert.deepEqual([fixed(report), fixable(report)], [['database', 'deployed'], []])
+    assert.equal(finding(report, 'indexes', 'deployed').state, 'ok')
+    assert.equal((await json(url)).cluster.q, 4, 'as is advised for so many tiles')
+    const { cors, csp, chttpd } = await json(`${server.url}/_node/_local/_config`)
+    assert.deepEqual({ cors, csp, chttpd }, { cors: before.cors, csp: before.csp, chttpd: before.chttpd })
+    assert.deepEqual(headersOf(await viewer()), [200, 'sandbox', null])
+  })
+
+  it('sets what others share when it is told to, and finds nothing to do afterwards', async function () {
+    this.timeout(60000)
+    const wanted = { cors: ORIGIN, allowViewer: true, tiles: 3e6 }
+    assert.deepEqual(fixable(await doctor(url, wanted)), SETTINGS)
+    const report = await doctor(url, { ...wanted, fix: true })
+    assert.deepEqual([fixed(report), fixable(report)], [SETTINGS, []])
+    assert.equal(await json(`${server.url}/_node/_local/_config/cors/origins`), ORIGIN)
+    assert.deepEqual(headersOf(await viewer()), [200, await couchPolicy(), ORIGIN])
+    assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
+  })
+
+  it('takes origins as browsers write them, and lets no page of every origin read with the rights of its visitor', async () => {
+    for (const cors of ['maps.example.org', `${ORIGIN}/`, `*, ${ORIGIN}`, 'https://*.example.org', '', 'null']) {
+      await assert.rejects(doctor(url, { cors }), { code: 'BAD_OPTION' }, cors)
+    }
+    const credentials = `${server.url}/_node/_local/_config/cors/credentials`
+    const state = async options => finding(await doctor(url, options), 'settings', 'cors/credentials')?.state
+    await request(credentials, { method: 'PUT', body: '"true"' })
+    assert.equal(await state({ cors: `${ORIGIN},http://localhost:8080` }), undefined)
+    assert.equal(await state({ cors: '*' }), 'warning')
+    assert.equal(await state({ cors: '*', fix: true }), 'ok')
+    assert.equal(await json(credentials), 'false')
+  })
+
+  it('publishes a store that was never published, and leaves one closed that was closed on purpose', async () => {
+    const other = `${server.url}/other`
+    await request(other, { method: 'PUT' })
+    const report = await doctor(other, { fix: true })
+    assert.equal(finding(report, 'access', 'published'), undefined)
+    assert.equal((await request(as(other))).status, 200)
+    const security = JSON.stringify({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['family'] } })
+    await request(`${url}/_security`, { method: 'PUT', body: security })
+    assert.deepEqual(fixed(await doctor(url, { fix: true })), [])
+    assert.equal((await request(as(url))).status, 401)
+  })
+
+  it('names a wrong password', async () => {
+    const wrong = as(url, 'admin', 'wrong')
+    assert.equal((await doctor(wrong)).state, 'bad')
+    await assert.rejects(doctor(wrong, { fix: true }), { code: 'UNAUTHORIZED' })
+  })
+})
+
+describe('the doctor at the embedded store', () => {
+  it('makes a published store of a database that is not there', async function () {
+    this.timeout(60000)
+    const url = await backends[0].database()
+    const report = await doctor(url, { fix: true })
+    assert.deepEqual([fixed(report), report.counts.bad], [['database', 'deployed'], 0])
+    assert.equal(finding(report, 'access', 'published'), undefined)
+    assert.match(finding(report, 'access').found, /^everybody may read/)
+  })
+})
