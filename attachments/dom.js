@@ -29,12 +29,12 @@ const icons = {
 
 /** @param {keyof typeof icons} name */
 export function icon (name) {
-  const picture = document.createElementNS(SVG, 'svg')
+  const drawing = document.createElementNS(SVG, 'svg')
   const path = document.createElementNS(SVG, 'path')
-  for (const [attribute, value] of Object.entries({ viewBox: '0 0 24 24', width: '20', height: '20', 'aria-hidden': 'true' })) picture.setAttribute(attribute, value)
+  for (const [attribute, value] of Object.entries({ viewBox: '0 0 24 24', width: '20', height: '20', 'aria-hidden': 'true' })) drawing.setAttribute(attribute, value)
   path.setAttribute('d', icons[name])
-  picture.append(path)
-  return picture
+  drawing.append(path)
+  return drawing
 }
 
 /**
@@ -53,4 +53,15 @@ export function soon (run, delay) {
     if (delay) setTimeout(then, delay)
     else requestAnimationFrame(then)
   }
+}
+
+/**
+ * @param {Promise<string | undefined>} url
+ * @param {Record<string, any>} attributes
+ * @returns {HTMLImageElement} without a source when there is none, or when it does not come
+ */
+export function picture (url, attributes) {
+  const image = element('img', { alt: '', ...attributes, on: { error: () => image.removeAttribute('src') } })
+  url.then(found => { if (found) image.src = found }, () => {})
+  return image
 }

@@ -20,7 +20,9 @@ export class Editions {
   #list
   #search = element('input', { type: 'search', placeholder: 'Find an edition', 'aria-label': 'Find an edition', on: { input: () => this.#filter() } })
 
-  /** @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}} options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more */
+  /**
+   * @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}} options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more
+   */
   constructor ({ onSelect, onMore, onFootprint }) {
     this.#onSelect = onSelect
     this.#onMore = onMore

@@ -1,6 +1,5 @@
 // Times as people read them, in the zone of the timeline. English throughout, like the page.
-import { clockWords, count, dateWords, plural, size } from '../client/timeline/words.js'
-import { zoneOf } from '../client/timeline/zone.js'
+import { clockWords, count, dateWords, plural, size, zoneOf } from '../client/timeline/words.js'
 
 export { count, plural, size }
 

@@ -1,13 +1,13 @@
-// The map itself: where it is, what fits into it, and which place somebody means.
+// The map itself: its place, how a layer fits into it, and which place the user picks.
 import L from 'leaflet'
 import { corners } from '../client/source/layer-options.js'
 
-const CLOSER = 3 // zooms beyond the layer's last one, enlarged
-const WORLD = 300 // degrees: a layer wider than this is the whole world
-const EDGE = 48 // pixels that stay free around a place somebody looks at
-const TWICE = 250 // milliseconds in which a second click makes a double click, which zooms
+const OVERZOOM = 3 // zooms beyond the layer's last one, enlarged
+const WORLD_WIDTH = 300 // degrees: a layer wider than this is the whole world
+const MARGIN = 48 // pixels that stay free around a place
+const DOUBLE_CLICK = 250 // milliseconds in which a second click makes a double click, which zooms
 
-export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches
+export const reducesMotion = () => matchMedia('(prefers-reduced-motion: reduce)').matches
 
 export class MapView {
   #placed = false
@@ -27,8 +27,8 @@ export class MapView {
       worldCopyJump: true,
       maxBounds: [[-85.06, -1e6], [85.06, 1e6]],
       maxBoundsViscosity: 1,
-      zoomAnimation: !calm(),
-      fadeAnimation: !calm()
+      zoomAnimation: !reducesMotion(),
+      fadeAnimation: !reducesMotion()
     })
     this.map.attributionControl.setPrefix('<a href="https://leafletjs.com" target="_blank" rel="noopener">Leaflet</a>')
     L.control.zoom({ position: 'topright' }).addTo(this.map)
@@ -37,7 +37,7 @@ export class MapView {
     let clicked
     this.map.on('click', ({ latlng }) => {
       clearTimeout(clicked)
-      clicked = setTimeout(() => onPick(latlng, false), TWICE)
+      clicked = setTimeout(() => onPick(latlng, false), DOUBLE_CLICK)
     })
     this.map.on('dblclick movestart', () => clearTimeout(clicked))
     container.addEventListener('keydown', event => {
@@ -75,12 +75,12 @@ export class MapView {
   reveal (place) {
     this.map.invalidateSize({ animate: false })
     const { left, right, bottom } = this.#free()
-    this.map.panInside(place, { paddingTopLeft: [left + EDGE, EDGE], paddingBottomRight: [right + EDGE, bottom + EDGE], animate: !calm() })
+    this.map.panInside(place, { paddingTopLeft: [left + MARGIN, MARGIN], paddingBottomRight: [right + MARGIN, bottom + MARGIN], animate: !reducesMotion() })
   }
 
   #sees ({ minzoom = 0, maxzoom = 18, bounds }) {
     const zoom = this.map.getZoom()
-    return zoom >= minzoom && zoom <= maxzoom + CLOSER && (!bounds || isWorld(bounds) || this.map.getBounds().intersects(box(bounds)))
+    return zoom >= minzoom && zoom <= maxzoom + OVERZOOM && (!bounds || isWorld(bounds) || this.map.getBounds().intersects(box(bounds)))
   }
 
   /** @param {import('./store.js').Layer} layer */
@@ -101,6 +101,6 @@ export class MapView {
   }
 }
 
-const isWorld = ([west, , east]) => east - west > WORLD
+const isWorld = ([west, , east]) => east - west > WORLD_WIDTH
 
 const box = bounds => L.latLngBounds(/** @type {any} */ (corners(bounds)))

@@ -37,7 +37,10 @@ export class Outlines {
     this.#draw('picked', rings.length ? [L.polygon(rings.map(box => [box]), this.#style('picked-casing')), L.polygon(rings.map(box => [box]), this.#style('picked-tile'))] : [])
   }
 
-  /** What an edition covers, as the tiles that its blocks are; drawn anew where the map went. @param {{z: number, x: number, y: number}[]} [tiles] of one zoom */
+  /**
+   * What an edition covers, as the tiles that its blocks are; drawn anew where the map went.
+   * @param {{z: number, x: number, y: number}[]} [tiles] of one zoom
+   */
   covered (tiles = this.#covered) {
     this.#covered = tiles
     const { rims } = this.#around(tiles)

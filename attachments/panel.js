@@ -1,9 +1,10 @@
-// The list of layers. The chosen one opens and shows its editions, its facts and its address.
-import { button, element } from './dom.js'
+// The panel: a list of layers. The chosen one opens and shows its editions, its facts and its address.
+import { attributionNodes } from '../client/source/layer-options.js'
+import { fromSeconds } from '../core/index.js'
+import { button, element, picture } from './dom.js'
 import { Editions } from './editions.js'
-import { address, facts } from './facts.js'
-import { plural, size, zooms } from './format.js'
-import { picture } from './picture.js'
+import { count, plural, size, time as written, zooms } from './format.js'
+import { template } from './store.js'
 
 /** @typedef {import('./store.js').Layer} Layer */
 
@@ -105,3 +106,85 @@ export class Panel {
 const brief = ({ minzoom, maxzoom }, stats) => [
   stats && plural(stats.tiles, 'tile'), minzoom !== undefined && `zoom ${zooms(minzoom, maxzoom)}`, stats && size(stats.bytes)
 ].filter(Boolean).join(' · ')
+
+/**
+ * @param {import('./store.js').Layer} layer
+ * @param {import('./store.js').Stats} [stats] once they are known
+ */
+export function facts (layer, stats) {
+  const rows = [
+    ['Layer', element('code', null, layer.layer)],
+    ['Tiles', stats && count(stats.tiles)],
+    ['Versions', stats && count(stats.versions)],
+    ['Size', stats && size(stats.bytes)],
+    ['Zooms', zooms(layer.minzoom, layer.maxzoom)],
+    ['First', stats?.versions && written(fromSeconds(stats.first))],
+    ['Last', stats?.versions && written(fromSeconds(stats.last))],
+    ['Conflicts', stats?.conflicts && count(stats.conflicts)],
+    ['Source', layer.attribution && element('span', null, ...attributionNodes(layer.attribution))]
+  ].filter(([, value]) => value)
+  return element('div', { class: 'facts' },
+    layer.description && element('p', null, layer.description),
+    element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])),
+    stats?.conflicts && element('p', { class: 'conflicts' }, conflictsWords(stats.conflicts), ' ', element('code', null, 'tilecouch check --fix'), ' repairs that: the newest version stays, and nothing is lost.'))
+}
+
+/** @param {number} conflicts documents */
+const conflictsWords = conflicts => `Stores that were loaded apart disagree about ${plural(conflicts, 'document')}.`
+
+/**
+ * The address of a layer's tiles, to copy.
+ * @param {import('./store.js').Layer} layer
+ * @returns {{element: HTMLElement, setTime: (time: string | null) => void}}
+ */
+export function address (layer) {
+  const code = element('code', { tabindex: '0' })
+  const copying = button('Copy', copy)
+  async function copy () {
+    try {
+      await navigator.clipboard.writeText(code.textContent)
+      copying.textContent = 'Copied'
+    } catch { // not allowed outside https and localhost: leave it selected instead
+      getSelection()?.selectAllChildren(code)
+      copying.textContent = 'Selected'
+    }
+  }
+  return {
+    element: element('div', { class: 'address' }, element('h3', null, 'Address for map clients'), element('div', null, code, copying)),
+    setTime (time) {
+      code.textContent = new URL('.', document.baseURI).href + template(layer, time)
+      copying.textContent = 'Copy'
+    }
+  }
+}
+
+const SHEET_MARGIN = 16 // pixels around the box
+
+export class FoldablePanel {
+  #narrow = matchMedia('(max-width: 760px)')
+
+  /** @param {HTMLElement} panel @param {HTMLElement} toggle */
+  constructor (panel, toggle) {
+    this.panel = panel
+    this.toggle = toggle
+    toggle.hidden = false
+    toggle.addEventListener('click', () => this.#fold(!panel.classList.contains('folded')))
+    this.#narrow.addEventListener('change', ({ matches }) => this.#fold(matches))
+    this.#fold(this.#narrow.matches)
+  }
+
+  expand () {
+    this.#fold(false)
+  }
+
+  /** Pixels at the left of the map that the panel hides. */
+  get covered () {
+    return this.#narrow.matches || this.panel.classList.contains('folded') ? 0 : this.panel.offsetWidth + 2 * SHEET_MARGIN
+  }
+
+  #fold (folded) {
+    this.panel.classList.toggle('folded', folded)
+    this.toggle.setAttribute('aria-expanded', String(!folded))
+    this.toggle.setAttribute('aria-label', folded ? 'Show the list of layers' : 'Hide the list of layers')
+  }
+}

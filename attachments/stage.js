@@ -3,7 +3,7 @@ import L from 'leaflet'
 import { Clock } from '../client/clock.js'
 import { CompareControl } from '../client/compare-control.js'
 import { HistoryLayer } from '../client/history/history-layer.js'
-import { TimelineControl } from '../client/timeline/index.js'
+import { TimelineControl } from '../client/timeline/timeline-control.js'
 import { time as written, setZone } from './format.js'
 
 const FADE = 180 // milliseconds from version to version

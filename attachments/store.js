@@ -1,12 +1,12 @@
-// What the page reads of the store itself: layers, editions, figures and the documents of one tile; what the device holds
-// of it, while the store does not answer. The map and the timeline read for themselves.
+// What the page reads of the store itself: layers, editions, figures and the documents of one tile; what the device
+// holds of it, while the store does not answer. The map and the timeline read for themselves.
 import { pastRange, soundOf, tileId, timeline } from '../core/index.js'
 import { isPlace } from '../core/store/blocks.js'
 
-const PATIENCE = 20000 // milliseconds until a request counts as unanswered
-const HASTE = 4000 // milliseconds of it, where the device can answer instead
-const LOOKS = 5 // at editions, where many are not valid
-const INDEXING = 300000 // milliseconds: figures may wait for an index that is being built
+const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
+const SHORT_TIMEOUT = 4000 // milliseconds of it, where the device can answer instead
+const MAX_PAGES = 5 // at editions, where many are not valid
+const INDEX_TIMEOUT = 300000 // milliseconds: figures may wait for an index that is being built
 
 /** What went wrong, in words for the page. */
 export class StoreError extends Error {
@@ -17,7 +17,7 @@ export class StoreError extends Error {
   }
 }
 
-async function read (url, { patience = PATIENCE, ...init } = {}) {
+async function read (url, { patience = TIMEOUT, ...init } = {}) {
   let answer
   try {
     answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patience) })
@@ -60,7 +60,7 @@ export class Store {
 
   /**
    * @template T
-   * @param {(held: import('./held.js').Held) => Promise<T>} ofDevice
+   * @param {(held: import('./device.js').DeviceStore) => Promise<T>} ofDevice
    * @param {() => Promise<T>} ofStore
    * @returns {Promise<T>}
    */
@@ -92,7 +92,7 @@ export class Store {
     for (const address of addresses) {
       if (!address) continue
       try {
-        const { rows } = await read(`${address}/${path}`, { patience: this.#device.isUsed ? HASTE : PATIENCE })
+        const { rows } = await read(`${address}/${path}`, { patience: this.#device.isUsed ? SHORT_TIMEOUT : TIMEOUT })
         this.db = address
         return soundOf(rows.map(({ doc }) => doc), 'layer')
       } catch (error) { // a proxy may show the page and hide the database
@@ -112,7 +112,7 @@ export class Store {
 
   async #stats () {
     try {
-      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { patience: INDEXING }))
+      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { patience: INDEX_TIMEOUT }))
     } catch (error) {
       if (error.status === 404) return new Map()
       throw error
@@ -122,7 +122,7 @@ export class Store {
   /**
    * Notes how many documents of each layer have conflicts, which masters make that were loaded apart.
    * @param {Map<string, Stats>} stats
-   * @returns {Promise<boolean>} whether there are any; not where nobody can tell
+   * @returns {Promise<boolean>} whether there are any; false where that is not known
    */
   async countConflicts (stats) {
     if (this.isAway) return false
@@ -146,7 +146,7 @@ export class Store {
   async #editions (layer, limit) {
     const found = []
     // of those that are not valid others take the places
-    for (let look = 0, from = `edition:${layer}@~`; look < LOOKS && found.length < limit; look++) {
+    for (let look = 0, from = `edition:${layer}@~`; look < MAX_PAGES && found.length < limit; look++) {
       const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${limit}&startkey=${key(from)}&endkey=${key(`edition:${layer}@`)}`)
       found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
       if (rows.length < limit) break

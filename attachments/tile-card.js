@@ -1,9 +1,8 @@
 // The versions of one tile: when the map looked how, since when the store knows it, how large it is and until when it
 // holds. A click goes to its time.
 import { asOf, expiryOf, now } from '../core/index.js'
-import { button, element, icon } from './dom.js'
+import { button, element, icon, picture } from './dom.js'
 import { brief, plural, size, time as written, zoneName } from './format.js'
-import { picture } from './picture.js'
 
 const NAME = 'tile'
 const PAGE = 50 // versions read and shown at once

@@ -1,40 +1,36 @@
 // The page: reads the store, keeps what is chosen, and lets the map, the panel, the cards and the address follow.
-import { wait, backoff } from '../client/source/patience.js'
+import { wait, backoff } from '../client/source/wait.js'
 import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
-import { Device } from './device.js'
+import { Device, listenToButton, keepPage, obstacle } from './device.js'
 import { soon } from './dom.js'
 import { PAGE } from './editions.js'
-import { enter } from './entry.js'
 import { plural, size } from './format.js'
 import { MapView } from './map.js'
-import { empty, failure, loading } from './notice.js'
-import { Notices } from './notices.js'
+import { empty, failure, loading, Notices } from './notices.js'
 import { Outlines } from './outlines.js'
-import { Panel } from './panel.js'
+import { Panel, FoldablePanel } from './panel.js'
 import * as permalink from './permalink.js'
 import { RangeCard } from './range-card.js'
-import { Sheet } from './sheet.js'
-import { keepShell, obstacle } from './shell.js'
 import { Stage } from './stage.js'
 import { Store, databaseUrl } from './store.js'
 import { TileCard } from './tile-card.js'
-import { watch } from './watch.js'
+import { showProblems } from './problems.js'
 
-const WRITE = 200 // milliseconds: browsers refuse to write the address for every frame
-const GATHER = 1500 // milliseconds: a load changes the store for a while
-const LOOK = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
-const LONG = 300000 // milliseconds: the longest of them
+const WRITE_INTERVAL = 200 // milliseconds: browsers refuse to write the address for every frame
+const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
+const POLL = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
+const MAX_POLL = 300000 // milliseconds: the longest of them
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
 const device = new Device({ onOpen: mount, onAreas: areas => { stage.offline = areas.length ? device.offline : null } })
 const store = new Store(device)
-const sheet = new Sheet(byId('panel'), byId('toggle'))
+const sheet = new FoldablePanel(byId('panel'), byId('toggle'))
 const notices = new Notices(byId('notices'))
 const view = new MapView(byId('map'), { onMove, onPick: pick, free: covered })
 const stage = new Stage(view.map, byId('time'))
-const entered = enter(byId('offline'), notices, async () => (await device.open(store.db || undefined)).panel)
+const entered = listenToButton(byId('offline'), notices, async () => (await device.open(store.db || undefined)).panel)
 const outlines = new Outlines(view.map)
 const cards = new Cards(byId('cards'))
 const rangeCard = new RangeCard(stage, cards, outlines)
@@ -52,7 +48,7 @@ const panel = new Panel(content, {
 let layers = []
 /** @type {Map<string, import('./store.js').Stats> | null} */
 let stats = null
-let [unfinished, pause] = ['', LOOK]
+let [unfinished, pause] = ['', POLL]
 let looking
 /** @type {{layer: any, last: string} | null} */
 let told = null
@@ -85,7 +81,7 @@ async function start () {
       say('No connection', failure(error, () => again.abort()))
     }
     again = new AbortController()
-    await wait(failures ? backoff(failures) : LOOK, again.signal).catch(() => {})
+    await wait(failures ? backoff(failures) : POLL, again.signal).catch(() => {})
   }
   document.body.classList.remove('bare')
   content.removeAttribute('aria-busy')
@@ -161,7 +157,7 @@ async function readEditions (limit) {
   // a load is under way, or was stopped: then asking gets rarer
   const state = JSON.stringify(editions.filter(({ finished }) => !finished))
   if (state === '[]') return
-  pause = state === unfinished ? Math.min(2 * pause, LONG) : LOOK
+  pause = state === unfinished ? Math.min(2 * pause, MAX_POLL) : POLL
   unfinished = state
   clearTimeout(looking)
   looking = setTimeout(reread, pause)
@@ -205,7 +201,7 @@ function describe () {
 const remember = soon(() => {
   const { doc, time, comparing, range } = stage
   if (doc && view.view) history.replaceState(null, '', permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }))
-}, WRITE)
+}, WRITE_INTERVAL)
 
 function onMove () {
   remember()
@@ -232,7 +228,7 @@ const reread = soon(async () => {
   await refresh()
   readEditions(Math.max(PAGE, panel.editions.length))
   tileCard.refresh()
-}, GATHER)
+}, REREAD_DELAY)
 
 stage.on('time range compare', remember)
 stage.on('time range compare changes extent zone', writeCards)
@@ -245,8 +241,8 @@ stage.on('extent', ({ first, last }) => { // told anew whenever a tile changes
   if (isNews) reread()
 })
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
-watch(stage, notices, view, retry, device)
-keepShell(new Promise(resolve => { stage.once('timeload', resolve) }))
+showProblems(stage, notices, view, retry, device)
+keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)

@@ -5,27 +5,47 @@ import { endOf } from '../core/times.js'
 /** `undefined` counts as null, so that a missing time means the newest. */
 const exact = time => time == null ? null : endOf(time)
 
-/**
- * A time that can be listened to. Fires `timechange` {time, previous} when it moves.
- */
-export const Clock = L.Evented.extend(/** @type {ThisType<any>} */ ({
-  options: {
-    time: null // where it starts: a Date, an ISO text (a part such as '2024-03' means its end), or null for the newest
-  },
+export const clockDefaults = {
+  /**
+   * @type {Time | null} where it starts: a Date, an ISO text (a part such as '2024-03' means its end), or null for
+   * the newest
+   */
+  time: null
+}
 
-  initialize (options) {
+/**
+ * @typedef {string | Date} Time a Date, or ISO text. A part of one means a period: `2024`, `2024-03`, `2024-03-01`
+ * @typedef {string} ExactTime UTC, whole seconds: `2024-03-01T00:00:00Z`. Exact times sort as text
+ * @typedef {Partial<typeof clockDefaults>} ClockOptions
+ *
+ * @typedef {object} TimeRange a period; both ends belong to it
+ * @property {Time} from
+ * @property {Time} to
+ *
+ * @typedef {object} ClockEvents
+ * @property {{time: ExactTime | null, previous: ExactTime | null}} timechange it moved
+ */
+
+const Base = /** @type {import('./leaflet.js').Base<L.Evented, typeof clockDefaults, ClockEvents, typeof L.Evented>} */ (
+  /** @type {unknown} */ (L.Evented.extend({ options: clockDefaults })))
+
+/** A time that layers and controls share. */
+export class Clock extends Base {
+  /** @param {ClockOptions} [options] */
+  constructor (options) {
+    super()
     L.Util.setOptions(this, options)
     this._time = exact(this.options.time)
-  },
+  }
 
-  /** @returns {string | null} the exact time, `2024-03-01T00:00:00Z`, or null for the newest */
+  /** @returns {ExactTime | null} the exact time, `2024-03-01T00:00:00Z`, or null for the newest */
   getTime () {
     return this._time
-  },
+  }
 
   /**
    * Moves the clock. Throws BAD_TIME, and stays where it is, when the time is none.
-   * @param {string | Date | null} time
+   * @param {Time | null} time a part of a time means its end
    */
   setTime (time) {
     const next = exact(time)
@@ -34,7 +54,7 @@ export const Clock = L.Evented.extend(/** @type {ThisType<any>} */ ({
     this._time = next
     return this.fire('timechange', { time: next, previous })
   }
-}))
+}
 
-/** @param {{time?: string | Date | null}} [options] */
-export const clock = options => new (/** @type {any} */ (Clock))(options)
+/** @param {ClockOptions} [options] */
+export const clock = options => new Clock(options)

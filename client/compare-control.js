@@ -8,37 +8,51 @@ const MOVES = 'move zoom resize viewreset moveend'
 
 const list = layers => layers ? Array.isArray(layers) ? [...layers] : [layers] : []
 
+export const compareDefaults = {
+  /** where the handle is, a share of the width of the map */
+  split: 0.5,
+  /** what the left side shows; nothing: no label */
+  leftLabel: '',
+  /** what the right side shows */
+  rightLabel: '',
+  /** the handle's name for screen readers */
+  label: 'Compare: left and right'
+}
+
 /**
- * Fires `splitchange` {split} when the handle moves.
+ * @typedef {Partial<typeof compareDefaults> & L.ControlOptions} CompareControlOptions
+ * @typedef {L.GridLayer | L.GridLayer[] | null} Side layers with a container that can be clipped
+ *
+ * @typedef {object} CompareControlEvents
+ * @property {{split: number}} splitchange the handle moved
  */
-export const CompareControl = L.Control.extend(/** @type {ThisType<any>} */ ({
-  includes: L.Evented.prototype,
 
-  options: {
-    split: 0.5, // where the handle is, a share of the width of the map
-    leftLabel: '', // what the left side shows; nothing: no label
-    rightLabel: '', // what the right side shows
-    label: 'Compare: left and right' // the handle's name for screen readers
-  },
+const Base = /** @type {import('./leaflet.js').Base<L.Control & L.Evented, typeof compareDefaults & L.ControlOptions, CompareControlEvents, typeof L.Control>} */ (
+  /** @type {unknown} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareDefaults })))
 
-  initialize (left, right, options) {
-    L.Util.setOptions(this, options)
+/** Two sides under a swipe handle. */
+export class CompareControl extends Base {
+  /** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
+  constructor (left, right, options) {
+    super(options)
     this._left = list(left)
     this._right = list(right)
+    this._ended = new AbortController() // of what the handle listens to
+    this._labels = /** @type {HTMLElement[]} */ ([])
     this._split = clamp(this.options.split)
     // a layer that is put on the map later is clipped when it is there
     this._onLayer = ({ target }) => this._map && this._clip(target)
     this._offLayer = ({ target }) => unclip(target)
-  },
+  }
 
   addTo (map) {
-    L.Control.prototype.addTo.call(this, map)
+    super.addTo(map)
     // over all of the map, below the controls in its corners
     this._container.classList.remove('leaflet-control')
     map._controlContainer.prepend(this._container)
     this._update()
     return this
-  },
+  }
 
   onAdd (map) {
     this._ended = new AbortController()
@@ -54,16 +68,16 @@ export const CompareControl = L.Control.extend(/** @type {ThisType<any>} */ ({
     map.on(MOVES, this._update, this)
     this._writeLabels()
     return container
-  },
+  }
 
   onRemove (map) {
     this._ended.abort()
     map.off(MOVES, this._update, this)
     this._listen('off', this._left.concat(this._right))
     for (const layer of this._left.concat(this._right)) unclip(layer)
-  },
+  }
 
-  /** Other layers, or the same the other way round. @param {any} left one or several @param {any} right */
+  /** Other layers, or the same the other way round. @param {Side} left @param {Side} right */
   setLayers (left, right) {
     const before = this._left.concat(this._right)
     if (this._map) this._listen('off', before)
@@ -74,31 +88,32 @@ export const CompareControl = L.Control.extend(/** @type {ThisType<any>} */ ({
     if (!this._map) return this
     this._listen('on', after)
     return this._update()
-  },
+  }
 
-  /** @param {string} left @param {string} right nothing: no label */
+  /** What the sides show; an empty text: no label. @param {string} left @param {string} right */
   setLabels (left, right) {
     Object.assign(this.options, { leftLabel: left, rightLabel: right })
     if (this._map) this._writeLabels()
     return this
-  },
+  }
 
+  /** @returns {number} where the handle is, a share of the width of the map */
   getSplit () {
     return this._split
-  },
+  }
 
-  /** @param {number} split a share of the width, 0 to 1 */
+  /** A share of the width, 0 to 1. @param {number} split */
   setSplit (split) {
     const next = clamp(split)
     if (next === this._split) return this
     this._split = next
     if (this._map) this._update()
     return this.fire('splitchange', { split: next })
-  },
+  }
 
   _listen (onOff, layers) {
     for (const layer of layers) layer[onOff]('add', this._onLayer)[onOff]('remove', this._offLayer)
-  },
+  }
 
   _writeLabels () {
     const { leftLabel, rightLabel } = this.options
@@ -107,13 +122,13 @@ export const CompareControl = L.Control.extend(/** @type {ThisType<any>} */ ({
       this._labels[index].hidden = !text
     }
     this._value()
-  },
+  }
 
   _value () {
     const { leftLabel, rightLabel } = this.options
     const share = Math.round(this._split * 100)
     write(this._handle, { 'aria-valuenow': share, 'aria-valuetext': `${leftLabel || 'left'} on ${share} %, ${rightLabel || 'right'} on ${100 - share} % of the map` })
-  },
+  }
 
   _update () {
     const { x, y } = this._map.getSize()
@@ -124,7 +139,7 @@ export const CompareControl = L.Control.extend(/** @type {ThisType<any>} */ ({
     const corners = [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
     for (const layer of this._left.concat(this._right)) this._clip(layer, corners)
     return this
-  },
+  }
 
   _clip (layer, corners) {
     const container = layer._map === this._map ? layer.getContainer?.() : null
@@ -134,7 +149,7 @@ export const CompareControl = L.Control.extend(/** @type {ThisType<any>} */ ({
     const at = Math.round(topLeft.x + this._split * x)
     const [from, to] = this._left.includes(layer) ? [topLeft.x, at] : [at, bottomRight.x]
     container.style.clipPath = `polygon(${from}px ${topLeft.y}px, ${to}px ${topLeft.y}px, ${to}px ${bottomRight.y}px, ${from}px ${bottomRight.y}px)`
-  },
+  }
 
   _listenToHandle (signal) {
     const handle = this._handle
@@ -161,7 +176,7 @@ export const CompareControl = L.Control.extend(/** @type {ThisType<any>} */ ({
     })
     for (const type of ['keyup', 'keypress']) on(type, event => event.stopPropagation())
   }
-}))
+}
 
 const clamp = share => Math.min(Math.max(Number(share) || 0, 0), 1)
 
@@ -170,5 +185,5 @@ function unclip (layer) {
   if (container) container.style.clipPath = ''
 }
 
-/** @param {any} left a layer or several @param {any} right @param {object} [options] */
-export const compare = (left, right, options) => new (/** @type {any} */ (CompareControl))(left, right, options)
+/** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
+export const compare = (left, right, options) => new CompareControl(left, right, options)

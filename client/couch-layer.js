@@ -1,75 +1,93 @@
-// The newest tiles, from plain attachment addresses: an L.TileLayer that knows its layer's document and can follow changes.
+// The newest tiles, from plain attachment addresses: an L.TileLayer that knows its layer's document and can follow
+// changes.
 import L from 'leaflet'
 import { tileId } from '../core/index.js'
-import { HeadTiles } from './head-tiles.js'
+import { NewestTiles } from './newest-tiles.js'
 import { TileView } from './history/tile-view.js'
 import { storeMixin } from './source/store-mixin.js'
 
 export const couchDefaults = {
-  layer: undefined, // name of the layer in the store; required
-  live: false, // follow the changes of the store, and fetch again those tiles on the screen that changed
-  tilejson: true, // read the layer's document for zooms, bounds, tile size and attribution
-  overzoom: 3, // zooms beyond the layer's last one in which its tiles are enlarged
-  offline: undefined, // an OfflineStore, to read from the device as well
-  read: 'device', // with `offline`: 'device' first, 'network' first, or 'only' the device
-  timeout: 30000, // milliseconds until a request counts as unanswered
-  fetchOptions: {} // for every request but those of images, as fetch takes them: credentials, headers, …
+  /** @type {string | undefined} name of the layer in the store; required */
+  layer: undefined,
+  /** follow the changes of the store, and fetch again those tiles on the screen that changed */
+  live: false,
+  /** read the layer's document for zooms, bounds, tile size and attribution */
+  tilejson: true,
+  /** zooms beyond the layer's last one in which its tiles are enlarged */
+  overzoom: 3,
+  /** @type {OfflineStore | undefined} an OfflineStore, to read from the device as well */
+  offline: undefined,
+  /** @type {'device' | 'network' | 'only'} with `offline`: 'device' first, 'network' first, or 'only' the device */
+  read: 'device',
+  /** milliseconds until a request counts as unanswered */
+  timeout: 30000,
+  /** @type {RequestInit} for every request but those of images, as fetch takes them: credentials, headers, … */
+  fetchOptions: {}
 }
 
-const prototype = /** @type {any} */ (L.TileLayer.prototype)
 const grid = /** @type {any} */ (L.GridLayer.prototype)
 
 /**
- * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an option says otherwise.
- *
- * @event layerload {layer} the layer document is there
- * @event storeerror {error} the store does not answer, or not as it should; asked again until it does
- * @event storeback the store answers again
+ * @typedef {import('./clock.js').Time} Time
+ * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
+ * @typedef {Omit<Partial<typeof couchDefaults>, 'layer'> & {layer: string} & L.TileLayerOptions} CouchLayerOptions
+ * @typedef {import('./source/store-mixin.js').StoreEvents & import('./source/store-mixin.js').TileEvents} CouchLayerEvents
  */
-export const CouchLayer = /** @type {new (db: any, options: any) => any} */ (/** @type {unknown} */ (L.TileLayer.extend(/** @type {ThisType<any>} */ ({
-  includes: storeMixin,
-  options: couchDefaults,
 
-  initialize (db, options) {
-    L.Util.setOptions(this, options)
+const Base = /** @type {import('./leaflet.js').Base<L.TileLayer, typeof couchDefaults & {layer: string} & L.TileLayerOptions, CouchLayerEvents, typeof L.TileLayer>} */ (
+  /** @type {unknown} */ (L.TileLayer.extend({ includes: storeMixin, options: couchDefaults })))
+
+/**
+ * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an option says otherwise.
+ */
+export class CouchLayer extends Base {
+  /** @param {string} db address of the database @param {CouchLayerOptions} options */
+  constructor (db, options) {
+    super('', options)
+    /** of the layer's document, once it is there; until then the layer's name @type {string} */
+    this.title = options.layer
     this._openStore(db, options)
-    prototype.initialize.call(this, this._source.template(this.options.layer), options)
+    this.setUrl(this._source.template(this.options.layer), true)
     this._revs = new Map() // id -> newest revision, of tiles that changed while this was on the map
     this._renewed = new WeakSet() // images that got another source
     this._turns = new WeakMap() // image -> the last attempt to give it one
-    if (!this.options.offline) return
     this._items = new WeakMap() // element of a tile -> what is known of it
-    this._heads = new HeadTiles(this._source.heads, {
+    /** With `offline`: shows images made of bytes. @type {NewestTiles | undefined} */
+    this._heads = undefined
+    if (!this.options.offline) return
+    this._heads = new NewestTiles(this._source.heads, {
       onLoad: ({ view, coords }) => this.fire('tileload', { tile: view.el, coords }),
       onError: (item, error) => this._onTileTrouble(error)
     })
-  },
+  }
 
   onAdd (map) {
-    prototype.onAdd.call(this, map)
+    super.onAdd(map)
     this._startStore()
-  },
+    return this
+  }
 
   onRemove (map) {
     this._stopStore()
-    prototype.onRemove.call(this, map)
-  },
+    super.onRemove(map)
+    return this
+  }
 
   getTileUrl (coords) {
-    const url = prototype.getTileUrl.call(this, coords)
+    const url = super.getTileUrl(coords)
     const rev = this._revs.get(this._idOf(coords))
     return rev ? `${url}?rev=${rev}` : url
-  },
+  }
 
   /** With `offline`, a box around an image that is made of bytes, wherever they came from. */
   createTile (coords, done) {
-    if (!this._heads) return prototype.createTile.call(this, coords, done)
+    if (!this._heads) return super.createTile(coords, done)
     const view = new TileView()
     const item = { view, coords, z: this._getZoomForUrl(), x: coords.x, y: coords.y, ready: error => done(error, view.el) }
     this._items.set(view.el, item)
     this._heads.add(item)
     return view.el
-  },
+  }
 
   /** Asks again for the tiles that did not come. */
   retry () {
@@ -79,7 +97,7 @@ export const CouchLayer = /** @type {new (db: any, options: any) => any} */ (/**
       if (loaded && !el.classList.contains('leaflet-tile-loaded')) this._renew(el, coords)
     }
     return this
-  },
+  }
 
   /** Reads the layer document and all tiles again. */
   refresh () {
@@ -88,35 +106,35 @@ export const CouchLayer = /** @type {new (db: any, options: any) => any} */ (/**
     this._heads?.refresh(undefined, { fresh: true })
     if (!this._heads) for (const { el, coords } of Object.values(this._tiles)) this._renew(el, coords, { fresh: true })
     return this
-  },
+  }
 
   _removeTile (key) {
     const { el } = this._tiles[key] ?? {}
-    if (!this._heads || !el) return prototype._removeTile.call(this, key)
+    if (!this._heads || !el) return super._removeTile(key)
     this._heads.remove(this._items.get(el))
     grid._removeTile.call(this, key)
-  },
+  }
 
   // of other zooms, as L.TileLayer does with images
   _abortLoading () {
-    if (!this._heads) return prototype._abortLoading.call(this)
+    if (!this._heads) return super._abortLoading()
     for (const [key, { coords, loaded }] of Object.entries(this._tiles)) if (coords.z !== this._tileZoom && !loaded) this._removeTile(key)
-  },
+  }
 
   _onDeviceChanged () {
     const { offline, layer } = this.options
-    this._heads.look(tiles => offline.device.heads(layer, tiles))
-  },
+    this._heads?.compareWithDevice(tiles => /** @type {OfflineStore} */ (offline).device.heads(layer, tiles))
+  }
 
   _update (center) {
-    if (this._isReady) prototype._update.call(this, center)
-  },
+    if (this._isReady) super._update(center)
+  }
 
   _idOf ({ x, y }) {
     return tileId(this.options.layer, this._getZoomForUrl(), x, y)
-  },
+  }
 
-  _onFollowing () {},
+  _onFollowing () {}
 
   _onTilesChanged (tiles) {
     const changed = new Set()
@@ -130,7 +148,7 @@ export const CouchLayer = /** @type {new (db: any, options: any) => any} */ (/**
     for (const { el, coords } of Object.values(this._tiles)) {
       if (coords.z === this._tileZoom && changed.has(this._idOf(this._wrapCoords(coords)))) this._renew(el, coords, { fresh: true })
     }
-  },
+  }
 
   // the old image stays until the new one can be painted
   async _renew (el, coords, { fresh = false } = {}) {
@@ -146,19 +164,16 @@ export const CouchLayer = /** @type {new (db: any, options: any) => any} */ (/**
     this._renewed.add(el)
     if (!found) el.classList.remove('leaflet-tile-loaded')
     el.src = found ? url : L.Util.emptyImageUrl
-  },
+  }
 
   // a new source is no new tile, which Leaflet would fade in
   _tileReady (coords, error, tile) {
-    if (!tile || !this._renewed.has(tile)) return prototype._tileReady.call(this, coords, error, tile)
+    if (!tile || !this._renewed.has(tile)) return super._tileReady(coords, error, tile)
     if (error || tile.getAttribute('src') === L.Util.emptyImageUrl) return
     tile.classList.add('leaflet-tile-loaded')
     this.fire('tileload', { tile, coords })
   }
-}))))
+}
 
-/**
- * @param {string} db address of the database
- * @param {object} options
- */
+/** @param {string} db address of the database @param {CouchLayerOptions} options */
 export const couchLayer = (db, options) => new CouchLayer(db, options)

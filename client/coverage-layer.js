@@ -8,47 +8,65 @@ const KINDS = ['whole', 'part', 'browsed']
 const PAUSE = 700 // milliseconds between two looks while a download goes on
 
 export const coverageDefaults = {
-  layer: undefined, // name of the layer; required
-  opacity: 1, // of the marks
-  zIndex: 50, // above the layers of tiles
-  className: 'tilecouch-coverage-layer' // of the container
+  /** @type {string | undefined} name of the layer; required */
+  layer: undefined,
+  /** of the marks */
+  opacity: 1,
+  /** above the layers of tiles */
+  zIndex: 50,
+  /** of the container */
+  className: 'tilecouch-coverage-layer'
 }
 
-const prototype = /** @type {any} */ (L.GridLayer.prototype)
+/**
+ * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
+ * @typedef {Omit<Partial<typeof coverageDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions} CoverageLayerOptions
+ *
+ * @typedef {object} CoverageCounts tiles in view, by what is on the device
+ * @property {number} whole the tile, and all that the areas hold beneath it
+ * @property {number} part not all of it: an area is incomplete, or holds only a part of what lies beneath
+ * @property {number} browsed only because it was looked at: it is kept for a while
+ *
+ * @typedef {object} CoverageLayerEvents
+ * @property {{tiles: CoverageCounts}} coverage the view was looked up; how many tiles there are of each kind
+ */
+
+const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof coverageDefaults & {layer: string} & L.GridLayerOptions, CoverageLayerEvents, typeof L.GridLayer>} */ (
+  /** @type {unknown} */ (L.GridLayer.extend({ options: coverageDefaults })))
 
 /**
  * Marks the tiles of the zoom that is shown: those that are on the device with all that the areas take along beneath them,
  * those that are there in part, and those that are only kept because they were looked at. Follows downloads and removals.
- *
- * @event coverage {tiles} what is in view was looked up: how many tiles of each kind
  */
-export const CoverageLayer = /** @type {new (offline: any, options: any) => any} */ (/** @type {unknown} */ (L.GridLayer.extend(/** @type {ThisType<any>} */ ({
-  options: coverageDefaults,
-
-  initialize (offline, options) {
+export class CoverageLayer extends Base {
+  /** @param {OfflineStore} offline @param {CoverageLayerOptions} options */
+  constructor (offline, options) {
+    super(options)
     checkLayer(options?.layer)
-    L.Util.setOptions(this, options)
     this._offline = offline
     this._given = new Set(Object.keys(options)) // what the caller decided stays
     this._known = new Map()
-    this._onBrowse = ({ layers }) => { if (!layers || layers.includes(this.options.layer)) this._lookSoon(PAUSE) }
+    this._due = 0 // when the next look is due, while there is a timer
+    this._onBrowse = (/** @type {{layers?: string[]}} */ { layers }) => { if (!layers || layers.includes(this.options.layer)) this._lookSoon(PAUSE) }
     this._onChange = ({ layer, area }) => { if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE) }
-  },
+  }
 
   onAdd (map) {
-    prototype.onAdd.call(this, map)
+    super.onAdd(map)
     this._offline.on('areas tiles progress', this._onChange)
     this._offline.browse?.on('change', this._onBrowse)
     this._readLayer()
-  },
+    return this
+  }
 
   onRemove (map) {
     this._offline.off('areas tiles progress', this._onChange)
     this._offline.browse?.off('change', this._onBrowse)
     clearTimeout(this._timer)
     this._timer = undefined
-    prototype.onRemove.call(this, map)
-  },
+    super.onRemove(map)
+    return this
+  }
 
   createTile (coords) {
     const tile = L.DomUtil.create('div', 'tilecouch-coverage')
@@ -57,9 +75,9 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
     paint(tile, this._known.get(tile.dataset.tile))
     this._lookSoon(0)
     return tile
-  },
+  }
 
-  /** @returns {{whole: number, part: number, browsed: number}} how many tiles in view there are of each kind, as of the last look */
+  /** @returns {CoverageCounts} how many tiles in view there are of each kind, as of the last look */
   counts () {
     const counts = { whole: 0, part: 0, browsed: 0 }
     const shown = Object.values(this._tiles ?? {}).filter(({ current }) => current).map(({ el }) => el.dataset.tile)
@@ -68,13 +86,13 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
       if (kind) counts[kind]++
     }
     return counts
-  },
+  }
 
   /** Looks again. What this device does itself is seen without it. */
   refresh () {
     this._lookSoon(0)
     return this
-  },
+  }
 
   // the first look at once, another when it has rested
   _lookSoon (pause) {
@@ -87,7 +105,7 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
       this._timer = undefined
       this._look()
     }, Math.max(0, due - performance.now()))
-  },
+  }
 
   async _look () {
     const turn = this._turn = {}
@@ -97,11 +115,14 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
     this._looked = performance.now()
     if (!known || !this._map || this._turn !== turn) return // closed, or another look has begun
     this._known = known
-    for (const { el } of Object.values(this._tiles)) paint(el, known.get(el.dataset.tile))
+    for (const { el } of Object.values(this._tiles)) paint(el, known.get(`${el.dataset.tile}`))
     this.fire('coverage', { tiles: this.counts() })
-  },
+  }
 
-  /** The layer's document says how deep its tiles go, and how large they are; it comes to the device with the first area. */
+  /**
+   * The layer's document says how deep its tiles go, and how large they are; it comes to the device with the first
+   * area.
+   */
   async _readLayer () {
     const { device, browse } = this._offline
     const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined) ?? soundOf([await browse?.fact(this.options.layer, 'layer')], 'layer')[0]
@@ -111,7 +132,7 @@ export const CoverageLayer = /** @type {new (offline: any, options: any) => any}
     for (const [option, value] of Object.entries({ maxNativeZoom, tileSize, zoomOffset })) if (!this._given.has(option)) this.options[option] = value
     this.redraw()
   }
-}))))
+}
 
 function paint (tile, kind) {
   for (const other of KINDS) tile.classList.toggle(`tilecouch-coverage-${other}`, other === kind)
@@ -129,8 +150,5 @@ function columnsOf (elements) {
   return [...columns.values()]
 }
 
-/**
- * @param {any} offline an OfflineStore
- * @param {object} options
- */
+/** @param {OfflineStore} offline @param {CoverageLayerOptions} options */
 export const coverageLayer = (offline, options) => new CoverageLayer(offline, options)

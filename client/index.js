@@ -1,11 +1,50 @@
-// The client library: everything that `import … from 'tilecouch/client'` gives. Leaflet comes from the page's own bundle.
+// Everything that `import … from 'tilecouch-client'` gives. Leaflet comes from the page's own bundle. A page that needs
+// a part imports that alone: tilecouch-client/history, /timeline, /offline, /edits, /mirror.
 export { TilecouchError } from '../core/index.js'
 export { Clock, clock } from './clock.js'
-export { CompareControl, compare } from './compare-control.js'
 export { CouchLayer, couchLayer } from './couch-layer.js'
 export { CoverageLayer, coverageLayer } from './coverage-layer.js'
+export { Edits } from './edits/index.js'
 export { HistoryLayer, historyLayer } from './history/history-layer.js'
 export { Mirror, mirror } from './mirror/index.js'
 export { OfflineStore } from './offline/index.js'
-export { Player, player } from './player.js'
-export { TimelineControl, timeline } from './timeline/index.js'
+export { CompareControl, Player, TimelineControl, compare, player, timeline } from './timeline/index.js'
+
+/**
+ * @typedef {import('./clock.js').Time} Time
+ * @typedef {import('./clock.js').ExactTime} ExactTime
+ * @typedef {import('./clock.js').TimeRange} TimeRange
+ * @typedef {import('./clock.js').ClockOptions} ClockOptions
+ * @typedef {import('./source/couch-source.js').Version} Version
+ * @typedef {import('./source/couch-source.js').Column} Column
+ * @typedef {import('./history/version-index.js').Change} Change
+ * @typedef {import('./history/version-index.js').ChangedTile} ChangedTile
+ * @typedef {import('./source/store-mixin.js').LayerDocument} LayerDocument
+ * @typedef {import('./couch-layer.js').CouchLayerOptions} CouchLayerOptions
+ * @typedef {import('./history/history-layer.js').HistoryLayerOptions} HistoryLayerOptions
+ * @typedef {import('./coverage-layer.js').CoverageLayerOptions} CoverageLayerOptions
+ * @typedef {import('./coverage-layer.js').CoverageCounts} CoverageCounts
+ * @typedef {import('./player.js').PlayerOptions} PlayerOptions
+ * @typedef {import('./timeline/timeline-control.js').TimelineControlOptions} TimelineControlOptions
+ * @typedef {import('./timeline/timeline-control.js').TimeZone} TimeZone
+ * @typedef {import('./compare-control.js').CompareControlOptions} CompareControlOptions
+ * @typedef {import('./compare-control.js').Side} Side
+ * @typedef {import('./mirror/index.js').MirrorOptions} MirrorOptions
+ * @typedef {import('./mirror/index.js').MirrorStatus} MirrorStatus
+ * @typedef {import('./offline/offline-store.js').OfflineStoreOptions} OfflineStoreOptions
+ * @typedef {import('./offline/offline-store.js').PouchConstructor} PouchConstructor
+ * @typedef {import('./offline/offline-store.js').TransferLimits} TransferLimits
+ * @typedef {import('./offline/areas.js').Areas} Areas
+ * @typedef {import('./offline/areas.js').AreaRequest} AreaRequest
+ * @typedef {import('./offline/area.js').Area} Area
+ * @typedef {import('./offline/area.js').AreaState} AreaState
+ * @typedef {import('./offline/area.js').AreaStatus} AreaStatus
+ * @typedef {import('./offline/area-spec.js').AreaSpec} AreaSpec
+ * @typedef {import('./offline/estimate.js').Estimate} AreaEstimate
+ * @typedef {import('./offline/device.js').Device} Device
+ * @typedef {import('./offline/browse-cache.js').BrowseCache} BrowseCache
+ * @typedef {import('./offline/storage.js').StorageRoom} StorageRoom
+ * @typedef {import('./edits/edition.js').Edition} Edition
+ * @typedef {import('./edits/edition.js').TileImage} TileImage
+ * @typedef {import('./edits/edition.js').EditedTile} EditedTile
+ */

@@ -1,4 +1,4 @@
-// Plays a clock: from change to change of its layers, never faster than their tiles come.
+// Plays a clock: steps from change to change of its layers, and waits for their tiles.
 import L from 'leaflet'
 import { endOf, startOf } from '../core/times.js'
 import { TilecouchError } from '../core/errors.js'
@@ -15,21 +15,45 @@ function exactRange (range) {
   return { from: startOf(from), to: endOf(to) }
 }
 
-/**
- * Steps a clock over the times at which the view of its layers changed.
- * Fires `play`, `pause`, `step` {time}, `waiting` {time}, `end`, `speedchange` {speed}, `loopchange` {loop} and
- * `rangechange` {from, to} (nothing in it when cleared).
- */
-export const Player = L.Evented.extend(/** @type {ThisType<any>} */ ({
-  options: {
-    speed: 2, // steps a second, when tiles come in time
-    loop: false, // starts again at the end
-    range: null // {from, to}: plays only what changed within, both included
-  },
+export const playerDefaults = {
+  /** steps a second, when tiles come in time */
+  speed: 2,
+  /** starts again at the end */
+  loop: false,
+  /** @type {TimeRange | null} {from, to}: plays only what changed within, both included */
+  range: null
+}
 
-  initialize (clock, layers, options) {
+/**
+ * @typedef {import('./clock.js').ExactTime} ExactTime
+ * @typedef {import('./clock.js').TimeRange} TimeRange
+ * @typedef {import('./clock.js').Clock} Clock
+ * @typedef {import('./history/history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {Partial<typeof playerDefaults>} PlayerOptions
+ *
+ * @typedef {object} PlayerEvents
+ * @property {{}} play it starts
+ * @property {{}} pause it stops, for whatever reason
+ * @property {{time: ExactTime}} step it moved the clock to the next change
+ * @property {{time: ExactTime | null}} waiting the next step is due, and tiles or changes are not there yet
+ * @property {{}} end it came to the last change, and does not loop; `pause` follows
+ * @property {{speed: number}} speedchange `setSpeed` was called
+ * @property {{loop: boolean}} loopchange `setLoop` was called
+ * @property {{from?: ExactTime, to?: ExactTime}} rangechange it plays another range; without fields: everything
+ */
+
+const Base = /** @type {import('./leaflet.js').Base<L.Evented, typeof playerDefaults, PlayerEvents, typeof L.Evented>} */ (
+  /** @type {unknown} */ (L.Evented.extend({ options: playerDefaults })))
+
+/** Steps a clock over the times at which the view of its layers changed, and waits for their tiles. */
+export class Player extends Base {
+  /** @param {Clock} clock @param {HistoryLayer | HistoryLayer[]} layers @param {PlayerOptions} [options] */
+  constructor (clock, layers, options) {
+    super()
     L.Util.setOptions(this, options)
-    this.setLayers(layers, clock)
+    /** the one it moves @type {Clock} */
+    this.clock = clock
+    this._layers = /** @type {any[]} */ (listOf(layers))
     const { speed, loop, range } = this.options
     this._playback = new Playback({
       times: () => this._times(),
@@ -41,60 +65,68 @@ export const Player = L.Evented.extend(/** @type {ThisType<any>} */ ({
       setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
       clearTimeout: id => clearTimeout(id)
     }, { interval: interval(speed), loop: Boolean(loop), range: exactRange(range) })
-  },
+  }
 
+  /** On from the present time; from the beginning when that is the end. */
   play () {
     this._playback.play()
     return this
-  },
+  }
 
+  /** Stays where it is. */
   pause () {
     this._playback.pause()
     return this
-  },
+  }
 
+  /** Plays, or pauses. */
   toggle () {
     return this.isPlaying() ? this.pause() : this.play()
-  },
+  }
 
-  /** @returns {boolean} */
+  /** @returns {boolean} also while it waits for tiles */
   isPlaying () {
     return this._playback.playing
-  },
+  }
 
+  /** @returns {number} steps a second */
   getSpeed () {
     return 1000 / this._playback.options.interval
-  },
+  }
 
-  /** @param {number} speed steps a second */
+  /** Steps a second; throws BAD_OPTION unless above 0. @param {number} speed */
   setSpeed (speed) {
     this._playback.setInterval(interval(speed))
     return this.fire('speedchange', { speed })
-  },
+  }
 
+  /** @returns {boolean} whether it starts again at the end */
   getLoop () {
     return this._playback.options.loop
-  },
+  }
 
-  /** @param {boolean} loop */
+  /** Whether to start again at the end. @param {boolean} loop */
   setLoop (loop) {
     this._playback.options.loop = Boolean(loop)
     return this.fire('loopchange', { loop: Boolean(loop) })
-  },
+  }
 
-  /** @returns {{from: string, to: string} | null} */
+  /** @returns {{from: ExactTime, to: ExactTime} | null} null: it plays everything */
   getRange () {
     return this._playback.options.range
-  },
+  }
 
-  /** @param {{from: string | Date, to: string | Date} | null} range parts of a time are whole periods */
+  /**
+   * Both ends belong to it, and parts of a time are whole periods; null: everything.
+   * @param {TimeRange | null} range
+   */
   setRange (range) {
     const next = exactRange(range)
     const present = this.getRange()
     if (next?.from === present?.from && next?.to === present?.to) return this
     this._playback.options.range = next
     return this.fire('rangechange', { ...next })
-  },
+  }
 
   /**
    * Goes that many changes on (or back), and stops playing.
@@ -102,34 +134,34 @@ export const Player = L.Evented.extend(/** @type {ThisType<any>} */ ({
    */
   step (steps) {
     return this._go(times => stepFrom(times, this.clock.getTime(), steps))
-  },
+  }
 
   /** To the first change, of the range if there is one. */
   first () {
     return this._go(times => within(times, this.getRange())[0])
-  },
+  }
 
   /** To the last change, of the range if there is one. */
   last () {
     return this._go(times => within(times, this.getRange()).pop())
-  },
+  }
 
   /**
    * Other layers to play, and another clock if they have one.
-   * @param {any} layers one or several @param {any} [clock]
+   * @param {HistoryLayer | HistoryLayer[]} layers @param {Clock} [clock]
    */
   setLayers (layers, clock) {
     clock ??= this.clock
-    const playing = this._playback?.playing
+    const { playing } = this._playback
     if (playing) this._listen('off')
     this.clock = clock
-    this._layers = Array.isArray(layers) ? [...layers] : [layers]
+    this._layers = listOf(layers)
     if (playing) {
       this._listen('on')
       this._playback.moved()
     }
     return this
-  },
+  }
 
   _go (choose) {
     this.pause()
@@ -137,43 +169,45 @@ export const Player = L.Evented.extend(/** @type {ThisType<any>} */ ({
     const time = choose(changes.map(change => change.time))
     if (time !== undefined) this.clock.setTime(time)
     return this
-  },
+  }
 
-  // a layer that is not on the map changes nothing there, and nobody waits for it
+  // layers that are not on the map change nothing there, and are not waited for
   _active () {
     return this._layers.filter(layer => layer._map)
-  },
+  }
 
   _times () {
     const { changes, complete } = uniteChanges(this._active().map(layer => layer.changes()))
     return complete ? changes.map(change => change.time) : null
-  },
+  }
 
   // listens only while it plays: a player that is let go of keeps nothing alive
   _tell (type, data) {
     if (type === 'play') this._listen('on')
     if (type === 'pause') this._listen('off')
     this.fire(type, data)
-  },
+  }
 
   _listen (onOff) {
     for (const layer of this._layers) layer[onOff](NEWS, this._news, this)
     this.clock[onOff]('timechange', this._moved, this)
-  },
+  }
 
   _news () {
     this._playback.poke()
-  },
+  }
 
   _moved () {
     this._playback.moved()
   }
-}))
+}
+
+const listOf = layers => Array.isArray(layers) ? [...layers] : [layers]
 
 function interval (speed) {
   if (!(speed > 0 && Number.isFinite(speed))) throw new TilecouchError('BAD_OPTION', { option: 'speed', value: speed })
   return 1000 / speed
 }
 
-/** @param {any} clock @param {any} layers one or several @param {object} [options] */
-export const player = (clock, layers, options) => new (/** @type {any} */ (Player))(clock, layers, options)
+/** @param {Clock} clock @param {HistoryLayer | HistoryLayer[]} layers @param {PlayerOptions} [options] */
+export const player = (clock, layers, options) => new Player(clock, layers, options)

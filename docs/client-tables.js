@@ -1,39 +1,131 @@
-// The reference of client/: what its source says, with the types that client/index.d.ts declares. Where a comment of the
-// source is silent, the one of the declaration speaks.
-import { classMembers, factoryOf, interfaceMembers, valueTypes } from './client-declarations.js'
-import { clientClasses } from './client-source.js'
+// The reference of client/, read from its source by the TypeScript compiler: classes with their options, events, methods and
+// properties as JSDoc and the default literals describe them.
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 
-const code = text => text && `\`${text}\``
+/** Methods that Leaflet calls, and documents for every layer and control. */
+const LEAFLETS = new Set(['onAdd', 'onRemove', 'createTile', 'getTileUrl', 'addTo'])
 
 /** Leaflet's reference, where a class begins. */
 const LEAFLET = { 'L.Evented': 'evented', 'L.GridLayer': 'gridlayer', 'L.TileLayer': 'tilelayer', 'L.Control': 'control' }
 
-/** A class as its source and its declaration tell it together. @param {import('./client-source.js').ClientClass} source */
-export function describeClass ({ name, base, meaning, options, events, methods }) {
-  const types = Object.fromEntries(interfaceMembers(`${name}Options`).map(member => [member.name, member.type]))
-  const declared = classMembers(name)
-  const silent = interfaceMembers(`${name}Events`, ['TileEvents']).filter(event => !events.some(other => other.name === event.name))
+/**
+ * @typedef {{name: string, type: string, meaning: string}} Member
+ * @typedef {object} ClientClass
+ * @property {string} name
+ * @property {string} base of Leaflet
+ * @property {string} meaning
+ * @property {string} factory its name and parameters
+ * @property {(Member & {value: string})[]} options value: as it is written
+ * @property {(Member & {parameters: string})[]} methods
+ * @property {Member[]} properties
+ * @property {{name: string, fields: string, meaning: string}[]} events
+ */
+
+const index = fileURLToPath(new URL('../client/index.js', import.meta.url))
+const program = ts.createProgram([index], {
+  allowJs: true, checkJs: true, noEmit: true, strict: true, noImplicitAny: false, skipLibCheck: true, types: ['leaflet'],
+  target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext
+})
+const checker = program.getTypeChecker()
+const source = /** @type {ts.SourceFile} */ (program.getSourceFile(index))
+const exported = checker.getExportsOfModule(/** @type {ts.Symbol} */ (checker.getSymbolAtLocation(source)))
+const resolved = symbol => symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+
+/** Names of the values that a module may import. */
+export const exportedNames = () => exported.filter(symbol => resolved(symbol).flags & ts.SymbolFlags.Value).map(({ name }) => name).sort()
+
+const line = text => text.replace(/\s+/g, ' ').trim()
+const typeText = (type, node) => line(checker.typeToString(type, node, ts.TypeFormatFlags.NoTruncation)).replace(/import\("[^"]*"\)\./g, '')
+
+/** What a comment says, with what stands behind its @type and @returns. */
+function meaningOf (node) {
+  const [doc] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc).slice(-1)
+  const tags = ts.getJSDocTags(node).filter(tag => ts.isJSDocTypeTag(tag) || ts.isJSDocReturnTag(tag))
+  return [doc?.comment, ...tags.map(({ comment }) => comment)].map(comment => line(ts.getTextOfJSDocComment(comment) ?? '')).filter(Boolean).join(' ')
+}
+
+/** A statement of the file that declares a name. */
+const declared = (file, name) => file.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) => [...declarationList.declarations])
+  .find(declaration => declaration.name.getText() === name)
+
+/** The classes that extend one of Leaflet's. @returns {ClientClass[]} */
+export const clientClasses = () => exported.map(resolved).map(({ valueDeclaration: node }) => node)
+  .filter(node => node && ts.isClassDeclaration(node) && node.heritageClauses?.[0].getText() === 'extends Base').map(readClass)
+  .sort((a, b) => a.name < b.name ? -1 : 1)
+
+/** @returns {ClientClass} */
+function readClass (node) {
+  const name = node.name.text
+  const file = node.getSourceFile()
+  const base = /(L\.\w+)\.extend\(/.exec(declared(file, 'Base').getText())?.[1] ?? ''
+  const factory = name[0].toLowerCase() + name.slice(1).replace(/Control$/, '')
+  const method = declared(file, factory).initializer
+  const members = node.members.filter(member => ts.isMethodDeclaration(member) && /^[a-z]/.test(member.name.getText()) && !LEAFLETS.has(member.name.getText()))
   return {
     name,
     base,
-    meaning: meaning.replace(/\s*\bFires `.*$/, '') || declared.meaning, // the events have a table
-    options: options.map(option => ({ ...option, type: types[option.name] ?? '' })),
-    methods: declared.methods.map(method => ({ ...method, meaning: methods.find(other => other.name === method.name)?.meaning || method.meaning })),
-    properties: declared.properties,
-    events: [...events, ...silent.map(event => ({ name: event.name, fields: fieldsOf(event.type), meaning: event.meaning }))]
+    meaning: meaningOf(node),
+    factory: `${factory}(${parametersOf(method)})`,
+    options: optionsOf(file.statements.flatMap(statement => ts.isVariableStatement(statement) ? [...statement.declarationList.declarations] : [])
+      .find(declaration => /Defaults$/.test(declaration.name.getText()))),
+    methods: members.filter(member => ts.getJSDocCommentsAndTags(member).length).map(member => ({
+      name: member.name.getText(), parameters: parametersOf(member), meaning: meaningOf(member),
+      type: typeText(checker.getReturnTypeOfSignature(/** @type {any} */ (checker.getSignatureFromDeclaration(member))), member)
+    })),
+    properties: propertiesOf(node),
+    events: eventsOf(`${name}Events`, file)
   }
 }
 
-const fieldsOf = type => type === '{}' ? '' : `{${[...type.matchAll(/(\w+)\??:/g)].map(([, field]) => field).join(', ')}}`
+const parametersOf = node => node.parameters.map(parameter => {
+  const [tag] = ts.getJSDocParameterTags(parameter)
+  const type = tag?.typeExpression ? line(tag.typeExpression.type.getText()) : 'any'
+  return `${parameter.name.getText()}${tag?.isBracketed ? '?' : ''}: ${type}`
+}).join(', ')
 
-/** @param {import('./client-source.js').ClientClass} source @param {(head: any[], rows: any[][]) => string} table */
-function reference (source, table) {
-  const { name, base, meaning, options, methods, properties, events } = describeClass(source)
+const optionsOf = declaration => declaration.initializer.properties.map(property => {
+  const own = ts.getJSDocType(property)
+  const type = own ? line(own.getText()).replace(/ \| undefined$/, '') : typeText(checker.getBaseTypeOfLiteralType(checker.getTypeAtLocation(property.initializer)), property)
+  return { name: property.name.getText(), type, value: property.initializer.getText(), meaning: meaningOf(property) }
+})
+
+/** What the constructor assigns, where a comment says what it is. */
+function propertiesOf (node) {
+  const { body } = node.members.find(ts.isConstructorDeclaration)
+  return body.statements.filter(statement => ts.isExpressionStatement(statement) && ts.getJSDocCommentsAndTags(statement.expression).length && /^this\.[a-z]/.test(statement.getText()))
+    .map(({ expression }) => ({ name: expression.left.name.text, type: typeText(checker.getTypeOfSymbol(/** @type {any} */ (checker.getPropertyOfType(checker.getTypeAtLocation(node), expression.left.name.text))), node), meaning: meaningOf(expression) }))
+}
+
+/** Those that a comment describes: Leaflet's own events have none. */
+function eventsOf (name, file) {
+  const type = checker.getDeclaredTypeOfSymbol(/** @type {any} */ (checker.resolveName(name, file, ts.SymbolFlags.Type, false)))
+  return checker.getPropertiesOfType(type).map(event => ({
+    name: event.name,
+    fields: checker.getPropertiesOfType(checker.getTypeOfSymbol(event)).map(field => field.name).join(', '),
+    meaning: line(ts.displayPartsToString(event.getDocumentationComment(checker)))
+  })).filter(({ meaning }) => meaning).map(event => ({ ...event, fields: event.fields && `{${event.fields}}` }))
+}
+
+/** Types that values have. @returns {Member[]} */
+export const valueTypes = () => exported.filter(symbol => !(resolved(symbol).flags & ts.SymbolFlags.Value) && !/(Options|Events)$/.test(symbol.name)).map(symbol => {
+  const type = checker.getDeclaredTypeOfSymbol(symbol)
+  const origin = type.aliasSymbol ?? type.symbol
+  const properties = checker.getPropertiesOfType(type).filter(({ name, declarations }) => /^[a-z]/.test(name) && declarations?.every(node => !node.getSourceFile().fileName.includes('node_modules')))
+  const text = type.isClass() ? 'class' : properties.length ? `{${properties.map(({ name }) => name).join(', ')}}` : line(origin?.declarations?.find(ts.isJSDocTypedefTag)?.typeExpression?.getText() ?? checker.typeToString(type))
+  const tag = origin?.declarations?.find(ts.isJSDocTypedefTag)
+  const meaning = tag ? ts.getTextOfJSDocComment(tag.comment) : origin && ts.displayPartsToString(origin.getDocumentationComment(checker))
+  return { name: symbol.name, type: text, meaning: line(meaning ?? '') }
+})
+
+const code = text => text && `\`${text}\``
+
+/** @param {ClientClass} described @param {(head: any[], rows: any[][]) => string} table */
+function reference ({ name, base, factory, meaning, options, methods, properties, events }, table) {
   const section = (title, head, rows) => rows.length ? `#### ${title}\n\n${table(head, rows)}` : ''
-  const { name: factory, parameters } = factoryOf(name)
   const parent = `[${base}](https://leafletjs.com/reference.html#${LEAFLET[base]})`
   return [
-    `\`${factory}(${parameters})\`, class \`${name}\`. ${meaning} It extends ${parent}, whose options, methods and events it has as well.`,
+    `\`${factory}\`, class \`${name}\`. ${meaning} It extends ${parent}, whose options, methods and events it has as well.`,
     section('Options', ['option', 'type', 'default', 'meaning'], options.map(option => [code(option.name), code(option.type), option.value === 'undefined' ? '' : code(option.value), option.meaning])),
     section('Methods', ['method', 'returns', 'meaning'], methods.map(method => [code(`${method.name}(${method.parameters})`), code(method.type), method.meaning])),
     section('Properties', ['property', 'type', 'meaning'], properties.map(property => [code(property.name), code(property.type), property.meaning])),
@@ -43,6 +135,6 @@ function reference (source, table) {
 
 /** Tables by name: one for each class, and the types. @param {(head: any[], rows: any[][]) => string} table */
 export const clientTables = table => ({
-  ...Object.fromEntries(clientClasses().map(found => [found.name, reference(found, table)])),
+  ...Object.fromEntries(clientClasses().map(described => [described.name, reference(described, table)])),
   clientTypes: table(['type', 'what', ''], valueTypes().map(({ name, type, meaning }) => [code(name), code(type), meaning]))
 })

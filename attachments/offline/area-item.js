@@ -1,10 +1,9 @@
-// One area in the list: what it is, how fresh, how far its download is, and what can be done with it. Made once and then only
-// rewritten, so that the focus stays where it is while figures run.
+// One area in the list: what it is, how fresh, how far its download is, and what can be done with it. Made once and
+// then only rewritten, so that the focus stays where it is while figures run.
 import { capital } from '../../client/timeline/words.js'
 import { button, element } from '../dom.js'
-import { size, zooms } from '../format.js'
-import { doable, figuresOf, shareOf, stateWords } from './state.js'
-import { amount, changedWords, isStopped, pastWords, problem } from './words.js'
+import { count, plural, size, zooms } from '../format.js'
+import { amount, changedWords, freshness, isStopped, lasting, pastWords, problem } from './words.js'
 
 let number = 0
 
@@ -113,7 +112,7 @@ export class AreaItem {
     }
     write(figures, figuresOf(status))
     figures.hidden = !figures.textContent
-    const [word] = doable(status)
+    const [word] = actionOf(status)
     main.hidden = !word
     write(main, word ?? '')
     main.classList.toggle('quiet', word === 'Pause')
@@ -140,7 +139,7 @@ export class AreaItem {
   }
 
   #act () {
-    const [, act] = doable(this.#area.status())
+    const [, act] = actionOf(this.#area.status())
     if (act === 'pause') this.#pause()
     else this.download()
   }
@@ -230,4 +229,41 @@ export class AreaItem {
 /** The same text is not written again: it would be read aloud, and a selection lost. */
 function write (node, text) {
   if (node.textContent !== text) node.textContent = text
+}
+
+export function stateWords (status) {
+  switch (status.state) {
+    case 'new': return 'Not downloaded yet'
+    case 'waiting': return 'Waiting: another window is busy with it'
+    case 'downloading': return status.updated ? 'Refreshing …' : 'Downloading …'
+    case 'paused': return 'Paused'
+    case 'incomplete': return status.failed ? `${plural(status.failed, 'tile')} did not come` : 'Not complete'
+    case 'removing': return 'Removing …'
+    default: return freshness(status)
+  }
+}
+
+/** What the button does, and what it says. @returns {[string, 'download' | 'pause'] | []} */
+export function actionOf ({ state, failed, tiles }) {
+  switch (state) {
+    case 'new': return [tiles ? 'Go on' : 'Download', 'download']
+    case 'waiting': case 'downloading': return ['Pause', 'pause']
+    case 'paused': return ['Go on', 'download']
+    case 'incomplete': return [failed ? 'Try again' : 'Go on', 'download']
+    default: return []
+  }
+}
+
+/** How much of it is there, between 0 and 1; nothing where there is no end to be seen. */
+export function shareOf ({ state, bytes, tiles, total }) {
+  if (state === 'complete' || state === 'new' || state === 'removing' || !total) return undefined
+  const [have, all] = total.bytes ? [bytes, total.bytes] : [tiles, total.tiles]
+  return all ? Math.min(have / all, 1) : undefined
+}
+
+export function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
+  if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
+  const isRunning = state === 'downloading'
+  return [`${count(tiles)} of ${plural(total.tiles, 'tile')}`, `${size(bytes)} of ${size(total.bytes)}`,
+    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && rate && Number.isFinite(remaining) && `${lasting(remaining)} left`].filter(Boolean).join(' · ')
 }

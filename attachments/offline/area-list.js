@@ -1,11 +1,11 @@
 // What is on this device: whether the store answers, the areas, how much room they take.
 import { button, element, soon } from '../dom.js'
+import { size } from '../format.js'
 import { AreaItem } from './area-item.js'
-import { Meter } from './meter.js'
 import { reasons } from './words.js'
 
-const AGAIN = 30000 // milliseconds after which words such as "5 minutes ago" are not right any more
-const WEIGH = 1000 // milliseconds between two looks at the room while tiles come
+const REWRITE_INTERVAL = 30000 // milliseconds after which words such as "5 minutes ago" are not right any more
+const METER_INTERVAL = 1000 // milliseconds between two looks at the room while tiles come
 
 export class AreaList {
   #offline
@@ -28,16 +28,16 @@ export class AreaList {
     this.#offline = offline
     this.#page = page
     const announce = text => { this.#said.textContent = text }
-    this.#meter = new Meter(offline, announce)
+    this.#meter = new StorageMeter(offline, announce)
     this.#add = button('Take an area along', page.onAdd, { class: 'primary' })
     this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
       this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#said)
     this.#make = area => new AreaItem(area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) })
-    this.weigh = soon(() => this.#meter.update(), WEIGH)
+    this.weigh = soon(() => this.#meter.update(), METER_INTERVAL)
     this.sync()
     this.setOnline(offline.isOnline)
     this.#meter.update()
-    this.#timer = setInterval(() => { for (const item of this.#items.values()) item.update() }, AGAIN)
+    this.#timer = setInterval(() => { for (const item of this.#items.values()) item.update() }, REWRITE_INTERVAL)
   }
 
   #make
@@ -101,5 +101,48 @@ export class AreaList {
     this.#said.textContent = `“${area.name}” is off this device.`
     this.sync()
     this.#meter.update()
+  }
+}
+
+export class StorageMeter {
+  #offline
+  #announce
+  #fill = element('span', { class: 'fill' })
+  #bar = element('div', { class: 'bar', role: 'img' }, this.#fill)
+  #words = element('p', { class: 'figures' })
+  #promise = element('p', { class: 'hint' })
+  #keep = button('Keep it', () => this.#persist(), { class: 'secondary' })
+  #turn = 0
+  element = element('section', { class: 'meter', 'aria-label': 'Room on this device', hidden: true }, element('h3', null, 'Room on this device'), this.#bar, this.#words,
+    element('div', { class: 'row' }, this.#promise, this.#keep))
+
+  /** @param {any} offline @param {(text: string) => void} announce */
+  constructor (offline, announce) {
+    this.#offline = offline
+    this.#announce = announce
+  }
+
+  /** Asks again. */
+  async update () {
+    const turn = ++this.#turn
+    const room = await this.#offline.storage().catch(() => undefined)
+    if (turn !== this.#turn || !room) return
+    const { usage, quota, free, persisted, ours } = room
+    this.element.hidden = false
+    const used = ours ?? usage
+    this.#bar.hidden = !quota
+    if (quota) this.#fill.style.width = `${Math.max(1, 100 * (quota - free) / quota)}%`
+    this.#words.textContent = [used !== undefined && `Maps take ${size(used)}`, free !== undefined && `${size(free)} free`].filter(Boolean).join(' · ')
+    this.#bar.setAttribute('aria-label', this.#words.textContent)
+    this.#promise.textContent = persisted ? 'Kept until you remove it.' : 'The browser may throw it away when it needs the room.'
+    // without https the browser cannot be asked
+    this.#keep.hidden = Boolean(persisted) || !navigator.storage?.persist
+  }
+
+  async #persist () {
+    const isKept = await this.#offline.persist().catch(() => false)
+    await this.update()
+    if (!isKept) this.#promise.textContent = 'The browser did not promise it. It does so more readily for a page that is installed, or bookmarked.'
+    this.#announce(this.#promise.textContent)
   }
 }

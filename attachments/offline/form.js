@@ -1,15 +1,14 @@
-// A new area: its shape is drawn on the map, the rest is said here, and what it would take follows while somebody drags.
+// The form for a new area: the shape is drawn on the map, the form holds the rest and shows an estimate that follows
+// every change.
 import { parseBbox } from '../../core/index.js'
 import { button, element } from '../dom.js'
 import { plural } from '../format.js'
-import { estimateLine } from './estimate-line.js'
-import { Estimator } from './estimator.js'
+import { Estimator, estimateLine } from './estimate.js'
 import { Sketch } from './sketch.js'
-import { Stepper } from './stepper.js'
 import { freeName, problem } from './words.js'
 
-const DEEPER = 2 // zooms beyond the one that is shown, unless somebody wants another one
-const LAST = 22 // zoom, of a layer that does not say where it ends
+const EXTRA_ZOOMS = 2 // zooms beyond the one that is shown, to begin with
+const MAX_ZOOM = 22 // zoom, of a layer that does not say where it ends
 
 export class AreaForm {
   #offline
@@ -19,7 +18,7 @@ export class AreaForm {
   #estimator
   #parts
   #canDownload = false
-  #isNamed = false // by somebody, and not by us
+  #isNamed = false // by the user
 
   /**
    * @param {any} offline
@@ -84,11 +83,11 @@ export class AreaForm {
       element('div', { class: 'foot' }, answer, element('div', { class: 'acts' }, submit, button('Cancel', this.#page.onCancel, { class: 'secondary' }))))
   }
 
-  /** What follows from the layer: its zooms, and a name nobody took. */
+  /** What follows from the layer: its zooms, and a name that is free. */
   #fill () {
     const { name, first, last, layer } = this.#parts
-    const { minzoom = 0, maxzoom = LAST, name: title } = this.#chosen
-    const seen = Math.round(this.#page.map.getZoom()) + DEEPER
+    const { minzoom = 0, maxzoom = MAX_ZOOM, name: title } = this.#chosen
+    const seen = Math.round(this.#page.map.getZoom()) + EXTRA_ZOOMS
     const deepest = Math.min(Math.max(seen, minzoom), maxzoom)
     first.set(minzoom, minzoom, maxzoom)
     last.set(deepest, minzoom, maxzoom)
@@ -185,5 +184,36 @@ export class AreaForm {
       this.#parts.answer.textContent = problem(error)
       this.#allow(true)
     }
+  }
+}
+
+export class Stepper {
+  #input
+  #onChange
+
+  /** @param {string} label @param {() => void} onChange */
+  constructor (label, onChange) {
+    this.#onChange = onChange
+    this.#input = element('input', { type: 'number', inputmode: 'numeric', 'aria-label': label, on: { change: () => this.#take(this.value) } })
+    this.element = element('div', { class: 'stepper' }, element('span', { 'aria-hidden': 'true' }, label),
+      element('div', null,
+        button('−', () => this.#take(this.value - 1), { 'aria-label': `${label}: one less` }), this.#input,
+        button('+', () => this.#take(this.value + 1), { 'aria-label': `${label}: one more` })))
+  }
+
+  get value () {
+    const { value, min } = this.#input
+    return Number.isInteger(Number(value)) && value !== '' ? Number(value) : Number(min)
+  }
+
+  /** @param {number} value @param {number} min @param {number} max */
+  set (value, min, max) {
+    Object.assign(this.#input, { min, max, value })
+  }
+
+  #take (value) {
+    const { min, max } = this.#input
+    this.#input.value = Math.min(Math.max(value, Number(min)), Number(max))
+    this.#onChange()
   }
 }

@@ -12,7 +12,11 @@ const wrap = lon => round(lon - 360 * Math.floor((lon + 180) / 360))
 
 /** @typedef {{lat: number, lng: number}} Place */
 
-/** The box around places: west > east when it crosses the antimeridian. @param {Place[]} places @returns {[number, number, number, number]} */
+/**
+ * The box around places: west > east when it crosses the antimeridian.
+ * @param {Place[]} places
+ * @returns {[number, number, number, number]}
+ */
 export function boxOf (places) {
   const [lats, lons] = [places.map(({ lat }) => clampLatitude(lat)), places.map(({ lng }) => lng)]
   const [west, east] = [Math.min(...lons), Math.max(...lons)]

@@ -1,8 +1,9 @@
-// The panel of areas, and what it stands on: a bundle of its own, which the page loads when there is anything on the device,
-// or when somebody presses the button.
+// The panel of areas, and what it stands on: a bundle of its own, which the page loads when there is anything on the
+// device, or when somebody presses the button.
+import PouchDB from 'pouchdb-browser'
+import { Edits } from '../../client/edits/index.js'
+import { OfflineStore } from '../../client/offline/index.js'
 import { OfflinePanel } from './panel.js'
-
-export { openOffline } from './open.js'
 
 /**
  * @param {object} page
@@ -17,3 +18,23 @@ export { openOffline } from './open.js'
  * @param {() => {left: number, right: number, bottom: number}} [page.free] pixels of the map that lie under something
  */
 export const mountOffline = page => new OfflinePanel(page)
+
+/** @type {Map<string, Promise<any>>} one for each name: two would do everything twice */
+const open = new Map()
+
+/**
+ * @param {string} remote address of the database
+ * @param {string} name of the databases on the device
+ */
+export function openOffline (remote, name) {
+  const opening = open.get(name) ?? begin(remote, name)
+  open.set(name, opening)
+  opening.catch(() => open.delete(name))
+  return opening
+}
+
+async function begin (remote, name) {
+  const offline = new OfflineStore({ remote, name, PouchDB, Edits }) // what other pages of this origin made is shown, too
+  await offline.ready
+  return offline
+}

@@ -1,13 +1,12 @@
-// The card of offline maps: the list of areas, or the form for a new one; beside it the outlines on the map, and the button
-// that opens all this.
+// The card of offline maps: the list of areas, or the form for a new one; beside it the outlines on the map, and the
+// button that opens all this.
 import { element } from '../dom.js'
 import { plural } from '../format.js'
 import * as permalink from '../permalink.js'
 import { AreaList } from './area-list.js'
-import { Coverage } from './coverage.js'
+import { Coverage, AreaOutlines } from './area-marks.js'
 import { AreaForm } from './form.js'
 import { boxOf, outlinesOf } from './geometry.js'
-import { AreaOutlines } from './outlines.js'
 import { problem, reasons } from './words.js'
 
 const NAME = 'offline'

@@ -1,13 +1,13 @@
-// A shape that somebody draws on the map: a box with a handle at each corner, or a polygon, corner by corner. Handles are
-// moved with a finger, a mouse or the arrow keys.
+// A shape that the user draws on the map: a box with a handle at each corner, or a polygon, corner by corner. Handles
+// are moved with a finger, a mouse or the arrow keys.
 import L from 'leaflet'
 import { element } from '../dom.js'
 import { boxOf, cornersOf, polygonOf } from './geometry.js'
 
-const TARGET = 44 // pixels of a handle that a finger hits; what is drawn of it is smaller
+const HANDLE_SIZE = 44 // pixels of a handle that a finger hits; what is drawn of it is smaller
 const STEP = 8 // pixels that an arrow key moves a handle
-const FAR = 40 // pixels with Shift
-const SLIP = 8 // pixels a finger may slip and still tap
+const LARGE_STEP = 40 // pixels with Shift
+const TAP_DISTANCE = 8 // pixels a finger may slip and still tap
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 const CORNERS = ['North-west corner', 'North-east corner', 'South-east corner', 'South-west corner']
@@ -46,7 +46,10 @@ export class Sketch {
     for (const shape of this.#shape) shape.remove()
   }
 
-  /** What is drawn, as an area takes it; nothing while it has no inside. @returns {{bbox: number[]} | {polygon: object} | undefined} */
+  /**
+   * What is drawn, as an area takes it; nothing while it has no inside.
+   * @returns {{bbox: number[]} | {polygon: object} | undefined}
+   */
   get geometry () {
     if (this.kind === 'box') return this.#places.length ? { bbox: boxOf(this.#places) } : undefined
     return this.#places.length > 2 ? { polygon: polygonOf(this.#places) } : undefined
@@ -84,7 +87,7 @@ export class Sketch {
     if (hadFocus) (this.#handles[Math.min(index, this.#handles.length - 1)]?.getElement() ?? this.#map.getContainer()).focus({ preventScroll: true })
   }
 
-  /** The copy of the world that is in the middle of the map: nobody looks for a shape in another one. */
+  /** Keeps the shape in the copy of the world that is in the middle of the map. */
   #follow () {
     if (!this.#places.length) return
     const middle = this.bounds.getCenter().lng
@@ -112,9 +115,12 @@ export class Sketch {
     this.#grip = undefined
   }
 
-  /** @param {L.LatLng} place @param {string} label @param {string} kind @param {(to: L.LatLng, isOver: boolean) => void} onMove */
+  /**
+   * @param {L.LatLng} place @param {string} label @param {string} kind
+   * @param {(to: L.LatLng, isOver: boolean) => void} onMove
+   */
   #handle (place, label, kind, onMove) {
-    const icon = L.divIcon({ className: `sketch-handle ${kind}`, iconSize: [TARGET, TARGET], html: element('span') })
+    const icon = L.divIcon({ className: `sketch-handle ${kind}`, iconSize: [HANDLE_SIZE, HANDLE_SIZE], html: element('span') })
     const handle = L.marker(place, { icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset: kind === 'grip' ? 0 : 1000 }).addTo(this.#map)
     const node = /** @type {HTMLElement} */ (handle.getElement())
     node.setAttribute('aria-label', `${label}: arrow keys move it`)
@@ -125,7 +131,7 @@ export class Sketch {
       if (!direction) return
       event.preventDefault()
       event.stopPropagation() // the map would go along
-      const by = L.point(direction).multiplyBy(event.shiftKey ? FAR : STEP)
+      const by = L.point(direction).multiplyBy(event.shiftKey ? LARGE_STEP : STEP)
       onMove(this.#map.containerPointToLatLng(this.#map.latLngToContainerPoint(handle.getLatLng()).add(by)), true)
     })
     return handle
@@ -182,7 +188,7 @@ export class Sketch {
     container.addEventListener('click', event => {
       if (event.target.closest('.leaflet-control')) return
       event.stopPropagation()
-      if (isFree(event) && Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < SLIP) this.#add(this.#map.mouseEventToLatLng(event))
+      if (isFree(event) && Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < TAP_DISTANCE) this.#add(this.#map.mouseEventToLatLng(event))
     }, options)
     container.addEventListener('dblclick', event => { if (isFree(event)) event.stopPropagation() }, options)
     container.addEventListener('keydown', event => {

@@ -1,10 +1,10 @@
-// What the panel of areas says, in words for people who never heard of a database.
+// The texts of the panel of areas, for users who know nothing of databases.
 import { plural, size } from '../format.js'
 
 const MINUTE = 60000 // milliseconds
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const CLOSE = 10 // seconds: what takes less is not worth a figure
+const SHORT = 10 // seconds: what takes less is not worth a figure
 
 /** How long ago: `just now`, `5 minutes ago`, `14 days ago`. @param {number} ms */
 export function ago (ms) {
@@ -13,15 +13,18 @@ export function ago (ms) {
   return `${plural(Math.floor(ms / length), noun)} ago`
 }
 
-/** `a few seconds`, `40 seconds`, `3 minutes`, `2 hours`: no more exactly than anybody can know. @param {number} seconds */
+/** `a few seconds`, `40 seconds`, `3 minutes`, `2 hours`: no more exactly than can be known. @param {number} seconds */
 export function lasting (seconds) {
-  if (seconds < CLOSE) return 'a few seconds'
+  if (seconds < SHORT) return 'a few seconds'
   if (seconds < 100) return `${Math.round(seconds / 10) * 10} seconds`
   if (seconds < 5400) return plural(Math.round(seconds / 60), 'minute')
   return plural(Math.round(seconds / 3600), 'hour')
 }
 
-/** How fresh a complete area is. @param {{updated?: string, live?: boolean}} status @param {number} [at] milliseconds */
+/**
+ * How fresh a complete area is.
+ * @param {{updated?: string, live?: boolean}} status @param {number} [at] milliseconds
+ */
 export function freshness ({ updated, live }, at = Date.now()) {
   if (!updated) return 'On this device'
   const age = at - Date.parse(updated)
@@ -54,9 +57,9 @@ const problems = {
   DISK_FULL: () => 'This device has no room left. What came so far is kept. Remove an area or free some space, then press “Go on”.',
   UNREACHABLE: () => 'The store does not answer. What came so far is kept; press “Go on” when there is a network.',
   OFFLINE_FORBIDDEN: ({ details }) => details?.host
-    ? `This layer cannot be taken along: its tiles come from ${details.host}, whose terms forbid it.`
-    : 'This layer cannot be taken along: whoever provides it does not allow that.',
-  INDEX_MISSING: () => 'The store lacks an index that areas need. Whoever runs it deploys it with “tilecouch push”.',
+    ? `This layer cannot be downloaded: its tiles come from ${details.host}, whose terms forbid it.`
+    : 'This layer cannot be downloaded: its provider does not allow that.',
+  INDEX_MISSING: () => 'The store lacks an index that areas need. Its operator can deploy it with “tilecouch push”.',
   LAYER_NOT_FOUND: () => 'The layer is no longer in the store. What is on this device stays.',
   DATABASE_NOT_FOUND: () => 'The database is not there any more. What is on this device stays.',
   AREA_EXISTS: () => 'There is an area of this name already. Take another name.',
@@ -70,7 +73,7 @@ const problems = {
 }
 
 /**
- * What an error means for who looks at the map.
+ * What an error means to the user.
  * @param {any} error
  */
 export function problem (error) {
@@ -80,7 +83,7 @@ export function problem (error) {
   return `This did not work: ${String(error?.message ?? error).slice(0, 200)}.`
 }
 
-/** Whether a call ended because somebody wanted it to. */
+/** Whether a call ended because the user stopped it. */
 export const isStopped = error => error?.code === 'ABORTED' || error?.name === 'AbortError'
 
 /** A name for a new area that no other one has. @param {string} title of the layer @param {string[]} taken */

@@ -1,7 +1,7 @@
 // What a step of the clock costs: the history client, which fetches the versions that differ, beside reloading every tile
 // of the view, which is Leaflet.TimeDimension's way, on the same data and over the same six connections.
 import { addSeconds } from '../../core/index.js'
-import { TileStore } from '../../client/history/tile-store.js'
+import { ImageCache } from '../../client/history/image-cache.js'
 import { VersionIndex } from '../../client/history/version-index.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { tileDocument } from '../../core/store/documents.js'
@@ -57,7 +57,7 @@ async function windowOf (db, view, signal) {
   const ours = new Wire()
   // what arrives stays as it is: a browser makes blobs outside of its script
   const tile = async (version, abort) => /** @type {any} */ ({ size: (await ours.get(source.tileUrl(version), abort))?.length })
-  const store = new TileStore({ tile }, { requests: CONNECTIONS })
+  const store = new ImageCache({ tile }, { requests: CONNECTIONS })
   const differing = step => index.changedTiles(columns, times[step - 1], times[step])
   const all = (wire, urls) => Promise.all(urls.map(url => wire.get(url, signal)))
   const redirected = step => tilesOf(view).map(({ z, x, y }) => `${db}/_design/tiles/_rewrite/${view.layer}@${times[step]}/${z}/${x}/${y}.png`)

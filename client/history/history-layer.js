@@ -1,41 +1,92 @@
-// A layer that can show any time it has a past of. The parts: VersionIndex knows what there is, IndexLoader fills it,
-// TileStore holds the images, Scene decides what each tile shows. This joins them to Leaflet.
+// A Leaflet layer that shows any time of a layer's past. It joins these parts to Leaflet: VersionIndex knows which
+// versions there are, IndexLoader fills it, ImageCache holds the images, Scene decides what each tile shows.
 import L from 'leaflet'
 import { tileAt, tileRanges } from '../../core/index.js'
 import { Clock } from '../clock.js'
 import { storeMixin } from '../source/store-mixin.js'
-import { deviceMixin } from './device-mixin.js'
+import { ImageCache } from './image-cache.js'
 import { IndexLoader } from './index-loader.js'
-import { historyDefaults } from './options.js'
 import { Preloader } from './preloader.js'
 import { ancestors, resolve, viewColumns } from './resolve.js'
 import { Scene } from './scene.js'
-import { TileStore } from './tile-store.js'
 import { TileView } from './tile-view.js'
 import { VersionIndex } from './version-index.js'
 
-const prototype = /** @type {any} */ (L.GridLayer.prototype)
+export const historyDefaults = {
+  /** @type {string | undefined} name of the layer in the store; required */
+  layer: undefined,
+  /**
+   * @type {Time | null | undefined} where the clock is set: a Date, an ISO text (a part such as '2024-03' means its
+   * end), or null for the newest
+   */
+  time: undefined,
+  /** @type {Clock | undefined} a Clock to share with other layers; its own unless given */
+  clock: undefined,
+  /** follow the changes of the store: new versions appear by themselves */
+  live: false,
+  /** milliseconds in which a tile turns into its next version; 0 switches at once */
+  fade: 0,
+  /** milliseconds that tiles of a step wait for the slower ones, so that all change at once */
+  together: 400,
+  /** changes before and after the present time that are fetched in advance */
+  preload: 2,
+  /** bytes fetched in advance at most, at one time */
+  preloadSize: 4 * 1024 * 1024,
+  /** bytes of images kept */
+  cacheSize: 64 * 1024 * 1024,
+  /** entries of the version index kept */
+  versions: 200000,
+  /** images fetched at the same time */
+  requests: 6,
+  /** for an image before it counts as failed; it is tried again later all the same */
+  attempts: 3,
+  /** zooms in which a tile is enlarged: beyond the layer's last one, and where deeper tiles are missing */
+  overzoom: 3,
+  /** read the layer's document for zooms, bounds, tile size and attribution */
+  tilejson: true,
+  /** milliseconds until a request counts as unanswered */
+  timeout: 30000,
+  /** @type {OfflineStore | undefined} an OfflineStore, to read from the device as well */
+  offline: undefined,
+  /** @type {'device' | 'network' | 'only'} with `offline`: 'device' first, 'network' first, or 'only' the device */
+  read: 'device',
+  /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
+  fetchOptions: {}
+}
+
+/**
+ * @typedef {import('../clock.js').Time} Time
+ * @typedef {import('../clock.js').ExactTime} ExactTime
+ * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
+ * @typedef {import('./version-index.js').Change} Change
+ * @typedef {import('../source/couch-source.js').Version} Version
+ * @typedef {Omit<Partial<typeof historyDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions} HistoryLayerOptions
+ *
+ * @typedef {object} OwnEvents
+ * @property {{time: ExactTime | null}} timechange the clock moved
+ * @property {{time: ExactTime | null}} timeload every tile in view shows this time
+ * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they are not
+ * @property {{first?: ExactTime, last?: ExactTime}} extent the first and last time of the whole layer
+ * @typedef {OwnEvents & import('../source/store-mixin.js').StoreEvents & import('../source/store-mixin.js').TileEvents} HistoryLayerEvents
+ */
+
+const Base = /** @type {import('../leaflet.js').Base<L.GridLayer, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
+  /** @type {unknown} */ (L.GridLayer.extend({ includes: storeMixin, options: historyDefaults, _followsPast: true })))
 
 /**
  * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what differs.
- *
- * @event timechange {time} the clock moved
- * @event timeload {time} every tile in view shows this time
- * @event changes {changes} when the present view changed is known, or known anew; null while it is not
- * @event extent {first, last} the first and last time of the whole layer
- * @event layerload {layer} the layer document is there
- * @event tileerror {coords, tile, error} a tile did not load; it is tried again by itself
- * @event storeerror {error} the store does not answer, or not as it should; asked again until it does
- * @event storeback the store answers again
  */
-export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/** @type {unknown} */ (L.GridLayer.extend(/** @type {ThisType<any>} */ ({
-  includes: [storeMixin, deviceMixin],
-  options: historyDefaults,
-  _followsPast: true,
-
-  initialize (db, options) {
-    L.Util.setOptions(this, options)
+export class HistoryLayer extends Base {
+  /** @param {string} db address of the database @param {HistoryLayerOptions} options */
+  constructor (db, options) {
+    super(options)
+    /** of the layer's document, once it is there; until then the layer's name @type {string} */
+    this.title = options.layer
     this._openStore(db, options)
+    /**
+     * the one given to it, or its own
+     * @readonly @type {Clock}
+     */
     this.clock = this.options.clock ?? new Clock()
     if (this.options.time !== undefined) this.clock.setTime(this.options.time)
     this._columns = []
@@ -43,7 +94,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._items = new WeakMap() // element of a tile -> item of the scene
     this._index = new VersionIndex({ limit: this.options.versions })
     this._loader = new IndexLoader(this._source, this.options.layer, this._index, { onKnown: () => this._onKnown(), ...this._reports('index') })
-    this._images = new TileStore(this._source, this.options)
+    this._images = new ImageCache(this._source, this.options)
     this._preloader = new Preloader(this._images, times => this._neededAt(times), this.options)
     this._scene = new Scene(this._images, tile => this._pictureAt(tile, this.getTime()), item => this._isInView(item), this.options, {
       onShown: () => {
@@ -55,15 +106,16 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
       onError: (item, error, isFirst) => this._onTileFailed(item, error, isFirst),
       onLoad: (item, isFirst) => this._onTileLoaded(item, isFirst)
     })
-  },
+  }
 
   onAdd (map) {
     this._time = this.getTime() // what the tiles were told last
-    prototype.onAdd.call(this, map)
+    super.onAdd(map)
     this.clock.on('timechange', this._onTime, this)
     this._startStore()
     this._readExtent()
-  },
+    return this
+  }
 
   onRemove (map) {
     this.clock.off('timechange', this._onTime, this)
@@ -71,25 +123,26 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._loader.stop()
     this._preloader.drop()
     this._scene.close()
-    prototype.onRemove.call(this, map)
+    super.onRemove(map)
     this._columns = []
-  },
+    return this
+  }
 
-  /** @returns {string | null} the clock's time; null is the newest */
+  /** @returns {ExactTime | null} the clock's time; null is the newest */
   getTime () {
     return this.clock.getTime()
-  },
+  }
 
   /**
    * Moves the clock, and with it every layer on it. Throws BAD_TIME when the time is none.
-   * @param {string | Date | null} time
+   * @param {Time | null} time
    */
   setTime (time) {
     this.clock.setTime(time)
     return this
-  },
+  }
 
-  /** @returns {{time: string, tiles: number, bytes: number}[] | null} when the present view changed, oldest first; null while that is not known */
+  /** @returns {Change[] | null} when the present view changed, oldest first; null while that is not known */
   changes () {
     if (!this._map || !this._isReady || !this._index.covers(this._columns)) return null
     const { generation } = this._index
@@ -97,52 +150,56 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
       this._changes = { columns: this._columns, generation, list: this._index.changes(this._columns) }
     }
     return this._changes.list
-  },
+  }
 
-  /** @returns {{first: string, last: string} | null} of the whole layer; null while unknown, or when it has no tiles */
+  /**
+   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no tiles
+   */
   extent () {
     return this._extent
-  },
+  }
 
   /** @returns {boolean} whether every tile in view shows what it should, or has failed and said so */
   isShown () {
     return this._isReady && (!this._map || this._time === this.getTime()) && this._scene.isShown
-  },
+  }
 
   /**
    * The tiles in view that look different at two times.
-   * @param {string | null} from @param {string | null} to exact times, as a clock has them
+   * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
+   * @returns {import('./version-index.js').ChangedTile[]}
    */
   changedTiles (from, to) {
     return this._index.changedTiles(this._columns, from, to)
-  },
+  }
 
   /**
    * The tile under a place, with its versions.
    * @param {L.LatLngExpression} place
+   * @returns {{z: number, x: number, y: number, versions: Version[], shown: Version | null} | null}
    */
   tileAt (place) {
     if (!this._map || this._tileZoom === undefined) return null
     const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
     const tile = tileAt(lng, lat, this._zoom())
     return { ...tile, versions: this._index.versions(tile.z, tile.x, tile.y), shown: this._index.at(tile.z, tile.x, tile.y, this.getTime()) ?? null }
-  },
+  }
 
   /**
    * Fetches what the view needs at these times, in the background.
-   * @param {(string | null)[]} times
+   * @param {(ExactTime | null)[]} times
    * @param {AbortSignal} [signal] ends it early
    */
   async preload (times, signal) {
     if (this._map) await this._preloader.load(times, AbortSignal.any([this._stop.signal, ...(signal ? [signal] : [])]))
-  },
+  }
 
   /** Tries again now what failed. */
   retry () {
     this._loader.retry()
     this._scene.retry()
     return this
-  },
+  }
 
   /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
   refresh () {
@@ -152,7 +209,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._want()
     this._readExtent()
     return this
-  },
+  }
 
   createTile (coords, done) {
     const view = new TileView()
@@ -160,20 +217,20 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._items.set(view.el, item)
     this._scene.add(item)
     return view.el
-  },
+  }
 
   _zoom () {
     return this._tileZoom + (this.options.zoomOffset ?? 0)
-  },
+  }
 
   _update (center) {
     if (!this._isReady) return
-    prototype._update.call(this, center)
+    super._update(center)
     if (!this._map || this._tileZoom === undefined) return this._setColumns([])
     const range = this._pxBoundsToTileRange(this._getTiledPixelBounds(center ?? this._map.getCenter()))
     const bounds = this._given.has('bounds') ? undefined : this._doc?.bounds
     this._setColumns(viewColumns(range, this._zoom(), bounds && tileRanges(bounds, this._zoom())))
-  },
+  }
 
   _setColumns (columns) {
     const isSame = JSON.stringify(columns) === JSON.stringify(this._columns) // Leaflet updates more often than the view changes
@@ -182,7 +239,7 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._want()
     this._scene.update()
     this._tellChanges()
-  },
+  }
 
   // tiles that Leaflet keeps beside the view for later, and that would be wrong or never finished
   _dropTiles (isUseless) {
@@ -190,45 +247,45 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
       const item = this._items.get(el)
       if (item.z === this._zoom() && !this._isInView(item) && isUseless(item)) this._removeTile(key)
     }
-  },
+  }
 
   _isInView (item) {
     return this._columns.some(({ z, x, y0, y1 }) => z === item.z && x === item.x && y0 <= item.y && item.y <= y1)
-  },
+  }
 
   _removeTile (key) {
     const item = this._items.get(this._tiles[key]?.el)
     if (item) this._scene.remove(item)
-    prototype._removeTile.call(this, key)
-  },
+    super._removeTile(key)
+  }
 
   _pictureAt (tile, time) {
     if (this._doc?.format === 'pbf') return null // vector tiles are indexed, and not drawn
     return resolve(this._index, tile, time, this._ancestry())
-  },
+  }
 
   _want () {
     this._loader.want(this._lacksTiles ? [...this._columns, ...ancestors(this._columns, this._ancestry())] : this._columns)
-  },
+  }
 
   // not all of the view has tiles of its own: from now on their ancestors are asked for in the same request
   _onMissing () {
     if (this._lacksTiles || !this._index.covers(this._columns)) return
     this._lacksTiles = true
     this._want()
-  },
+  }
 
   _onKnown () {
     this._scene.update()
     this._tellChanges()
-  },
+  }
 
   _tellChanges () {
     const changes = this.changes()
     if (changes === this._toldChanges) return
     this._toldChanges = changes
     this.fire('changes', { changes })
-  },
+  }
 
   _onTime ({ time, previous }) {
     this._preloader.drop()
@@ -237,47 +294,63 @@ export const HistoryLayer = /** @type {new (db: any, options: any) => any} */ (/
     this._time = time
     this.fire('timechange', { time })
     this._scene.update({ announce: true })
-  },
+  }
 
   _onTileFailed (item, error, isFirst) {
     this._onTileTrouble(error)
     if (!isFirst) return this.fire('tileerror', { coords: item.coords, tile: item.view.el, error })
     item.ready(error)
     item.view.el.classList.add('leaflet-tile-loaded') // the mark of a failed tile has to be seen
-  },
+  }
 
   _onTileLoaded (item, isFirst) {
-    if (item.picture && !item.isNear) this._health.ok('tiles')
+    if (item.picture && !item.isFromDevice) this._health.ok('tiles')
     if (isFirst) item.ready()
     else this.fire('tileload', { tile: item.view.el, coords: item.coords })
-  },
+  }
 
   _neededAt (times) {
     const needed = new Set()
     for (const time of times) for (const item of this._scene.items) if (this._isInView(item)) needed.add(this._pictureAt(item, time)?.version)
     return [...needed].filter(version => version && !this._images.has(version))
-  },
+  }
+
+  /** How far up an image is looked for where a tile has none. */
+  _ancestry () {
+    const { overzoom } = this.options
+    return { overzoom: Math.max(overzoom, this._source.limits?.enlarged ?? 0), minzoom: this._doc?.minzoom ?? 0 }
+  }
+
+  /** Tiles came to the device, became others there, or left it. */
+  async _onDeviceChanged () {
+    const { _source: source, _scene: scene, options: { layer } } = this
+    const offline = /** @type {OfflineStore} */ (this.options.offline)
+    await this._loader.readDevice()
+    scene.retry()
+    const extent = await offline.device.extent(layer)
+    if (extent && !(this._extent?.first <= extent.first && this._extent?.last >= extent.last)) this._readExtent()
+    const items = [...scene.items].filter(({ picture, shown }) => picture && shown)
+    const held = await source.holds(layer, items.map(({ picture }) => /** @type {import('./resolve.js').Picture} */ (picture).version))
+    items.forEach((item, at) => item.view.note(held[at] || (Boolean(offline.browse) && item.isFromDevice)))
+  }
 
   async _readExtent () {
     const extent = await this._ask('extent', signal => this._source.extent(this.options.layer, signal))
     if (extent === undefined) return
     this._extent = extent
     this.fire('extent', { ...extent })
-  },
+  }
 
   _onFollowing () {
     if (this._index.size || this._loader.isBusy) this.refresh() // what changed between the first look and now
-  },
+  }
 
   _onTilesChanged (tiles) {
     for (const { z, x, y } of tiles) this._loader.expire(z, x, y)
     this._want()
     this._readExtent()
   }
-}))))
+}
 
-/**
- * @param {string} db address of the database
- * @param {object} options
- */
+/** @param {string} db address of the database @param {HistoryLayerOptions} options */
 export const historyLayer = (db, options) => new HistoryLayer(db, options)

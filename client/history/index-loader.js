@@ -1,16 +1,16 @@
-// Fills the version index with what a view of the map lacks: one request for all of it, given up when the map has moved
-// on, and asked again for as long as it is wanted when the store does not answer.
-import { persist } from '../source/patience.js'
+// Fills the version index with what a view of the map needs, in one request. The request ends when the map has moved
+// on, and is repeated while the store does not answer.
+import { retry } from '../source/wait.js'
 import { BLOCK } from './version-index.js'
 
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
- * @typedef {object} Job
+ * @typedef {object} IndexJob
  * @property {Column[]} columns
  * @property {AbortController} controller
  * @property {boolean} failed so far
  * @property {[number, number, number][]} outdated tiles that changed after it was asked for
- * @property {Set<Column> | null} near columns of which the device knew all; null before it was asked
+ * @property {Set<Column> | null} local columns of which the device knew all; null before it was asked
  */
 
 export class IndexLoader {
@@ -20,12 +20,12 @@ export class IndexLoader {
   #listeners
   /** @type {Column[]} */
   #wanted = []
-  /** @type {Set<Job>} */
+  /** @type {Set<IndexJob>} */
   #running = new Set()
   #failed = false
 
   /**
-   * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> & Partial<import('../offline/source.js').OfflineSource>} source
+   * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> & Partial<import('../offline/offline-source.js').OfflineSource>} source
    * @param {string} layer
    * @param {import('./version-index.js').VersionIndex} index
    * @param {{onKnown: () => void, onError: (error: Error) => void, onBack: () => void}} listeners
@@ -67,12 +67,12 @@ export class IndexLoader {
   }
 
   /** What the device has may have become another: looks there for what is wanted. */
-  async look () {
-    if (!this.#source.atHand || !this.#wanted.length) return
+  async readDevice () {
+    if (!this.#source.local || !this.#wanted.length) return
     const columns = this.#index.blocks(this.#wanted)
-    const held = await this.#source.atHand(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
+    const held = await this.#source.local(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
     const { generation } = this.#index
-    this.#take(columns, held)
+    this.#addLocal(columns, held)
     if (this.#index.generation !== generation) this.#listeners.onKnown()
     this.want(this.#wanted)
   }
@@ -98,25 +98,25 @@ export class IndexLoader {
   }
 
   async #ask (columns) {
-    /** @type {Job} */
-    const job = { columns, controller: new AbortController(), failed: false, outdated: [], near: null }
+    /** @type {IndexJob} */
+    const job = { columns, controller: new AbortController(), failed: false, outdated: [], local: null }
     const { signal } = job.controller
     this.#running.add(job)
     try {
-      const onEarly = held => this.#begin(job, held)
-      const answers = await persist(() => this.#source.versions(this.#layer, columns, signal, { onEarly }), {
+      const onEarly = held => this.#showLocal(job, held)
+      const answers = await retry(() => this.#source.versions(this.#layer, columns, signal, { onEarly }), {
         signal,
         onError: error => {
           this.#failed = job.failed = true
           this.#listeners.onError(error)
         },
         onDone: () => {
-          if (job.near?.size === columns.length) return // nobody else was asked
+          if (job.local?.size === columns.length) return // the network was not asked
           this.#failed = false
           this.#listeners.onBack()
         }
       })
-      columns.forEach((column, at) => { if (!job.near?.has(column)) this.#index.add(column, answers[at]) })
+      columns.forEach((column, at) => { if (!job.local?.has(column)) this.#index.add(column, answers[at]) })
       for (const tile of job.outdated) this.#index.expire(...tile)
       this.#index.trim(this.#wanted)
     } catch {
@@ -128,18 +128,18 @@ export class IndexLoader {
     if (job.outdated.length) this.want(this.#wanted)
   }
 
-  /** Shows what the device has before anybody else has answered. */
-  #begin (job, held) {
-    if (job.near || job.controller.signal.aborted) return
-    job.near = new Set(job.columns.filter((column, at) => held[at].isWhole))
-    this.#take(job.columns, held)
-    if (job.near.size < job.columns.length) this.#listeners.onKnown()
+  /** Shows what the device has before the network has answered. */
+  #showLocal (job, held) {
+    if (job.local || job.controller.signal.aborted) return
+    job.local = new Set(job.columns.filter((column, at) => held[at].isWhole))
+    this.#addLocal(job.columns, held)
+    if (job.local.size < job.columns.length) this.#listeners.onKnown()
   }
 
-  #take (columns, held) {
+  #addLocal (columns, held) {
     for (const [at, { versions, isWhole }] of held.entries()) {
       if (!isWhole) this.#index.addPart(columns[at], versions)
-      else if (!this.#index.agrees(columns[at], versions)) this.#index.add(columns[at], versions)
+      else if (!this.#index.equals(columns[at], versions)) this.#index.add(columns[at], versions)
     }
   }
 }

@@ -1,4 +1,4 @@
-// Fetches in advance what the next steps of the clock are likely to need, within a budget, when nothing else is to do.
+// Fetches the images that the next steps of the clock probably need, within a budget, when no other request is running.
 import { neighbours } from './resolve.js'
 
 export class Preloader {
@@ -12,7 +12,7 @@ export class Preloader {
   #wanted = []
 
   /**
-   * @param {import('./tile-store.js').TileStore} images
+   * @param {import('./image-cache.js').ImageCache} images
    * @param {(times: (string | null)[]) => import('./version-index.js').Version[]} neededAt what a time needs and is not there yet, in view
    * @param {{preload: number, preloadSize: number}} options
    */

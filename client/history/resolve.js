@@ -1,4 +1,4 @@
-// What is to be drawn for a tile as of a time. Pure: asks the index, and knows of no page.
+// Decides which image a tile shows as of a time. Pure functions over the version index.
 import { isImage } from './version-index.js'
 
 /**

@@ -1,8 +1,8 @@
-// The tiles on the screen and what each of them should show. A step of the clock replaces only what differs, after the
-// new images are decoded, and all of it at once, so that nobody sees half of a step, unless some of it is very late.
+// The tiles on the screen and what each of them should show. A step of the clock replaces only the tiles that differ,
+// after their images are decoded, and all at once; only if some are very late, the others do not wait for them.
 import { TilecouchError } from '../../core/index.js'
-import { backoff } from '../source/patience.js'
-import { versionKey } from './tile-store.js'
+import { backoff } from '../source/wait.js'
+import { versionKey } from './image-cache.js'
 import { decodeImage } from './tile-view.js'
 
 /**
@@ -16,8 +16,8 @@ import { decodeImage } from './tile-view.js'
  * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
  * @property {string | undefined} [shown] names what it shows
  * @property {Picture | null} [picture] of the target
- * @property {{image: HTMLImageElement | null, picture: Picture | null, isNear: boolean} | null} [staged] decoded, not shown yet
- * @property {boolean} [isNear] what it shows came from the device
+ * @property {{image: HTMLImageElement | null, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded, not shown yet
+ * @property {boolean} [isFromDevice] what it shows came from the device
  * @property {boolean} [pending] the index could not say what it should show
  * @property {boolean} [failed]
  * @property {number} [failures] in a row
@@ -34,13 +34,13 @@ export class Scene {
   #options
   #listeners
   #isCurrent
-  #settled = true
+  #isComplete = true
   #updating = false
   #late = false
   #timer
 
   /**
-   * @param {import('./tile-store.js').TileStore} store
+   * @param {import('./image-cache.js').ImageCache} store
    * @param {(tile: {z: number, x: number, y: number}) => Picture | null | undefined} resolve
    * @param {(item: Item) => boolean} isCurrent whether a tile is in view; Leaflet keeps others, which are left as they are
    * @param {{together: number, fade: number}} options milliseconds
@@ -75,14 +75,14 @@ export class Scene {
   /** @param {Item} item */
   add (item) {
     this.#items.add(item)
-    this.#settled = false
+    this.#isComplete = false
   }
 
   /** @param {Item} item */
   remove (item) {
     if (!this.#items.delete(item)) return
     this.#release(item, true)
-    if (!this.#settled) this.#settle()
+    if (!this.#isComplete) this.#showStaged()
   }
 
   /**
@@ -90,17 +90,17 @@ export class Scene {
    * @param {{announce?: boolean}} [options] announce: say when all is shown, also when nothing had to change
    */
   update ({ announce = false } = {}) {
-    if (announce) this.#settled = this.#late = false // a new step: what was late in the last one says nothing of this
+    if (announce) this.#isComplete = this.#late = false // a new step: what was late in the last one says nothing of this
     let missing = false
     this.#updating = true
     for (const item of this.#items) {
       if (!this.#isCurrent(item)) continue
-      item.pending = !this.#aim(item)
+      item.pending = !this.#setTarget(item)
       missing ||= item.pending
     }
     this.#updating = false
     if (missing) this.#listeners.onMissing()
-    this.#settle()
+    this.#showStaged()
   }
 
   /** Tries again what failed. */
@@ -119,12 +119,12 @@ export class Scene {
     this.#timer = undefined
     for (const item of this.#items) this.#release(item, true)
     this.#items.clear()
-    this.#settled = true
+    this.#isComplete = true
     this.#late = false
   }
 
   /** @param {Item} item @returns {boolean} whether the index could say */
-  #aim (item) {
+  #setTarget (item) {
     const picture = this.#resolve(item)
     if (picture === undefined) return false
     const key = pictureKey(picture)
@@ -132,7 +132,7 @@ export class Scene {
     this.#release(item, false)
     Object.assign(item, { target: key, picture, failed: false, failures: 0 })
     item.view.mark(false)
-    this.#settled = false
+    this.#isComplete = false
     if (key === item.shown) return true
     if (picture) this.#load(item)
     else this.#stage(item, null)
@@ -142,8 +142,8 @@ export class Scene {
   async #load (item) {
     const { target, picture } = item
     try {
-      const { image, isNear } = await this.#image(picture.version, item)
-      if (item.target === target && this.#items.has(item)) this.#stage(item, image, isNear)
+      const { image, isFromDevice } = await this.#image(picture.version, item)
+      if (item.target === target && this.#items.has(item)) this.#stage(item, image, isFromDevice)
     } catch (error) {
       if (item.target === target && this.#items.has(item) && error.name !== 'AbortError') this.#fail(item, error)
     }
@@ -152,18 +152,18 @@ export class Scene {
   async #image (version, user, isSecond = false) {
     const blob = await this.#store.load(version, { user })
     try {
-      return { image: await decodeImage(blob), isNear: this.#store.isNear(blob) }
+      return { image: await decodeImage(blob), isFromDevice: this.#store.isFromDevice(blob) }
     } catch {
       this.#store.forget(version)
-      if (this.#store.isNear(blob) && !isSecond) return this.#image(version, user, true) // now from elsewhere
+      if (this.#store.isFromDevice(blob) && !isSecond) return this.#image(version, user, true) // now from elsewhere
       throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
     }
   }
 
-  #stage (item, image, isNear = false) {
-    item.staged = { image, picture: item.picture, isNear }
+  #stage (item, image, isFromDevice = false) {
+    item.staged = { image, picture: item.picture, isFromDevice }
     item.failures = 0
-    this.#settle()
+    this.#showStaged()
   }
 
   #fail (item, error) {
@@ -177,7 +177,7 @@ export class Scene {
     item.timer = setTimeout(() => {
       if (item.failed) this.#load(item)
     }, backoff(item.failures, { first: 4000, longest: 60000 }))
-    this.#settle()
+    this.#showStaged()
   }
 
   #release (item, abort) {
@@ -187,34 +187,34 @@ export class Scene {
   }
 
   /** Shows what is ready, when it is time to, and says when all is shown. */
-  #settle () {
+  #showStaged () {
     if (this.#updating) return
     let [waiting, keeping] = [false, false]
     for (const item of this.#items) {
-      if (item.staged && item.shown === undefined) this.#commit(item) // nothing older to keep
+      if (item.staged && item.shown === undefined) this.#show(item) // nothing older to keep
       if (item.target === undefined || item.target === item.shown || item.staged || item.failed) continue
       waiting = true
       keeping ||= item.shown !== undefined
     }
-    if (!waiting || this.#late) for (const item of this.#items) if (item.staged) this.#commit(item)
-    if (keeping && !this.#late) this.#timer ??= setTimeout(() => this.#hurry(), this.#options.together)
+    if (!waiting || this.#late) for (const item of this.#items) if (item.staged) this.#show(item)
+    if (keeping && !this.#late) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
     if (waiting) return
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#late = false
-    if (this.#settled || !this.isShown) return
-    this.#settled = true
+    if (this.#isComplete || !this.isShown) return
+    this.#isComplete = true
     this.#listeners.onShown()
   }
 
-  #hurry () {
+  #stopWaiting () {
     this.#timer = undefined
     this.#late = true
-    this.#settle()
+    this.#showStaged()
   }
 
-  #commit (item) {
-    const { image, picture, isNear } = /** @type {NonNullable<Item['staged']>} */ (item.staged)
+  #show (item) {
+    const { image, picture, isFromDevice } = /** @type {NonNullable<Item['staged']>} */ (item.staged)
     const isFirst = item.shown === undefined
     const wasShown = item.shown
     item.staged = null
@@ -223,8 +223,8 @@ export class Scene {
       item.failed = false
       item.view.mark(false)
     }
-    item.isNear = isNear
-    item.view.note(isNear)
+    item.isFromDevice = isFromDevice
+    item.view.note(isFromDevice)
     item.view.show(image, picture, isFirst || wasShown === '?' ? 0 : this.#options.fade)
     this.#listeners.onLoad(item, isFirst)
   }

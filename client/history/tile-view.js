@@ -67,8 +67,8 @@ export class TileView {
     this.el.classList.toggle('tilecouch-failed', failed)
   }
 
-  /** @param {boolean} isNear what it shows is on the device */
-  note (isNear) {
-    this.el.classList.toggle('tilecouch-on-device', isNear)
+  /** @param {boolean} isFromDevice what it shows is on the device */
+  note (isFromDevice) {
+    this.el.classList.toggle('tilecouch-on-device', isFromDevice)
   }
 }

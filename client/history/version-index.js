@@ -1,5 +1,5 @@
-// What is known of the past of a layer's tiles: filled column by column from the view versions/by_tile, kept while the
-// map moves, and asked without a request for every time. Nothing in here knows of a map, a page or a server.
+// The known versions of a layer's tiles, filled column by column from the view versions/by_tile. It answers for every
+// time without a request. It knows nothing of maps, pages or servers.
 import { asOf, timeline } from '../../core/index.js'
 
 export const BLOCK = 4 // rows that are known together: views that overlap ask for little twice, and answers stay whole
@@ -100,7 +100,7 @@ export class VersionIndex {
    * Whether exactly this is known of a range of blocks.
    * @param {Column} column @param {Version[]} versions
    */
-  agrees (column, versions) {
+  equals (column, versions) {
     const known = this.#rows(column)
     return this.missing([column]).length === 0 && known.length === versions.length &&
       versions.every(version => this.versions(version.z, version.x, version.y).some(other => isSame(other, version)))

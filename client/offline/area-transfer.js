@@ -1,27 +1,32 @@
-// A transfer of an area, from the lock to what the registry says in the end: in one tab at a time, with leave, and where there is room.
+// The download or refresh of one area: holds the area's lock (one tab transfers at a time), checks the layer's terms
+// and the free space, runs the transfer, reports progress and saves the result in the registry.
 import { TilecouchError } from '../../core/index.js'
-import { checkFits } from './quota.js'
-import { sign } from './strays.js'
+import { withSignals } from '../source/wait.js'
+import { saveMetadata } from './areas.js'
+import { checkFits } from './storage.js'
 import { Transfer } from './transfer.js'
 
-const OFTEN = 100 // milliseconds between two events of progress at least
-const SELDOM = 1000 // milliseconds between two of them at most: a rate falls, and other tabs know that it runs
-const KEEP = 2000 // milliseconds between two notes of it in the registry
+const PROGRESS_INTERVAL = 100 // milliseconds between two events of progress at least
+const IDLE_PROGRESS_INTERVAL = 1000 // milliseconds between two of them at most: a rate falls, and other tabs know that it runs
+const SAVE_INTERVAL = 2000 // milliseconds between two notes of it in the registry
 
-const NOTHING = { docs: 0, tiles: 0, bytes: 0 }
+const NO_CHANGE = { docs: 0, tiles: 0, bytes: 0 }
 
 export class AreaTransfer {
-  #told = -Infinity
-  #kept = performance.now()
+  #reported = -Infinity
+  #saved = performance.now()
 
-  /** @param {import('./offline-store.js').OfflineStore} store @param {import('./area.js').Area} area @param {import('./run.js').Run} run */
+  /**
+   * @param {import('./offline-store.js').OfflineStore} store @param {import('./area.js').Area} area
+   * @param {TransferRun} run
+   */
   constructor (store, area, run) {
     this.store = store
     this.area = area
     this.run = run
   }
 
-  /** @returns {Promise<typeof NOTHING>} what has changed */
+  /** @returns {Promise<typeof NO_CHANGE>} what has changed */
   async perform () {
     const { store, area, run } = this
     const asked = new Date().toISOString()
@@ -32,25 +37,25 @@ export class AreaTransfer {
     return store.locks.hold(`area:${area.id}`, async () => {
       // another tab may have changed it, or taken it away
       await store.areas.read().catch(async error => { throw await this.#fail(error) })
-      if (area.isGone || area.state === 'removing' || run.signal.aborted) throw new TilecouchError('ABORTED')
-      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NOTHING // another tab has just done it
+      if (area.isRemoved || area.state === 'removing' || run.signal.aborted) throw new TilecouchError('ABORTED')
+      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NO_CHANGE // another tab has just done it
       run.isWaiting = false
-      return this.#hold()
+      return this.#transferLocked()
     }, { signal: run.signal, onWait })
   }
 
-  async #hold () {
+  async #transferLocked () {
     const { store, area } = this
-    const beat = setInterval(() => this.#tell(), SELDOM)
-    this.#tell()
+    const beat = setInterval(() => this.#report(), IDLE_PROGRESS_INTERVAL)
+    this.#report()
     try {
       return await this.#transfer()
     } catch (error) {
       throw await this.#fail(error)
     } finally {
       clearInterval(beat)
-      area.hear() // nobody else transfers it: a tab that was closed in the middle has not said so
-      this.#tell()
+      area.setRemoteProgress() // no other tab transfers it: one that was closed in the middle sent no message
+      this.#report()
       store.tell({ kind: 'idle', id: area.id })
     }
   }
@@ -60,24 +65,24 @@ export class AreaTransfer {
     const { signal } = run
     if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen() // it may have been opened again before there was room
     await store.layerDocument(area.layer, { permission: area.document.permission, signal })
-    if (!area.isComplete) await this.#measure(signal)
-    await area.change(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
-    await this.#load()
-    await sign(area)
+    if (!area.isComplete) await this.#checkRoom(signal)
+    await area.update(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
+    await this.#makeReserve()
+    await saveMetadata(area)
     const transfer = new Transfer({
       couch: store.couch,
       db: area.db,
       area: { layer: area.layer, selection: area.selection },
-      lenders: store.lenders(area),
+      lenders: store.otherDatabases(area),
       limits: store.limits,
       force: run.force,
       signal,
-      onProgress: figures => this.#count(figures),
+      onProgress: figures => this.#onProgress(figures),
       onFailed: () => { run.failed++ }
     })
     const { failed, changed, isComplete, held } = await transfer.run()
     store.heard(true)
-    await area.change(doc => ({
+    await area.update(doc => ({
       ...doc,
       ...held,
       state: isComplete ? 'complete' : 'incomplete',
@@ -92,32 +97,32 @@ export class AreaTransfer {
   }
 
   /** How much there is to come, and whether there is room for it. */
-  async #measure (signal) {
+  async #checkRoom (signal) {
     const { store, area, run } = this
     let { total } = area.document
     if (!total?.transfer || run.force) { // else it was counted when this began
       const { requests, ...counted } = await store.estimate(area.selection, { signal, isRecent: true })
       total = counted
-      await area.change(doc => ({ ...doc, total: counted }))
+      await area.update(doc => ({ ...doc, total: counted }))
     }
     if (!run.force) checkFits(area.name, total, area.document, await store.storage())
   }
 
-  /** @param {import('./run.js').Figures} figures */
-  #count (figures) {
+  /** @param {TransferFigures} figures */
+  #onProgress (figures) {
     const { run, area, store } = this
     run.count(figures)
     const now = performance.now()
-    if (now - this.#told >= OFTEN) this.#tell()
-    if (now - this.#kept < KEEP) return
-    this.#kept = now
+    if (now - this.#reported >= PROGRESS_INTERVAL) this.#report()
+    if (now - this.#saved < SAVE_INTERVAL) return
+    this.#saved = now
     const { tiles, versions, bytes } = figures
-    area.change(doc => ({ ...doc, tiles, versions, bytes })).catch(() => {}) // it is only for who comes after a crash
+    area.update(doc => ({ ...doc, tiles, versions, bytes })).catch(() => {}) // needed only after a crash
     store.touch(area.layer, area)
   }
 
-  #tell () {
-    this.#told = performance.now()
+  #report () {
+    this.#reported = performance.now()
     this.store.progress(this.area)
   }
 
@@ -125,7 +130,7 @@ export class AreaTransfer {
   async #fail (error) {
     const { area, run, store } = this
     const isStopped = run.signal.aborted || error.code === 'ABORTED'
-    const told = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#full() : error
+    const told = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#recoverFromFullDisk() : error
     if (told.code === 'UNREACHABLE') store.heard(false)
     const { tiles, versions, bytes } = run.figures ?? area.document
     const stopped = run.cause === 'pause' ? 'paused' : 'incomplete'
@@ -136,24 +141,117 @@ export class AreaTransfer {
       state: ['complete', 'removing'].includes(doc.state) || (doc.state === 'new' && !run.figures && !run.cause) ? doc.state : stopped,
       ...(!isStopped && { error: told.code, reason: told.message })
     })
-    await area.note(fieldsOf).catch(() => {})
+    await area.updateOrKeep(fieldsOf).catch(() => {})
     if (run.figures) store.touch(area.layer, area)
     return told
   }
 
-  async #load () {
+  async #makeReserve () {
     try {
-      await this.store.spareRoom.make()
+      await this.store.reserve.allocate()
     } catch (error) {
       throw new TilecouchError('DISK_FULL', { where: this.area.name }, { cause: error })
     }
   }
 
-  async #full () {
+  async #recoverFromFullDisk () {
     const { store, area } = this
-    await store.spareRoom.drop().catch(() => {})
+    await store.reserve.release().catch(() => {})
     await area.reopen()
     const { free, quota } = await store.storage()
     return new TilecouchError('QUOTA_EXCEEDED', { area: area.name, free, quota })
+  }
+}
+
+/** @typedef {{tiles: number, versions: number, bytes: number, received: number}} TransferFigures */
+
+export class TransferRun {
+  #stop = new AbortController()
+  #waiters = 0
+
+  /**
+   * @param {{isQuiet?: boolean, force?: boolean}} [options] isQuiet: it follows the store, no caller waits; force: although it does not fit
+   */
+  constructor ({ isQuiet = false, force = false } = {}) {
+    this.isQuiet = isQuiet
+    this.force = force
+    this.isWaiting = false // for another tab
+    this.failed = 0
+    this.rate = new TransferRate()
+    /** @type {Promise<any>} */
+    this.done = Promise.resolve()
+    /** What is on the device, as the transfer counts it. @type {TransferFigures | undefined} */
+    this.figures = undefined
+    /** @type {'pause' | 'stop' | undefined} */
+    this.cause = undefined
+  }
+
+  get signal () {
+    return this.#stop.signal
+  }
+
+  /** @param {TransferFigures} figures */
+  count (figures) {
+    this.figures = figures
+    this.rate.mark(figures.received)
+  }
+
+  /** @param {'pause' | 'stop'} cause */
+  stop (cause) {
+    this.cause ??= cause
+    this.#stop.abort()
+  }
+
+  /** Waits for its end, or leaves before. @param {AbortSignal} [signal] */
+  async join (signal) {
+    this.#waiters++
+    try {
+      return await withSignals([signal], () => this.done)
+    } finally {
+      if (!--this.#waiters) this.stop('stop')
+    }
+  }
+
+  /** How it stands. @template {Record<string, any>} T @param {T} known from before @returns {T} */
+  status (known) {
+    if (!this.figures) return known
+    const { tiles, versions, bytes } = this.figures
+    return { ...known, tiles, versions, bytes, failed: this.failed, ...this.rate.forecast(known.total, bytes) }
+  }
+}
+
+const RATE_WINDOW = 10000 // milliseconds that are looked back on
+const RATE_DELAY = 1000 // milliseconds before anything is said
+const MARK_INTERVAL = 100 // milliseconds between two marks that are kept
+
+export class TransferRate {
+  #marks = /** @type {{at: number, bytes: number}[]} */ ([])
+
+  /** @param {number} bytes received until now */
+  mark (bytes, at = performance.now()) {
+    const marks = this.#marks
+    if (marks.length > 1 && at - marks[marks.length - 2].at < MARK_INTERVAL) marks.pop()
+    marks.push({ at, bytes })
+    while (marks.length > 2 && marks[1].at <= at - RATE_WINDOW) marks.shift()
+  }
+
+  /** Bytes a second; undefined until there is enough to measure. */
+  rate (at = performance.now()) {
+    const marks = this.#marks
+    while (marks.length > 1 && marks[1].at <= at - RATE_WINDOW) marks.shift() // nothing came for long: it is known that it was nothing
+    const [first] = marks
+    if (!first || at - first.at < RATE_DELAY) return undefined
+    return (marks[marks.length - 1].bytes - first.bytes) / (at - first.at) * 1000
+  }
+
+  /**
+   * @param {{bytes: number, transfer: number} | undefined} total @param {number} bytes of images that are there
+   * @returns {{rate?: number, remaining?: number}} bytes and seconds
+   */
+  forecast (total, bytes, at = performance.now()) {
+    const rate = this.rate(at)
+    if (!total) return { rate }
+    const left = total.bytes ? Math.max(0, 1 - bytes / total.bytes) * (total.transfer ?? total.bytes) : 0
+    return { rate, remaining: left ? rate && left / rate : 0 }
   }
 }

@@ -1,31 +1,50 @@
-// A part of a layer that a device keeps: what it is of, how it stands, and what can be done with it.
+// One area that a device keeps: its definition, its state, and its commands.
 import { TilecouchError } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
-import { AreaTransfer } from './area-transfer.js'
-import { Run } from './run.js'
-import { readName, selectionOf } from './spec.js'
-import { atMost } from './within.js'
+import { AreaTransfer, TransferRun } from './area-transfer.js'
+import { readName, selectionOf } from './area-spec.js'
+import { withinTime } from '../source/wait.js'
 
-const PARTING = 10000 // milliseconds another tab is given to stop
+const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
 
-/** @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState */
+/**
+ * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting: another
+ *   tab transfers it; incomplete: broken off, or some tiles failed
+ *
+ * @typedef {object} AreaStatus
+ * @property {AreaState} state
+ * @property {number} tiles on the device
+ * @property {number} versions
+ * @property {number} bytes of images on the device
+ * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total] what it will be, once that is known
+ * @property {number} failed tiles that did not come; the next download tries them again
+ * @property {number} [rate] bytes a second, during a transfer
+ * @property {number} [remaining] seconds, during a transfer
+ * @property {string} [updated] when it last lacked nothing
+ * @property {boolean} live it is kept as the store has it
+ * @property {string} [error] code of what went wrong last
+ * @property {string} [reason]
+ */
 
 export class Area {
   #store
   #doc
   #db
-  #run = /** @type {Run | undefined} */ (undefined)
-  #elsewhere = /** @type {Record<string, any> | undefined} */ (undefined) // what another tab says of its transfer
+  #run = /** @type {TransferRun | undefined} */ (undefined)
+  #remoteProgress = /** @type {Record<string, any> | undefined} */ (undefined) // what another tab says of its transfer
   #changing = /** @type {Promise<any>} */ (Promise.resolve())
   #removing = /** @type {Promise<void> | undefined} */ (undefined)
-  #isGone = false
+  #isRemoved = false
 
-  /** @param {import('./offline-store.js').OfflineStore} store @param {string} id @param {import('./registry.js').AreaDocument} doc */
+  /**
+   * @param {import('./offline-store.js').OfflineStore} store @param {string} id
+   * @param {import('./area-registry.js').AreaDocument} doc
+   */
   constructor (store, id, doc) {
     this.#store = store
     this.id = id
     this.#doc = doc
-    this.spec = Object.freeze(/** @type {import('./spec.js').Spec & {zooms: import('../../core/grid.js').Zooms}} */ ({ ...doc.spec }))
+    this.spec = Object.freeze(/** @type {import('./area-spec.js').AreaSpec & {zooms: import('../../core/grid.js').Zooms}} */ ({ ...doc.spec }))
     this.selection = selectionOf(doc.spec)
   }
 
@@ -37,7 +56,10 @@ export class Area {
     return this.spec.layer
   }
 
-  /** Of the past: all (true), none (false), or what was still to be seen at a time and what came since. @returns {boolean | string} */
+  /**
+   * Of the past: all (true), none (false), or what was still to be seen at a time and what came since.
+   * @returns {boolean | string}
+   */
   get hasHistory () {
     const { history } = this.spec
     return typeof history === 'object' ? history.since : history
@@ -56,16 +78,16 @@ export class Area {
   /** @returns {AreaState} */
   get state () {
     const run = this.#run
-    if (this.#isGone || this.#removing || this.#doc.state === 'removing') return 'removing'
+    if (this.#isRemoved || this.#removing || this.#doc.state === 'removing') return 'removing'
     if (run && !run.isWaiting) return 'downloading'
     if (run && !run.isQuiet) return 'waiting'
-    return this.#elsewhere ? 'downloading' : this.#doc.state
+    return this.#remoteProgress ? 'downloading' : this.#doc.state
   }
 
-  /** How it stands, in plain values. */
+  /** Its status in plain values. @returns {AreaStatus} */
   status () {
     const { tiles, versions, bytes, total, failed, updated, live, error, reason } = this.#doc
-    const known = { tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#elsewhere }
+    const known = { tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress }
     return { state: this.state, ...this.#run?.status(known) ?? known, updated, live, ...(error && { error, reason }) }
   }
 
@@ -76,11 +98,14 @@ export class Area {
 
   /** What it takes, before anything is taken. @param {{signal?: AbortSignal}} [options] */
   async estimate ({ signal } = {}) {
-    this.#check()
+    this.#checkUsable()
     return this.#store.estimate(this.selection, { signal })
   }
 
-  /** Takes along what is not there yet; when all is there, what has changed since. @param {{signal?: AbortSignal, force?: boolean}} [options] */
+  /**
+   * Takes along what is not there yet; when all is there, what has changed since.
+   * @param {{signal?: AbortSignal, force?: boolean}} [options]
+   */
   async download ({ signal, force } = {}) {
     await this.#join({ signal, force })
     return this.status()
@@ -94,37 +119,37 @@ export class Area {
 
   /** Stops a transfer, in whichever tab. Resolves when it has stopped. */
   async pause () {
-    this.#check()
+    this.#checkUsable()
     this.#store.tell({ kind: 'pause', id: this.id })
     await this.stop('pause')
-    await atMost(PARTING, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { shared: true, signal }))
-    await this.note(({ state }) => state === 'incomplete' ? { state: 'paused' } : {})
+    await withinTime(STOP_TIMEOUT, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { shared: true, signal }))
+    await this.updateOrKeep(({ state }) => state === 'incomplete' ? { state: 'paused' } : {})
   }
 
   /** Whether it is kept as the store has it, from now on. @param {boolean} [isLive] */
   async live (isLive = true) {
-    this.#check()
-    await this.change(doc => doc.live === isLive ? undefined : { ...doc, live: isLive })
+    this.#checkUsable()
+    await this.update(doc => doc.live === isLive ? undefined : { ...doc, live: isLive })
   }
 
   /** @param {string} name */
   async rename (name) {
-    this.#check()
+    this.#checkUsable()
     await this.#store.areas.rename(this, readName(name))
   }
 
   /** Off the device, completely. What other areas hold as well stays there. */
   async remove () {
-    if (this.#isGone) return
+    if (this.#isRemoved) return
     if (!this.#removing) {
-      this.#check()
+      this.#checkUsable()
       this.#removing = this.#store.areas.remove(this).finally(() => { this.#removing = undefined })
     }
     return this.#removing
   }
 
   async #join (/** @type {{signal?: AbortSignal, force?: boolean, isQuiet?: boolean}} */ { signal, force = false, isQuiet = false }) {
-    this.#check()
+    this.#checkUsable()
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     const current = this.#run && !this.#run.signal.aborted ? this.#run : undefined
     const run = current ?? this.#start({ isQuiet, force })
@@ -135,7 +160,7 @@ export class Area {
 
   #start (options) {
     const before = this.#run?.done
-    const run = new Run(options)
+    const run = new TransferRun(options)
     this.#run = run
     run.done = (async () => {
       await before?.catch(() => {}) // one that is stopping
@@ -146,13 +171,13 @@ export class Area {
         this.#store.changed()
       }
     })()
-    run.done.catch(() => {}) // heard by who joined it
+    run.done.catch(() => {}) // callers that joined it get the error
     this.#store.changed()
     return run
   }
 
-  #check () {
-    if (this.#isGone || this.#removing || this.#doc.state === 'removing') throw new TilecouchError('AREA_NOT_FOUND', { value: this.name })
+  #checkUsable () {
+    if (this.#isRemoved || this.#removing || this.#doc.state === 'removing') throw new TilecouchError('AREA_NOT_FOUND', { value: this.name })
     this.#store.check()
   }
 
@@ -162,11 +187,11 @@ export class Area {
     return this.#doc
   }
 
-  get isGone () {
-    return this.#isGone
+  get isRemoved () {
+    return this.#isRemoved
   }
 
-  /** Of those that are live: whether somebody has begun with it, and not stopped it. */
+  /** Whether it is live, and its download was started and not paused. */
   get wantsToFollow () {
     return this.#doc.live && (this.#doc.state === 'complete' || this.#doc.state === 'incomplete')
   }
@@ -192,16 +217,19 @@ export class Area {
     await run?.done.catch(() => {})
   }
 
-  /** What the registry says, unless this tab knows of something newer. @param {import('./registry.js').AreaDocument} doc */
-  take (doc) {
+  /**
+   * What the registry says, unless this tab knows of something newer.
+   * @param {import('./area-registry.js').AreaDocument} doc
+   */
+  setDocument (doc) {
     if (generation(doc._rev ?? '0') > generation(this.#doc._rev ?? '0')) this.#doc = doc
   }
 
   /**
    * In the registry, and in every tab.
-   * @param {(doc: import('./registry.js').AreaDocument) => any} change answers nothing to leave it as it is
+   * @param {(doc: import('./area-registry.js').AreaDocument) => any} change returns nothing to keep it as it is
    */
-  async change (change) {
+  async update (change) {
     // in the order in which they are asked for
     const changed = this.#changing.then(async () => {
       const before = this.#doc._rev
@@ -217,30 +245,30 @@ export class Area {
 
   /**
    * How it stands: in the registry, or in this tab alone when the device is full.
-   * @param {(doc: import('./registry.js').AreaDocument) => Record<string, any>} fieldsOf
+   * @param {(doc: import('./area-registry.js').AreaDocument) => Record<string, any>} fieldsOf
    */
-  async note (fieldsOf) {
+  async updateOrKeep (fieldsOf) {
     try {
-      await this.change(doc => {
+      await this.update(doc => {
         const fields = fieldsOf(doc)
         return Object.keys(fields).length ? { ...doc, ...fields } : undefined
       })
     } catch (error) {
       if (error.code !== 'DISK_FULL') throw error
-      this.pretend(fieldsOf(this.#doc))
+      this.setLocally(fieldsOf(this.#doc))
     }
   }
 
   /** For this tab alone: the registry cannot be written to. @param {Record<string, any>} fields */
-  pretend (fields) {
+  setLocally (fields) {
     this.#doc = { ...this.#doc, ...fields }
     this.#store.changed()
   }
 
   /** What another tab says of its transfer; nothing when that is over. @param {Record<string, any>} [figures] */
-  hear (figures) {
-    const isNew = Boolean(this.#elsewhere) !== Boolean(figures)
-    this.#elsewhere = figures
+  setRemoteProgress (figures) {
+    const isNew = Boolean(this.#remoteProgress) !== Boolean(figures)
+    this.#remoteProgress = figures
     if (isNew) this.#store.changed()
     return isNew
   }
@@ -249,13 +277,13 @@ export class Area {
   async reopen () {
     const db = this.#db
     this.#db = undefined
-    if (db) await this.#store.shut(db)
+    if (db) await this.#store.closeDatabase(db)
   }
 
   /** It is not there any more. */
-  async leave () {
-    this.#isGone = true
-    this.#elsewhere = undefined
+  async detach () {
+    this.#isRemoved = true
+    this.#remoteProgress = undefined
     await this.stop('stop')
     await this.reopen()
   }

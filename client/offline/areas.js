@@ -1,23 +1,23 @@
-// The areas of a device: one list, the same in every tab.
+// The list of areas on a device, which is the same in every tab. Also adopts area databases that the registry lost.
 import { TilecouchError, scrub } from '../../core/index.js'
+import { PouchPeer } from '../mirror/pouch-peer.js'
+import { withinTime } from '../source/wait.js'
+import { AreaRegistry } from './area-registry.js'
+import { readName, readSpec, selectionOf } from './area-spec.js'
 import { Area } from './area.js'
-import { Registry } from './registry.js'
-import { readName, readSpec, selectionOf } from './spec.js'
-import { adoptStrays } from './strays.js'
-import { atMost } from './within.js'
 
-const PARTING = 10000 // milliseconds another tab is given to stop, and the browser to destroy a database
+const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop, and the browser to destroy a database
 
-const EMPTY = { tiles: 0, versions: 0, bytes: 0, failed: 0 }
+const NO_TILES = { tiles: 0, versions: 0, bytes: 0, failed: 0 }
 
-/** @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any}, permission?: boolean}} Wish */
+/** @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any}, permission?: boolean}} AreaRequest */
 
 export class Areas {
   #store
   /** @type {Map<string, Area>} */
   #areas = new Map()
   /** One reads or writes the list at a time: what was read before is not what was written since. @type {Promise<any>} */
-  #turn = Promise.resolve()
+  #queue = Promise.resolve()
 
   /** @param {import('./offline-store.js').OfflineStore} store */
   constructor (store) {
@@ -34,16 +34,16 @@ export class Areas {
     return this.#areas.get(idOrName) ?? this.list().find(({ name }) => name === idOrName)
   }
 
-  /** @param {Wish & {name: string}} wish @returns {Promise<Area>} */
+  /** @param {AreaRequest & {name: string}} wish @returns {Promise<Area>} */
   async add ({ name: given, ...wish }) {
     const name = readName(given)
-    const { spec, permission } = await this.#read(wish)
-    return this.#named(name, () => this.#inTurn(async () => {
+    const { spec, permission } = await this.#readRequest(wish)
+    return this.#withName(name, () => this.#enqueue(async () => {
       const store = this.#store
       const id = newId()
-      // the document first: a database without one is nobody's
+      // the document first: a database without one has no owner
       const area = new Area(store, id, await store.registry.add({
-        id, name, spec, ...(permission && { permission }), created: new Date().toISOString(), state: 'new', ...EMPTY, live: false
+        id, name, spec, ...(permission && { permission }), created: new Date().toISOString(), state: 'new', ...NO_TILES, live: false
       }))
       this.#areas.set(id, area)
       store.changed()
@@ -54,15 +54,15 @@ export class Areas {
 
   /**
    * What an area would take, without making it.
-   * @param {Wish} wish @param {{signal?: AbortSignal}} [options]
+   * @param {AreaRequest} wish @param {{signal?: AbortSignal}} [options]
    */
   async estimate (wish, { signal } = {}) {
-    const { spec } = await this.#read(wish, signal)
+    const { spec } = await this.#readRequest(wish, signal)
     return this.#store.estimate(selectionOf(spec), { signal })
   }
 
-  /** @param {Wish} wish @param {AbortSignal} [signal] */
-  async #read ({ permission = false, ...wish }, signal) {
+  /** @param {AreaRequest} wish @param {AbortSignal} [signal] */
+  async #readRequest ({ permission = false, ...wish }, signal) {
     const store = this.#store
     const spec = readSpec(wish)
     store.check()
@@ -74,11 +74,11 @@ export class Areas {
 
   /** @param {Area} area @param {string} name */
   async rename (area, name) {
-    if (area.name !== name) await this.#named(name, () => area.change(doc => ({ ...doc, name })))
+    if (area.name !== name) await this.#withName(name, () => area.update(doc => ({ ...doc, name })))
   }
 
   /** One tab at a time gives names. */
-  #named (name, task) {
+  #withName (name, task) {
     return this.#store.locks.hold('names', async () => {
       await this.read()
       if (this.list().some(other => other.name === name)) throw new TilecouchError('AREA_EXISTS', { value: name })
@@ -89,12 +89,12 @@ export class Areas {
   /** @param {Area} area */
   async remove (area) {
     const store = this.#store
-    await area.note(() => ({ state: 'removing', live: false })) // on a full device it is what makes room
+    await area.updateOrKeep(() => ({ state: 'removing', live: false })) // on a full device it is what makes room
     store.tell({ kind: 'remove', id: area.id })
     await area.stop('stop')
     await this.#destroy(area.id)
-    await this.#drop(area)
-    if (!this.#areas.size) await store.spareRoom.drop()
+    await this.#forget(area)
+    if (!this.#areas.size) await store.reserve.release()
     store.tell({ kind: 'areas' })
     store.touch(area.layer, area)
   }
@@ -104,65 +104,65 @@ export class Areas {
     const store = this.#store
     const destroy = async () => {
       if (!await store.registry.get(id).catch(unlessFull)) return // another tab was quicker
-      await atMost(PARTING, () => store.obliterate(id))
+      await withinTime(STOP_TIMEOUT, () => store.destroyDatabase(id))
       await store.registry.remove(id)
     }
     let hasBegun = false
-    await atMost(PARTING, signal => store.locks.hold(`area:${id}`, () => {
+    await withinTime(STOP_TIMEOUT, signal => store.locks.hold(`area:${id}`, () => {
       hasBegun = true
       return destroy()
     }, { signal }))
     if (!hasBegun) await destroy()
   }
 
-  #drop (area) {
+  #forget (area) {
     this.#areas.delete(area.id)
     this.#store.changed()
-    return area.leave()
+    return area.detach()
   }
 
-  /** The list as the registry has it, whoever changed it. */
+  /** Reads the list from the registry, where other tabs may have changed it. */
   read () {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const docs = await this.#store.registry.list()
-      const there = new Set(docs.map(Registry.idOf))
-      for (const area of this.list()) if (!there.has(area.id)) this.#drop(area).catch(() => {}) // not waited for: it may wait for this
+      const there = new Set(docs.map(AreaRegistry.idOf))
+      for (const area of this.list()) if (!there.has(area.id)) this.#forget(area).catch(() => {}) // not waited for: it may wait for this
       for (const doc of docs) {
-        const id = Registry.idOf(doc)
+        const id = AreaRegistry.idOf(doc)
         const area = this.#areas.get(id)
-        if (area) area.take(doc)
+        if (area) area.setDocument(doc)
         else this.#areas.set(id, new Area(this.#store, id, doc))
       }
       this.#store.changed()
     })
   }
 
-  #inTurn (task) {
-    const turn = this.#turn.then(task)
-    this.#turn = turn.catch(() => {})
+  #enqueue (task) {
+    const turn = this.#queue.then(task)
+    this.#queue = turn.catch(() => {})
     return turn
   }
 
   /** What pages that were killed have left half done. */
   async repair () {
-    await adoptStrays(this.#store, new Set(this.list().map(({ id }) => id)))
+    await adoptOrphans(this.#store, new Set(this.list().map(({ id }) => id)))
     await this.read()
-    await Promise.all(this.list().map(area => area.document.state === 'removing' ? this.#finish(area) : this.#check(area)))
+    await Promise.all(this.list().map(area => area.document.state === 'removing' ? this.#finishRemoval(area) : this.#checkDatabase(area)))
   }
 
-  async #finish (area) {
+  async #finishRemoval (area) {
     await this.#destroy(area.id)
-    await this.#drop(area)
+    await this.#forget(area)
   }
 
-  /** A database that somebody took away is an area that has nothing. @param {Area} area */
-  async #check (area) {
+  /** An area whose database was removed has no tiles. @param {Area} area */
+  async #checkDatabase (area) {
     if (area.document.state === 'new') return
     try {
       const { doc_count: count } = await area.db.info()
-      if (!count) await area.change(doc => ({ ...doc, ...EMPTY, state: 'new', updated: undefined }))
+      if (!count) await area.update(doc => ({ ...doc, ...NO_TILES, state: 'new', updated: undefined }))
     } catch (error) {
-      area.pretend({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) }) // of this one; the others are well
+      area.setLocally({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) }) // of this one; the others are well
     }
   }
 }
@@ -174,3 +174,28 @@ function unlessFull (error) {
 }
 
 const newId = () => [...crypto.getRandomValues(new Uint8Array(4))].map(byte => byte.toString(16).padStart(2, '0')).join('')
+
+const METADATA = 'area' // its name among the documents that are not replicated
+
+/** Writes into a database which area it is of. @param {import('./area.js').Area} area */
+export async function saveMetadata ({ db, document: { name, spec, permission, created } }) {
+  await new PouchPeer(db).updateLocal(METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created })
+}
+
+/** @param {import('./offline-store.js').OfflineStore} store @param {Set<string>} known ids */
+export async function adoptOrphans (store, known) {
+  const isOne = new RegExp(`^_pouch_${store.name.replace(/[^\w]/g, '\\$&')}-([0-9a-f]{8})$`)
+  const databases = await globalThis.indexedDB?.databases?.().catch(() => []) ?? []
+  const strays = databases.map(({ name = '' }) => isOne.exec(name)?.[1] ?? '').filter(id => id && !known.has(id))
+  await Promise.all(strays.map(id => adoptOrphan(store, id)))
+}
+
+async function adoptOrphan (store, id) {
+  const { registry } = store
+  if (await registry.get(id)) return // another tab has just made it
+  if (await registry.wasRemoved(id)) return store.destroyDatabase(id)
+  const signed = await new PouchPeer(store.open(id)).getLocal(METADATA)
+  if (!signed) return // not a database of this library
+  const { name, spec, permission, created } = signed
+  await registry.add({ id, name, spec, ...(permission && { permission }), created, state: 'incomplete', tiles: 0, versions: 0, bytes: 0, failed: 0, live: false })
+}

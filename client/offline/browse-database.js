@@ -1,8 +1,8 @@
-// The database of the browse cache. It is a cache: whatever is wrong with it, the map goes on without. Nothing in here
-// waits longer than PATIENCE, and a database that cannot be used is made anew once, since nothing in it is lost for good.
+// The database of the browse cache. Since it is only a cache, the map continues without it whatever fails: no call
+// waits longer than TIMEOUT, and a database that cannot be opened is deleted and made again once.
 
 const VERSION = 1 // of the stores below: a database of another one is emptied
-const PATIENCE = 2000 // milliseconds for the database to answer, before the map goes on without it
+const TIMEOUT = 2000 // milliseconds for the database to answer, before the map goes on without it
 const STORES = ['entries', 'contents', 'totals']
 
 /** @typedef {{entries: IDBObjectStore, contents: IDBObjectStore, totals: IDBObjectStore}} Stores */
@@ -25,7 +25,7 @@ export class BrowseDatabase {
   /** @type {Promise<IDBDatabase | undefined> | undefined} */
   #opening
   #isClosed = false
-  #isHopeless = false
+  #isBroken = false
   /** What did not answer in time, and may yet. @type {Set<Promise<any>>} */
   #stuck = new Set()
 
@@ -42,9 +42,9 @@ export class BrowseDatabase {
    * @returns {Promise<T | undefined>} undefined: there is no database; rejects when what was to be written is not
    */
   async run (mode, work) {
-    const db = await this.#soon(this.#open())
+    const db = await this.#withTimeout(this.#open())
     if (!db || this.#isClosed) return undefined
-    return this.#soon(this.#transact(db, mode, work))
+    return this.#withTimeout(this.#transact(db, mode, work))
   }
 
   /**
@@ -52,7 +52,7 @@ export class BrowseDatabase {
    * @param {Promise<T>} promise
    * @returns {Promise<T | undefined>} undefined when it takes too long; then nothing is waited for until it is there
    */
-  async #soon (promise) {
+  async #withTimeout (promise) {
     promise.catch(() => {})
     if (this.#stuck.size) return undefined
     let timer
@@ -61,7 +61,7 @@ export class BrowseDatabase {
         const late = promise.catch(() => {}).then(() => this.#stuck.delete(late))
         this.#stuck.add(late)
         resolve(undefined)
-      }, PATIENCE)
+      }, TIMEOUT)
     })
     try {
       return await Promise.race([promise, over])
@@ -102,9 +102,9 @@ export class BrowseDatabase {
   }
 
   #open () {
-    if (this.#isClosed || this.#isHopeless) return Promise.resolve(undefined)
+    if (this.#isClosed || this.#isBroken) return Promise.resolve(undefined)
     this.#opening ??= this.#openOrMake().catch(() => {
-      this.#isHopeless = true
+      this.#isBroken = true
       return undefined
     })
     return this.#opening
@@ -150,12 +150,12 @@ export class BrowseDatabase {
 
   async close () {
     this.#isClosed = true
-    const db = await this.#soon(Promise.resolve(this.#opening))
+    const db = await this.#withTimeout(Promise.resolve(this.#opening))
     db?.close()
   }
 
   async destroy () {
     await this.close()
-    await this.#soon(this.#delete()).catch(() => {})
+    await this.#withTimeout(this.#delete()).catch(() => {})
   }
 }

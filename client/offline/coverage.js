@@ -1,8 +1,8 @@
-// Which tiles of a view are on the device, and whether all that lies beneath them is: told by the areas and one look at each
-// column, never tile by tile.
+// Which tiles of a view are on the device, and whether all tiles beneath them are. Looks areas up once and columns in
+// one read each, never tile by tile.
 import { tileRanges } from '../../core/index.js'
 
-const DEPTH = 4 // zooms beneath a tile that are looked at, of areas that are no boxes: 256 places a tile
+const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that are no boxes: 256 places a tile
 
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
@@ -18,7 +18,7 @@ const DEPTH = 4 // zooms beneath a tile that are looked at, of areas that are no
  * @returns {Promise<Map<string, Coverage>>} by `z/x/y`; what is not on the device is not in it
  */
 export async function coverageOf (offline, layer, columns, bounds) {
-  await Promise.resolve(offline.ready).catch(() => {}) // who opened it hears of it
+  await Promise.resolve(offline.ready).catch(() => {}) // the page handles an error of `ready`
   const areas = offline.areas.list().filter(area => area.layer === layer && area.state !== 'removing')
   const [versions, browsed] = await Promise.all([
     offline.device.versions(layer, columns), Promise.all(columns.map(column => offline.browse?.places(layer, column) ?? []))
@@ -53,14 +53,17 @@ function isWholeIn (areas, tile, bounds) {
 function contains (area, tile, depth, bounds) {
   const rectangles = area.rectangles(depth)
   if (rectangles) return beneath(tile, depth, bounds).every(inner => rectangles.some(outer => isInside(inner, outer)))
-  const z = Math.min(depth, tile.z + DEPTH)
+  const z = Math.min(depth, tile.z + MAX_DEPTH)
   for (const { x0, x1, y0, y1 } of beneath(tile, z, bounds)) {
     for (let x = x0; x <= x1; x++) if (!area.column(z, x).some(([first, last]) => first <= y0 && y1 <= last)) return false
   }
   return true
 }
 
-/** The places of a zoom beneath a tile, as far as the layer goes. @returns {import('../../core/grid.js').TileRange[]} */
+/**
+ * The places of a zoom beneath a tile, as far as the layer goes.
+ * @returns {import('../../core/grid.js').TileRange[]}
+ */
 function beneath ({ z, x, y }, depth, bounds) {
   const side = 2 ** (depth - z)
   const all = { x0: x * side, x1: (x + 1) * side - 1, y0: y * side, y1: (y + 1) * side - 1 }

@@ -1,15 +1,14 @@
-// What is on the device, whatever the network does: the areas that were taken along, and before them what was made here.
-// Areas may overlap and be of different ages; read together they are one store.
-import { layerId, soundOf, tileId, versionId } from '../../core/index.js'
+// Everything on the device, read as one store: the edits first, then the areas. Areas may overlap and be of different
+// ages.
+import { isTileId, layerId, parseTileId, soundOf, tileId, toSeconds, versionId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
-import { Census } from './census.js'
-import { Reader, versionOf } from './reader.js'
+import { DatabaseReader, versionOf } from './database-reader.js'
 
-const LOOKS = 3 // at a head that has become another one between two questions, while its area is refreshed
+const HEAD_ATTEMPTS = 3 // at a head that has become another one between two questions, while its area is refreshed
 
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
- * @typedef {import('./reader.js').HeldVersion} HeldVersion
+ * @typedef {import('./database-reader.js').HeldVersion} HeldVersion
  * @typedef {{z: number, x: number, y: number}} Tile
  * @typedef {{blob: Blob, version: HeldVersion}} Image
  * @typedef {object} Database
@@ -22,7 +21,7 @@ const LOOKS = 3 // at a head that has become another one between two questions, 
 
 export class Device {
   #offline
-  #census = new Census()
+  #statistics = new DeviceStatistics()
 
   /** @param {{ready: Promise<any>, databases: (layer?: string) => Database[]}} offline */
   constructor (offline) {
@@ -34,30 +33,30 @@ export class Device {
    * @param {string} [layer] @returns {Promise<Database[]>}
    */
   async databases (layer) {
-    await Promise.resolve(this.#offline.ready).catch(() => {}) // who opened it hears of it
+    await Promise.resolve(this.#offline.ready).catch(() => {}) // the page handles an error of `ready`
     return this.#offline.databases(layer) ?? []
   }
 
   /** The documents of every layer of which anything is there. @returns {Promise<any[]>} */
   async layers () {
     const databases = await this.databases()
-    const found = await this.#each(databases, reader => reader.beginning('layer:'))
+    const found = await this.#askEach(databases, reader => reader.withPrefix('layer:'))
     const docs = found.flatMap((list, at) => soundOf(list ?? [], 'layer').map(doc => ({ doc, area: databases[at].area })))
     const names = [...new Set(docs.map(({ doc }) => doc.layer))].sort()
-    return names.map(name => newest(docs.filter(({ doc }) => doc.layer === name)))
+    return names.map(name => newestDocument(docs.filter(({ doc }) => doc.layer === name)))
   }
 
   /** The layer's document. @param {string} layer @returns {Promise<any>} undefined where there is none */
   async layer (layer) {
     const id = layerId(layer)
     const databases = await this.databases(layer)
-    const found = await this.#each(databases, async reader => (await reader.docs([id])).get(id))
-    return newest(found.flatMap((doc, at) => soundOf([doc], 'layer').map(() => ({ doc, area: databases[at].area }))))
+    const found = await this.#askEach(databases, async reader => (await reader.docs([id])).get(id))
+    return newestDocument(found.flatMap((doc, at) => soundOf([doc], 'layer').map(() => ({ doc, area: databases[at].area }))))
   }
 
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */
   async editions (layer) {
-    const found = await this.#each(await this.databases(layer), reader => reader.beginning(`edition:${layer}@`))
+    const found = await this.#askEach(await this.databases(layer), reader => reader.withPrefix(`edition:${layer}@`))
     const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // what was made here is said last
     return [...new Map(docs.map(doc => [doc._id, doc])).values()].sort((a, b) => a._id < b._id ? 1 : -1)
   }
@@ -70,10 +69,10 @@ export class Device {
    */
   async versions (layer, columns, wanted = () => true) {
     const databases = (await this.databases(layer)).filter(wanted)
-    const found = await this.#each(databases, (reader, { holds }) => Promise.all(columns.map(column => (
-      rowsOf(column).some(y => holds(column.z, column.x, y)) ? reader.column(layer, column) : []
+    const found = await this.#askEach(databases, (reader, { holds }) => Promise.all(columns.map(column => (
+      rowsOf(column).some(y => holds(column.z, column.x, y)) ? reader.columnVersions(layer, column) : []
     ))))
-    return columns.map((column, at) => together(found.map((answers, database) => ({ versions: answers?.[at] ?? [], isMade: !databases[database].area }))))
+    return columns.map((column, at) => mergeVersions(found.map((answers, database) => ({ versions: answers?.[at] ?? [], isMade: !databases[database].area }))))
   }
 
   /**
@@ -84,7 +83,7 @@ export class Device {
    */
   async tile (version) {
     const { layer, z, x, y, time, rev, current } = version
-    const databases = await this.#holding(layer, z, x, y)
+    const databases = await this.#databasesAt(layer, z, x, y)
     const [head, past] = [tileId(layer, z, x, y), versionId(layer, z, x, y, time)]
     const isSame = found => found && found.version.time === time && hasImageOf(found.version, version)
     const looks = [
@@ -94,7 +93,7 @@ export class Device {
     ]
     for (const look of looks) {
       for (const { db } of databases) {
-        const found = await look(Reader.of(db)).catch(() => undefined)
+        const found = await look(DatabaseReader.of(db)).catch(() => undefined)
         if (isSame(found)) return found.blob
       }
     }
@@ -105,10 +104,10 @@ export class Device {
    * @returns {Promise<Image | undefined>}
    */
   async head (layer, z, x, y) {
-    const databases = await this.#holding(layer, z, x, y)
+    const databases = await this.#databasesAt(layer, z, x, y)
     const id = tileId(layer, z, x, y)
-    if (databases.length === 1) return Reader.of(databases[0].db).image(id).catch(() => undefined)
-    for (let attempt = 0; attempt < LOOKS; attempt++) {
+    if (databases.length === 1) return DatabaseReader.of(databases[0].db).image(id).catch(() => undefined)
+    for (let attempt = 0; attempt < HEAD_ATTEMPTS; attempt++) {
       const [version] = await this.heads(layer, [{ z, x, y }])
       if (!version || version.gone) return undefined
       const blob = await this.tile(version)
@@ -124,7 +123,7 @@ export class Device {
   async heads (layer, tiles) {
     const ids = tiles.map(({ z, x, y }) => tileId(layer, z, x, y))
     const databases = await this.databases(layer)
-    const found = await this.#each(databases, (reader, { holds }) => reader.docs(ids.filter((id, at) => holds(tiles[at].z, tiles[at].x, tiles[at].y))))
+    const found = await this.#askEach(databases, (reader, { holds }) => reader.docs(ids.filter((id, at) => holds(tiles[at].z, tiles[at].x, tiles[at].y))))
     return ids.map(id => found.reduce((/** @type {HeldVersion | undefined} */ best, docs) => {
       const version = versionOf(docs?.get(id))
       return version && (!best || version.time > best.time) ? version : best
@@ -144,36 +143,36 @@ export class Device {
    */
   async holds (layer, versions) {
     const ids = versions.map(idOf)
-    const found = await this.#each(await this.databases(layer), reader => reader.revs([...new Set(ids)]))
+    const found = await this.#askEach(await this.databases(layer), reader => reader.revs([...new Set(ids)]))
     return versions.map(({ rev }, at) => found.some(revs => revs?.get(ids[at]) === rev))
   }
 
   /** First and last time of a layer, as far as the device knows; null when it has no tiles. @param {string} layer */
   async extent (layer) {
-    const found = await this.#each(await this.databases(layer), (reader, { db }) => this.#census.times(db, reader, layer))
+    const found = await this.#askEach(await this.databases(layer), (reader, { db }) => this.#statistics.times(db, reader, layer))
     const times = found.flatMap(ends => ends?.first && ends.last ? [ends.first, ends.last] : []).sort()
     return times.length ? { first: times[0], last: times[times.length - 1] } : null
   }
 
   /** What there is of a layer, zoom by zoom. @param {string} layer */
   async stats (layer) {
-    return this.#census.stats(layer, (await this.databases(layer)).map(({ db }) => Reader.of(db)))
+    return this.#statistics.stats(layer, (await this.databases(layer)).map(({ db }) => DatabaseReader.of(db)))
   }
 
-  async #holding (layer, z, x, y) {
+  async #databasesAt (layer, z, x, y) {
     return (await this.databases(layer)).filter(({ holds }) => holds(z, x, y))
   }
 
   /**
    * Asks every database; of one that is closed, removed or broken there is nothing.
    * @template T
-   * @param {Database[]} databases @param {(reader: Reader, database: Database) => Promise<T>} question
+   * @param {Database[]} databases @param {(reader: DatabaseReader, database: Database) => Promise<T>} question
    * @returns {Promise<(T | undefined)[]>}
    */
-  #each (databases, question) {
+  #askEach (databases, question) {
     return Promise.all(databases.map(async database => {
       try {
-        return await question(Reader.of(database.db), database)
+        return await question(DatabaseReader.of(database.db), database)
       } catch {
         return undefined
       }
@@ -182,7 +181,7 @@ export class Device {
 }
 
 /** What was made here knows of tiles that the areas do not; of the others, what was changed most often. */
-function newest (found) {
+function newestDocument (found) {
   const [first, ...others] = found
   if (!first || !first.area) return first?.doc
   return others.reduce((best, { doc }) => generation(doc._rev) > generation(best._rev) ? doc : best, first.doc)
@@ -194,7 +193,7 @@ function newest (found) {
  * differ, the time was taken out and filled again, and the area that was refreshed last is right.
  * @param {{versions: HeldVersion[], isMade: boolean}[]} parts in the order in which they are believed
  */
-function together (parts) {
+function mergeVersions (parts) {
   if (parts.length === 1) return parts[0].versions.sort(byRowAndTime)
   /** @type {Map<string, {version: HeldVersion, isMade: boolean}>} */
   const chosen = new Map()
@@ -208,7 +207,10 @@ function together (parts) {
   return [...chosen.values()].map(({ version }) => version).sort(byRowAndTime)
 }
 
-/** Whether two versions of one time have the same image, as far as they say. @param {HeldVersion} one @param {HeldVersion} other */
+/**
+ * Whether two versions of one time have the same image, as far as they say.
+ * @param {HeldVersion} one @param {HeldVersion} other
+ */
 const hasImageOf = ({ digest, bytes }, other) => digest && other.digest ? digest === other.digest : other.bytes === undefined || bytes === other.bytes
 
 const byRowAndTime = (a, b) => a.y - b.y || (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)
@@ -218,3 +220,89 @@ const rowsOf = ({ y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, at) => y0
 
 /** @param {import('../source/couch-source.js').Version} version */
 const idOf = ({ layer, z, x, y, time, current }) => current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)
+
+/** @typedef {{first?: string, last?: string}} Times */
+
+export class DeviceStatistics {
+  /** @type {WeakMap<object, Map<string, {since: number | string, times: Times, turn: Promise<any>}>>} database -> layer -> how far it was read */
+  #timesRead = new WeakMap()
+  /** @type {Map<string, {places: string, stats: Awaited<ReturnType<typeof countTiles>>}>} */
+  #cached = new Map()
+
+  /**
+   * First and last time of a layer in a database, of its editions as well: they tell of more than an area. Reads on from
+   * where it was; what has gone since is not missed.
+   * @param {object} db @param {import('./database-reader.js').DatabaseReader} reader @param {string} layer
+   * @returns {Promise<Times>}
+   */
+  times (db, reader, layer) {
+    const layers = this.#timesRead.get(db) ?? new Map()
+    this.#timesRead.set(db, layers)
+    const known = layers.get(layer) ?? { since: 0, times: {}, turn: Promise.resolve() }
+    layers.set(layer, known)
+    const next = known.turn.then(async () => {
+      for await (const { docs, since } of reader.since(known.since)) {
+        for (const doc of docs) extend(known.times, timeOf(doc, layer))
+        known.since = since
+      }
+      return { ...known.times }
+    })
+    known.turn = next.catch(() => {})
+    return next
+  }
+
+  /**
+   * @param {string} layer
+   * @param {import('./database-reader.js').DatabaseReader[]} readers of what overlaps is counted once
+   */
+  async stats (layer, readers) {
+    const places = JSON.stringify(await Promise.all(readers.map(reader => reader.sequence().catch(() => 'closed'))))
+    const known = this.#cached.get(layer)
+    if (known?.places === places) return known.stats
+    const stats = await countTiles(layer, readers)
+    this.#cached.set(layer, { places, stats })
+    return stats
+  }
+}
+
+/** In the shape of the view sizes/by_zoom, added up. */
+async function countTiles (layer, readers) {
+  const stats = { tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity, zooms: /** @type {{z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]} */ ([]) }
+  const seen = new Set()
+  const zooms = new Map()
+  for (const reader of readers) {
+    try {
+      for await (const versions of reader.allVersions(layer)) {
+        for (const { z, x, y, time, bytes, gone, current } of versions) {
+          const key = `${z}/${x}/${y}${current ? '' : time}`
+          if (seen.has(key)) continue
+          seen.add(key)
+          stats.versions++
+          stats.bytes += bytes
+          stats.first = Math.min(stats.first, toSeconds(time))
+          stats.last = Math.max(stats.last, toSeconds(time))
+          if (!current || gone) continue
+          stats.tiles++
+          const zoom = zooms.get(z) ?? { z, tiles: 0, x0: x, x1: x, y0: y, y1: y }
+          zooms.set(z, { z, tiles: zoom.tiles + 1, x0: Math.min(zoom.x0, x), x1: Math.max(zoom.x1, x), y0: Math.min(zoom.y0, y), y1: Math.max(zoom.y1, y) })
+        }
+      }
+    } catch {
+      // closed or removed in the middle
+    }
+  }
+  stats.zooms = [...zooms.values()].sort((a, b) => a.z - b.z)
+  return stats
+}
+
+function timeOf (doc, layer) {
+  if (doc?.layer !== layer || doc._deleted) return undefined
+  if (doc.type === 'edition') return doc.time
+  return isTileId(doc._id) ? parseTileId(doc._id).time ?? doc.time : undefined
+}
+
+function extend (times, time) {
+  if (typeof time !== 'string') return
+  if (!times.first || time < times.first) times.first = time
+  if (!times.last || time > times.last) times.last = time
+}

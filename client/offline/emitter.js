@@ -1,29 +1,37 @@
-// Events as Leaflet names them, for what runs without Leaflet: on, off, once.
+// Events with Leaflet's names (on, off, once), for classes that run without Leaflet.
 
+/** @template E events: name -> fields */
 export class Emitter {
   /** @type {Map<string, Map<(event: any) => void, {isOnce: boolean}>>} */
   #listeners = new Map()
 
-  /** @param {string} types one or several, with spaces between @param {(event: any) => void} listener */
+  /**
+   * @template {string} K
+   * @param {K} types one or several, with spaces between
+   * @param {(event: K extends keyof E ? {type: K} & E[K] : any) => void} listener
+   */
   on (types, listener) {
     return this.#add(types, listener, false)
   }
 
-  /** @param {string} types @param {(event: any) => void} listener */
+  /**
+   * @template {string} K
+   * @param {K} types @param {(event: K extends keyof E ? {type: K} & E[K] : any) => void} listener
+   */
   once (types, listener) {
     return this.#add(types, listener, true)
   }
 
   /** @param {string} types @param {(event: any) => void} [listener] all of them when none is named */
   off (types, listener) {
-    for (const type of namesIn(types)) {
+    for (const type of typesIn(types)) {
       if (listener) this.#listeners.get(type)?.delete(listener)
       else this.#listeners.delete(type)
     }
     return this
   }
 
-  /** Whether anybody wants to know. @param {string} type */
+  /** Whether there are listeners. @param {string} type */
   listens (type) {
     return Boolean(this.#listeners.get(type)?.size)
   }
@@ -35,14 +43,14 @@ export class Emitter {
       try {
         listener({ type, ...about })
       } catch (error) {
-        complain(error)
+        reportLater(error)
       }
     }
   }
 
   #add (types, listener, isOnce) {
     if (typeof listener !== 'function') throw new TypeError(`no function listens to ${types}`)
-    for (const type of namesIn(types)) {
+    for (const type of typesIn(types)) {
       if (!this.#listeners.has(type)) this.#listeners.set(type, new Map())
       this.#listeners.get(type)?.set(listener, { isOnce })
     }
@@ -50,7 +58,7 @@ export class Emitter {
   }
 }
 
-const namesIn = types => types.split(/\s+/).filter(Boolean)
+const typesIn = types => types.split(/\s+/).filter(Boolean)
 
 /** A listener's error is the page's: it is told there, and what told it goes on. */
-const complain = error => globalThis.reportError ? globalThis.reportError(error) : queueMicrotask(() => { throw error })
+const reportLater = error => globalThis.reportError ? globalThis.reportError(error) : queueMicrotask(() => { throw error })

@@ -1,32 +1,34 @@
-// The newest tiles, of which nobody needs to know the versions: from the device, from the network, and from somewhere
-// near when neither has them.
+// The newest image of a place, for layers that need no versions: from the device, from the network, or a part of an
+// ancestor tile while neither has it.
 import { TilecouchError, tileId } from '../../core/index.js'
 
 /**
  * @typedef {object} Head
  * @property {Blob} blob
- * @property {import('./reader.js').HeldVersion} [version]
+ * @property {import('./database-reader.js').HeldVersion} [version]
  * @property {string} [digest]
- * @property {boolean} isNear from the device
+ * @property {boolean} isFromDevice from the device
  * @property {boolean} [isOld] the network might know better, and does not answer
- * @typedef {Head & {up: number, dx: number, dy: number}} Part of an ancestor, as resolve.js names it
+ * @typedef {Head & {up: number, dx: number, dy: number}} PartOfAncestor of an ancestor, as resolve.js names it
  */
 
 export class HeadSource {
   #offline
   #layer
   #isNetworkFirst
-  #line
-  #stale
+  #network
+  #pending
   #enlarged
 
-  /** @param {{offline: any, layer: string, read: string, line: import('./line.js').Line, stale: import('./stale.js').Stale, enlarged: number}} parts */
+  /**
+   * @param {{offline: any, layer: string, read: string, line: import('./offline-source.js').NetworkAccess, stale: import('./offline-source.js').PendingChanges, enlarged: number}} parts
+   */
   constructor ({ offline, layer, read, line, stale, enlarged }) {
     this.#offline = offline
     this.#layer = layer
     this.#isNetworkFirst = read === 'network'
-    this.#line = line
-    this.#stale = stale
+    this.#network = line
+    this.#pending = stale
     this.#enlarged = enlarged
   }
 
@@ -34,17 +36,17 @@ export class HeadSource {
    * From the device, unless the network comes first.
    * @returns {Promise<Head | null | undefined>} null: there is no tile; undefined: that is not known here
    */
-  async near (z, x, y) {
-    if (this.#isNetworkFirst && !this.#line.isDown) return undefined
+  async fromDevice (z, x, y) {
+    if (this.#isNetworkFirst && !this.#network.isOffline) return undefined
     const { device } = this.#offline
     const layer = this.#layer
     const found = await device.head(layer, z, x, y)
-    if (found) return this.#stale.has({ z, x, y }, [found.version]) ? undefined : { ...headOf(found), isOld: this.#isNetworkFirst }
+    if (found) return this.#pending.has({ z, x, y }, [found.version]) ? undefined : { ...headOf(found), isOld: this.#isNetworkFirst }
     const [[version], databases] = await Promise.all([device.heads(layer, [{ z, x, y }]), device.databases(layer)])
     if (version?.gone || databases.some(({ area, isComplete, holds }) => area && isComplete && holds(z, x, y))) {
-      return this.#stale.has({ z, x, y }, version ? [version] : []) ? undefined : null
+      return this.#pending.has({ z, x, y }, version ? [version] : []) ? undefined : null
     }
-    return this.#line.isThere ? undefined : this.#browsed(z, x, y)
+    return this.#network.isAllowed ? undefined : this.#browsed(z, x, y)
   }
 
   /**
@@ -52,27 +54,27 @@ export class HeadSource {
    * @param {AbortSignal} [signal] @param {{fresh?: boolean}} [options]
    * @returns {Promise<Head>}
    */
-  async far (z, x, y, signal, options) {
+  async fromNetwork (z, x, y, signal, options) {
     const layer = this.#layer
-    if (!this.#line.isThere) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
+    if (!this.#network.isAllowed) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
     const asked = async () => {
-      const { blob, digest } = await this.#line.ask(couch => couch.head(layer, z, x, y, signal, options), signal)
+      const { blob, digest } = await this.#network.ask(couch => couch.head(layer, z, x, y, signal, options), signal)
       this.#offline.browse?.putHead(layer, z, x, y, blob)
-      return { blob, digest, isNear: false }
+      return { blob, digest, isFromDevice: false }
     }
     const here = async () => {
       const found = await this.#offline.device.head(layer, z, x, y)
       return found ? { ...headOf(found), isOld: true } : this.#browsed(z, x, y)
     }
-    return this.#isNetworkFirst ? this.#line.first(asked, here) : this.#line.orElse(asked, here)
+    return this.#isNetworkFirst ? this.#network.networkFirst(asked, here) : this.#network.networkOr(asked, here)
   }
 
   /**
    * What may stand there until the network has answered: what was seen there last, or a part of the nearest ancestor.
    * @param {number} z @param {number} x @param {number} y @param {{own?: boolean}} [options] own: not only ancestors
-   * @returns {Promise<Part | undefined>}
+   * @returns {Promise<PartOfAncestor | undefined>}
    */
-  async meanwhile (z, x, y, { own: mayBeOwn = true } = {}) {
+  async placeholder (z, x, y, { own: mayBeOwn = true } = {}) {
     const own = mayBeOwn && await this.#browsed(z, x, y)
     if (own) return { ...own, up: 0, dx: 0, dy: 0 }
     const { device } = this.#offline
@@ -89,8 +91,8 @@ export class HeadSource {
 
   async #browsed (z, x, y) {
     const found = await this.#offline.browse?.head(this.#layer, z, x, y)
-    return found && { ...found, isNear: true, isOld: true }
+    return found && { ...found, isFromDevice: true, isOld: true }
   }
 }
 
-const headOf = ({ blob, version }) => ({ blob, version, digest: version.digest, isNear: true })
+const headOf = ({ blob, version }) => ({ blob, version, digest: version.digest, isFromDevice: true })

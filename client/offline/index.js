@@ -1,3 +1,3 @@
-// Areas of the map on a device, without Leaflet: everything that `import … from 'tilecouch/offline'` gives.
+// Areas of the map on a device, without Leaflet: everything that `import … from 'tilecouch-client/offline'` gives.
 export { TilecouchError } from '../../core/index.js'
 export { OfflineStore } from './offline-store.js'

@@ -1,86 +1,109 @@
-// Areas of the map on the device: in a browser's IndexedDB, in Node's LevelDB. The page brings its PouchDB.
+// Parts of the map on the device: in a browser's IndexedDB, in Node's LevelDB. The page brings its PouchDB.
 import { TilecouchError, checkSound, layerId } from '../../core/index.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Areas } from './areas.js'
-import { SpareRoom } from './spare-room.js'
-import { BrowseCache } from './browse.js'
+import { StorageReserve, destroyPouch, openPouch, storageRoom, storageSize } from './storage.js'
+import { BrowseCache } from './browse-cache.js'
 import { Device } from './device.js'
-import { Edits } from './edits.js'
 import { Emitter } from './emitter.js'
 import { estimate } from './estimate.js'
-import { Follower } from './follower.js'
-import { Locks } from './locks.js'
-import { checkOffline } from './permission.js'
-import { destroyPouch, openPouch } from './pouch.js'
-import { roomOf, sizeOf } from './quota.js'
-import { Reach } from './reach.js'
-import { Registry } from './registry.js'
-import { OfflineSource } from './source.js'
-import { Tabs } from './tabs.js'
-import { Watch } from './watch.js'
-import { atMost, within } from './within.js'
+import { AreaFollower } from './area-follower.js'
+import { Locks, TabChannel, OtherTabs } from './tabs.js'
+import { checkOffline } from './area-spec.js'
+import { Connection } from './connection.js'
+import { AreaRegistry } from './area-registry.js'
+import { OfflineSource } from './offline-source.js'
+import { withinTime, withSignals } from '../source/wait.js'
 
 export const offlineDefaults = {
-  name: 'tilecouch', // of the databases on the device; in Node the path of their folders
-  PouchDB: undefined, // as globalThis.PouchDB, unless given
-  adapter: undefined, // of PouchDB: idb in browsers, leveldb in Node, unless given
-  fetchOptions: {}, // for every request, as fetch takes them: credentials, headers, …
-  browse: undefined, // keeps what the map has shown: true, or {size: bytes}
-  limits: {} // of transfers
+  /** of the databases on the device: two stores of a page need two names. In Node the path of their folders */
+  name: 'tilecouch',
+  /** @type {PouchConstructor | undefined} globalThis.PouchDB unless given; without any: `NO_POUCHDB` */
+  PouchDB: undefined,
+  /** @type {typeof import('../edits/edits.js').Edits | undefined} the class of `tilecouch-client/edits`, for pages that edit */
+  Edits: undefined,
+  /** @type {string | undefined} of PouchDB: idb in browsers, leveldb in Node unless given */
+  adapter: undefined,
+  /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
+  fetchOptions: {},
+  /** @type {true | {size?: number} | undefined} keeps what the map has shown, up to so many bytes (50 MB). Browsers only */
+  browse: undefined,
+  /** @type {Partial<TransferLimits>} how much is transferred at once */
+  limits: {}
 }
 
-const HASTE = 1 // times a question is repeated that somebody waits for
-const LASTING = 5 // times others are: after eight seconds a store is away, and a transfer goes on another time
-const PARTING = 5000 // milliseconds to stop in
-const RECENT = 60000 // milliseconds for which an estimate is believed by who downloads
+/**
+ * @typedef {new (name: string, options?: any) => any} PouchConstructor what `new PouchDB(name, options)` is made with
+ * @typedef {typeof import('./transfer.js').transferDefaults & {upload: Partial<typeof import('../edits/upload.js').uploadDefaults>}} TransferLimits
+ * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store, absolute or
+ *   relative to the page; may hold a name and password
+ * @typedef {import('./area.js').Area} Area
+ *
+ * @typedef {object} OfflineStoreEvents
+ * @property {{areas: Area[]}} areas an area was added, removed, renamed, or changed its state
+ * @property {{area: Area, status: import('./area.js').AreaStatus}} progress during a transfer, at most ten times a second
+ * @property {{area?: Area, error: TilecouchError}} failure something in the background went wrong
+ * @property {{online: boolean}} online the store answers, or does not any more
+ * @property {{layer: string, area?: Area}} tiles tiles of a layer on the device changed
+ */
 
+const ASKING_RETRIES = 1 // repetitions of a request that a user waits for
+const TRANSFER_RETRIES = 5 // repetitions of a transfer's request: after eight seconds the store counts as away
+const STOP_TIMEOUT = 5000 // milliseconds to stop in
+const ESTIMATE_AGE = 60000 // milliseconds for which a download uses an earlier estimate
+
+/**
+ * Parts of the map on a device, and all that belongs to them.
+ * @extends {Emitter<OfflineStoreEvents>}
+ */
 export class OfflineStore extends Emitter {
   #options
   #tabs
-  #watch
-  #reach
+  #otherTabs
+  #connection
   #follower
   #databases = /** @type {Map<any, string>} */ (new Map()) // that are open, and what of
   #closing = new AbortController()
-  #told = '' // of the areas
+  #reportedAreas = '' // of the areas
   #estimated = /** @type {{key: string, at: number, answer: import('./estimate.js').Estimate} | undefined} */ (undefined)
 
-  /** @param {{remote: string} & Partial<typeof offlineDefaults>} options */
+  /** @param {OfflineStoreOptions} options */
   constructor ({ remote, ...options }) {
     super()
     this.#options = { ...offlineDefaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) }
-    const { name, fetchOptions, browse, limits } = this.#options
+    const { name, fetchOptions, browse, limits, Edits } = this.#options
     this.name = name
     this.limits = limits
     /** For what may take long. */
-    this.couch = new HttpCouch(remote, { fetchOptions, retries: LASTING })
-    /** For what somebody waits for. */
-    this.asking = new HttpCouch(remote, { fetchOptions, retries: HASTE })
+    this.couch = new HttpCouch(remote, { fetchOptions, retries: TRANSFER_RETRIES })
+    /** For requests that a user waits for. */
+    this.asking = new HttpCouch(remote, { fetchOptions, retries: ASKING_RETRIES })
     /** Address of the store, without a name and password. */
     this.remote = this.couch.url
     this.locks = new Locks(`tilecouch:${name}`)
-    this.registry = new Registry(this)
-    this.spareRoom = new SpareRoom(`${name}-spare-room`)
+    this.registry = new AreaRegistry(this)
+    this.reserve = new StorageReserve(`${name}-spare-room`)
     this.areas = new Areas(this)
     this.browse = browse ? new BrowseCache(`${name}-browse`, browse) : undefined
     this.device = new Device(this)
-    this.edits = new Edits(this)
-    this.#tabs = new Tabs(`tilecouch:${name}`, message => this.#hear(message))
-    this.#watch = new Watch(this)
-    this.#reach = new Reach(this.asking, online => {
+    /** What was made on this device; nothing without the option `Edits`. @type {import('../edits/edits.js').Edits} */
+    this.edits = /** @type {any} */ (Edits && new Edits(this))
+    this.#tabs = new TabChannel(`tilecouch:${name}`, message => this.#onMessage(message))
+    this.#otherTabs = new OtherTabs(this)
+    this.#connection = new Connection(this.asking, online => {
       this.fire('online', { online })
       this.tell({ kind: 'online', online })
     })
-    this.#follower = new Follower(this)
+    this.#follower = new AreaFollower(this)
     /** Until then the list of areas is not right. @type {Promise<void>} */
     this.ready = this.#start()
-    this.ready.catch(() => {}) // heard by who waits for it
+    this.ready.catch(() => {}) // callers that wait for it get the error
   }
 
   async #start () {
     await this.areas.read()
     await this.areas.repair()
-    await this.edits.open()
+    await this.edits?.open()
     this.tell({ kind: 'hello' })
     this.changed()
   }
@@ -92,16 +115,20 @@ export class OfflineStore extends Emitter {
 
   /** Whether the store answered when it was last asked; undefined before. */
   get isOnline () {
-    return this.#reach.isOnline
+    return this.#connection.isOnline
   }
 
   get isClosed () {
     return this.#closing.signal.aborted
   }
 
-  /** @param {string} types @param {(event: any) => void} listener */
+  /**
+   * @template {string} K
+   * @param {K} types
+   * @param {(event: K extends keyof OfflineStoreEvents ? {type: K} & OfflineStoreEvents[K] : any) => void} listener
+   */
   on (types, listener) {
-    if (/\bonline\b/.test(types) && this.isOnline === undefined) this.#reach.look()
+    if (/\bonline\b/.test(types) && this.isOnline === undefined) this.#connection.probe()
     return super.on(types, listener)
   }
 
@@ -118,16 +145,19 @@ export class OfflineStore extends Emitter {
   databases (layer) {
     if (this.isClosed) return []
     const areas = this.areas.list().filter(area => (layer === undefined || area.layer === layer) && !['new', 'removing'].includes(area.document.state))
-    areas.sort((a, b) => newest(a) < newest(b) ? 1 : -1)
-    return [...this.edits.databases(layer), ...areas.map(area => ({
+    areas.sort((a, b) => updatedOf(a) < updatedOf(b) ? 1 : -1)
+    return [...this.edits?.databases(layer) ?? [], ...areas.map(area => ({
       db: area.db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete: area.isComplete, hasHistory: area.hasHistory
     }))]
   }
 
-  /** How much room there is, in bytes. `ours`: of areas and of what was browsed, as far as it is known; the others only where a browser says so. */
+  /**
+   * How much room there is, in bytes. `ours`: of areas and of what was browsed, as far as it is known; the others only
+   * where a browser says so.
+   */
   async storage () {
-    const [room, browsed] = await Promise.all([roomOf(), this.browse?.usage()])
-    return { ...room, ours: this.areas.list().reduce((sum, area) => sum + sizeOf(area.status()), browsed?.bytes ?? 0) }
+    const [room, browsed] = await Promise.all([storageRoom(), this.browse?.usage()])
+    return { ...room, ours: this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), browsed?.bytes ?? 0) }
   }
 
   /** Asks the browser not to clear it away when the device is short of room. @returns {Promise<boolean>} */
@@ -140,11 +170,11 @@ export class OfflineStore extends Emitter {
     if (this.isClosed) return
     this.#closing.abort()
     this.#follower.close()
-    this.#reach.close()
-    this.#watch.close()
-    await atMost(PARTING, () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))]))
+    this.#connection.close()
+    this.#otherTabs.close()
+    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))]))
     this.#tabs.close()
-    await atMost(PARTING, () => Promise.allSettled([this.browse?.close(), ...[...this.#databases.keys()].map(db => this.shut(db))]))
+    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.browse?.close(), ...[...this.#databases.keys()].map(db => this.closeDatabase(db))]))
   }
 
   /** Takes everything off the device that it has put there. */
@@ -154,14 +184,17 @@ export class OfflineStore extends Emitter {
     await Promise.allSettled(this.areas.list().map(area => area.remove()))
     this.tell({ kind: 'destroyed' })
     const names = new Set(['', 'edits', ...this.#databases.values()])
-    await Promise.allSettled([...names].map(suffix => this.obliterate(suffix)))
-    await Promise.allSettled([this.browse?.destroy(), this.spareRoom.drop()])
+    await Promise.allSettled([...names].map(suffix => this.destroyDatabase(suffix)))
+    await Promise.allSettled([this.browse?.destroy(), this.reserve.release()])
     await this.close()
   }
 
   // --- for its parts
 
-  /** A PouchDB of this store, which closes and destroys it. @param {string} suffix @param {{revsLimit?: number}} [options] */
+  /**
+   * A PouchDB of this store, which closes and destroys it.
+   * @param {string} suffix @param {{revsLimit?: number}} [options]
+   */
   open (suffix, options) {
     this.check()
     const { name, PouchDB = /** @type {any} */ (globalThis).PouchDB, adapter } = this.#options
@@ -171,13 +204,13 @@ export class OfflineStore extends Emitter {
   }
 
   /** @param {any} db */
-  async shut (db) {
+  async closeDatabase (db) {
     this.#databases.delete(db)
     await db.close().catch(() => {}) // it may be destroyed
   }
 
-  /** Destroys a database and all that stands in it, whoever has it open. @param {string} suffix */
-  async obliterate (suffix) {
+  /** Destroys a database, also where it is open. @param {string} suffix */
+  async destroyDatabase (suffix) {
     const open = [...this.#databases].filter(([, other]) => other === suffix).map(([db]) => db)
     const [db = this.open(suffix)] = open
     await destroyPouch(db)
@@ -196,23 +229,26 @@ export class OfflineStore extends Emitter {
   async estimate (selection, { signal, isRecent = false } = {}) {
     const { key } = selection
     const last = this.#estimated
-    if (isRecent && last?.key === key && Date.now() - last.at < RECENT) return last.answer
-    const answer = await this.#asked(signal, stop => estimate(this.asking, selection, { signal: stop }))
+    if (isRecent && last?.key === key && Date.now() - last.at < ESTIMATE_AGE) return last.answer
+    const answer = await this.#ask(signal, stop => estimate(this.asking, selection, { signal: stop }))
     this.#estimated = { key, at: Date.now(), answer }
     return answer
   }
 
-  /** The document of a layer that may be kept. @param {string} layer @param {{permission?: boolean, signal?: AbortSignal}} [options] */
+  /**
+   * The document of a layer that may be kept.
+   * @param {string} layer @param {{permission?: boolean, signal?: AbortSignal}} [options]
+   */
   async layerDocument (layer, { permission, signal } = {}) {
-    const doc = await this.#asked(signal, stop => this.asking.find({ path: encodeURIComponent(layerId(layer)), signal: stop }))
+    const doc = await this.#ask(signal, stop => this.asking.find({ path: encodeURIComponent(layerId(layer)), signal: stop }))
     if (!doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
     checkOffline(checkSound(doc), permission)
     return doc
   }
 
-  async #asked (signal, task) {
+  async #ask (signal, task) {
     try {
-      const answer = await within([signal, this.#closing.signal], task)
+      const answer = await withSignals([signal, this.#closing.signal], task)
       this.heard(true)
       return answer
     } catch (error) {
@@ -222,26 +258,26 @@ export class OfflineStore extends Emitter {
   }
 
   /** Databases that may have the same tiles. @param {import('./area.js').Area} area */
-  lenders (area) {
+  otherDatabases (area) {
     return this.databases(area.layer).filter(other => other.area !== area).map(({ db }) => db)
   }
 
   /** Somebody asked the store for something: whether it answered. @param {boolean} isOnline */
   heard (isOnline) {
-    this.#reach.hear(isOnline)
+    this.#connection.report(isOnline)
   }
 
   /** Tells the other tabs. @param {{kind: string, [field: string]: any}} message */
   tell (message) {
-    this.#tabs.tell(message)
+    this.#tabs.send(message)
   }
 
   /** Something about the areas may be different. */
   changed () {
     const areas = this.areas.list()
     const now = JSON.stringify(areas.map(({ id, name, state, document: { live } }) => [id, name, state, live]))
-    if (now === this.#told || this.isClosed) return
-    this.#told = now
+    if (now === this.#reportedAreas || this.isClosed) return
+    this.#reportedAreas = now
     this.#follower.update()
     this.fire('areas', { areas })
   }
@@ -260,13 +296,13 @@ export class OfflineStore extends Emitter {
     this.tell({ kind: 'tiles', layer, id: area?.id })
   }
 
-  #hear ({ kind, id, ...said }) {
+  #onMessage ({ kind, id, ...said }) {
     const area = this.areas.get(id)
-    if (kind === 'areas') this.areas.read().catch(() => {}) // the next who reads is told
+    if (kind === 'areas') this.areas.read().catch(() => {}) // the next read reports the error
     else if (kind === 'tiles') this.fire('tiles', { layer: said.layer, area })
-    else if (kind === 'online') this.#reach.hear(said.online)
-    else if (kind === 'progress') this.#watch.hear(area, said.figures)
-    else if (kind === 'idle') this.#watch.end(area)
+    else if (kind === 'online') this.#connection.report(said.online)
+    else if (kind === 'progress') this.#otherTabs.onProgress(area, said.figures)
+    else if (kind === 'idle') this.#otherTabs.onEnd(area)
     else if (kind === 'hello') this.areas.list().forEach(one => one.isTransferring && this.progress(one))
     else if (kind === 'pause') area?.stop('pause')
     else if (kind === 'remove') area?.stop('stop')
@@ -274,4 +310,4 @@ export class OfflineStore extends Emitter {
   }
 }
 
-const newest = area => area.document.updated ?? ''
+const updatedOf = area => area.document.updated ?? ''

@@ -1,18 +1,13 @@
-// Takes an area to the device, and later what has changed of it. What the area holds is listed by the index of the store; then its
-// changes are read from where the feed was before. Both say where to look, and there the same is done: so both end in the same.
+// Downloads an area, and later its changes. The first time it lists the area by the store's index; then it reads the
+// feed of changes since the last transfer. Both name places to look at, and each place is reconciled in the same way.
 import { MAX_ZOOM, TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
 import { FailureStreak, RevisionCopier, newCopyTally, replicationDefaults } from '../../core/mirror/index.js'
 import { isGood, placeOf } from '../../core/place.js'
-import { Lent } from './lenders.js'
 import { ReadOnlyPeer, codec } from '../mirror/http-peer.js'
 import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
-import { Counter } from './counter.js'
-import { Held, sizeOf } from './held.js'
-import { Listing, chosenIn } from './listing.js'
-import { NOTHING, readNote, saveNote } from './note.js'
-import { after, before, eachPage } from './pages.js'
-import { changedSince } from './places.js'
-import { Settling } from './settle.js'
+import { LocalTiles, TileCounter, imageSizeOf } from './local-tiles.js'
+import { LocalFirst, Reconciler } from './reconciler.js'
+import { StoreListing, eachPage, rangesBefore, rangesFrom, selectedRows } from './store-listing.js'
 
 export const transferDefaults = {
   ...replicationDefaults,
@@ -27,21 +22,21 @@ export const transferDefaults = {
 }
 
 /**
- * @typedef {import('./note.js').Counts} Counts
+ * @typedef {TileCounts} Counts
  * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
  */
 
 export class Transfer {
   #stop = new AbortController()
-  #note = /** @type {import('./note.js').AreaNote} */ ({ failed: [], held: { ...NOTHING }, touched: [] })
+  #state = /** @type {TransferState} */ ({ failed: [], held: { ...NO_COUNTS }, touched: [] })
   #failed = /** @type {Map<string, Failed>} */ (new Map())
-  #counter = new Counter()
+  #counter = new TileCounter()
   #isListing = false
-  #noted = 0
+  #saved = 0
   #saving = Promise.resolve()
   #tally
-  #settling
+  #reconciler
   #prober
 
   /**
@@ -54,7 +49,7 @@ export class Transfer {
    * @param {AbortSignal} [parts.signal]
    * @param {(progress: Progress) => void} [parts.onProgress]
    * @param {(failed: Failed) => void} [parts.onFailed]
-   * @param {Partial<typeof transferDefaults & import('./listing.js').listingDefaults>} [parts.limits]
+   * @param {Partial<typeof transferDefaults & import('./store-listing.js').listingDefaults>} [parts.limits]
    */
   constructor ({ couch, db, area: { layer, selection }, lenders = [], force = false, signal, onProgress, onFailed, limits }) {
     this.couch = couch
@@ -68,17 +63,19 @@ export class Transfer {
     this.origin = new ReadOnlyPeer(couch, codec, { retries: this.limits.retries, isDivisible: true })
     this.#prober = new ReadOnlyPeer(couch, codec)
     this.target = new PouchPeer(db, { text: true })
-    this.held = new Held(db, layer)
-    this.listing = new Listing(couch, selection, { signal: this.#stop.signal, limits })
+    this.local = new LocalTiles(db, layer)
+    this.listing = new StoreListing(couch, selection, { signal: this.#stop.signal, limits })
     this.#tally = newCopyTally()
     const fail = failed => {
       this.#failed.set(failed.id, failed)
       onFailed?.(failed)
     }
-    const source = lenders.length ? new Lent(this.origin, lenders) : this.origin
+    const source = lenders.length ? new LocalFirst(this.origin, lenders) : this.origin
     const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
-    const copier = new RevisionCopier({ source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail, onProgress: docs => this.#arrive(docs) })
-    this.#settling = new Settling({ couch, source, target: this.target, copier, held: this.held, onBury: () => this.#bury(), signal: this.#stop.signal })
+    const copier = new RevisionCopier({
+      source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail, onProgress: docs => this.#onArrived(docs)
+    })
+    this.#reconciler = new Reconciler({ couch, source, target: this.target, copier, held: this.local, onBury: () => this.#noteDeletion(), signal: this.#stop.signal })
   }
 
   /** @returns {Progress} */
@@ -96,7 +93,7 @@ export class Transfer {
       await whileOpen([this.db], this.signal, this.#stop, () => this.#run())
       const { docs, tiles, bytes } = this.#tally
       const failed = [...this.#failed.values()]
-      return { since: this.#note.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts }, isComplete: !failed.length }
+      return { since: this.#state.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts }, isComplete: !failed.length }
     } catch (error) {
       throw this.signal?.aborted ? new TilecouchError('ABORTED') : error
     } finally {
@@ -106,10 +103,10 @@ export class Transfer {
 
   async #run () {
     if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
-    const note = this.#note = await readNote(this.db)
-    this.#counter = new Counter(note.held)
-    this.#settling.isWary = Boolean(note.buried)
-    const isNew = note.since === undefined && await this.held.isNew()
+    const note = this.#state = await readState(this.db)
+    this.#counter = new TileCounter(note.held)
+    this.#reconciler.verifiesAll = Boolean(note.buried)
+    const isNew = note.since === undefined && await this.local.isNew()
     const place = placeOf(await this.couch.request({ path: '', signal: this.#stop.signal }))
     const changed = this.force && note.since !== undefined ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
     const { failed } = note
@@ -119,7 +116,7 @@ export class Transfer {
       await this.#refresh(changed.places)
     }
     // what came while that was read
-    const { places, last } = /** @type {{places: import('./places.js').Places, last: any}} */ (await this.#changes(changed?.last ?? place.since))
+    const { places, last } = /** @type {{places: ChangedTiles, last: any}} */ (await this.#changes(changed?.last ?? place.since))
     await this.#refresh(places)
     Object.assign(note, { ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined })
     if (!note.failed.length) note.updated = new Date().toISOString().replace(/\.\d+/, '')
@@ -132,130 +129,133 @@ export class Transfer {
    */
   async #changed (known, place) {
     if (known?.since === undefined || known.selection !== this.selection.key || !isGood(known, place)) return undefined
-    return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#note.held.versions)
+    return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#state.held.versions)
   }
 
   /** @param {string | number} since @param {number} [most] */
   #changes (since, most) {
-    return changedSince(this.origin, this.selection, since, { page: this.limits.page, most, signal: this.#stop.signal })
+    return tilesChangedSince(this.origin, this.selection, since, { page: this.limits.page, most, signal: this.#stop.signal })
   }
 
   /**
    * Everything that the area holds.
-   * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now @param {import('./note.js').AreaNote['listing']} [begun] it goes on there
+   * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now @param {TransferState['listing']} [begun] it goes on there
    */
   async #list (isNew, place, begun) {
-    const { listing, held } = this
+    const { listing, local: held } = this
     const from = begun?.next
     // it is counted anew from here on
-    if (!isNew) await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#note.failed : [] })
-    this.#counter = new Counter()
+    if (!isNew) await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#state.failed : [] })
+    this.#counter = new TileCounter()
     if (from) await this.#count(from)
     this.#isListing = true
-    if (!from) await this.#takeNamed()
+    if (!from) await this.#fetchLayerDocuments()
     const { min, max } = this.selection.zooms ?? { min: 0, max: MAX_ZOOM }
     const first = Math.max(min, from?.[0] ?? 0)
     const zooms = (await listing.zooms()).map(({ z }) => z).filter(z => z >= first)
     const columns = await listing.columns(zooms)
     if (!isNew) await held.addColumns(columns, { min: first, max })
     const { since, identity, purged } = begun ?? place
-    const { failed } = this.#note
-    const settled = this.#settleAll(after(listing.within(columns), from), isNew, next => {
-      Object.assign(this.#note, { listing: { since, identity, purged, selection: this.selection.key, next }, failed: [...failed, ...this.#failed.values()] })
+    const { failed } = this.#state
+    const settled = this.#fetchRanges(rangesFrom(listing.ranges(columns), from), isNew, next => {
+      Object.assign(this.#state, { listing: { since, identity, purged, selection: this.selection.key, next }, failed: [...failed, ...this.#failed.values()] })
     })
-    await settled.finally(() => this.#save().catch(() => {})) // what is wrong with the device is found by who writes next
+    await settled.finally(() => this.#save().catch(() => {})) // the next write finds what is wrong with the device
     this.#isListing = false
   }
 
-  /** What is here of the part of a listing that is behind us. @param {import('./listing.js').Spot} next */
+  /**
+   * What is here of the part of a listing that is behind us.
+   * @param {import('./store-listing.js').TilePosition} next
+   */
   async #count (next) {
     const columns = new Map()
-    await this.held.addColumns(columns, { min: this.selection.zooms?.min ?? 0, max: next[0] })
-    await this.#counter.addHeld(this.held, before(this.listing.within(columns), next))
+    await this.local.addColumns(columns, { min: this.selection.zooms?.min ?? 0, max: next[0] })
+    await this.#counter.addLocal(this.local, rangesBefore(this.listing.ranges(columns), next))
   }
 
-  /** What the area holds in these places. @param {import('./places.js').Places} places */
+  /** What the area holds in these places. @param {ChangedTiles} places */
   async #refresh (places) {
-    if (places.hasNamed) await this.#takeNamed()
-    const note = this.#note
+    if (places.hasLayerDocuments) await this.#fetchLayerDocuments()
+    const note = this.#state
     const known = new Set(note.touched)
     for (const tile of known) places.addTile(tile)
     if (!places.tiles.size) return
     const ranges = places.ranges()
-    await this.#counter.addHeld(this.held, ranges, { sign: -1, except: known })
+    await this.#counter.addLocal(this.local, ranges, { sign: -1, except: known })
     // broken off from here on, the next one knows which are not counted
     Object.assign(note, { held: { ...this.#counter.counts }, touched: [...places.tiles.keys()] })
     await this.#save()
-    await this.#settleAll(ranges, false)
+    await this.#fetchRanges(ranges, false)
     note.touched = []
   }
 
   /**
-   * @param {Iterable<import('./listing.js').Range>} ranges @param {boolean} isNew
-   * @param {(next: import('./listing.js').Spot) => void} [onSettled] told how far everything is settled
+   * @param {Iterable<import('./store-listing.js').Range>} ranges @param {boolean} isNew
+   * @param {(next: import('./store-listing.js').TilePosition) => void} [onSettled] told how far everything is settled
    */
-  #settleAll (ranges, isNew, onSettled) {
-    return eachPage(this.listing.read(ranges), parts => this.#settle(parts, isNew), { most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled })
+  #fetchRanges (ranges, isNew, onSettled) {
+    return eachPage(this.listing.read(ranges), parts => this.#fetchPage(parts, isNew), { most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled })
   }
 
-  /** @param {import('./listing.js').Part[]} parts whole tiles @param {boolean} isNew */
-  async #settle (parts, isNew) {
+  /** @param {import('./store-listing.js').ListedRange[]} parts whole tiles @param {boolean} isNew */
+  async #fetchPage (parts, isNew) {
     const there = new Map()
     const wanted = new Map()
     const lost = []
     for (const part of parts) {
-      const own = isNew ? NONE : await this.held.versions(part)
+      const own = isNew ? NO_VERSIONS : await this.local.versions(part)
       const listed = new Set(part.rows.map(({ id }) => id))
       for (const [id, version] of own) {
         there.set(id, version)
         if (!listed.has(id)) lost.push(id)
       }
       // what was to be seen once stays
-      for (const row of chosenIn(part.rows, this.selection, own)) wanted.set(row.id, { ...row, z: part.z, x: part.x })
+      for (const row of selectedRows(part.rows, this.selection, own)) wanted.set(row.id, { ...row, z: part.z, x: part.x })
     }
-    const asked = this.#settling.missing([...wanted.values()], there)
+    const asked = this.#reconciler.missing([...wanted.values()], there)
     const missing = new Set(asked.map(({ id }) => id))
     for (const [id, row] of wanted) if (!missing.has(id)) this.#counter.add(row)
-    const left = (await this.#settling.take(asked, there, lost)).filter(one => there.has(one))
+    const left = (await this.#reconciler.fetch(asked, there, lost)).filter(one => there.has(one))
     // of what could not be had an older revision is here
-    for (const [id, version] of await this.held.docs(left, true)) this.#counter.add({ ...wanted.get(id), ...version })
+    for (const [id, version] of await this.local.docs(left, true)) this.#counter.add({ ...wanted.get(id), ...version })
     this.#counter.forget(wanted.values())
-    this.#tell()
+    this.#report()
   }
 
   /** The documents of the layer that are no tiles. */
-  async #takeNamed () {
-    const rows = await this.listing.named()
-    const there = await this.held.named()
+  async #fetchLayerDocuments () {
+    const rows = await this.listing.layerDocuments()
+    const there = await this.local.layerDocuments()
     const listed = new Set(rows.map(({ id }) => id))
-    await this.#settling.take(this.#settling.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id)))
+    await this.#reconciler.fetch(this.#reconciler.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id)))
   }
 
-  #arrive (docs) {
-    this.#settling.arrive(docs)
-    for (const doc of docs) if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...sizeOf(doc) })
-    this.#tell()
+  #onArrived (docs) {
+    this.#reconciler.arrive(docs)
+    for (const doc of docs) if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...imageSizeOf(doc) })
+    this.#report()
   }
 
-  #tell () {
+  #report () {
     this.onProgress?.(this.progress())
-    if (!this.#isListing || Date.now() - this.#noted < this.limits.noting) return
-    this.#save().catch(() => {}) // what is wrong is found by who writes next
+    if (!this.#isListing || Date.now() - this.#saved < this.limits.noting) return
+    this.#save().catch(() => {}) // the next write finds what is wrong
   }
 
-  /** In the order in which they are asked for. @param {Partial<import('./note.js').AreaNote>} [fields] */
+  /** In the order in which they are asked for. @param {Partial<TransferState>} [fields] */
   async #save (fields) {
-    const note = Object.assign(this.#note, fields)
+    const note = Object.assign(this.#state, fields)
     if (!note.touched.length) note.held = { ...this.#counter.counts }
-    this.#noted = Date.now()
+    this.#saved = Date.now()
     const [earlier, now] = [this.#saving, { ...note }]
-    this.#saving = earlier.catch(() => {}).then(() => saveNote(this.db, now))
+    this.#saving = earlier.catch(() => {}).then(() => saveState(this.db, now))
     await this.#saving
   }
 
-  async #bury () {
-    if (this.#note.buried) return
-    this.#note.buried = true
+  async #noteDeletion () {
+    if (this.#state.buried) return
+    this.#state.buried = true
     await this.#save()
   }
 
@@ -266,4 +266,89 @@ export class Transfer {
   }
 }
 
-const NONE = /** @type {Map<string, import('./held.js').HeldVersion>} */ (new Map())
+const NO_VERSIONS = /** @type {Map<string, import('./local-tiles.js').LocalVersion>} */ (new Map())
+
+const STATE = 'tilecouch-area' // _local/tilecouch-area
+
+/**
+ * @typedef {object} TileCounts
+ * @property {number} tiles places with an image
+ * @property {number} versions documents of tiles
+ * @property {number} bytes of images
+ *
+ * @typedef {object} TransferState
+ * @property {string | number} [since] place in the feed of the store; nothing until everything was there once
+ * @property {string} [identity] of the store's database
+ * @property {string} [purged] how often the store has forgotten documents
+ * @property {string} [selection] what was taken
+ * @property {import('../../core/mirror/peer.js').Refused[]} failed
+ * @property {TileCounts} held
+ * @property {import('../../core/place.js').Place & {selection: string, next: import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as the store had it at `since`, or is among `failed`
+ * @property {string[]} touched tiles that are being changed, z/x/y: they are not counted in `held`
+ * @property {boolean} [buried] documents were deleted here that the store does not know any more
+ * @property {string} [updated] when it lacked nothing
+ */
+
+export const NO_COUNTS = { tiles: 0, versions: 0, bytes: 0 }
+
+/** @param {any} db a PouchDB @returns {Promise<TransferState>} */
+export async function readState (db) {
+  const note = await new PouchPeer(db).getLocal(STATE)
+  return { failed: [], held: { ...NO_COUNTS }, touched: [], ...note }
+}
+
+/** @param {any} db @param {TransferState} note */
+export const saveState = (db, note) => new PouchPeer(db).updateLocal(STATE, () => note)
+
+export class ChangedTiles {
+  /** @type {Map<string, {z: number, x: number, y: number}>} */
+  tiles = new Map()
+  hasLayerDocuments = false
+
+  /** @param {string} id of a document that belongs */
+  add (id) {
+    if (!isTileId(id)) {
+      this.hasLayerDocuments = true
+      return
+    }
+    const { z, x, y } = parseTileId(id)
+    this.tiles.set(`${z}/${x}/${y}`, { z, x, y })
+  }
+
+  /** @param {string} tile z/x/y */
+  addTile (tile) {
+    const [z, x, y] = tile.split('/').map(Number)
+    this.tiles.set(tile, { z, x, y })
+  }
+
+  /** Neighbours in one column are one range. @returns {import('./store-listing.js').Range[]} */
+  ranges () {
+    const found = /** @type {import('./store-listing.js').Range[]} */ ([])
+    for (const { z, x, y } of [...this.tiles.values()].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
+      const last = found.at(-1)
+      if (last && last.z === z && last.x === x && last.y1 === y - 1) last.y1 = y
+      else found.push({ z, x, y0: y, y1: y })
+    }
+    return found
+  }
+}
+
+/**
+ * Where something changed since a place in the feed; nothing when that is more than is worth reading.
+ * @param {import('../../core/mirror/peer.js').Peer} source
+ * @param {import('../../core/mirror/index.js').Selection} selection
+ * @param {string | number} since
+ * @param {{page: number, most?: number, signal: AbortSignal}} options most: changes
+ * @returns {Promise<{places: ChangedTiles, last: string | number} | undefined>}
+ */
+export async function tilesChangedSince (source, selection, since, { page, most = Infinity, signal }) {
+  const places = new ChangedTiles()
+  for (let read = 0, last = since; ;) {
+    const answer = await source.changes({ since: last, limit: page, signal })
+    read += answer.rows.length
+    if (read + answer.pending > most) return undefined
+    for (const { id } of answer.rows) if (selection.has(id)) places.add(id)
+    last = answer.last
+    if (!answer.rows.length || !answer.pending) return { places, last }
+  }
+}

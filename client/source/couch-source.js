@@ -1,5 +1,5 @@
-// A store as the browser reads it: documents, attachments and views of a CouchDB database, or of any address that
-// answers like one (…/_rewrite/db, a gateway's /db). All that the layers want from a store is asked here.
+// Reads a store in the browser: documents, attachments and views of a CouchDB database, or of an address that answers
+// like one (…/_rewrite/db, a gateway's /db). Layers read from a store only through this class.
 import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
@@ -103,7 +103,7 @@ export class CouchSource {
   async tile (version, signal, { fresh = false } = {}) {
     const missing = () => new TilecouchError('TILE_NOT_FOUND', { id: tileId(version.layer, version.z, version.x, version.y), time: version.time })
     // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
-    return this.#pastCache(fresh ? 'reload' : 'force-cache', async cache => {
+    return this.#retryPastCache(fresh ? 'reload' : 'force-cache', async cache => {
       const { blob } = await this.#image(this.tileUrl(version), { signal, cache }, missing)
       return this.#checked(blob, version)
     })
@@ -118,7 +118,7 @@ export class CouchSource {
   async head (layer, z, x, y, signal, { fresh = false } = {}) {
     const id = tileId(layer, z, x, y)
     const missing = () => new TilecouchError('TILE_NOT_FOUND', { id })
-    return this.#pastCache(fresh ? 'reload' : 'default', async cache => {
+    return this.#retryPastCache(fresh ? 'reload' : 'default', async cache => {
       const { blob, etag } = await this.#image(`${this.db}/${id}/${TILE_ATTACHMENT}`, { signal, cache }, missing)
       const [, md5] = /^(?:W\/)?"([\w+/]{22}==)"$/.exec(etag) ?? []
       // a proxy may hide the ETag, and a captive portal sends none: then the document says what its image is
@@ -148,7 +148,10 @@ export class CouchSource {
     return { since: String(last), tiles, layer: results.some(({ id }) => id === layerId(layer)) }
   }
 
-  /** @param {string} url @param {any} init @param {() => Error} missing @returns {Promise<{blob: Blob, etag: string}>} */
+  /**
+   * @param {string} url @param {any} init @param {() => Error} missing
+   * @returns {Promise<{blob: Blob, etag: string}>}
+   */
   #image (url, init, missing) {
     return this.#fetch(url, init, async response => {
       if (!response.ok) throw await isMissing(response) ? missing() : await this.#failure(response)
@@ -169,11 +172,11 @@ export class CouchSource {
   }
 
   /**
-   * What the browser's cache holds may be the wrong image that somebody in between sent once: then the store is asked.
+   * The browser's cache may hold a wrong image that a proxy sent once: then the store is asked.
    * @template T
    * @param {RequestCache} cache @param {(cache: RequestCache) => Promise<T>} ask
    */
-  async #pastCache (cache, ask) {
+  async #retryPastCache (cache, ask) {
     try {
       return await ask(cache)
     } catch (error) {
@@ -189,7 +192,10 @@ export class CouchSource {
     })
   }
 
-  /** @param {string} path @param {any} init @param {{missing?: () => Error, isRight?: (body: any) => boolean}} expectations */
+  /**
+   * @param {string} path @param {any} init
+   * @param {{missing?: () => Error, isRight?: (body: any) => boolean}} expectations
+   */
   async #json (path, init, { missing, isRight = body => body !== null && typeof body === 'object' }) {
     const body = await this.#fetch(`${this.db}/${path}`, init, async response => {
       if (!response.ok) throw (missing && await isMissing(response)) ? missing() : await this.#failure(response)

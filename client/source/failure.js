@@ -1,4 +1,4 @@
-// Why a store did not answer, or did not answer what it was asked, as errors of the catalogue.
+// Explains failed requests as errors of the catalogue.
 import { TilecouchError } from '../../core/index.js'
 
 /**
@@ -9,7 +9,7 @@ export async function failureOf (response, url) {
   const said = await response.json().catch(() => undefined) ?? {}
   const { reason = response.statusText } = said
   const { status } = response
-  // a page of whatever stands between, as while nothing is behind it: nobody has said that something is not there
+  // a page of a proxy, as while its CouchDB is down: this does not say that something is missing
   if (status === 404 && typeof said.error !== 'string' && typeof said.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url, status, reason })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url, status, reason })
@@ -31,7 +31,7 @@ export function unanswered (error, { url, timeout, signal }) {
 export const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
 
 /**
- * Whether asking again may help: nobody answered, or the server was in trouble.
+ * Whether asking again may help: there was no answer, or the server failed.
  * @param {any} error
  */
 export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' || error?.code === 'NO_ANSWER' ||

@@ -1,8 +1,7 @@
-// Follows a layer's changes for as long as it is wanted.
-import { newsOf } from './news.js'
-import { wait } from './patience.js'
+// Follows the changes of a layer until a signal ends it, over any number of requests and interruptions.
+import { retry, wait } from './wait.js'
 
-const GATHER = 250 // milliseconds: a load changes hundreds of tiles, and they are told of together
+const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, and they are told of together
 
 /**
  * @param {import('./couch-source.js').CouchSource} source
@@ -10,16 +9,76 @@ const GATHER = 250 // milliseconds: a load changes hundreds of tiles, and they a
  * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
  *   past: tell of versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is missed
  */
-export async function follow (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
+export async function followLayer (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
   const ask = (since, waits) => source.changes(layer, since, signal, { past, wait: waits })
   try {
-    for await (const { isFirst, ...answer } of newsOf(ask, { signal, onError, onBack })) {
+    for await (const { isFirst, ...answer } of pollChanges(ask, { signal, onError, onBack })) {
       if (isFirst) onStart()
       if (!answer.tiles.length && !answer.layer) continue
       onChanges(answer)
-      await wait(GATHER, signal)
+      await wait(GATHER_TIME, signal)
     }
   } catch (error) {
     if (!signal.aborted) throw error
+  }
+}
+
+/**
+ * @template {{since: string}} T
+ * @param {(since: string, waits: boolean) => Promise<T>} ask answers the place to go on from; waits: until there is something
+ * @param {{signal: AbortSignal, onError: (error: Error) => void, onBack: () => void}} options onBack: after every answer
+ * @returns {AsyncGenerator<T & {isFirst: boolean}>} isFirst: it says where it begins, and nothing that changes from now on is missed
+ */
+export async function * pollChanges (ask, { signal, onError, onBack }) {
+  let since = 'now'
+  let isAway = false // then the first answer is not waited for: it tells that the store is back
+  while (!signal.aborted) {
+    const isFirst = since === 'now'
+    const answer = await retry(() => ask(since, !isFirst && !isAway), {
+      signal,
+      onError: error => {
+        isAway = true
+        onError(error)
+      },
+      onDone: () => {
+        isAway = false
+        onBack()
+      }
+    })
+    since = answer.since
+    yield { ...answer, isFirst }
+  }
+}
+
+/**
+ * Whether the store answers, reported once for each change: several parts ask it at the same time, and each may fail by
+ * itself.
+ */
+export class StoreHealth {
+  #failing = new Map()
+  #listeners
+
+  /** @param {{onError: (error: Error) => void, onBack: () => void}} listeners */
+  constructor (listeners) {
+    this.#listeners = listeners
+  }
+
+  /**
+   * @param {string} who
+   * @param {any} error
+   */
+  fail (who, error) {
+    const known = [...this.#failing.values()].some(({ code }) => code === error.code)
+    this.#failing.set(who, error)
+    if (!known) this.#listeners.onError(error)
+  }
+
+  /** @param {string} who */
+  ok (who) {
+    if (this.#failing.delete(who) && !this.#failing.size) this.#listeners.onBack()
+  }
+
+  get isGood () {
+    return !this.#failing.size
   }
 }

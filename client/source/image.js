@@ -1,5 +1,5 @@
-// Whether an image is the one that the store names. Captive portals and proxies answer 200 with another image, and a line may cut
-// one off and still give the right length.
+// Verifies that an image is the one that the store names. Captive portals and proxies answer 200 with another image,
+// and a connection may cut one off and still give the right length.
 import { digestOf } from '../mirror/digest.js'
 
 /**

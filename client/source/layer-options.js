@@ -1,4 +1,4 @@
-// What a layer document says, as Leaflet's options.
+// Converts a layer's document to options of Leaflet.
 
 /**
  * @param {Record<string, any>} doc

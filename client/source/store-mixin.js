@@ -1,15 +1,41 @@
-// What both layers do with a store, as a Leaflet mixin (`includes`): read the layer's document and live by it, follow
-// changes, and tell when the store stops answering and when it is back.
+// What the couch layer and the history layer share, as a Leaflet mixin: read the layer's document and apply it, follow
+// changes, and report when the store stops answering and when it answers again.
 import L from 'leaflet'
 import { checkLayer } from '../../core/index.js'
-import { OfflineSource } from '../offline/source.js'
 import { CouchSource } from './couch-source.js'
-import { follow } from './follow.js'
-import { Health } from './health.js'
+import { StoreHealth, followLayer } from './follow.js'
 import { leafletOptions } from './layer-options.js'
-import { persist } from './patience.js'
+import { retry } from './wait.js'
 
-const GATHER = 300 // milliseconds: a download changes hundreds of tiles, and they are looked at together
+const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, and they are looked at together
+
+/**
+ * @typedef {object} LayerDocument TileJSON 3.0 fields, and the store's own
+ * @property {string} layer
+ * @property {string} [name]
+ * @property {string} [description]
+ * @property {string} [attribution]
+ * @property {number} [minzoom]
+ * @property {number} [maxzoom]
+ * @property {[number, number, number, number]} [bounds] west, south, east, north in degrees
+ * @property {[number, number, number]} [center] longitude, latitude, zoom
+ * @property {string} [format]
+ * @property {number} [tileSize]
+ *
+ * @typedef {object} StoreEvents
+ * @property {{layer: LayerDocument}} layerload the layer's document was read
+ * @property {{error: TilecouchError}} storeerror the store does not answer, or not as it should; it is asked until it does
+ * @property {{}} storeback the store answers again
+ *
+ * @typedef {object} TileEvents
+ * @property {{}} loading
+ * @property {{}} load
+ * @property {{coords: L.Coords, tile: HTMLElement}} tileloadstart
+ * @property {{coords: L.Coords, tile: HTMLElement}} tileload
+ * @property {{coords: L.Coords, tile: HTMLElement}} tileunload
+ * @property {{coords: L.Coords, tile: HTMLElement, error: Error}} tileerror a tile did not load; it is tried again by itself
+ * @typedef {import('../../core/index.js').TilecouchError} TilecouchError
+ */
 
 const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
@@ -23,10 +49,9 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     this._given = new Set(Object.keys(options)) // what the caller decided stays
     const { timeout, fetchOptions, offline, read, layer } = this.options
     const couch = db && typeof db === 'object' ? db : offline && db == null ? undefined : new CouchSource(db, { timeout, fetchOptions })
-    this._source = offline ? new OfflineSource({ offline, layer, read, couch }) : couch
+    this._source = offline ? offline.source({ layer, read, couch }) : couch
     this._isReady = false
-    this.title = options.layer
-    this._health = new Health({
+    this._health = new StoreHealth({
       onError: error => this.fire('storeerror', { error }),
       onBack: () => {
         this.fire('storeback')
@@ -47,7 +72,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     if (this.options.tilejson) this._readLayer()
     else this._takeLayer(null)
     if (this.options.live) {
-      follow(this._source, this.options.layer, {
+      followLayer(this._source, this.options.layer, {
         signal,
         past: this._followsPast,
         onStart: () => this._onFollowing(),
@@ -74,7 +99,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
         timer = undefined
         if (!this._isReady && this.options.tilejson) this._readLayer()
         this._onDeviceChanged()
-      }, GATHER)
+      }, GATHER_TIME)
     }
     const onOnline = ({ online }) => {
       if (!online) return
@@ -92,7 +117,10 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     }, { once: true })
   },
 
-  /** Why a tile did not come. Where most come from the device, nobody might ask the store again: it is asked until it is back. */
+  /**
+   * A tile failed. If most tiles come from the device, no other request would notice that the store is back: ask until
+   * it is.
+   */
   async _onTileTrouble (/** @type {any} */ error) {
     if (error.code !== 'UNREACHABLE') return
     this._health.fail('tiles', error)
@@ -124,7 +152,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     const signal = own ?? this._stop.signal
     const { onError, onBack } = this._reports(who)
     try {
-      return await persist(() => task(signal), { signal, onError, onDone: onBack })
+      return await retry(() => task(signal), { signal, onError, onDone: onBack })
     } catch (error) {
       if (!signal.aborted) throw error
     }

@@ -1,14 +1,13 @@
-// The axis as it is drawn: bars, ticks, the thumb, the range and what is said where the pointer is.
-import { barHeight, barPath, barWidth, binAt, binChanges } from './bins.js'
+// Draws the axis: bars, ticks, the thumb, the range, and the tip at the pointer.
 import { element, icon, svg, write } from './dom.js'
 import { indexAsOf } from './steps.js'
 import { ticksOf } from './ticks.js'
 import { plural, size, timeWords, valueWords } from './words.js'
 
-const PLOT = 46 // pixels: the height of the bars and the air above them
+const BARS_HEIGHT = 46 // pixels: the height of the bars and the air above them
 const TALLEST = 40
-const STRIP = 22 // pixels: ticks and labels
-const REACH = 8 // pixels from the pointer to the bar it means
+const TICKS_HEIGHT = 22 // pixels: ticks and labels
+const HOVER_DISTANCE = 8 // pixels from the pointer to the bar it means
 
 const slider = (name, label, children) => element('div', { class: `tilecouch-timeline-${name}`, role: 'slider', tabindex: 0, 'aria-label': label, 'aria-orientation': 'horizontal', 'data-drag': name }, children)
 
@@ -16,8 +15,8 @@ const slider = (name, label, children) => element('div', { class: `tilecouch-tim
 export function makeAxis (control) {
   const paths = Object.fromEntries(['later', 'past', 'current', 'hover', 'marks'].map(name => [name, svg('path', { class: `tilecouch-${name}` })]))
   const labels = svg('g', { class: 'tilecouch-labels' })
-  const base = svg('line', { class: 'tilecouch-base', x1: 0, y1: PLOT + 0.5, y2: PLOT + 0.5 })
-  const picture = svg('svg', { class: 'tilecouch-timeline-picture', height: PLOT + STRIP, 'aria-hidden': 'true', focusable: 'false' }, [base, ...Object.values(paths), labels])
+  const base = svg('line', { class: 'tilecouch-base', x1: 0, y1: BARS_HEIGHT + 0.5, y2: BARS_HEIGHT + 0.5 })
+  const picture = svg('svg', { class: 'tilecouch-timeline-picture', height: BARS_HEIGHT + TICKS_HEIGHT, 'aria-hidden': 'true', focusable: 'false' }, [base, ...Object.values(paths), labels])
   const span = element('div', { class: 'tilecouch-timeline-span' })
   const thumb = slider('thumb', 'Time', [element('i')])
   const from = slider('from', 'Start of the range', [element('i')])
@@ -43,7 +42,7 @@ export function makeAxis (control) {
     for (const bin of drawn.bins) {
       if (bin.x < -9 || bin.x > axis.width + 9) continue
       const is = bin.index > index ? 'later' : bin.index + bin.changes > index ? 'current' : 'past'
-      at[is] += barPath(bin.x, PLOT, drawn.width, barHeight(bin.tiles, drawn.most, TALLEST))
+      at[is] += barPath(bin.x, BARS_HEIGHT, drawn.width, barHeight(bin.tiles, drawn.most, TALLEST))
     }
     for (const [name, d] of Object.entries(at)) write(paths[name], { d })
   }
@@ -52,8 +51,8 @@ export function makeAxis (control) {
     if (drawn.ticked === axis && drawn.zone === zone) return
     Object.assign(drawn, { ticked: axis, zone })
     const { ticks, context } = ticksOf(axis, zone)
-    write(paths.marks, { d: ticks.map(tick => `M${Math.round(tick.x) + 0.5} ${PLOT + 1}v${tick.label ? 5 : 3}`).join('') })
-    const text = (x, label, className) => svg('text', { x, y: PLOT + 17, class: className, text: label })
+    write(paths.marks, { d: ticks.map(tick => `M${Math.round(tick.x) + 0.5} ${BARS_HEIGHT + 1}v${tick.label ? 5 : 3}`).join('') })
+    const text = (x, label, className) => svg('text', { x, y: BARS_HEIGHT + 17, class: className, text: label })
     labels.replaceChildren(...(context ? [text(2, context, 'tilecouch-context')] : []),
       ...ticks.filter(tick => tick.label).map(tick => text(Math.round(tick.x * 10) / 10, tick.label, tick.major ? 'tilecouch-major' : '')))
   }
@@ -87,8 +86,8 @@ export function makeAxis (control) {
   }
 
   function drawTip ({ axis, hover, zone, changes, complete }) {
-    const bin = hover && binAt(drawn.bins, hover.x, REACH)
-    write(paths.hover, { d: bin && !hover.dragging ? barPath(bin.x, PLOT, drawn.width, barHeight(bin.tiles, drawn.most, TALLEST)) : '' })
+    const bin = hover && binAt(drawn.bins, hover.x, HOVER_DISTANCE)
+    write(paths.hover, { d: bin && !hover.dragging ? barPath(bin.x, BARS_HEIGHT, drawn.width, barHeight(bin.tiles, drawn.most, TALLEST)) : '' })
     tip.hidden = !hover
     if (!hover) return
     const several = bin && bin.changes > 1 && !hover.dragging
@@ -128,3 +127,76 @@ export function makeAxis (control) {
 
   return { root, newest, thumb, from, to, elements: [element('div', { class: 'tilecouch-timeline-body' }, [root, newest])], render }
 }
+
+const MIN_DISTANCE = 5 // pixels from bar to bar at least; changes closer than this share one
+const MIN_HEIGHT = 4 // pixels: one tile is to be seen next to thousands
+
+/**
+ * @typedef {{x: number, from: number, to: number, index: number, changes: number, tiles: number, bytes: number}} Bin
+ * from and to: milliseconds of the first and last change; index: of the first one in the list
+ */
+
+/**
+ * Joins changes that are too close to tell apart. Grouped from the first change of all, not from the first one in view,
+ * so that bars do not regroup while the axis is moved.
+ * @param {Array<{time: string, tiles: number, bytes: number}>} changes
+ * @param {import('./scale.js').Axis} axis
+ * @returns {Bin[]}
+ */
+export function binChanges (changes, axis) {
+  /** @type {Bin[]} */
+  const bins = []
+  let bin
+  const near = MIN_DISTANCE * axis.msPerPx
+  for (const [index, { time, tiles, bytes }] of changes.entries()) {
+    const at = Date.parse(time)
+    if (bin && at - bin.from < near) {
+      bin.to = at
+      bin.changes++
+      bin.tiles += tiles
+      bin.bytes += bytes
+    } else bins.push(bin = { x: axis.x(at), from: at, to: at, index, changes: 1, tiles, bytes })
+  }
+  return bins
+}
+
+/**
+ * As wide as the closest two allow, within measure.
+ * @param {Bin[]} bins
+ */
+export function barWidth (bins) {
+  let apart = Infinity
+  for (let i = 1; i < bins.length; i++) apart = Math.min(apart, bins[i].x - bins[i - 1].x)
+  return apart >= 14 ? 8 : apart >= 9 ? 6 : MIN_DISTANCE - 1
+}
+
+/**
+ * By the square root of the tiles: they are an area, and the root is the side of it. One tile beside 5,000 can be seen,
+ * and half as many still look less, which a logarithm would hide.
+ * @param {number} tiles @param {number} most @param {number} height pixels of the highest bar
+ */
+export const barHeight = (tiles, most, height) => Math.max(MIN_HEIGHT, Math.sqrt(tiles / Math.max(most, 1)) * height)
+
+/**
+ * The bar nearest to a pixel, within reach.
+ * @param {Bin[]} bins @param {number} x @param {number} reach pixels
+ */
+export function binAt (bins, x, reach) {
+  let best = null
+  for (const bin of bins) {
+    if (Math.abs(bin.x - x) <= reach && (!best || Math.abs(bin.x - x) < Math.abs(best.x - x))) best = bin
+  }
+  return best
+}
+
+/**
+ * A bar with a round top standing on the base line, as a part of an SVG path.
+ * @param {number} x middle @param {number} base @param {number} width @param {number} height
+ */
+export function barPath (x, base, width, height) {
+  const radius = Math.min(width / 2, height)
+  const left = round(x - width / 2)
+  return `M${left} ${base}V${round(base - height + radius)}a${radius} ${radius} 0 0 1 ${width} 0V${base}Z`
+}
+
+const round = number => Math.round(number * 10) / 10

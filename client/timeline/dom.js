@@ -1,4 +1,4 @@
-// Small helpers for building what the controls show.
+// Helpers that build the elements of the controls, and the strip at the edge of the map that holds a timeline.
 
 const SVG = 'http://www.w3.org/2000/svg'
 
@@ -76,4 +76,39 @@ export function rename (button, name, label) {
   if (button.dataset.icon === name) return
   button.dataset.icon = name
   button.replaceChildren(icon(name))
+}
+
+/**
+ * Puts an element into the dock of a map. Several share one.
+ * @param {import('leaflet').Map} map @param {HTMLElement} content @param {'top' | 'bottom'} edge
+ * @returns {() => void} takes it out again
+ */
+export function dock (map, content, edge) {
+  const container = map.getContainer()
+  const corners = /** @type {any} */ (map)._controlContainer // where Leaflet's own controls are
+  let strip = corners.querySelector(`:scope > .tilecouch-dock-${edge}`)
+  if (!strip) {
+    strip = document.createElement('div')
+    strip.className = `tilecouch-dock tilecouch-dock-${edge}`
+    corners.append(strip)
+  }
+  strip.append(content)
+
+  const property = `--tilecouch-dock-${edge}`
+  const measure = () => {
+    container.style.setProperty(property, `${strip.offsetHeight}px`)
+    container.classList.add(`tilecouch-docked-${edge}`)
+  }
+  const observer = new ResizeObserver(measure)
+  observer.observe(strip)
+  measure()
+
+  return () => {
+    observer.disconnect()
+    content.remove()
+    if (strip.childElementCount) return measure()
+    strip.remove()
+    container.style.removeProperty(property)
+    container.classList.remove(`tilecouch-docked-${edge}`)
+  }
 }

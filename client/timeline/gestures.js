@@ -1,4 +1,4 @@
-// What fingers, pointers, wheels and keys do to the axis.
+// Pointer, touch, wheel and keyboard input of the axis.
 import { moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from './scale.js'
 import { stepFrom } from './steps.js'
 

@@ -1,4 +1,4 @@
-// The upper row: transport, the present time in words, tools.
+// The upper row of the timeline: play buttons, the present time in words, tools.
 import { element, iconButton, rename, write } from './dom.js'
 import { within } from './steps.js'
 import { capital, changeWords, clockWords, dateWords, plural } from './words.js'

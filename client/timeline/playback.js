@@ -1,4 +1,4 @@
-// When the next step is due. No timer, clock or layer of its own: they come in as `host`, so that tests hold the time.
+// Decides when the next step is due. Timers, clock and layers come in as `host`, so that tests control the time.
 import { nextToPlay } from './steps.js'
 
 /**
@@ -63,7 +63,7 @@ export class Playback {
     if (this.#waitsFor === 'interval') this.#wait()
   }
 
-  /** The time was moved by somebody else: goes on from there. */
+  /** Something else moved the time: continue from there. */
   moved () {
     if (this.playing && !this.#stepping) this.#arrive()
   }

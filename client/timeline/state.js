@@ -1,4 +1,4 @@
-// What the timeline shows at a moment, worked out of its layers, clock and player.
+// The state that the timeline shows, computed from its layers, clock and player.
 import { axisOf, clampSpan, domainOf } from './scale.js'
 import { uniteChanges, uniteExtents } from './steps.js'
 import { capital } from './words.js'

@@ -1,4 +1,4 @@
-// What the timeline says, in English. Pure.
+// The texts of the timeline, in English, and time zones. Pure.
 import { indexAsOf } from './steps.js'
 
 export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -22,31 +22,31 @@ export function size (bytes) {
   return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${units[0]}`
 }
 
-/** @param {number} ms @param {import('./zone.js').Zone} zone */
+/** @param {number} ms @param {Zone} zone */
 export function dateWords (ms, zone) {
   const wall = new Date(zone.civil(ms))
   return `${wall.getUTCDate()} ${MONTHS[wall.getUTCMonth()]} ${wall.getUTCFullYear()}`
 }
 
-/** Seconds only where there are some. @param {number} ms @param {import('./zone.js').Zone} zone */
+/** Seconds only where there are some. @param {number} ms @param {Zone} zone */
 export function clockWords (ms, zone) {
   const wall = new Date(zone.civil(ms))
   const seconds = wall.getUTCSeconds()
   return `${two(wall.getUTCHours())}:${two(wall.getUTCMinutes())}${seconds ? `:${two(seconds)}` : ''} ${zone.label(ms)}`
 }
 
-/** `20 Jun 2024, 14:00 UTC` @param {string} time @param {import('./zone.js').Zone} zone */
+/** `20 Jun 2024, 14:00 UTC` @param {string} time @param {Zone} zone */
 export function timeWords (time, zone) {
   const ms = Date.parse(time)
   return `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
 }
 
-/** @param {{from: string, to: string}} range @param {import('./zone.js').Zone} zone */
+/** @param {{from: string, to: string}} range @param {Zone} zone */
 export const rangeWords = ({ from, to }, zone) => `${timeWords(from, zone)} – ${timeWords(to, zone)}`
 
 /**
  * What happened in this view at (or before) a time.
- * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {import('./zone.js').Zone} zone
+ * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {Zone} zone
  */
 export function changeWords (time, changes, zone) {
   if (!changes.length) return 'nothing changed here'
@@ -63,3 +63,46 @@ export function valueWords (time, changes, zone) {
 }
 
 export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) => string}} Zone */
+
+/** @type {Map<string, Zone>} */
+const zones = new Map()
+
+/**
+ * @param {string} name 'utc', 'local' (that of this computer), or a name such as 'Europe/Berlin'
+ * @returns {Zone}
+ */
+export function zoneOf (name) {
+  const known = zones.get(name)
+  if (known) return known
+  const zone = name === 'utc' ? utc : makeZone(name)
+  zones.set(name, zone)
+  return zone
+}
+
+/** @type {Zone} */
+const utc = { name: 'utc', civil: ms => ms, instant: civil => civil, label: () => 'UTC' }
+
+function makeZone (name) {
+  const timeZone = name === 'local' ? undefined : name
+  const fields = new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' })
+  const short = new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' })
+
+  const civil = ms => {
+    /** @type {Record<string, number>} */
+    const part = {}
+    for (const { type, value } of fields.formatToParts(ms)) part[type] = +value
+    return Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second) + (((ms % 1000) + 1000) % 1000)
+  }
+
+  // the offset at the time itself is not known before the time is: the second look gets it right wherever the clocks
+  // are not being changed in that very hour, and there any answer is as good
+  const instant = wall => {
+    const near = wall - (civil(wall) - wall)
+    return wall - (civil(near) - near)
+  }
+
+  const label = ms => short.formatToParts(ms).find(part => part.type === 'timeZoneName')?.value ?? ''
+  return { name, civil, instant, label }
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { follow } from '../../client/source/follow.js'
-import { Health } from '../../client/source/health.js'
-import { backoff, persist, wait } from '../../client/source/patience.js'
+import { followLayer } from '../../client/source/follow.js'
+import { StoreHealth } from '../../client/source/follow.js'
+import { backoff, retry, wait } from '../../client/source/wait.js'
 import { leafletOptions, corners } from '../../client/source/layer-options.js'
 
 const failure = code => Object.assign(new Error(code), { code })
@@ -31,7 +31,7 @@ describe('waiting', () => {
     const said = []
     let times = 0
     const task = async () => { if (times++ < 1) throw failure('A'); return 7 }
-    assert.equal(await persist(task, { signal: new AbortController().signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done') }), 7)
+    assert.equal(await retry(task, { signal: new AbortController().signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done') }), 7)
     assert.deepEqual(said, ['A', 'done'])
   })
 
@@ -39,16 +39,16 @@ describe('waiting', () => {
     const stop = new AbortController()
     const said = []
     const options = { signal: stop.signal, onError: () => said.push('error'), onDone: () => said.push('done') }
-    const [working, failing] = [persist(async () => { stop.abort() }, options), persist(async () => { await null; throw failure('A') }, options)]
+    const [working, failing] = [retry(async () => { stop.abort() }, options), retry(async () => { await null; throw failure('A') }, options)]
     await assert.rejects(working, { name: 'AbortError' })
     await assert.rejects(failing, { name: 'AbortError' })
-    await assert.rejects(persist(async () => said.push('begun'), options), { name: 'AbortError' })
+    await assert.rejects(retry(async () => said.push('begun'), options), { name: 'AbortError' })
     assert.deepEqual(said, [])
   })
 })
 
 describe('the health of a store', () => {
-  const healthOf = said => new Health({ onError: ({ code }) => said.push(code), onBack: () => said.push('back') })
+  const healthOf = said => new StoreHealth({ onError: ({ code }) => said.push(code), onBack: () => said.push('back') })
 
   it('is told once, however many have the same trouble, and is good when the last of them has none', () => {
     const said = []
@@ -93,7 +93,7 @@ describe('following a feed', () => {
         return answer
       }
     }
-    await follow(/** @type {any} */ (source), 'a', {
+    await followLayer(/** @type {any} */ (source), 'a', {
       signal: stop.signal, past: true, onStart: () => said.push('start'), onChanges: ({ tiles }) => said.push(`${tiles.length} tiles`), onError: error => said.push(error.message), onBack: () => said.push('back')
     })
     assert.deepEqual(said, [

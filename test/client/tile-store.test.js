@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { TileStore } from '../../client/history/tile-store.js'
+import { ImageCache } from '../../client/history/image-cache.js'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 
@@ -28,7 +28,7 @@ const turn = () => new Promise(resolve => { setImmediate(resolve) })
 describe('the store of images', () => {
   it('fetches so many at a time, the wanted before the merely likely, in order', async () => {
     const from = source()
-    const store = new TileStore(from, { requests: 2 })
+    const store = new ImageCache(from, { requests: 2 })
     for (const x of [0, 1, 2, 3]) store.load(version(x), { urgent: false })
     for (const x of [4, 5]) store.load(version(x))
     const order = []
@@ -43,7 +43,7 @@ describe('the store of images', () => {
 
   it('asks once for a version, whoever wants it and when', async () => {
     const from = source()
-    const store = new TileStore(from)
+    const store = new ImageCache(from)
     const both = Promise.all([store.load(version(1)), store.load(version(1), { urgent: false })])
     from.asked[0].answer()
     const [a, b] = await both
@@ -59,7 +59,7 @@ describe('the store of images', () => {
 
   it('hurries what is wanted after all', async () => {
     const from = source()
-    const store = new TileStore(from, { requests: 1 })
+    const store = new ImageCache(from, { requests: 1 })
     for (const x of [0, 1, 2]) store.load(version(x), { urgent: false })
     store.load(version(2))
     from.asked[0].answer()
@@ -69,7 +69,7 @@ describe('the store of images', () => {
 
   it('drops what nobody wants any more and has not begun, and lets come in what has', async () => {
     const from = source()
-    const store = new TileStore(from, { requests: 1 })
+    const store = new ImageCache(from, { requests: 1 })
     const [one, other] = [{}, {}]
     const begun = store.load(version(0), { user: one })
     const waiting = store.load(version(1), { user: one })
@@ -86,7 +86,7 @@ describe('the store of images', () => {
 
   it('aborts what leaves the screen, unless somebody else wants it', async () => {
     const from = source()
-    const store = new TileStore(from)
+    const store = new ImageCache(from)
     const [one, other] = [{}, {}]
     const gone = store.load(version(0), { user: one })
     store.load(version(1), { user: one })
@@ -100,7 +100,7 @@ describe('the store of images', () => {
 
   it('tries again what may pass, past the cache, and nothing else', async () => {
     const from = source()
-    const store = new TileStore(from, { attempts: 2, requests: 1 })
+    const store = new ImageCache(from, { attempts: 2, requests: 1 })
     const result = store.load(version(0))
     const next = store.load(version(1))
     from.asked[0].fail(passing())
@@ -120,7 +120,7 @@ describe('the store of images', () => {
 
   it('does not try again what nobody wants any more', async () => {
     const from = source()
-    const store = new TileStore(from)
+    const store = new ImageCache(from)
     const user = {}
     const result = store.load(version(0), { user })
     from.asked[0].fail(passing())
@@ -133,7 +133,7 @@ describe('the store of images', () => {
 
   it('keeps so many bytes, and forgets what was not used for longest', async () => {
     const from = source()
-    const store = new TileStore(from, { cacheSize: 30 })
+    const store = new ImageCache(from, { cacheSize: 30 })
     const load = async x => {
       const result = store.load(version(x))
       from.open()[0]?.answer(10)
@@ -151,7 +151,7 @@ describe('the store of images', () => {
 
   it('fetches a damaged image again, past the cache', async () => {
     const from = source()
-    const store = new TileStore(from)
+    const store = new ImageCache(from)
     const first = store.load(version(0))
     from.asked[0].answer()
     await first
@@ -166,7 +166,7 @@ describe('the store of images', () => {
 
   it('ends everything when it is closed, and may be used again', async () => {
     const from = source()
-    const store = new TileStore(from, { requests: 1 })
+    const store = new ImageCache(from, { requests: 1 })
     const all = [0, 1].map(x => store.load(version(x)))
     store.close()
     for (const result of all) await assert.rejects(result, isAborted)

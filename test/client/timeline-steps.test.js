@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { indexAsOf, nextToPlay, stepFrom, uniteChanges, uniteExtents, within } from '../../client/timeline/steps.js'
-import { changeWords, rangeWords, size, timeWords, valueWords } from '../../client/timeline/words.js'
-import { zoneOf } from '../../client/timeline/zone.js'
+import { changeWords, rangeWords, size, timeWords, valueWords, zoneOf } from '../../client/timeline/words.js'
 
 const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
 const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 1 }).map(list => list.sort((a, b) => a - b).map(day))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { versionKey } from '../../client/history/tile-store.js'
+import { versionKey } from '../../client/history/image-cache.js'
 import { BLOCK, VersionIndex, isImage } from '../../client/history/version-index.js'
 
 const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
+import { gzipSync } from 'node:zlib'
 import { besides, bundle, clientBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
@@ -74,7 +75,7 @@ describe('what browsers get of this project', () => {
     const inside = new Set(Object.values(bundles).flatMap(({ inputs }) => inputs))
     for (const top of ['attachments', 'client']) {
       for (const name of readdirSync(path.join(root, top), { recursive: true }).map(String)) {
-        if (/(?<!\.d)\.(js|css)$/.test(name)) assert.ok(inside.has(`${top}/${name.replaceAll(path.sep, '/')}`), `no bundle imports ${top}/${name}`)
+        if (/(?<!\.d|^build)\.(js|css)$/.test(name)) assert.ok(inside.has(`${top}/${name.replaceAll(path.sep, '/')}`), `no bundle imports ${top}/${name}`)
       }
     }
   })
@@ -97,7 +98,7 @@ describe('what browsers get of this project', () => {
 
   it('needs Leaflet and nothing else', async () => {
     for (const [name, { imports }] of Object.entries(await bundle(names))) {
-      assert.deepEqual(imports.filter(address => !address.startsWith('data:')), name === 'tilecouch.esm.js' ? ['leaflet'] : [], name)
+      assert.deepEqual(imports.filter(address => !address.startsWith('data:')), name.endsWith('.esm.js') ? ['leaflet'] : [], name)
     }
   })
 
@@ -105,6 +106,7 @@ describe('what browsers get of this project', () => {
     const bundles = await bundle(names)
     const size = name => bundles[name].bytes.length
     assert.ok(size('tilecouch.js') < 290_000 && size('tilecouch.esm.js') < 290_000, 'the client library')
+    assert.ok(gzipSync(bundles['tilecouch-history.esm.js'].bytes).length <= 30_000, 'a page with one history layer')
     assert.ok(size('viewer.js') < 150_000, 'the viewer')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 370_000, 'what the viewer loads for areas on the device')

@@ -1,51 +1,86 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { clientBundles } from '../../loader/couchapp/bundle.js'
-import { compose, root } from '../../loader/couchapp/compose.js'
+import { buildModules, entries } from '../../client/build.js'
+import { TARGETS, clientBundles } from '../../loader/couchapp/bundle.js'
+import { root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
-const { exports, files, unpkg, jsdelivr, style, types } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+const read = name => JSON.parse(readFileSync(path.join(root, name), 'utf8'))
 
-describe('the npm package', () => {
-  const folder = useFolder()
-
+describe('the npm package of the server', () => {
   it('holds what it names', () => {
-    const named = [unpkg, jsdelivr, style, types, ...Object.values(exports).flatMap(target => typeof target === 'string' ? target : Object.values(target))]
-    for (const target of named.filter(Boolean).map(name => name.replace(/^\.\//, '')).filter(name => name !== 'package.json' && !name.includes('*'))) {
-      const [top, ...rest] = target.split('/')
-      assert.ok(files.includes(top), `${target} is not in "files"`)
-      // made by npm run prepack
-      assert.ok(top === 'dist' ? rest.join('/') in clientBundles : existsSync(path.join(root, target)), target)
+    const { exports, files } = read('package.json')
+    for (const target of Object.values(exports).map(name => name.replace(/^\.\//, '')).filter(name => name !== 'package.json')) {
+      assert.ok(files.includes(target.split('/')[0]), `${target} is not in "files"`)
+      assert.ok(existsSync(path.join(root, target)), target)
     }
     assert.ok(['_design', 'views', 'attachments', 'client', 'core'].every(name => files.includes(name)), 'what the couchapp is composed from')
-  })
-
-  it('has the bundles of the client library that the store serves as well', async () => {
-    folder.write({ 'note.txt': 'mine' })
-    assert.equal(spawnSync(process.execPath, [path.join(root, '.ci/bundle.js'), folder.dir]).status, 0)
-    const written = readdirSync(folder.dir).sort()
-    assert.deepEqual(written, ['note.txt', ...Object.keys(clientBundles)].sort())
-    const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles') ?? {}
-    for (const file of written.slice(1)) assert.equal(readFileSync(path.join(folder.dir, file)).toString('base64'), attached?.[file].data)
   })
 
   it('is loaded in Node without a window, and without Leaflet', async () => {
     const { load, TilecouchError } = await import('tilecouch')
     assert.deepEqual([typeof load, typeof TilecouchError], ['function', 'function'])
   })
+})
+
+describe('the npm package for pages', () => {
+  const folder = useFolder()
+
+  /** What a page loads for a module of the package: the file, and the chunks that it imports at once. */
+  async function loadedFor (name) {
+    const { outputs } = await buildModules(folder.dir)
+    const files = new Set()
+    const add = file => {
+      if (files.has(file) || !outputs[file]) return
+      files.add(file)
+      for (const { path: next, kind } of outputs[file].imports) if (kind === 'import-statement') add(next)
+    }
+    add(Object.keys(outputs).find(file => path.basename(file) === `${name}.js`))
+    return {
+      bytes: [...files].reduce((sum, file) => sum + gzipSync(readFileSync(path.resolve(root, file))).length, 0),
+      inputs: [...files].flatMap(file => Object.keys(outputs[file].inputs))
+    }
+  }
+
+  it('holds what it names, in the version of the server, with nothing but optional peers', () => {
+    const { exports, version, dependencies, peerDependenciesMeta } = read('client/package.json')
+    const built = [...Object.keys(entries).map(name => `${name}.js`), ...Object.keys(clientBundles)]
+    for (const target of Object.values(exports).flatMap(value => typeof value === 'string' ? value : Object.values(value))) {
+      const [, file] = /^\.\/dist\/([\w.-]+)$/.exec(target) ?? []
+      if (file) assert.ok(built.includes(file), target)
+      const [, source] = /^\.\/dist\/types\/(.*)\.d\.ts$/.exec(target) ?? []
+      if (source) assert.ok([`${source}.js`, `${source}.d.ts`].some(name => existsSync(path.join(root, name))), target)
+    }
+    assert.equal(version, read('package.json').version)
+    assert.equal(dependencies, undefined)
+    assert.ok(Object.values(peerDependenciesMeta).every(({ optional }) => optional))
+  })
+
+  it('gives a page with one history layer 30 kB beside Leaflet, and nothing of areas, editing, mirrors or the timeline', async () => {
+    const { bytes, inputs } = await loadedFor('history')
+    assert.ok(bytes <= 30000, `${bytes} bytes gzipped`)
+    assert.deepEqual(inputs.filter(name => /client\/(offline|edits|timeline)\/|client\/mirror\/(http|index|pouch)/.test(name)), [])
+  })
+
+  it('keeps editing out of areas', async () => {
+    const { inputs } = await loadedFor('offline')
+    assert.deepEqual(inputs.filter(name => /client\/edits\/|core\/store\/(batch|settle|said)/.test(name)), [])
+  })
 
   it('is bundled by others, who get only what they import', async () => {
-    const sizeOf = async text => {
-      const { outputFiles, warnings } = await build({ stdin: { contents: text, resolveDir: root }, bundle: true, minify: true, write: false, format: 'esm', outdir: folder.dir, external: ['leaflet'], logLevel: 'silent' })
+    await buildModules(folder.dir)
+    const sizeOf = async contents => {
+      const { outputFiles, warnings } = await build({
+        stdin: { contents, resolveDir: folder.dir }, bundle: true, minify: true, write: false, format: 'esm', target: TARGETS, external: ['leaflet'], logLevel: 'silent'
+      })
       assert.deepEqual(warnings, [])
-      return outputFiles.map(({ contents }) => contents.length)
+      return outputFiles[0].contents.length
     }
-    const [clock] = await sizeOf("import { clock } from 'tilecouch/client'\nconsole.log(clock)")
-    const [all, css] = await sizeOf("import * as tilecouch from 'tilecouch/client'\nimport 'tilecouch/client/tilecouch.css'\nconsole.log(tilecouch)")
+    const clock = await sizeOf("import { clock } from './history.js'\nconsole.log(clock)")
+    const all = await sizeOf("import * as tilecouch from './index.js'\nconsole.log(tilecouch)")
     assert.ok(clock < all / 5, `${clock} of ${all} bytes for the clock`)
-    assert.ok(css > 1000)
   })
 })

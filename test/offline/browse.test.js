@@ -1,7 +1,7 @@
 /* global BrowseCache, T, at, blob, raw, text, version -- of the page, in functions that run there */
 // What was looked at, kept in the browser.
 import assert from 'node:assert/strict'
-import { BrowseCache as InNode } from '../../client/offline/browse.js'
+import { BrowseCache as InNode } from '../../client/offline/browse-cache.js'
 import { onBrowsing } from './support/browsing.js'
 
 describe('what was looked at', function () {

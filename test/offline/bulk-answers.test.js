@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { Selection } from '../../core/mirror/index.js'
 import { HttpCouch } from '../../client/mirror/http.js'
-import { EditsCouch } from '../../client/offline/edits-couch.js'
-import { Listing } from '../../client/offline/listing.js'
+import { UploadTarget } from '../../client/edits/upload.js'
+import { StoreListing } from '../../client/offline/store-listing.js'
 import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
 import { onEachStore } from '../support/backends.js'
@@ -31,7 +31,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
 
   it('takes nothing of the store for missing, and what is missing for that', async () => {
     faulty.fault = wrongOnce()
-    const couch = new EditsCouch(http, () => [])
+    const couch = new UploadTarget(http, () => [])
     const ids = ['osm:5:0:0', 'osm:5:1:1', 'osm:5:2:2', 'osm:5:9:9', 'layer:osm']
     assert.deepEqual((await couch.docs(ids)).map(({ doc, deleted }) => [doc?._id, deleted]), ids.map(id => [id === 'osm:5:9:9' ? undefined : id, false]))
     assert.deepEqual(await couch.docs(['osm:5:8:8']), [{ id: 'osm:5:8:8', doc: undefined, deleted: false }], 'of a single one, too')
@@ -41,7 +41,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
   })
 
   it('lists every document of a layer that is no tile', async () => {
-    const names = async () => (await new Listing(http, new Selection({ layers: ['osm'] })).named()).map(({ id }) => id)
+    const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments()).map(({ id }) => id)
     const expected = await names()
     assert.deepEqual(expected, ['tilecouch', 'layer:osm', `edition:osm@${T}`])
     faulty.fault = wrongOnce()
@@ -51,7 +51,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
 
   it('says which documents have no answer', async () => {
     faulty.fault = ({ id }) => id === 'osm:5:1:1' ? 'missing' : undefined
-    await assert.rejects(new EditsCouch(http, () => []).docs(['osm:5:0:0', 'osm:5:1:1']), error => {
+    await assert.rejects(new UploadTarget(http, () => []).docs(['osm:5:0:0', 'osm:5:1:1']), error => {
       assert.deepEqual([error.code, error.details.ids], ['NO_ANSWER', ['osm:5:1:1']])
       return true
     })

@@ -145,7 +145,7 @@ describe('an edition made on a device', () => {
   it('costs a device where nothing is made no database', async () => {
     const offline = await device(NOWHERE)
     assert.deepEqual([await offline.edits.list(), offline.edits.databases(), await offline.edits.get('osm', '2024')], [[], [], undefined])
-    await offline.edits.settle('osm')
+    await offline.edits.removeArrived('osm')
     const names = []
     offline.open = name => { names.push(name); throw new Error('opened') }
     await offline.edits.list()

@@ -8,7 +8,8 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import PouchDB from 'pouchdb-node'
-import { OfflineStore, TilecouchError } from 'tilecouch/offline'
+import { Edits } from '../../client/edits/index.js'
+import { OfflineStore, TilecouchError } from '../../client/offline/index.js'
 import { Store } from '../../loader/index.js'
 import { furnish } from '../client/support/designs.js'
 import { startFront } from '../client/support/front.js'
@@ -48,7 +49,7 @@ onEachStore('a device in Node', backend => {
   })
 
   const open = async (name = 'device') => {
-    const offline = new OfflineStore({ remote, name: path.join(folder.dir, name), PouchDB, limits: SMALL })
+    const offline = new OfflineStore({ remote, name: path.join(folder.dir, name), PouchDB, Edits, limits: SMALL })
     opened.push(offline)
     await offline.ready
     return offline
@@ -147,9 +148,10 @@ onEachStore('a device in Node', backend => {
     folder.write({
       'ends.mjs': `
         import PouchDB from ${JSON.stringify(import.meta.resolve('pouchdb-node'))}
-        import { OfflineStore } from ${JSON.stringify(import.meta.resolve('tilecouch/offline'))}
+        import { Edits } from ${JSON.stringify(import.meta.resolve('../../client/edits/index.js'))}
+        import { OfflineStore } from ${JSON.stringify(import.meta.resolve('../../client/offline/index.js'))}
         const [remote, name] = process.argv.slice(2)
-        const offline = new OfflineStore({ remote, name, PouchDB })
+        const offline = new OfflineStore({ remote, name, PouchDB, Edits })
         await offline.ready
         offline.on('online', () => {})
         const area = await offline.areas.add(${JSON.stringify(WORLD)})

@@ -2,7 +2,7 @@
 // Room on the device: asked before, and when there is none any more.
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
-import { checkFits, roomOf, sizeOf } from '../../client/offline/quota.js'
+import { checkFits, storageRoom, storageSize } from '../../client/offline/storage.js'
 import { field, onField, take } from './support/stage.js'
 
 const ALL = { name: 'All', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5', history: true }
@@ -52,7 +52,7 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
     const before = await storage()
     assert.ok(before.quota > 1e6 && before.free > 0 && before.usage >= 0 && typeof before.persisted === 'boolean' && before.ours === 0)
     const { bytes, versions } = await take(page, PART)
-    assert.equal((await storage()).ours, sizeOf({ bytes, versions }))
+    assert.equal((await storage()).ours, storageSize({ bytes, versions }))
     assert.equal(typeof await page.evaluate(() => /** @type {any} */ (window).offline.persist()), 'boolean')
   })
 
@@ -124,7 +124,7 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
     const before = await storage()
     const { bytes, versions } = await take(page, { ...ALL, name: 'Large' })
     const used = (await storage()).usage - before.usage
-    const said = sizeOf({ bytes, versions })
+    const said = storageSize({ bytes, versions })
     assert.ok(used < 1.5 * said && used > said / 4, `${used} used, ${said} said`)
   })
 })
@@ -151,7 +151,7 @@ describe('what fits', () => {
 
   it('is not known where nobody says', async () => {
     assert.equal(fits(1e15, 0, {}), true)
-    assert.deepEqual(await roomOf(undefined), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
-    assert.deepEqual(await roomOf(/** @type {any} */ ({ estimate: async () => ({}) })), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+    assert.deepEqual(await storageRoom(undefined), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
+    assert.deepEqual(await storageRoom(/** @type {any} */ ({ estimate: async () => ({}) })), { usage: undefined, quota: undefined, free: undefined, persisted: undefined })
   })
 })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { OfflineStore } from '../../client/offline/index.js'
-import { Meter } from '../../client/offline/meter.js'
-import { readSpec } from '../../client/offline/spec.js'
+import { TransferRate } from '../../client/offline/area-transfer.js'
+import { readSpec } from '../../client/offline/area-spec.js'
 import { PouchDB } from '../client/support/pouches.js'
 import { backends } from '../support/backends.js'
 import { box, outcome, useShelf } from './support/shelf.js'
@@ -177,17 +177,17 @@ describe('what an area is of', () => {
 
 describe('the meter of a transfer', () => {
   it('says how fast the last seconds were, and how long it will take', () => {
-    const meter = new Meter()
+    const meter = new TransferRate()
     meter.mark(0, 0)
-    assert.deepEqual(meter.foretell({ bytes: 100000, transfer: 200000 }, 0, 500), { rate: undefined, remaining: undefined })
+    assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 0, 500), { rate: undefined, remaining: undefined })
     for (let at = 100; at <= 20000; at += 100) meter.mark(at * 5, at)
-    assert.deepEqual(meter.foretell({ bytes: 100000, transfer: 200000 }, 50000, 20000), { rate: 5000, remaining: 20 })
-    assert.equal(meter.foretell({ bytes: 100000, transfer: 200000 }, 100000, 20000).remaining, 0)
+    assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 50000, 20000), { rate: 5000, remaining: 20 })
+    assert.equal(meter.forecast({ bytes: 100000, transfer: 200000 }, 100000, 20000).remaining, 0)
     assert.ok(/** @type {number} */ (meter.rate(25000)) < 3000, 'it falls when nothing comes')
   })
 
   it('is zero when nothing came for as long as it looks back', () => {
-    const meter = new Meter()
+    const meter = new TransferRate()
     meter.mark(0, 0)
     meter.mark(50000, 1000)
     assert.equal(meter.rate(40000), 0)

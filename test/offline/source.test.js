@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { OfflineStore } from '../../client/offline/index.js'
-import { OfflineSource } from '../../client/offline/source.js'
+import { OfflineSource } from '../../client/offline/offline-source.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { Store, publish } from '../../loader/index.js'
 import { T, history, picture, tilesOf } from '../client/support/gallery.js'
@@ -64,9 +64,9 @@ onEachStore('what layers read from', backend => {
     assert.equal((await read.layer('osm')).minzoom, 3)
     assert.deepEqual(await read.extent('osm'), { first: T(1), last: T(2) })
     await show(await read.tile(list[0]), 1, 3, 1, 0)
-    const { blob, isNear } = await read.head(3, 1, 5)
+    const { blob, isFromDevice } = await read.head(3, 1, 5)
     await show(blob, 2, 3, 1, 5)
-    assert.ok(isNear)
+    assert.ok(isFromDevice)
     assert.deepEqual(front.requests(), [])
   })
 
@@ -114,7 +114,7 @@ onEachStore('what layers read from', backend => {
     await take(HEADS)
     const read = source('network')
     assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
-    assert.equal((await read.head(3, 1, 5)).isNear, false)
+    assert.equal((await read.head(3, 1, 5)).isFromDevice, false)
     assert.ok(front.requests('index').length && front.requests('tile').length)
     silent()
     const begun = performance.now()
@@ -168,12 +168,12 @@ onEachStore('what layers read from', backend => {
   it('take a part of an ancestor meanwhile, the nearest that is there', async () => {
     await take(HEADS)
     const { heads } = source()
-    const part = await heads.meanwhile(6, 13, 22)
+    const part = await heads.placeholder(6, 13, 22)
     await show(part.blob, 2, 3, 1, 2)
     assert.deepEqual([part.up, part.dx, part.dy], [3, 5, 6])
-    assert.equal(await heads.meanwhile(10, 200, 300), undefined, 'not from seven zooms above')
-    assert.equal(await heads.near(3, 1, 2).then(head => head.version.time), T(2))
-    assert.equal(await heads.near(4, 9, 9), undefined, 'not known here')
+    assert.equal(await heads.placeholder(10, 200, 300), undefined, 'not from seven zooms above')
+    assert.equal(await heads.fromDevice(3, 1, 2).then(head => head.version.time), T(2))
+    assert.equal(await heads.fromDevice(4, 9, 9), undefined, 'not known here')
   })
 
   it('go on without a device that is closed or whose area is removed in the middle', async () => {

@@ -1,8 +1,7 @@
 // Taking an area along over stores and lines that fail: what is missing is said, and taken the next time, and nothing else.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
-import { readNote } from '../../client/offline/note.js'
-import { Transfer } from '../../client/offline/transfer.js'
+import { readState, Transfer } from '../../client/offline/transfer.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
 import { furnish } from '../client/support/designs.js'
@@ -54,7 +53,7 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(told.sort(), bad)
       assert.ok(first.failed.every(({ rev, error, reason }) => /^1-/.test(rev) && error && reason))
       assert.deepEqual([first.isComplete, first.held.tiles], [false, SIDE * SIDE - 2])
-      assert.deepEqual((await readNote(db)).failed.map(({ id }) => id).sort(), bad, 'remembered where the tiles are')
+      assert.deepEqual((await readState(db)).failed.map(({ id }) => id).sort(), bad, 'remembered where the tiles are')
 
       front.forget()
       assert.deepEqual((await transfer(db).run()).failed.map(({ id }) => id).sort(), bad, 'still not')
@@ -194,7 +193,7 @@ onEachStore('taking an area along', backend => {
           await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), limits }).run(), { code: 'UNREACHABLE' })
           await front.restart()
           front.reset()
-          const { listing, since } = await readNote(db)
+          const { listing, since } = await readState(db)
           assert.equal(since, undefined)
           assert.ok(listing && listing.next[0] === 6 && listing.next[1] >= 8 * rounds, JSON.stringify(listing?.next))
           await store.write(square({ layer: 'osm', z: 6, side: LARGE, time: T(2023 + rounds), seed: (x, y) => (y === 3 && x % 7 === 0) ? 9000 * rounds + x : y === 5 && x === 1 ? null : undefined }))
@@ -203,7 +202,7 @@ onEachStore('taking an area along', backend => {
         const { held } = await transfer(db, { limits }).run()
         assert.deepEqual(held, await assertSame(db, url, area))
         assert.ok(down(listed()) < bytes * 2 / 3, `${down(listed())} bytes were listed, ${bytes} are all`)
-        assert.equal((await readNote(db)).listing, undefined)
+        assert.equal((await readState(db)).listing, undefined)
       })
 
       it('passes over a tile that fails, and has it in the end, though the listing was broken off behind it', async () => {
@@ -215,7 +214,7 @@ onEachStore('taking an area along', backend => {
         await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), limits }).run(), { code: 'UNREACHABLE' })
         await front.restart()
         cut()
-        assert.deepEqual((await readNote(db)).failed.map(({ id }) => id), ['osm:6:0:7'])
+        assert.deepEqual((await readState(db)).failed.map(({ id }) => id), ['osm:6:0:7'])
         const { isComplete, failed } = await transfer(db, { limits }).run()
         assert.deepEqual([isComplete, failed.map(({ id }) => id)], [false, ['osm:6:0:7']])
         bad()

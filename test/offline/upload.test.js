@@ -131,7 +131,7 @@ onEachStore('an edition sent to a store', backend => {
     let watching = true
     const watch = (async () => { while (watching) assert.deepEqual(await seen(), now, 'at every moment') })()
     await area.refresh()
-    await offline.edits.settle('osm')
+    await offline.edits.removeArrived('osm')
     watching = false
     await watch
     assert.deepEqual([(await madeOn(offline)).size, await offline.edits.list()], [0, []])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
-import { OfflineStore } from 'tilecouch/offline'
+import { OfflineStore } from '../../client/offline/index.js'
 import { removeEdition, removeTiles } from '../../loader/remove/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'

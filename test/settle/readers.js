@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
-import { OfflineStore } from 'tilecouch/offline'
+import { OfflineStore } from '../../client/offline/index.js'
 import { VersionIndex } from '../../client/history/version-index.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { flipY } from '../../core/index.js'

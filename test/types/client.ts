@@ -1,7 +1,7 @@
 // Checked by tsc, never run: what is right compiles, and every @ts-expect-error stands above what must not.
 import * as L from 'leaflet'
-import { Clock, CompareControl, CouchLayer, HistoryLayer, Mirror, Player, TilecouchError, TimelineControl, clock, compare, couchLayer, historyLayer, mirror, player, timeline } from 'tilecouch/client'
-import type { Change, ChangedTile, LayerDocument, MirrorStatus, PouchDatabase, TimelineControlOptions, Version } from 'tilecouch/client'
+import { Clock, CompareControl, CouchLayer, HistoryLayer, Mirror, Player, TilecouchError, TimelineControl, clock, compare, couchLayer, historyLayer, mirror, player, timeline } from '../../client/index.js'
+import type { Change, ChangedTile, LayerDocument, MirrorStatus, TimelineControlOptions, Version } from '../../client/index.js'
 
 const db = 'http://127.0.0.1:5984/tiles'
 const map = L.map('map')
@@ -69,13 +69,6 @@ class Logged extends HistoryLayer {
   }
 }
 new Logged(db, { layer: 'daylight' }).setTime(null)
-const Extended = HistoryLayer.extend({
-  options: { fade: 100 },
-  noon () { return this.setTime('2024-06-20T12:00:00Z') }
-})
-new Extended(db, { layer: 'daylight' }).noon().isShown()
-// @ts-expect-error
-new Extended(db)
 Clock.include({ now () { return new Date() } })
 
 // ---- player
@@ -118,7 +111,7 @@ compare(past)
 swipe.setSplit('half')
 
 // ---- mirrors
-declare const pouch: PouchDatabase
+declare const pouch: { name: string, bulkDocs: (docs: any) => Promise<any> }
 const stop = new AbortController()
 const taken: Promise<MirrorStatus> = mirror(db, pouch, { layers: ['daylight'], bbox: [5.9, 45.8, 10.5, 47.8], zooms: '0-8', current: true, signal: stop.signal })
 const back = new Mirror(pouch, db, { live: true, limits: { concurrency: 1 }, onProgress: ({ tiles, bytes, pending }) => [tiles, bytes, pending], onState: ({ state }) => state === 'away' })

@@ -1,6 +1,6 @@
 // The same on the global L. Checked by tsc, never run.
 import * as L from 'leaflet'
-import 'tilecouch/client/bundle'
+import '../../client/global.js'
 
 const db = 'http://127.0.0.1:5984/tiles'
 const clock = L.couch.clock({ time: null })
@@ -13,7 +13,8 @@ newest.setUrl('x')
 L.couch.player(clock, [past]).play()
 new L.Couch.Player(new L.Couch.Clock(), new L.TileLayer.Couch.History(db, { layer: 'daylight' }))
 new L.TileLayer.Couch(db, { layer: 'daylight' }).bringToBack()
-L.TileLayer.Couch.extend({ options: { live: true } })
+class Live extends L.TileLayer.Couch {}
+new Live(db, { layer: 'daylight', live: true })
 const map = L.map('map')
 L.control.timeline(past, { loop: true }).addTo(map).player.play()
 new L.Control.Timeline([past])

@@ -1,28 +1,14 @@
-// What is declared of areas on a device. Checked by tsc, never run: the classes as they are written have to be what is declared.
+// What is declared of areas on a device. Checked by tsc, never run.
 import * as L from 'leaflet'
-import { OfflineStore, couchLayer, coverageLayer, historyLayer } from 'tilecouch/client'
-import type { Area, AreaEstimate, AreaStatus, Areas, BrowseCache, CoverageCounts, Device, Edition, Edits, OfflineStoreOptions, PouchConstructor, TransferLimits, UploadLimits } from 'tilecouch/client'
-import { OfflineStore as WithoutLeaflet } from 'tilecouch/offline'
-import type { Area as RealArea } from '../../client/offline/area.js'
-import type { Areas as RealAreas } from '../../client/offline/areas.js'
-import type { BrowseCache as RealBrowseCache } from '../../client/offline/browse.js'
-import type { Device as RealDevice } from '../../client/offline/device.js'
-import type { Edition as RealEdition } from '../../client/offline/edits-edition.js'
-import type { Edits as RealEdits } from '../../client/offline/edits.js'
-import type { OfflineStore as RealStore } from '../../client/offline/offline-store.js'
-import type { transferDefaults } from '../../client/offline/transfer.js'
-import type { uploadDefaults } from '../../client/offline/edits-upload.js'
+import { Edits, OfflineStore, couchLayer, coverageLayer, historyLayer } from '../../client/index.js'
+import type { Area, AreaEstimate, AreaStatus, CoverageCounts, OfflineStoreOptions, PouchConstructor } from '../../client/index.js'
+import { OfflineStore as WithoutLeaflet } from '../../client/offline/index.js'
 
 declare const PouchDB: PouchConstructor
 declare const blob: Blob
 
-// ---- as it is written
-declare const real: { area: RealArea, areas: RealAreas, browse: RealBrowseCache, device: RealDevice, edition: RealEdition, edits: RealEdits, store: RealStore }
-const declared: { area: Area, areas: Areas, browse: BrowseCache, device: Device, edition: Edition, edits: Edits, store: OfflineStore } = real
-const limits: Required<Omit<TransferLimits, 'upload'>> & { upload: Required<UploadLimits> } = {} as typeof transferDefaults & { upload: typeof uploadDefaults }
-
 // ---- a store on the device
-const offline = new OfflineStore({ remote: 'http://127.0.0.1:5984/tiles', PouchDB, browse: { size: 1e7 }, limits: { concurrency: 2 } })
+const offline = new OfflineStore({ remote: 'http://127.0.0.1:5984/tiles', PouchDB, Edits, browse: { size: 1e7 }, limits: { concurrency: 2 } })
 offline.on('progress', ({ type, area, status }) => [type === 'progress', area.name, status.remaining?.toFixed()])
   .on('online', ({ online }) => !online).once('failure', ({ error, area }) => [error.code, area?.id]).on('areas tiles', ({ layer }) => layer).off('online')
 const options: OfflineStoreOptions = { remote: '/db' }
@@ -88,5 +74,3 @@ export async function made () {
   await edition.put(14, 1, 2, 'image.png')
   return [head?.version.time, rows[0].bytes, kept?.layers.daylight.tiles, failures[0].code, refused, (await offline.edits.list())[0].time]
 }
-
-export { declared, limits }

@@ -1,48 +1,78 @@
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { classMembers, declaredNames, factoryOf, globalPaths, interfaceMembers } from '../../docs/client-declarations.js'
-import { clientClasses, exportedNames } from '../../docs/client-source.js'
-import { describeClass } from '../../docs/client-tables.js'
+import { buildDeclarations } from '../../client/build.js'
+import { clientClasses } from '../../docs/client-tables.js'
+import { useFolder } from '../couchapp/helpers.js'
 import { loadGlobal } from './leaflet.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const text = readdirSync(path.join(root, 'client'), { recursive: true }).map(String).filter(name => name.endsWith('.js')).map(name => readFileSync(path.join(root, 'client', name), 'utf8')).join('\n')
-const names = list => list.map(({ name }) => name).sort()
+
+/** A page that is written against the package: every line that must not compile says so. */
+const PAGE = `import * as L from 'leaflet'
+import { historyLayer, OfflineStore, Edits, timeline, type Change, type LayerDocument } from './types/client/index.js'
+import { Clock } from './types/client/history/index.js'
+const map = L.map('map')
+const clock = new Clock({ time: '2024' })
+const layer = historyLayer('/db', { layer: 'osm', clock, maxZoom: 8 }).addTo(map).setTime('2024-03')
+layer.on('changes', ({ changes }) => (changes ?? []).map(({ time }: Change) => time.length)).on('layerload', ({ layer: doc }) => { const known: LayerDocument = doc; return known.name })
+timeline(layer, { loop: true }).addTo(map).player.play()
+const offline = new OfflineStore({ remote: '/db', Edits, browse: true })
+offline.on('progress', ({ area, status }) => [area.name, status.remaining?.toFixed()])
+offline.areas.add({ name: 'Alps', layer: 'osm', bbox: [5, 45, 17, 48], zooms: '0-8' }).then(area => area.download()).then(({ tiles }) => tiles.toFixed())
+offline.edits.begin({ layer: 'flight' }).then(edition => edition.put(1, 0, 0, new Blob([])))
+// @ts-expect-error
+historyLayer('/db', { live: true })
+// @ts-expect-error
+layer.setTime(2024)
+// @ts-expect-error
+new OfflineStore({})
+`
+
+/** Paths on the global L that global.d.ts declares: `TileLayer.Couch.History`. */
+function globalPaths () {
+  const paths = []
+  const walk = (node, at) => {
+    if (ts.isModuleDeclaration(node)) for (const inner of /** @type {any} */ (node.body).statements) walk(inner, [...at, node.name.text])
+    else if (ts.isVariableStatement(node)) for (const { name, type } of node.declarationList.declarations) value(type, [...at, name.getText()])
+  }
+  const value = (type, at) => {
+    if (ts.isIntersectionTypeNode(type)) return type.types.forEach(part => value(part, at))
+    if (!ts.isTypeLiteralNode(type)) return paths.push(at.slice(1).join('.'))
+    for (const member of type.members) value(/** @type {any} */ (member).type, [...at, /** @type {any} */ (member.name).text])
+  }
+  ts.createSourceFile('global.d.ts', readFileSync(path.join(root, 'client/global.d.ts'), 'utf8'), ts.ScriptTarget.Latest, true).statements.forEach(statement => walk(statement, []))
+  return paths.sort()
+}
 
 describe('the type declarations of the client library', () => {
-  it('declare what client/index.js exports, and nothing else', () => {
-    assert.deepEqual(declaredNames(), exportedNames())
-  })
+  const folder = useFolder()
 
   it('declare what the script puts on L, and nothing else', async () => {
     assert.deepEqual(globalPaths(), (await loadGlobal()).added)
   })
 
-  it('hold by themselves, without skipLibCheck', () => {
-    const files = ['client/index.d.ts', 'client/global.d.ts'].map(name => path.join(root, name))
-    const program = ts.createProgram(files, { strict: true, noEmit: true, module: ts.ModuleKind.NodeNext, lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'], types: ['leaflet'] })
-    const problems = files.flatMap(file => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))
-    assert.deepEqual(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')), [])
-  }).timeout(60000)
-
-  /** Methods that the parts of a control call on each other. */
-  const internal = { TimelineControl: ['flush', 'hover', 'refresh', 'render', 'seek'] }
-
-  for (const source of clientClasses()) {
-    const { name, options, methods, undocumented } = source
-
-    it(`know ${name}: its options, methods and events`, () => {
-      assert.deepEqual(names(interfaceMembers(`${name}Options`)), names(options), 'options')
-      assert.deepEqual([...names(classMembers(name).methods), ...internal[name] ?? []].sort(), [...names(methods), ...undocumented].sort(), 'methods')
-      assert.ok(factoryOf(name))
-      const declared = names(interfaceMembers(`${name}Events`))
-      for (const { name: event } of describeClass(source).events) {
-        assert.ok(declared.includes(event), `the event ${event} is not declared`)
-        assert.match(text, new RegExp(`(fire|emit|_tell)\\('${event}'`), `nothing fires ${event}`)
-      }
+  it('are made from JSDoc, name nothing internal, and hold for a page that is checked strictly', async () => {
+    const types = path.join(folder.dir, 'types')
+    await buildDeclarations(types)
+    const page = path.join(folder.dir, 'page.ts')
+    writeFileSync(page, PAGE)
+    const modules = path.join(root, 'node_modules/@types')
+    const program = ts.createProgram([page, path.join(types, 'client/global.d.ts')], {
+      strict: true, noEmit: true, skipLibCheck: true, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler, lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+      typeRoots: [modules], types: ['leaflet'], paths: { leaflet: [path.join(modules, 'leaflet/index.d.ts')] }
     })
-  }
+    const problems = ts.getPreEmitDiagnostics(program)
+    assert.deepEqual(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')), [])
+    assert.doesNotMatch(readFileSync(path.join(types, 'client/history/history-layer.d.ts'), 'utf8'), /^ +(private |protected )?_\w/m)
+  }).timeout(120000)
+
+  it('name the events that are fired', () => {
+    for (const { name, events } of clientClasses()) {
+      for (const event of events.filter(({ name: type }) => type !== 'layerload')) assert.match(text, new RegExp(`(fire|emit|_tell)\\('${event.name}'`), `${name}: nothing fires ${event.name}`)
+    }
+  })
 })

@@ -38,7 +38,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     const page = await stage.visit('#late/3/0/0')
     await openAreas(page)
     await page.getByRole('button', { name: 'Take an area along' }).click()
-    await page.getByText('This layer cannot be taken along: whoever provides it does not allow that.').waitFor()
+    await page.getByText('This layer cannot be downloaded: its provider does not allow that.').waitFor()
     assert.equal(await download(page).getAttribute('aria-disabled'), 'true')
     await page.getByRole('combobox', { name: 'Layer' }).selectOption('Steps')
     await estimate(page)

@@ -1,8 +1,8 @@
 // What the panel of areas says and reckons, without a browser.
 import assert from 'node:assert/strict'
 import { boxOf, cornersOf, outlinesOf, polygonOf } from '../../attachments/offline/geometry.js'
-import { Estimator } from '../../attachments/offline/estimator.js'
-import { doable, figuresOf, shareOf, stateWords } from '../../attachments/offline/state.js'
+import { Estimator } from '../../attachments/offline/estimate.js'
+import { actionOf, figuresOf, shareOf, stateWords } from '../../attachments/offline/area-item.js'
 import { ago, changedWords, freeName, freshness, isStopped, lasting, problem } from '../../attachments/offline/words.js'
 import { until } from '../../bench/wait.js'
 import { TilecouchError } from '../../core/index.js'
@@ -30,7 +30,7 @@ describe('words of the panel of areas', () => {
   })
 
   it('say what there is to do in each state', () => {
-    const said = state => [stateWords(state), ...doable(state)]
+    const said = state => [stateWords(state), ...actionOf(state)]
     assert.deepEqual(said({ state: 'new' }), ['Not downloaded yet', 'Download', 'download'])
     assert.deepEqual(said({ state: 'downloading' }), ['Downloading …', 'Pause', 'pause'])
     assert.deepEqual(said({ state: 'downloading', updated: before(0) }), ['Refreshing …', 'Pause', 'pause'])

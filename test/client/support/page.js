@@ -3,7 +3,7 @@
 import { clock } from '../../../client/clock.js'
 import { compare } from '../../../client/compare-control.js'
 import { player } from '../../../client/player.js'
-import { timeline } from '../../../client/timeline/index.js'
+import { timeline } from '../../../client/timeline/timeline-control.js'
 import { fakeLayer } from './fake-layer.js'
 
 const makeMap = (options = {}) => L.map('map', { center: [20, 10], zoom: 3, fadeAnimation: false, ...options })

@@ -7,7 +7,7 @@ import { servePages } from '../../client/support/listening.js'
 import { openBrowser } from '../../viewer/browser.js'
 
 const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Browse</title><link rel="icon" href="data:,"><script src="/page.js"></script></html>'
-const PAGE = "import { BrowseCache } from './client/offline/browse.js'\nObject.assign(globalThis, { BrowseCache })"
+const PAGE = "import { BrowseCache } from './client/offline/browse-cache.js'\nObject.assign(globalThis, { BrowseCache })"
 
 /** What tests find in a page besides BrowseCache. */
 function install () {

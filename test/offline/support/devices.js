@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
-import { OfflineStore } from 'tilecouch/offline'
+import { Edits } from '../../../client/edits/index.js'
+import { OfflineStore } from '../../../client/offline/index.js'
 
 /** @returns {(remote: string, options?: Record<string, any>) => Promise<any>} a new one, or with its `name` one that was there */
 export function useDevices () {
@@ -15,7 +16,7 @@ export function useDevices () {
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   })
   return async (remote, { name = `${made.length}`, ...options } = {}) => {
-    const device = new OfflineStore({ remote, name: path.join(dir, name), PouchDB, ...options })
+    const device = new OfflineStore({ remote, name: path.join(dir, name), PouchDB, Edits, ...options })
     made.push(device)
     await device.ready
     return device

@@ -32,7 +32,7 @@ export function installField () {
     progress: {},
 
     async open (options) {
-      view.offline = new L.Couch.OfflineStore(options)
+      view.offline = L.couch.offline(options)
       view.offline.on('areas', () => view.field.events.push({ type: 'areas' }))
       view.offline.on('failure', ({ area, error }) => view.field.events.push({ type: 'failure', area: area?.name, ...told(error) }))
       view.offline.on('online', ({ online }) => view.field.events.push({ type: 'online', online }))

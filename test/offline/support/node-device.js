@@ -2,7 +2,8 @@
 // line, and may be killed while it does. Run as: node node-device.js REMOTE NAME TASK [JSON]
 import { readFileSync } from 'node:fs'
 import PouchDB from 'pouchdb-node'
-import { OfflineStore } from 'tilecouch/offline'
+import { Edits } from '../../../client/edits/index.js'
+import { OfflineStore } from '../../../client/offline/index.js'
 
 const [remote, name, task, text = '{}'] = process.argv.slice(2)
 const given = JSON.parse(text)
@@ -29,7 +30,7 @@ const tasks = {
   }
 }
 
-const offline = new OfflineStore({ remote, name, PouchDB, limits: given.limits })
+const offline = new OfflineStore({ remote, name, PouchDB, Edits, limits: given.limits })
 await offline.ready
 try {
   say({ result: await tasks[task](offline) })

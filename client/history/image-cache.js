@@ -1,0 +1,197 @@
+// The images of versions, each fetched once and kept up to a number of bytes. Images for the present view come before
+// those that are fetched in advance. A version never changes, so a cached image is never fetched again.
+import { isPassing } from '../source/failure.js'
+import { backoff, wait } from '../source/wait.js'
+
+export const imageCacheDefaults = {
+  cacheSize: 64 * 1024 * 1024, // bytes of images kept
+  requests: 6, // at the same time: what a browser allows one server over HTTP/1.1
+  attempts: 3 // for one image, before it counts as failed
+}
+
+/**
+ * @typedef {import('../source/couch-source.js').Version} Version
+ * @typedef {object} Job
+ * @property {string} key
+ * @property {Version} version
+ * @property {Set<object>} users that still want it; a job without users that has not begun is dropped
+ * @property {boolean} urgent
+ * @property {AbortController} controller
+ * @property {boolean} running or about to be tried again
+ * @property {boolean} resting between two attempts
+ * @property {number} attempts
+ * @property {{promise: Promise<Blob>, resolve: (blob: Blob) => void, reject: (error: unknown) => void}} result
+ */
+
+/** Names the content of a version. @param {Version} version */
+export const versionKey = ({ z, x, y, time, rev, content = rev, digest = content }) => `${z}/${x}/${y}@${time} ${digest}`
+
+export class ImageCache {
+  #source
+  #options
+  /** @type {Map<string, Blob>} least recently used first */
+  #blobs = new Map()
+  #bytes = 0
+  /** @type {Set<string>} what came last time was no good: not to be taken from the browser's cache */
+  #damaged = new Set()
+  /** @type {Map<string, Job>} */
+  #jobs = new Map()
+  #active = 0
+
+  /**
+   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>} & Partial<import('../offline/offline-source.js').OfflineSource>} source
+   * @param {Partial<typeof imageCacheDefaults>} [options]
+   */
+  constructor (source, options = {}) {
+    this.#source = source
+    this.#options = { ...imageCacheDefaults, ...options }
+  }
+
+  /** @param {Version} version */
+  has (version) {
+    return this.#blobs.has(versionKey(version))
+  }
+
+  /**
+   * The image of a version.
+   * @param {Version} version
+   * @param {{urgent?: boolean, user?: object}} [options] user: names it again when it no longer wants the image
+   * @returns {Promise<Blob>} rejects with an AbortError when it is no longer wanted
+   */
+  load (version, { urgent = true, user = {} } = {}) {
+    const key = versionKey(version)
+    const blob = this.#blobs.get(key)
+    if (blob) {
+      this.#blobs.delete(key)
+      this.#blobs.set(key, blob)
+      return Promise.resolve(blob)
+    }
+    const job = this.#jobs.get(key) ?? this.#begin(key, version)
+    job.users.add(user)
+    job.urgent ||= urgent
+    this.#pump()
+    return job.result.promise
+  }
+
+  /**
+   * A user does not want a version any more. What has not begun is dropped; what is on its way comes in for the next
+   * time, unless it is to be aborted.
+   * @param {Version} version @param {object} user
+   * @param {{abort?: boolean}} [options]
+   */
+  release (version, user, { abort = false } = {}) {
+    const job = this.#jobs.get(versionKey(version))
+    if (!job?.users.delete(user) || job.users.size) return
+    if (!job.running || job.resting || abort) this.#drop(job)
+  }
+
+  /** Whether an image came from the device. @param {Blob} blob */
+  isFromDevice (blob) {
+    return this.#source.isFromDevice?.(blob) ?? false
+  }
+
+  /** The image is damaged: the next request fetches it again. @param {Version} version */
+  forget (version) {
+    const key = versionKey(version)
+    const blob = this.#blobs.get(key)
+    if (!blob) return
+    this.#blobs.delete(key)
+    this.#bytes -= blob.size
+    this.#damaged.add(key)
+  }
+
+  /** Ends everything. */
+  close () {
+    for (const job of [...this.#jobs.values()]) this.#drop(job)
+    this.#blobs.clear()
+    this.#bytes = 0
+  }
+
+  #begin (key, version) {
+    /** @type {any} */
+    const result = {}
+    result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }))
+    result.promise.catch(() => {}) // preloading does not wait for it
+    const job = { key, version, users: new Set(), urgent: false, controller: new AbortController(), running: false, resting: false, attempts: 0, result }
+    this.#jobs.set(key, job)
+    if (this.#source.fromDevice && !this.#damaged.has(key)) this.#loadFromDevice(job)
+    return job
+  }
+
+  /** What is on the device takes no request, and waits for none. */
+  async #loadFromDevice (job) {
+    job.running = true
+    const blob = await this.#source.fromDevice?.(job.version).catch(() => undefined)
+    if (this.#jobs.get(job.key) !== job) return
+    job.running = false
+    if (blob) this.#succeed(job, blob)
+    else if (job.users.size) this.#pump()
+    else this.#drop(job)
+  }
+
+  #succeed (job, blob) {
+    this.#damaged.delete(job.key)
+    this.#keep(job.key, blob)
+    this.#end(job)
+    job.result.resolve(blob)
+  }
+
+  #drop (job) {
+    this.#jobs.delete(job.key)
+    const reason = new DOMException('this tile is no longer wanted', 'AbortError')
+    job.controller.abort(reason)
+    job.result.reject(reason)
+  }
+
+  #pump () {
+    while (this.#active < this.#options.requests) {
+      const waiting = [...this.#jobs.values()].filter(job => !job.running)
+      const next = waiting.find(job => job.urgent) ?? waiting[0]
+      if (!next) return
+      this.#run(next)
+    }
+  }
+
+  async #run (job) {
+    job.running = true
+    this.#active++
+    try {
+      const options = { fresh: this.#damaged.has(job.key) }
+      const { signal } = job.controller
+      this.#succeed(job, await (this.#source.fromNetwork?.(job.version, signal, options) ?? this.#source.tile(job.version, signal, options)))
+    } catch (error) {
+      if (!job.controller.signal.aborted) this.#damaged.add(job.key)
+      const again = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted
+      if (again) this.#retryLater(job) // others need not wait for this one
+      else {
+        this.#end(job)
+        job.result.reject(error)
+      }
+    } finally {
+      this.#active--
+      this.#pump()
+    }
+  }
+
+  async #retryLater (job) {
+    job.resting = true
+    await wait(backoff(job.attempts - 1, { first: 300 }), job.controller.signal).catch(() => {})
+    if (job.controller.signal.aborted) return
+    job.running = job.resting = false
+    this.#pump()
+  }
+
+  #end (job) {
+    if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key)
+  }
+
+  #keep (key, blob) {
+    this.#blobs.set(key, blob)
+    this.#bytes += blob.size
+    for (const [oldest, { size }] of this.#blobs) {
+      if (this.#bytes <= this.#options.cacheSize) break
+      this.#blobs.delete(oldest)
+      this.#bytes -= size
+    }
+  }
+}

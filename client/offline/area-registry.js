@@ -1,0 +1,133 @@
+// The registry of areas: one document for each, in a PouchDB of its own. Several tabs write to it, and pages may be
+// killed at any moment.
+import { rewrite } from '../../core/rewrite.js'
+import { PouchPeer } from '../mirror/pouch-peer.js'
+import { selectionOf } from './area-spec.js'
+
+const PREFIX = 'area:'
+
+/**
+ * @typedef {object} AreaDocument
+ * @property {string} _id
+ * @property {string} [_rev]
+ * @property {'area'} type
+ * @property {string} name
+ * @property {import('./area-spec.js').AreaSpec} spec
+ * @property {boolean} [permission] the user said that the provider permits it
+ * @property {string} created
+ * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state outside of transfers: a page that is killed leaves no other state
+ * @property {number} tiles on the device
+ * @property {number} versions
+ * @property {number} bytes
+ * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total]
+ * @property {number} failed
+ * @property {string} [updated] when it lacked nothing
+ * @property {boolean} live
+ * @property {string} [error]
+ * @property {string} [reason]
+ */
+
+export class AreaRegistry {
+  #store
+  #peer
+  #reopening = /** @type {Promise<void> | undefined} */ (undefined)
+
+  /** @param {import('./offline-store.js').OfflineStore} store */
+  constructor (store) {
+    this.#store = store
+    this.db = store.open('')
+    this.#peer = new PouchPeer(this.db)
+  }
+
+  /** @returns {Promise<AreaDocument[]>} in the order in which they were made */
+  async list () {
+    const { rows } = await this.#ask(() => this.db.allDocs({ include_docs: true, startkey: PREFIX, endkey: `${PREFIX}\ufff0` }))
+    return rows.map(({ doc }) => doc).filter(isArea).sort((a, b) => a.created < b.created ? -1 : 1)
+  }
+
+  /** @param {string} id @returns {Promise<AreaDocument | undefined>} */
+  async get (id) {
+    try {
+      return await this.#ask(() => this.db.get(PREFIX + id))
+    } catch (error) {
+      if (error.details?.status === 404) return undefined
+      throw error
+    }
+  }
+
+  /** Whether there was an area of this id, and it was removed. @param {string} id */
+  async wasRemoved (id) {
+    const { rows: [{ value }] } = await this.#ask(() => this.db.allDocs({ keys: [PREFIX + id] }))
+    return Boolean(value?.deleted)
+  }
+
+  /** @param {Omit<AreaDocument, '_id' | 'type'> & {id: string}} area @returns {Promise<AreaDocument>} */
+  async add ({ id, ...fields }) {
+    const doc = /** @type {AreaDocument} */ ({ _id: PREFIX + id, type: 'area', ...fields })
+    const { rev } = await this.#ask(() => this.db.put(doc))
+    return { ...doc, _rev: rev }
+  }
+
+  /**
+   * @param {string} id
+   * @param {(doc: AreaDocument) => AreaDocument | undefined} change
+   * @returns {Promise<AreaDocument | undefined>} nothing when there is no such area any more
+   */
+  change (id, change) {
+    return rewrite(PREFIX + id, {
+      read: () => this.get(id),
+      change: stored => stored && change(stored),
+      write: async doc => {
+        const { rev } = await this.#ask(() => this.db.put(doc))
+        return { ...doc, _rev: rev }
+      }
+    })
+  }
+
+  /** @param {string} id */
+  async remove (id) {
+    await this.change(id, doc => /** @type {any} */ ({ _id: doc._id, _rev: doc._rev, _deleted: true }))
+  }
+
+  /** @param {AreaDocument} doc */
+  static idOf (doc) {
+    return doc._id.slice(PREFIX.length)
+  }
+
+  async #ask (question) {
+    const { db } = this
+    try {
+      return await question()
+    } catch (error) {
+      const told = this.#peer.explain(error)
+      if (told.code !== 'DISK_FULL') throw told
+    }
+    await this.#reopen(db)
+    try {
+      return await question()
+    } catch (error) {
+      throw this.#peer.explain(error)
+    }
+  }
+
+  /** A PouchDB that met a full device fails for good, also when there is room again: another one takes its place. */
+  #reopen (db) {
+    if (this.db !== db) return this.#reopening // another call has just met the same
+    this.#reopening ??= (async () => {
+      await this.#store.reserve.release().catch(() => {})
+      await this.#store.closeDatabase(db)
+      this.db = this.#store.open('')
+      this.#peer = new PouchPeer(this.db)
+    })().finally(() => { this.#reopening = undefined })
+    return this.#reopening
+  }
+}
+
+/** Other documents in this database are not areas. */
+function isArea (doc) {
+  try {
+    return doc.type === 'area' && typeof doc.name === 'string' && Boolean(selectionOf(doc.spec))
+  } catch {
+    return false
+  }
+}

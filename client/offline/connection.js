@@ -1,0 +1,65 @@
+// Whether the store answers. Every request to the store reports how it went; while the store does not answer, this
+// polls it until it does. The browser's own online state says little: the store may be on the device's network, or not.
+import { isPassing } from '../source/failure.js'
+import { backoff, wait } from '../source/wait.js'
+
+const PROBE_TIMEOUT = 5000 // milliseconds for an answer
+
+export class Connection {
+  #couch
+  #onChange
+  #stop = new AbortController()
+  #again = new AbortController()
+  #isAsking = false
+
+  /** @param {import('../mirror/http.js').HttpCouch} couch @param {(isOnline: boolean) => void} onChange */
+  constructor (couch, onChange) {
+    this.#couch = couch
+    this.#onChange = onChange
+    /** Undefined until the store was asked. @type {boolean | undefined} */
+    this.isOnline = undefined
+    const { signal } = this.#stop
+    globalThis.addEventListener?.('online', () => this.#probeNow(), { signal })
+    globalThis.addEventListener?.('offline', () => this.report(false), { signal })
+  }
+
+  /** @param {boolean} isOnline */
+  report (isOnline) {
+    if (this.#stop.signal.aborted || isOnline === this.isOnline) return
+    this.isOnline = isOnline
+    this.#onChange(isOnline)
+    if (!isOnline) this.probe()
+  }
+
+  /** Asks until it is known that it answers. */
+  async probe () {
+    if (this.#isAsking || this.#stop.signal.aborted) return
+    this.#isAsking = true
+    const isOver = () => this.isOnline === true || this.#stop.signal.aborted
+    for (let attempt = 0; !isOver(); attempt++) {
+      if (attempt) await wait(backoff(attempt - 1, { first: 1000 }), this.#again.signal).catch(() => { attempt = 0 })
+      if (!isOver()) this.report(await this.#answers())
+    }
+    this.#isAsking = false
+  }
+
+  close () {
+    this.#stop.abort()
+    this.#again.abort()
+  }
+
+  #probeNow () {
+    this.#again.abort()
+    this.#again = new AbortController()
+    this.probe()
+  }
+
+  async #answers () {
+    try {
+      await this.#couch.request({ retries: 0, patience: PROBE_TIMEOUT, signal: this.#stop.signal })
+      return true
+    } catch (error) {
+      return !isPassing(error) && error.code !== 'ABORTED' // that it refuses is an answer
+    }
+  }
+}

@@ -1,0 +1,161 @@
+// Reads one PouchDB that may be written to, closed or removed at the same time: every question gets an answer or an
+// error.
+import { extensionOf } from '../../core/images.js'
+import { TILE_ATTACHMENT, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
+import { seriesTo } from '../../core/order.js'
+
+const READ_TIMEOUT = 15000 // milliseconds until the device counts as one that does not answer
+const PAGE = 1000 // documents read at once, where all of them are
+
+/** @typedef {import('../source/couch-source.js').Version} HeldVersion */
+
+export class DatabaseReader {
+  /** @type {WeakMap<object, DatabaseReader>} */
+  static #readers = new WeakMap()
+  #db
+  #isClosed = false
+  /** @type {Set<(error: Error) => void>} */
+  #waiting = new Set()
+
+  /** @param {any} db a PouchDB */
+  constructor (db) {
+    this.#db = db
+    const end = () => {
+      this.#isClosed = true
+      for (const reject of this.#waiting) reject(new Error('the database is closed'))
+    }
+    db.once('closed', end).once('destroyed', end)
+  }
+
+  /** The one of this database. @param {any} db */
+  static of (db) {
+    const reader = DatabaseReader.#readers.get(db) ?? new DatabaseReader(db)
+    DatabaseReader.#readers.set(db, reader)
+    return reader
+  }
+
+  /**
+   * Documents by id, those that are there.
+   * @param {string[]} ids @returns {Promise<Map<string, any>>}
+   */
+  async docs (ids) {
+    if (!ids.length) return new Map() // PouchDB never answers that
+    const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true }))
+    return new Map(rows.filter(({ doc }) => doc).map(({ id, doc }) => [id, doc]))
+  }
+
+  /** Their revisions. @param {string[]} ids @returns {Promise<Map<string, string>>} */
+  async revs (ids) {
+    if (!ids.length) return new Map()
+    const { rows } = await this.#ask(db => db.allDocs({ keys: ids }))
+    return new Map(rows.filter(({ value }) => value && !value.deleted).map(({ id, value }) => [id, value.rev]))
+  }
+
+  /** Documents whose ids begin alike: `layer:`, `edition:osm@`. @param {string} start @param {string} [end] */
+  async withPrefix (start, end = `${start}\ufff0`) {
+    const { rows } = await this.#ask(db => db.allDocs({ startkey: start, endkey: end, include_docs: true }))
+    return rows.map(({ doc }) => doc)
+  }
+
+  /**
+   * Every version of the tiles of a column. Rows stand in the order of text, so that those of equally many digits are one
+   * range, in which stand others that begin with the same digits.
+   * @param {string} layer @param {import('../source/couch-source.js').Column} column
+   * @returns {Promise<HeldVersion[]>}
+   */
+  async columnVersions (layer, { z, x, y0, y1 }) {
+    const ranges = seriesTo(y1).map(({ first, last }) => ({ first: Math.max(first, y0), last })).filter(({ first, last }) => first <= last)
+    const found = await Promise.all(ranges.map(async ({ first, last }) => {
+      const { rows } = await this.#ask(db => db.allDocs({ startkey: tileId(layer, z, x, first), endkey: `${tileId(layer, z, x, last)}@~`, include_docs: true }))
+      return rows.map(({ doc }) => versionOf(doc)).filter(version => version && version.y >= first && version.y <= last)
+    }))
+    return found.flat()
+  }
+
+  /** Every version of a layer, in pages. @param {string} layer @returns {AsyncGenerator<HeldVersion[]>} */
+  async * allVersions (layer) {
+    const { startkey, endkey } = layerRange(layer)
+    for (let from = startkey, skip = 0; ;) {
+      const { rows } = await this.#ask(db => db.allDocs({ startkey: from, endkey, skip, limit: PAGE, include_docs: true }))
+      yield rows.map(({ doc }) => versionOf(doc)).filter(version => version)
+      if (rows.length < PAGE) return
+      from = rows[rows.length - 1].id
+      skip = 1
+    }
+  }
+
+  /**
+   * What was written since, in pages.
+   * @param {number | string} since
+   * @returns {AsyncGenerator<{docs: any[], since: number | string}>}
+   */
+  async * since (since) {
+    for (;;) {
+      const { results, last_seq: last } = await this.#ask(db => db.changes({ since, limit: PAGE, include_docs: true, return_docs: true }))
+      yield { docs: results.map(({ doc }) => doc), since: last }
+      if (results.length < PAGE) return
+      since = last
+    }
+  }
+
+  /** Grows with whatever is written. @returns {Promise<number | string>} */
+  async sequence () {
+    return (await this.#ask(db => db.info())).update_seq
+  }
+
+  /**
+   * A tile with its image.
+   * @param {string} id @param {string} [rev] the newest unless it is named
+   * @returns {Promise<{blob: Blob, version: HeldVersion} | undefined>}
+   */
+  async image (id, rev) {
+    try {
+      const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
+      const version = versionOf(doc)
+      const image = doc._attachments?.[TILE_ATTACHMENT]
+      const blob = version && image && blobOf(image.data, image.content_type)
+      return blob && { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
+    } catch (error) {
+      if (error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  /** @param {(db: any) => Promise<any>} question */
+  #ask (question) {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(new Error('the database is closed'))
+      const timer = setTimeout(() => reject(new Error('the device does not answer')), READ_TIMEOUT)
+      this.#waiting.add(reject)
+      const end = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(reject)
+      }
+      // it may also throw at once
+      Promise.resolve().then(() => question(this.#db)).finally(end).then(resolve, reject)
+    })
+  }
+}
+
+/**
+ * What a document says of a version; nothing of one that is no tile's.
+ * @param {any} doc
+ * @returns {HeldVersion | undefined}
+ */
+export function versionOf (doc) {
+  if (doc?.type !== 'tile' || typeof doc.time !== 'string' || !isTileId(doc._id)) return undefined
+  const { layer, z, x, y, time } = parseTileId(doc._id)
+  const image = doc._attachments?.[TILE_ATTACHMENT]
+  return {
+    layer, z, x, y, time: doc.time, rev: doc._rev, bytes: image?.length ?? 0, gone: !image, current: time === undefined,
+    expires: doc.expires ?? null, ...(image && { digest: image.digest })
+  }
+}
+
+const OTHER = 'application/octet-stream'
+
+/** PouchDB answers a Buffer in Node, a Blob elsewhere. @param {any} data @param {string} type as the store says */
+export function blobOf (data, type) {
+  const safe = extensionOf(type) ? type : OTHER
+  return data instanceof Blob && data.type === safe ? data : new Blob([data], { type: safe })
+}

@@ -1,0 +1,387 @@
+// The source of layers with the option `offline`: reads from the device, from the network, or from one after the other.
+// It has the interface of CouchSource, and methods for callers that can show the device's answer first.
+import { TilecouchError, checkLayer, soundOf, tileId, tileRanges } from '../../core/index.js'
+import { CouchSource } from '../source/couch-source.js'
+import { isPassing } from '../source/failure.js'
+import { HeadSource } from './head-source.js'
+
+export const offlineSourceDefaults = {
+  patience: 3000, // milliseconds that the network is waited for where the device could answer, when the network comes first
+  enlarged: 6 // zooms up to an ancestor on the device that is shown where a tile is not to be had
+}
+
+const READ_ORDERS = ['device', 'network', 'only']
+
+/**
+ * @typedef {import('../source/couch-source.js').Version} Version
+ * @typedef {import('../source/couch-source.js').Column} Column
+ * @typedef {{versions: Version[], isWhole: boolean}} LocalColumn isWhole: the store has no other versions there
+ */
+
+export class OfflineSource {
+  #offline
+  #couch
+  #network
+  #fromDevice = new WeakSet() // images that came from the device
+  #pending = new PendingChanges()
+
+  /**
+   * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, limits?: Partial<typeof offlineSourceDefaults>}} parts
+   */
+  constructor ({ offline, layer, read = 'device', couch, limits }) {
+    if (!READ_ORDERS.includes(read)) throw new TilecouchError('BAD_OPTION', { option: 'read', value: read, why: `it is one of ${READ_ORDERS.join(', ')}` })
+    checkLayer(layer)
+    this.read = read
+    this.name = /** @type {string} */ (layer)
+    this.limits = { ...offlineSourceDefaults, ...limits }
+    this.#offline = offline
+    this.#couch = read === 'only' ? undefined : couch ?? new CouchSource(offline.remote, { fetchOptions: offline.fetchOptions })
+    this.#network = new NetworkAccess(offline, this.#couch, this.limits)
+    /** The newest tiles. */
+    this.heads = new HeadSource({ offline, layer, read, line: this.#network, stale: this.#pending, enlarged: this.limits.enlarged })
+  }
+
+  get #device () {
+    return this.#offline.device
+  }
+
+  get #browse () {
+    return this.#offline.browse
+  }
+
+  /** @param {string} layer @param {AbortSignal} [signal] @returns {Promise<Record<string, any>>} */
+  async layer (layer, signal) {
+    checkLayer(layer)
+    const here = async () => await this.#device.layer(layer) ?? soundOf([await this.#browse?.fact(layer, 'layer')], 'layer')[0]
+    const asked = async () => {
+      const doc = await this.#network.ask(couch => couch.layer(layer, signal), signal)
+      this.#browse?.putFact(layer, 'layer', doc)
+      return doc
+    }
+    if (this.read === 'only') {
+      const doc = await here()
+      if (doc) return doc
+      throw new TilecouchError('NOT_ON_DEVICE', { layer })
+    }
+    if (this.read === 'network') return this.#network.networkFirst(asked, here)
+    return await this.#device.layer(layer) ?? this.#network.networkOr(asked, here)
+  }
+
+  /**
+   * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
+   * @param {{onEarly?: (held: LocalColumn[]) => void}} [options] onEarly: told what the device has before the network is asked, or when it takes long;
+   *   then the network's failure is a failure. Without it, what the device has is the answer, whose lists are marked `isPartial`.
+   * @returns {Promise<Version[][]>}
+   */
+  async versions (layer, columns, signal, { onEarly } = {}) {
+    if (this.read === 'network') return this.#versionsOfNetwork(layer, columns, signal, onEarly)
+    const held = await this.local(layer, columns)
+    const lacking = columns.filter((column, at) => !held[at].isWhole)
+    if (!lacking.length) return held.map(({ versions }) => versions)
+    onEarly?.(held)
+    try {
+      const answers = await this.#askVersions(layer, lacking, signal)
+      return held.map(({ versions, isWhole }) => isWhole ? versions : /** @type {Version[]} */ (answers.shift()))
+    } catch (error) {
+      if (onEarly || signal?.aborted || !held.some(({ versions }) => versions.length)) throw error
+      return held.map(partial)
+    }
+  }
+
+  async #versionsOfNetwork (layer, columns, signal, onEarly) {
+    const asked = this.#askVersions(layer, columns, signal)
+    asked.catch(() => {}) // heard here, or after the device was asked
+    try {
+      const answers = await this.#network.withTimeout(asked)
+      if (answers !== TIMED_OUT) return answers
+    } catch (error) {
+      if (signal?.aborted) throw error
+    }
+    const held = await this.local(layer, columns)
+    onEarly?.(held)
+    return onEarly || !held.some(({ versions }) => versions.length) ? asked : held.map(partial)
+  }
+
+  /**
+   * What the device has of columns, and whether that is all there is.
+   * @param {string} layer @param {Column[]} columns
+   * @returns {Promise<LocalColumn[]>}
+   */
+  async local (layer, columns) {
+    const [found, browsed, databases, doc] = await Promise.all([
+      this.#device.versions(layer, columns), this.#browsed(layer, columns), this.#device.databases(layer), this.#device.layer(layer)
+    ])
+    const whole = databases.filter(({ area, isComplete, hasHistory }) => area && isComplete && hasHistory === true)
+    return columns.map((column, at) => {
+      const { z, x, y0, y1 } = column
+      const held = new Set()
+      let isWhole = !this.#pending.touches(column, found[at])
+      for (let y = y0; y <= y1; y++) {
+        if (databases.some(({ area, holds }) => area && holds(z, x, y))) held.add(y)
+        isWhole &&= whole.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
+      }
+      const others = browsed[at].filter(({ y }) => !held.has(y) && !found[at].some(version => version.y === y))
+      const versions = others.length ? [...found[at], ...others].sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1)) : found[at]
+      return { versions, isWhole: (isWhole && this.read !== 'network') || !this.#couch }
+    })
+  }
+
+  /** Lists that the network gave once, of tiles of which an image was kept. */
+  async #browsed (layer, columns) {
+    const browse = this.#browse
+    if (!browse) return columns.map(() => [])
+    const [lists, places] = await Promise.all([browse.versions(layer, columns), Promise.all(columns.map(column => browse.places(layer, column)))])
+    return lists.map((list, at) => list.filter(({ y }) => places[at].includes(y)))
+  }
+
+  /** What the network says, and what was made on this device and it does not know yet. */
+  async #askVersions (layer, columns, signal) {
+    const [answers, made] = await Promise.all([
+      this.#network.ask(couch => couch.versions(layer, columns, signal), signal),
+      this.#device.versions(layer, columns, ({ area }) => !area)
+    ])
+    this.#browse?.putVersions(layer, columns, answers)
+    return answers.map((answer, at) => {
+      if (!made[at].length) return answer
+      const times = new Set(made[at].map(({ y, time }) => `${y} ${time}`))
+      return [...made[at], ...answer.filter(({ y, time }) => !times.has(`${y} ${time}`))].sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1))
+    })
+  }
+
+  /** @param {string} layer @param {AbortSignal} [signal] @returns {Promise<{first: string, last: string} | null>} */
+  async extent (layer, signal) {
+    const here = async () => await this.#device.extent(layer) ?? await this.#browse?.fact(layer, 'extent')
+    if (!this.#couch) return await here() ?? null
+    const asked = async () => {
+      const extent = await this.#network.ask(couch => couch.extent(layer, signal), signal)
+      if (extent) this.#browse?.putFact(layer, 'extent', extent)
+      return extent
+    }
+    if (this.read === 'network') return this.#network.networkFirst(asked, here)
+    const databases = await this.#device.databases(layer)
+    if (databases.some(({ area, isComplete, hasHistory }) => area && isComplete && hasHistory === true)) return here()
+    return this.#network.networkOr(asked, here)
+  }
+
+  /**
+   * @param {Version} version @param {AbortSignal} [signal]
+   * @param {{fresh?: boolean}} [options] fresh: what the device has is no good
+   * @returns {Promise<Blob>}
+   */
+  async tile (version, signal, { fresh = false } = {}) {
+    return (fresh ? undefined : await this.fromDevice(version)) ?? this.fromNetwork(version, signal, { fresh })
+  }
+
+  /** The image of a version from the device. @param {Version} version @returns {Promise<Blob | undefined>} */
+  async fromDevice (version) {
+    const blob = await this.#device.tile(version) ?? await this.#browse?.get(version)
+    if (blob) this.#fromDevice.add(blob)
+    return blob
+  }
+
+  /**
+   * The same from the network.
+   * @param {Version} version @param {AbortSignal} [signal] @param {{fresh?: boolean}} [options]
+   * @returns {Promise<Blob>}
+   */
+  async fromNetwork (version, signal, options) {
+    const { layer, z, x, y, time } = version
+    if (!this.#couch) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
+    const blob = await this.#network.ask(couch => couch.tile(version, signal, options), signal)
+    this.#browse?.put(version, blob)
+    return blob
+  }
+
+  /** Whether an image came from the device. @param {Blob} blob */
+  isFromDevice (blob) {
+    return this.#fromDevice.has(blob)
+  }
+
+  /**
+   * Which of these versions are on the device.
+   * @param {string} layer @param {Version[]} versions
+   * @returns {Promise<boolean[]>}
+   */
+  holds (layer, versions) {
+    return this.#device.holds(layer, versions)
+  }
+
+  /**
+   * The newest image of a place.
+   * @param {AbortSignal} [signal]
+   */
+  async head (z, x, y, signal) {
+    return await this.heads.fromDevice(z, x, y) ?? this.heads.fromNetwork(z, x, y, signal)
+  }
+
+  /**
+   * As CouchSource tells it; the device alone tells by the events of its store.
+   * @param {string} layer @param {string} since @param {AbortSignal} signal
+   * @param {{wait?: boolean, past?: boolean}} [options]
+   */
+  async changes (layer, since, signal, options) {
+    if (!this.#couch) {
+      if (since !== 'now') await new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+      return { since: 'device', tiles: [], layer: false }
+    }
+    const answer = await this.#network.ask(couch => couch.changes(layer, since, signal, options), signal)
+    const databases = await this.#device.databases(layer)
+    for (const tile of answer.tiles) if (databases.some(({ area, holds }) => area && holds(tile.z, tile.x, tile.y))) this.#pending.add(tile)
+    return answer
+  }
+
+  /** Resolves when the network answers, whatever it says. @param {AbortSignal} signal */
+  async probe (signal) {
+    await this.#network.ask(couch => couch.layer(this.name, signal), signal).catch(error => { if (isPassing(error)) throw error })
+  }
+
+  /** @param {Version} version */
+  tileUrl (version) {
+    return this.#couch?.tileUrl(version)
+  }
+
+  /** @param {string} layer */
+  template (layer) {
+    return this.#couch?.template(layer) ?? ''
+  }
+}
+
+/** A list that may lack what only the network knows. @param {LocalColumn} held */
+const partial = ({ versions, isWhole }) => isWhole ? versions : Object.assign([...versions], { isPartial: true })
+
+/** Whether a layer may have a tile there. @param {any} doc its document */
+function isInBounds (doc, z, x, y) {
+  if (!doc?.bounds) return true
+  return tileRanges(doc.bounds, z).some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
+}
+
+/** What is answered when it takes longer. */
+export const TIMED_OUT = Symbol('late')
+
+export class NetworkAccess {
+  #offline
+  #couch
+  #timeout
+
+  /**
+   * @param {any} offline the OfflineStore @param {CouchSource | undefined} couch none: read from the device only
+   * @param {{patience: number}} limits
+   */
+  constructor (offline, couch, { patience }) {
+    this.#offline = offline
+    this.#couch = couch
+    this.#timeout = patience
+  }
+
+  /** Whether the network may be asked at all. */
+  get isAllowed () {
+    return Boolean(this.#couch)
+  }
+
+  /** Whether the store did not answer when it was last asked. */
+  get isOffline () {
+    return this.#offline.isOnline === false
+  }
+
+  /**
+   * @template T
+   * @param {(couch: CouchSource) => Promise<T>} question @param {AbortSignal} [signal]
+   * @returns {Promise<T>}
+   */
+  async ask (question, signal) {
+    const tell = isOnline => { if (!signal?.aborted) this.#offline.heard?.(isOnline) }
+    try {
+      const answer = await question(/** @type {CouchSource} */ (this.#couch))
+      tell(true)
+      return answer
+    } catch (error) {
+      if (error.code === 'UNREACHABLE') tell(false)
+      throw error
+    }
+  }
+
+  /**
+   * What the network says; what is here, when it fails or takes long.
+   * @template T
+   * @param {() => Promise<T>} asked @param {() => Promise<T | undefined>} here
+   */
+  async networkFirst (asked, here) {
+    const asking = asked()
+    asking.catch(() => {}) // heard here, or when there is nothing here
+    const answer = await this.withTimeout(asking).catch(() => TIMED_OUT)
+    return answer === TIMED_OUT ? await here() ?? asking : /** @type {T} */ (answer)
+  }
+
+  /**
+   * What the network says, however long that takes; what is here, when it fails.
+   * @template T
+   * @param {() => Promise<T>} asked @param {() => Promise<T | undefined>} here
+   */
+  async networkOr (asked, here) {
+    try {
+      return await asked()
+    } catch (error) {
+      const found = await here()
+      if (found === undefined || found === null) throw error
+      return found
+    }
+  }
+
+  /**
+   * The answer, or LATE, at once where none is to be expected. What was asked goes on.
+   * @template T
+   * @param {Promise<T>} asked
+   * @returns {Promise<T | typeof TIMED_OUT>}
+   */
+  withTimeout (asked) {
+    if (this.isOffline) return Promise.resolve(TIMED_OUT)
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => resolve(TIMED_OUT), this.#timeout)
+      asked.finally(() => clearTimeout(timer)).then(resolve, reject)
+    })
+  }
+}
+
+/** @typedef {{z: number, x: number, y: number, time?: string, rev: string, deleted: boolean}} PendingChange */
+
+export class PendingChanges {
+  /** @type {Map<string, Map<string, PendingChange>>} tile -> time, or nothing for its head -> the last change */
+  #tiles = new Map()
+
+  /** @param {PendingChange} change */
+  add (change) {
+    const changes = this.#tiles.get(tileKey(change)) ?? new Map()
+    this.#tiles.set(tileKey(change), changes.set(change.time ?? '', change))
+  }
+
+  /**
+   * Whether the device lacks any of it. What it has in the meantime is forgotten.
+   * @param {import('../source/couch-source.js').Column} column
+   * @param {import('../source/couch-source.js').Version[]} versions what the device has there
+   */
+  touches ({ z, x, y0, y1 }, versions) {
+    if (!this.#tiles.size) return false
+    let lacks = false
+    for (let y = y0; y <= y1; y++) {
+      if (this.#tiles.has(tileKey({ z, x, y }))) lacks = this.has({ z, x, y }, versions.filter(version => version.y === y)) || lacks
+    }
+    return lacks
+  }
+
+  /**
+   * @param {{z: number, x: number, y: number}} tile
+   * @param {import('../source/couch-source.js').Version[]} versions of it that the device has
+   */
+  has (tile, versions) {
+    const changes = this.#tiles.get(tileKey(tile))
+    if (!changes) return false
+    for (const [time, { rev, deleted }] of changes) {
+      const isThere = deleted ? !versions.some(version => time ? !version.current && version.time === time : version.current) : versions.some(version => version.rev === rev)
+      if (isThere) changes.delete(time)
+    }
+    if (!changes.size) this.#tiles.delete(tileKey(tile))
+    return changes.size > 0
+  }
+}
+
+const tileKey = ({ z, x, y }) => `${z}/${x}/${y}`

@@ -1,0 +1,119 @@
+// Storage on the device: how much is free, a reserve that is released when the disk is full, and the PouchDBs of the
+// library.
+import { TilecouchError } from '../../core/index.js'
+import { PouchPeer } from '../mirror/pouch-peer.js'
+
+export const quotaDefaults = {
+  text: 4 / 3, // of an image in the database to its bytes: it is kept as text
+  perVersion: 1200, // bytes of everything else about a version: its document, its revisions and their indexes
+  reserve: 0.05, // of all that is given, kept free for what else the page keeps
+  mostReserve: 100 * 1024 * 1024 // bytes of that at most
+}
+
+/** @typedef {{usage?: number, quota?: number, free?: number, persisted?: boolean}} StorageRoom */
+
+/** What the device says. @returns {Promise<StorageRoom>} */
+export async function storageRoom (storage = globalThis.navigator?.storage) {
+  if (!storage?.estimate) return { usage: undefined, quota: undefined, free: undefined, persisted: undefined }
+  const [{ usage, quota }, persisted] = await Promise.all([storage.estimate(), storage.persisted?.()])
+  const free = usage === undefined || quota === undefined ? undefined : Math.max(0, quota - usage)
+  return { usage, quota, free, persisted }
+}
+
+/** What images and versions take on the device. @param {{bytes: number, versions: number}} figures */
+export const storageSize = ({ bytes, versions }) => Math.round(bytes * quotaDefaults.text + versions * quotaDefaults.perVersion)
+
+/**
+ * @param {string} area its name
+ * @param {{bytes: number, versions: number}} total what it will be
+ * @param {{bytes: number, versions: number}} have what is there of it
+ * @param {StorageRoom} room
+ */
+export function checkFits (area, total, have, { free, quota }) {
+  if (free === undefined || quota === undefined) return
+  const needed = Math.max(0, storageSize(total) - storageSize(have))
+  const reserve = Math.round(Math.min(quota * quotaDefaults.reserve, quotaDefaults.mostReserve))
+  if (needed && needed > free - reserve) throw new TilecouchError('QUOTA_EXCEEDED', { area, needed, free: Math.max(0, free - reserve), quota, reserve })
+}
+
+const RESERVE_BYTES = 1024 * 1024 // for notes of what happened, and for opening databases again
+const CHUNK_BYTES = 65536 // bytes of chance at once
+
+const STORE = 'spare-room'
+
+export class StorageReserve {
+  #name
+
+  /** @param {string} name of its database @param {IDBFactory | undefined} [databases] none in Node */
+  constructor (name, databases = globalThis.indexedDB) {
+    this.#name = name
+    this.databases = databases
+  }
+
+  /** Makes it, if it is not there. Rejects with QuotaExceededError. */
+  async allocate () {
+    if (!this.databases) return
+    const request = this.databases.open(this.#name, 1)
+    request.onupgradeneeded = () => {
+      const store = request.result.createObjectStore(STORE, { autoIncrement: true })
+      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES))) // zeros would be packed
+    }
+    const database = await resultOf(request)
+    database.close()
+  }
+
+  /** Throws it away. */
+  async release () {
+    if (this.databases) await deleteDatabase(this.#name, this.databases)
+  }
+}
+
+/** @param {string} name @param {IDBFactory} [databases] */
+export const deleteDatabase = (name, databases = globalThis.indexedDB) => resultOf(databases.deleteDatabase(name))
+
+/** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
+const resultOf = request => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result)
+  request.onerror = () => reject(request.error)
+})
+
+export const pouchDefaults = {
+  revsLimit: 10 // revisions of a document that are remembered: what comes knows all of its own
+}
+
+/**
+ * @param {any} PouchDB @param {string} name
+ * @param {{adapter?: string, revsLimit?: number}} [options]
+ */
+export function openPouch (PouchDB, name, { adapter, revsLimit = pouchDefaults.revsLimit } = {}) {
+  if (typeof PouchDB !== 'function') throw new TilecouchError('NO_POUCHDB')
+  try {
+    return asText(new PouchDB(name, { ...(adapter && { adapter }), auto_compaction: true, revs_limit: revsLimit }))
+  } catch (error) {
+    throw new TilecouchError('NO_POUCHDB', { why: error.message }) // it has no such adapter
+  }
+}
+
+/**
+ * Takes a database off the device, also one that could not even be opened, since the device is full.
+ * @param {any} db a PouchDB
+ */
+export async function destroyPouch (db) {
+  try {
+    await db.destroy()
+  } catch (error) {
+    if (db.adapter !== 'idb' || new PouchPeer(db).explain(error).code !== 'DISK_FULL') throw error
+    await deleteDatabase(`_pouch_${db.name}`)
+  }
+}
+
+/**
+ * Attachments as text: IndexedDB makes a file of each Blob, at half the speed. PouchDB writes text where a browser cannot
+ * store Blobs; what it found out about that it keeps here.
+ */
+function asText (db) {
+  const plain = value => value && Object.assign(value, { blobSupport: false })
+  let meta = plain(db._meta) // one that was open already has it
+  Object.defineProperty(db, '_meta', { configurable: true, enumerable: true, get: () => meta, set (value) { meta = plain(value) } })
+  return db
+}

@@ -1,0 +1,338 @@
+// Lists the versions of an area at a store, from the view versions/by_tile: ranges of columns, many in one request.
+// Each row has the revision and the size of an image; documents are not read.
+import {
+  MAX_ZOOM, STORE_ID, TilecouchError, editionId, isTileId, layerId, parseTileId, tileRanges
+} from '../../core/index.js'
+import { askQueries } from '../../core/mirror/index.js'
+
+export const BY_TILE = '_design/versions/_view/by_tile'
+export const BY_AREA = '_design/sizes/_view/by_area'
+export const REST_BY_AREA = '_design/sizes/_view/rest_by_area'
+
+export const listingDefaults = {
+  page: 2000, // rows a request, as far as they can be foretold
+  firstPage: 250, // rows of the first one, before anything is known of the line
+  leastPage: 50, // rows a request on a line that breaks time and again
+  pageTime: 1000, // milliseconds a request is meant to take: on a slow line the next ones are smaller
+  ranges: 100, // ranges of rows a request
+  spans: 500, // sums a request
+  columns: 10000 // columns a range of them answers at once
+}
+
+/**
+ * @typedef {{z: number, x: number, y0: number, y1: number, count?: number}} Range rows of one column; count: of the view at most, where that is known
+ * @typedef {{id: string, rev: string, time: string, y: number, bytes: number, gone: boolean}} ListedVersion of a version
+ * @typedef {{z: number, x: number, y0: number, y1: number, rows: ListedVersion[]}} ListedRange every version of the tiles of a range
+ * @typedef {[z: number, x: number, y: number]} TilePosition the first tile that was not read yet, in the order of the ranges
+ */
+
+export class StoreListing {
+  #page // rows that are asked for at once
+
+  /**
+   * @param {import('../mirror/http.js').HttpCouch} couch
+   * @param {import('../../core/mirror/index.js').Selection} selection of one layer
+   * @param {{signal?: AbortSignal, limits?: Partial<typeof listingDefaults>}} [options]
+   */
+  constructor (couch, selection, { signal, limits } = {}) {
+    this.couch = couch
+    this.selection = selection
+    this.signal = signal
+    this.limits = { ...listingDefaults, ...limits }
+    /** @type {string} */
+    this.layer = [.../** @type {Set<string>} */ (selection.layers)][0]
+    this.requests = 0
+    this.bytes = 0 // of answers
+    this.#page = Math.min(this.limits.firstPage, this.limits.page)
+  }
+
+  /** The rows of each query. @param {string} view @param {any[]} queries @returns {Promise<any[][]>} */
+  async ask (view, queries, most = this.limits.spans, options = {}) {
+    try {
+      this.requests += Math.ceil(queries.length / most)
+      return await this.#query(view, queries, { most, ...options })
+    } catch (error) {
+      if (error.details?.status === 404) throw new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') })
+      throw error
+    }
+  }
+
+  #query (view, queries, options) {
+    return askQueries(this.couch, view, queries, { signal: this.signal, onBytes: bytes => { this.bytes += bytes }, ...options })
+  }
+
+  /**
+   * The documents that belong and are no tiles: the layer, its editions, the marker of the store.
+   * @returns {Promise<{id: string, rev: string}[]>}
+   */
+  async layerDocuments () {
+    this.requests++
+    const { keys, ...editions } = layerDocumentRanges(this.layer)
+    const answers = await this.#query('_all_docs', [{ keys }, editions], { most: 2 })
+    return answers.flat().filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id)).map(({ id, value }) => ({ id, rev: value.rev }))
+  }
+
+  /**
+   * The zooms of the selection that hold anything.
+   * @param {string} [view] whose keys begin with layer and zoom @param {number} [level] 3: apart by what comes next
+   */
+  async zooms (view = BY_TILE, level = 2) {
+    const { min, max } = this.selection.zooms ?? { min: 0, max: MAX_ZOOM }
+    const [rows] = await this.ask(view, [{ startkey: [this.layer, min], endkey: [this.layer, max, {}], group_level: level }])
+    return rows.map(({ key: [, z, kind], value }) => ({ z, kind, value })).filter(({ z }) => Number.isInteger(z))
+  }
+
+  /**
+   * The columns of each zoom that hold anything, in the width of the area.
+   * @param {number[]} zooms @param {string} [view] @param {string} [kind] where that stands between zoom and column
+   * @returns {Promise<Map<number, Map<number, any>>>}
+   */
+  async columns (zooms, view = BY_TILE, kind = undefined) {
+    const found = new Map(zooms.map(z => [z, new Map()]))
+    const limit = this.limits.columns
+    const key = (z, ...more) => [this.layer, z, ...(kind === undefined ? [] : [kind]), ...more]
+    const at = key(0).length
+    let spans = zooms.flatMap(z => this.spansOf(z))
+    while (spans.length) {
+      const answers = await this.ask(view, spans.map(({ z, x0, x1 }) => ({ startkey: key(z, x0), endkey: key(z, x1, {}), group_level: at + 1, limit })))
+      const rest = []
+      for (const [index, rows] of answers.entries()) {
+        const { z, x1 } = spans[index]
+        for (const row of rows) if (Number.isInteger(row.key[at])) found.get(z)?.set(row.key[at], row.value)
+        if (rows.length === limit) rest.push({ z, x0: Math.floor(rows[limit - 1].key[at]) + 1, x1 })
+      }
+      spans = rest.filter(({ x0, x1 }) => x0 <= x1)
+    }
+    return found
+  }
+
+  /** The columns that the area lies in, without gaps. @param {number} z */
+  spansOf (z) {
+    const { area } = this.selection
+    if (!area) return [{ z, x0: 0, x1: 2 ** z - 1 }]
+    return (area.rectangles(z) ?? tileRanges(area.bbox, z)).map(({ x0, x1 }) => ({ z, x0, x1 }))
+  }
+
+  /**
+   * What of a column belongs to the area.
+   * @param {number} z @param {number} x
+   * @returns {import('../../core/sweep.js').Run[]}
+   */
+  runsOf (z, x) {
+    return this.selection.area ? this.selection.area.column(z, x) : [[0, 2 ** z - 1]]
+  }
+
+  /**
+   * What of these columns belongs to the area.
+   * @param {Map<number, Map<number, number>>} columns with their rows in the view
+   * @returns {Generator<Range>}
+   */
+  * ranges (columns) {
+    for (const [z, counts] of [...columns].sort(([a], [b]) => a - b)) {
+      for (const x of [...counts.keys()].sort((a, b) => a - b)) {
+        for (const [y0, y1] of this.runsOf(z, x)) yield { z, x, y0, y1, count: counts.get(x) }
+      }
+    }
+  }
+
+  /**
+   * The versions in these ranges, in parts that hold their tiles whole; the next request is on its way while one is looked at.
+   * @param {Iterable<Range>} ranges ascending
+   * @returns {AsyncGenerator<{parts: ListedRange[], next: TilePosition | undefined}>} next: where the following parts begin; nothing after the last
+   */
+  async * read (ranges) {
+    const left = new RangeQueue(ranges)
+    const begin = () => {
+      const some = left.take(this.limits.ranges, this.#page)
+      if (!some.length) return undefined
+      const answer = this.#readRanges(some)
+      answer.catch(() => {}) // it is awaited after the one before it, if it is still wanted
+      return { some, answer }
+    }
+    for (let request = begin(); request;) {
+      let answer
+      try {
+        answer = await request.answer
+      } catch (error) {
+        // a line that breaks before so much is across: the same again, in less at once
+        if (!error.details?.isBroken || this.#page <= this.limits.leastPage) throw error
+        this.#page = Math.max(this.limits.leastPage, this.#page >> 2)
+        left.putBack(request.some)
+        request = begin()
+        continue
+      }
+      left.putBack(answer.rest)
+      const { next } = left
+      request = begin()
+      if (answer.parts.length) yield { parts: answer.parts, next: next && [next.z, next.x, next.y0] }
+    }
+  }
+
+  /** The next request is of as many rows as come in time. @param {number} rows @param {number} took milliseconds */
+  #measure (rows, took) {
+    const { page, leastPage, pageTime } = this.limits
+    const fit = Math.max(rows, leastPage) * pageTime / Math.max(took, 1)
+    this.#page = Math.round(Math.min(page, Math.max(leastPage, Math.min(fit, 2 * this.#page))))
+  }
+
+  /**
+   * A range with more than a page is answered up to the last tile that is there whole.
+   * @param {(Range & {limit?: number})[]} ranges
+   */
+  async #readRanges (ranges) {
+    const limits = ranges.map(({ limit = this.#page }) => limit)
+    const began = performance.now()
+    const answers = await this.ask(BY_TILE, ranges.map(({ z, x, y0, y1 }, at) => (
+      { reduce: false, startkey: [this.layer, z, x, y0], endkey: [this.layer, z, x, y1, {}], limit: limits[at] }
+    )), this.limits.ranges, { isDivisible: this.#page > this.limits.leastPage })
+    this.#measure(answers.reduce((sum, rows) => sum + rows.length, 0), performance.now() - began)
+    const parts = /** @type {ListedRange[]} */ ([])
+    const rest = /** @type {(Range & {limit?: number})[]} */ ([])
+    for (const [at, rows] of answers.entries()) {
+      const { z, x, y0, y1 } = ranges[at]
+      const end = rows.length < limits[at] ? y1 + 1 : Math.min(y1, Math.ceil(rows[rows.length - 1].key[3]))
+      const versions = rows.filter(row => row.key[3] < end).flatMap(row => this.#version(row, z, x))
+      if (end > y0) parts.push({ z, x, y0, y1: end - 1, rows: versions })
+      // one tile with more versions than a page is read at once
+      if (end <= y1) rest.push({ z, x, y0: end, y1, count: Infinity, limit: end > y0 ? undefined : limits[at] * 4 })
+    }
+    return { parts, rest }
+  }
+
+  /** Nothing for what says that it is a tile and is not called so. @returns {ListedVersion[]} */
+  #version ({ id, key: [, , , y, time], value: { rev, bytes, gone } }, z, x) {
+    if (!isTileId(id)) return []
+    const tile = parseTileId(id)
+    if (tile.layer !== this.layer || tile.z !== z || tile.x !== x || tile.y !== y) return []
+    return [{ id, rev, time, y, bytes, gone }]
+  }
+}
+
+/** Ranges that are still to be read, in order. */
+class RangeQueue {
+  #ranges
+  #back = /** @type {Range[]} */ ([])
+
+  /** @param {Iterable<Range>} ranges */
+  constructor (ranges) {
+    this.#ranges = ranges[Symbol.iterator]()
+  }
+
+  /** The first, which stays. @returns {Range | undefined} */
+  get next () {
+    if (!this.#back.length) {
+      const { value } = this.#ranges.next()
+      if (value) this.#back.push(value)
+    }
+    return this.#back[0]
+  }
+
+  /** Some that are read before all others. @param {Range[]} ranges */
+  putBack (ranges) {
+    this.#back.unshift(...ranges)
+  }
+
+  /** As many as hold about so many rows. @param {number} most ranges @param {number} rows */
+  take (most, rows) {
+    const some = []
+    let filled = 0
+    for (let { next } = this; next && some.length < most; { next } = this) {
+      filled += next.count ?? 1
+      if (some.length && filled > rows) break
+      some.push(next)
+      this.#back.shift()
+    }
+    return some
+  }
+}
+
+/**
+ * What of the versions of one tile belongs to a selection: all, the head alone, or what was to be seen at a time or came later.
+ * @param {ListedVersion[]} rows @param {import('../../core/mirror/index.js').Selection} selection
+ */
+function selectedOfTile (rows, { current, since }) {
+  if (current) return rows.filter(isHead)
+  if (!since) return rows
+  const before = rows.filter(row => !isHead(row) && row.time <= since).reduce((last, row) => last && last.time > row.time ? last : row, /** @type {ListedVersion | undefined} */ (undefined))
+  const head = rows.find(isHead)
+  const isHidden = before && head && head.time > before.time && head.time <= since
+  return rows.filter(row => isHead(row) || row.time >= since || (row === before && !isHidden))
+}
+
+/**
+ * What belongs of many tiles, and what of them is there already: what was to be seen once stays.
+ * @param {ListedVersion[]} rows ascending by tile @param {import('../../core/mirror/index.js').Selection} selection @param {Map<string, any>} there
+ */
+export function * selectedRows (rows, selection, there) {
+  for (let from = 0, to = 0; from < rows.length; from = to) {
+    while (to < rows.length && rows[to].y === rows[from].y) to++
+    const tile = rows.slice(from, to)
+    const chosen = new Set(selectedOfTile(tile, selection))
+    for (const row of tile) if (chosen.has(row) || there.has(row.id)) yield row
+  }
+}
+
+/** Where a layer's documents are that are no tiles. @param {string} layer */
+export const layerDocumentRanges = layer => ({ keys: [STORE_ID, layerId(layer)], startkey: editionId(layer, ''), endkey: editionId(layer, '~') })
+
+/** @param {{id: string}} row */
+export const isHead = ({ id }) => !id.includes('@')
+
+/**
+ * Does something with every page. Rejects with the first failure, when nothing is under way any more.
+ * @param {AsyncIterable<{parts: ListedRange[], next: TilePosition | undefined}>} pages
+ * @param {(parts: ListedRange[]) => Promise<void>} task
+ * @param {{most: number, onFailed: () => void, onSettled?: (next: TilePosition) => void}} options most: pages at once; onSettled: told how far all of them are done
+ */
+export async function eachPage (pages, task, { most, onFailed, onSettled }) {
+  const under = new Set()
+  let failure
+  let last = Promise.resolve(true) // whether all pages up to now are done
+  try {
+    for await (const { parts, next } of pages) {
+      const done = task(parts).then(() => true, error => {
+        failure ??= error
+        return false
+      })
+      const work = last = Promise.all([last, done]).then(all => {
+        const isDone = all.every(Boolean)
+        if (isDone && next) onSettled?.(next)
+        return isDone
+      }).finally(() => under.delete(work))
+      under.add(work)
+      while (under.size >= most && !failure) await Promise.race(under)
+      if (failure) break
+    }
+  } catch (error) {
+    failure ??= error
+  }
+  if (failure) onFailed()
+  await Promise.all(under)
+  if (failure) throw failure
+}
+
+/**
+ * What of ranges comes before a tile.
+ * @param {Iterable<Range>} ranges ascending @param {TilePosition} spot
+ * @returns {Generator<Range>}
+ */
+export function * rangesBefore (ranges, [z, x, y]) {
+  for (const range of ranges) {
+    if (range.z > z || (range.z === z && range.x > x)) return
+    const y1 = range.z === z && range.x === x ? Math.min(range.y1, y - 1) : range.y1
+    if (range.y0 <= y1) yield { ...range, y1 }
+  }
+}
+
+/**
+ * The rest of them.
+ * @param {Iterable<Range>} ranges ascending @param {TilePosition} [spot]
+ * @returns {Generator<Range>}
+ */
+export function * rangesFrom (ranges, [z, x, y] = [0, 0, 0]) {
+  for (const range of ranges) {
+    if (range.z < z || (range.z === z && range.x < x)) continue
+    const y0 = range.z === z && range.x === x ? Math.max(range.y0, y) : range.y0
+    if (y0 <= range.y1) yield { ...range, y0 }
+  }
+}

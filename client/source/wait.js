@@ -1,0 +1,97 @@
+// Waiting: for a time, for any of several signals, for at most a time, and until a task succeeds.
+import { raceAbort, timeoutSignal } from '../../core/abort.js'
+import { TilecouchError } from '../../core/index.js'
+
+/**
+ * Resolves after so many milliseconds; rejects when the signal says so.
+ * @param {number} milliseconds @param {AbortSignal} [signal]
+ * @returns {Promise<void>}
+ */
+export function wait (milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, milliseconds)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/**
+ * Milliseconds before the next attempt: doubling, with a little chance in it, so that a hundred clients that lost
+ * their server do not all come back in the same moment.
+ * @param {number} attempt 0, 1, 2, …
+ * @param {{first?: number, longest?: number}} [options]
+ */
+export const backoff = (attempt, { first = 500, longest = 30000 } = {}) =>
+  Math.min(longest, first * 2 ** attempt) * (0.75 + Math.random() / 2)
+
+/**
+ * Does something until it works: the store may be away for a second or for an hour.
+ * @template T
+ * @param {() => Promise<T>} task
+ * @param {{signal: AbortSignal, onError?: (error: Error) => void, onDone?: () => void}} options onError: after every attempt that failed
+ * @returns {Promise<T>} rejects only when the signal says so
+ */
+export async function retry (task, { signal, onError, onDone }) {
+  for (let attempt = 0; ; attempt++) {
+    signal.throwIfAborted()
+    try {
+      const result = await task()
+      signal.throwIfAborted()
+      onDone?.()
+      return result
+    } catch (error) {
+      signal.throwIfAborted()
+      onError?.(error)
+      await wait(backoff(attempt), signal)
+    }
+  }
+}
+
+/**
+ * @template T
+ * @param {(AbortSignal | undefined)[]} signals
+ * @param {(signal: AbortSignal) => Promise<T> | T} task is given one signal for all of them
+ * @returns {Promise<T>} rejects ABORTED
+ */
+export async function withSignals (signals, task) {
+  const stop = new AbortController()
+  const abort = () => stop.abort()
+  for (const signal of signals) {
+    signal?.addEventListener('abort', abort)
+    if (signal?.aborted) abort()
+  }
+  try {
+    if (stop.signal.aborted) throw new TilecouchError('ABORTED')
+    return await raceAbort((async () => task(stop.signal))(), stop.signal)
+  } catch (error) {
+    throw stop.signal.aborted ? new TilecouchError('ABORTED') : error
+  } finally {
+    for (const signal of signals) signal?.removeEventListener('abort', abort)
+  }
+}
+
+/**
+ * Waits for something no longer than so many milliseconds: another tab may never answer.
+ * @template T
+ * @param {number} milliseconds
+ * @param {(signal: AbortSignal) => Promise<T> | T} task
+ * @returns {Promise<T | undefined>} nothing when the time was over
+ */
+export async function withinTime (milliseconds, task) {
+  const time = timeoutSignal(milliseconds)
+  try {
+    return await withSignals([time.signal], task)
+  } catch (error) {
+    if (time.isOver) return undefined
+    throw error
+  } finally {
+    time.end()
+  }
+}

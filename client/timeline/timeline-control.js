@@ -1,0 +1,288 @@
+// The timeline: when the view of the map changed, and the way through it.
+import L from 'leaflet'
+import { fromSeconds } from '../../core/times.js'
+import { player } from '../player.js'
+import { makeAxis } from './axis-view.js'
+import { dock, element, write } from './dom.js'
+import { listenToKeys, listenToPointers } from './gestures.js'
+import { makeHead } from './head.js'
+import { airy, clampSpan, followSpan, zoomSpan } from './scale.js'
+import { stateOf } from './state.js'
+import { valueWords, zoneOf } from './words.js'
+
+const SETTLED = 600 // milliseconds without a move, after which the time is said aloud
+const LAYER_EVENTS = 'changes extent timeload load loading tileerror add remove'
+const PLAYER_EVENTS = 'play pause waiting step speedchange loopchange'
+
+/** A handle's own time, that of the thumb while it is dragged, or what the pointer means. */
+const meantTime = ({ end, dragging, meant }, { range, time }) => end ? range[end] : dragging ? time : inSeconds(meant())
+
+const inSeconds = ms => ms === null ? null : fromSeconds(Math.round(ms / 1000))
+
+export const timelineDefaults = {
+  /** @type {L.ControlPosition} anything at the bottom: along the lower edge of the map; at the top: along the upper */
+  position: 'bottomleft',
+  /** @type {HTMLElement | null} an element to be in instead of the map */
+  container: null,
+  /** steps a second while playing */
+  speed: 2,
+  /** playing starts again at the end */
+  loop: false,
+  /** @type {TimeRange | null} {from, to} to begin with */
+  range: null,
+  /** @type {TimeZone} 'utc', 'local', or a name such as 'Europe/Berlin' */
+  timeZone: 'utc',
+  /** false: no play button, speed and loop */
+  playable: true,
+  /** false: no range */
+  selectable: true,
+  /** false: the axis always shows all */
+  zoomable: true
+}
+
+/**
+ * @typedef {import('../clock.js').ExactTime} ExactTime
+ * @typedef {import('../clock.js').TimeRange} TimeRange
+ * @typedef {import('../history/history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {'utc' | 'local' | (string & {})} TimeZone in which times are shown; or a name such as `Europe/Berlin`
+ * @typedef {Partial<typeof timelineDefaults>} TimelineControlOptions
+ *
+ * @typedef {object} TimelineControlEvents
+ * @property {{from?: ExactTime, to?: ExactTime}} rangechange another range was chosen; without fields: none
+ * @property {{timeZone: TimeZone}} zonechange `setTimeZone` was called, or the user chose another
+ */
+
+const Base = /** @type {import('../leaflet.js').Base<L.Control & L.Evented, typeof timelineDefaults, TimelineControlEvents, typeof L.Control>} */ (
+  /** @type {unknown} */ (L.Control.extend({ includes: L.Evented.prototype, options: timelineDefaults })))
+
+/** When the view of the map changed, and the way through it. */
+export class TimelineControl extends Base {
+  /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
+  constructor (layers, options) {
+    super(options)
+    const { speed, loop, range, timeZone } = this.options
+    this.layers = Array.isArray(layers) ? [...layers] : [layers]
+    /** that of its layers */
+    this.clock = this.layers[0].clock
+    /** what it plays with: listen to it, or tell it what to do */
+    this.player = player(this.clock, this.layers, { speed, loop, range })
+    this.player.on('rangechange', event => this._onRange(event))
+    this.id = L.Util.stamp(this)
+    this.zone = zoneOf(timeZone)
+    this._compute = stateOf(this)
+    // made when it is put on a map
+    this._axisView = this._head = this._ended = this._observer = /** @type {any} */ (undefined)
+  }
+
+  addTo (map) {
+    super.addTo(map)
+    const { container, position } = this.options
+    if (container) {
+      this._container.classList.remove('leaflet-control')
+      container.append(this._container)
+    } else this._undock = dock(map, this._container, position.startsWith('top') ? 'top' : 'bottom')
+    this._observer.observe(this._axisView.root)
+    this._measure()
+    return this
+  }
+
+  onAdd () {
+    this._ended = new AbortController()
+    this._axisView = makeAxis(this)
+    this._head = makeHead(this)
+    this._spoken = element('div', { class: 'tilecouch-spoken', role: 'status', 'aria-live': 'polite' })
+    const container = this._container = element('div', { class: 'tilecouch-timeline', role: 'group', 'aria-label': 'Timeline', tabindex: -1 },
+      [...this._head.elements, ...this._axisView.elements, this._spoken])
+    L.DomEvent.disableClickPropagation(container).disableScrollPropagation(container)
+    listenToPointers(this, this._axisView, this._ended.signal)
+    listenToKeys(this, this._axisView, container, this._ended.signal)
+    this._observer = new ResizeObserver(() => this._measure())
+    this._listen('on')
+    return container
+  }
+
+  onRemove () {
+    this.player.pause()
+    this._listen('off')
+    this._ended.abort()
+    this._observer.disconnect()
+    this._undock?.()
+    this._undock = this.hovered = this._pending = this.state = this.width = undefined
+    clearTimeout(this._speaking)
+    for (const frame of ['_frame', '_seeking']) {
+      L.Util.cancelAnimFrame(this[frame])
+      this[frame] = null
+    }
+  }
+
+  /** Other layers, on their own clock, in the place of those it had. @param {HistoryLayer | HistoryLayer[]} layers */
+  setLayers (layers) {
+    if (this._map) this._listen('off')
+    this.layers = Array.isArray(layers) ? [...layers] : [layers]
+    this.clock = this.layers[0].clock
+    this.player.pause().setLayers(this.layers, this.clock)
+    this.span = this.problem = null
+    if (this._map) this._listen('on')
+    return this.refresh()
+  }
+
+  /** @returns {TimeZone} in which times are shown */
+  getTimeZone () {
+    return this.zone.name
+  }
+
+  /** Throws a RangeError when there is none of that name. @param {TimeZone} zone */
+  setTimeZone (zone) {
+    if (zone === this.zone.name) return this
+    this.zone = zoneOf(zone)
+    this.refresh()
+    return this.fire('zonechange', { timeZone: zone })
+  }
+
+  /** @returns {{from: ExactTime, to: ExactTime} | null} null: none is chosen */
+  getRange () {
+    return this.player.getRange()
+  }
+
+  /**
+   * Both ends belong to it, and parts of a time are whole periods; null: everything.
+   * @param {TimeRange | null} range
+   */
+  setRange (range) {
+    this.player.setRange(range)
+    return this
+  }
+
+  /** The middle half of what the axis shows becomes the range, or the range is cleared. */
+  toggleRange () {
+    if (this.getRange()) return this.setRange(null)
+    const { axis, times } = this._compute()
+    if (!axis) return this
+    const [from, to] = [0.25, 0.75].map(share => axis.from + (axis.to - axis.from) * share)
+    const inside = times.filter(time => time >= from && time <= to)
+    this.setRange(inside.length > 1 ? { from: new Date(inside[0]), to: new Date(inside[inside.length - 1]) } : { from: new Date(from), to: new Date(to) })
+    this.render()
+    this._axisView.from.focus({ preventScroll: true })
+    return this
+  }
+
+  /** The axis shows the range, with some space on both sides. */
+  zoomToRange () {
+    const range = this.getRange()
+    return range ? this.setSpan(airy({ from: Date.parse(range.from), to: Date.parse(range.to) })) : this
+  }
+
+  /** Around the present time, or the middle where that is out of view. @param {number} factor above 1 goes closer */
+  zoomAxis (factor) {
+    const { axis, span, domain, time } = this._compute()
+    if (!axis) return this
+    const ms = time === null ? domain.to : Date.parse(time)
+    return this.setSpan(zoomSpan(span, factor, ms >= span.from && ms <= span.to ? ms : (span.from + span.to) / 2))
+  }
+
+  /** The axis shows all there is. */
+  showAll () {
+    return this.setSpan(null)
+  }
+
+  /** What the axis shows, in milliseconds; null: everything. @param {{from: number, to: number} | null} span */
+  setSpan (span) {
+    const { domain } = this._compute()
+    this.span = span && domain && clampSpan(span, domain)
+    this.state = this._compute() // several may come between two frames
+    return this.refresh()
+  }
+
+  // moves the clock; soon: with the next frame, the last one of several
+  seek (ms, { soon = false } = {}) {
+    this._pending = { time: inSeconds(ms) }
+    if (!soon) return this.flush()
+    this._seeking ??= L.Util.requestAnimFrame(this.flush, this)
+    return this
+  }
+
+  flush () {
+    if (this._seeking) L.Util.cancelAnimFrame(this._seeking)
+    this._seeking = null
+    const pending = this._pending
+    this._pending = null
+    if (pending) {
+      this._scrubbing = true
+      this.clock.setTime(pending.time)
+      this._scrubbing = false
+    }
+    return this
+  }
+
+  hover (hover) {
+    this.hovered = hover
+    this.refresh()
+  }
+
+  // draws with the next frame
+  refresh () {
+    if (this._map) this._frame ??= L.Util.requestAnimFrame(this.render, this)
+    return this
+  }
+
+  render () {
+    if (this._frame) L.Util.cancelAnimFrame(this._frame)
+    this._frame = null
+    if (!this._map) return
+    const state = this.state = this._compute()
+    if (state.hover) state.hover.time = meantTime(state.hover, state)
+    this._container.classList.toggle('tilecouch-busy', state.busy)
+    this._container.classList.toggle('tilecouch-zoomed', state.zoomed)
+    this._head.render(state)
+    this._axisView.render(state)
+    // a button that went out of use under the focus would leave the keyboard nowhere
+    const focused = /** @type {any} */ (document.activeElement)
+    if (this._container.contains(focused) && (focused.disabled || focused.hidden)) this._axisView.thumb.focus({ preventScroll: true })
+  }
+
+  _measure () {
+    const width = this._axisView.root.clientWidth
+    if (width === this.width) return
+    this.width = width
+    this.render()
+  }
+
+  _listen (onOff) {
+    for (const layer of this.layers) {
+      layer[onOff](LAYER_EVENTS, this.refresh, this)
+      layer[onOff]('storeerror storeback', this._onStore, this)
+    }
+    this.clock[onOff]('timechange', this._onTime, this)
+    this.player[onOff](PLAYER_EVENTS, this._onPlayer, this)
+  }
+
+  _onStore ({ type }) {
+    this.problem = type === 'storeerror' ? 'the store cannot be reached' : null
+    this.refresh()
+  }
+
+  _onTime () {
+    const { time, zone, changes } = this._compute()
+    if (this.span && !this._scrubbing && time !== null) this.span = followSpan(this.span, Date.parse(time))
+    this.refresh()
+    clearTimeout(this._speaking)
+    // the thumb says it itself while it has the focus; nobody wants to hear a film
+    this._speaking = setTimeout(() => {
+      if (this.player.isPlaying() || document.activeElement === this._axisView.thumb) return
+      write(this._spoken, { text: valueWords(time, changes, zone) })
+    }, SETTLED)
+  }
+
+  _onPlayer ({ type }) {
+    this.waiting = type === 'waiting'
+    this.refresh()
+  }
+
+  _onRange (/** @type {any} */ { from, to }) {
+    this.refresh()
+    this.fire('rangechange', from ? { from, to } : {})
+  }
+}
+
+/** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
+export const timeline = (layers, options) => new TimelineControl(layers, options)
