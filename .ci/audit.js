@@ -38,7 +38,7 @@ const nameOf = ({ url, source }) => /GHSA-[\w-]+/.exec(url ?? '')?.[0] ?? String
 /**
  * @param {{command?: string[], timeout?: number}} [options] milliseconds
  */
-export async function audit ({ command = ['npm', 'audit', '--omit=dev', '--json', '--fetch-retries=0', '--fetch-timeout=20000'], timeout = 60000 } = {}) {
+export async function audit ({ command = ['npm', 'audit', '--omit=dev', '--workspaces=false', '--json', '--fetch-retries=0', '--fetch-timeout=20000'], timeout = 60000 } = {}) {
   const known = JSON.parse(await readFile(KNOWN, 'utf8'))
   const text = await output(command, timeout)
   let report

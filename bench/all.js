@@ -1,12 +1,12 @@
 // Several benchmarks one after the other, each in a process of its own with a CouchDB of its own: none inherits the heap, the open
-// connections or the page cache's favour of the one before. The pages are made from what they wrote.
+// connections or the page cache's favour of the one before.
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** What only we measure. */
-export const ours = ['load', 'memory', 'growth', 'history', 'serve', 'export', 'mirror', 'offline']
+export const ours = ['load', 'memory', 'history', 'serve', 'export', 'mirror', 'offline']
 /** The five write-ups, and ours. */
 export const all = ['tilecache', 'bulk', 'tilestache', 'keyspace', 'diskcache', ...ours]
 
@@ -30,7 +30,7 @@ async function runOne (name, { quick, out }) {
 
 /**
  * @param {string[]} names
- * @param {{quick: boolean, out: string, pages: string, log: (text: string) => void}} options pages: the folder that gets them
+ * @param {{quick: boolean, out: string, pages: boolean, log: (text: string) => void}} options pages: write docs/benchmarks from bench/results
  * @returns {Promise<boolean>} whether each of them ended well
  */
 export async function runSeveral (names, { quick, out, pages, log }) {
@@ -41,11 +41,10 @@ export async function runSeveral (names, { quick, out, pages, log }) {
     done.push(ended)
     if (ended.code === 130) break
   }
-  const { writePages } = await import('./pages.js') // and with it all that draws
-  const written = await writePages({ results: out, docs: pages })
+  if (pages) await (await import('./pages.js')).writePages()
   log(`\n${'='.repeat(8)} all of it\n`)
   for (const { name, seconds, code } of done) log(`  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`)
-  log(`\n${Math.round(done.reduce((sum, { seconds }) => sum + seconds, 0) / 6) / 10} minutes; ${written.join(', ')}`)
+  log(`\n${Math.round(done.reduce((sum, { seconds }) => sum + seconds, 0) / 6) / 10} minutes`)
   return done.length === names.length && done.every(({ code }) => code === 0)
 }
 

@@ -1,9 +1,7 @@
-// How two million small documents get into CouchDB, and tiles: one PUT each or by _bulk_docs, with which batch, under which ids,
-// and what becomes of that as the database grows.
+// How small documents and tiles get into CouchDB: one PUT each or by _bulk_docs, with which batch and under which ids.
 import { setMaxListeners } from 'node:events'
 import { emptyDatabase, holdCompaction } from './bulk/database.js'
 import { DIGITS, IDS, SMALL, TILES, TINY, smallDocuments, tileDocuments, tilesOf } from './bulk/documents.js'
-import { grow } from './bulk/growth.js'
 import { compareIds } from './bulk/ids.js'
 import { sweep } from './bulk/sweep.js'
 import { Couch } from '../loader/store/couch.js'
@@ -19,8 +17,7 @@ const SCALES = {
     small: { documents: 10_000, batches: [10, 100, 1000, 3000, 5000, 10_000], flights: [1, 4] },
     tiny: { documents: 4000, batches: [100, 1000, 4000], flights: [4] },
     tiles: { documents: 1000, batches: [10, 50, 100, 200, 400, 10_000], flights: [1, 4] },
-    ids: { small: 10_000, tiles: 1000 },
-    growth: { documents: 60_000, steps: 6, seconds: 15, putSeconds: 3 } // seconds of writing that each has
+    ids: { small: 10_000, tiles: 1000 }
   },
   full: {
     rounds: 2,
@@ -28,8 +25,7 @@ const SCALES = {
     small: { documents: 40_000, batches: [10, 20, 50, 100, 200, 500, ...DENSE, 6000, 8000, 10_000], flights: [1, 4] },
     tiny: { documents: 20_000, batches: [100, 500, 1000, 2000, 3000, 4000], flights: [4] },
     tiles: { documents: 4000, batches: [10, 20, 50, 100, 200, 300, 400, 600, 1000, 2000, 4000, 10_000], flights: [1, 4] },
-    ids: { small: 100_000, tiles: 6000 },
-    growth: { documents: 1_900_000, steps: 20, seconds: 360, putSeconds: 60 }
+    ids: { small: 100_000, tiles: 6000 }
   }
 }
 const LOADED = 5 // times the tiles of a sample, for the loader: it has to find its batch first
@@ -40,7 +36,7 @@ const WARM = 2000 // documents written before anything counts
 
 /** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, restart, quick, log }) {
-  const { rounds, seconds, growth, ...scale } = SCALES[quick ? 'quick' : 'full']
+  const { rounds, seconds, ...scale } = SCALES[quick ? 'quick' : 'full']
   return stoppable(log, async ({ signal, closing }) => {
     setMaxListeners(0, signal)
     const own = Boolean(restart) // a server of somebody else's keeps its settings
@@ -78,10 +74,8 @@ export async function run ({ server, restart, quick, log }) {
       log(`\nIds: ${documents} ${name === 'small' ? 'small documents' : 'tiles'}, ${batch} a request`)
       ids[name] = { documents, batch, rows: await compareIds(url, payload, options) }
     }
-    log(`\nGrowing to ${growth.documents} small documents, ${BATCH} a request`)
-    const curves = await grow(url, { ...growth, batch: BATCH, make }, { ...options, ...growth, closing })
     log(`\n${retries} requests were made again`)
     const settings = `${own ? 'does not compact by itself' : 'its own settings: it may have compacted meanwhile'}, otherwise as installed; ${shards}`
-    return { rounds, seconds, most: MOST, sweeps, ids, growth: { ...growth, batch: BATCH, curves }, retries, programs: { CouchDB: { settings } }, missing: {}, budgets: [] }
+    return { rounds, seconds, most: MOST, sweeps, ids, retries, programs: { CouchDB: { settings } }, missing: {}, budgets: [] }
   })
 }

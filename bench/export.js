@@ -1,17 +1,15 @@
-// Out and in again: a layer to every target, each in a process of its own, beside the official converters; those archives loaded
-// beside the raw ceiling; and nginx on an exported tree beside nginx on plain files.
+// A layer exported to every target, each in a process of its own; and nginx on an exported tree beside nginx on plain files.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { behindNginx } from './export/behind-nginx.js'
 import { distinctOf, fillStore } from './export/data.js'
-import { loadAll } from './export/in.js'
 import { exportAll } from './export/out.js'
 import { dropping, stoppable } from './stoppable.js'
 
 /** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
-  const scale = quick ? { tiles: 5000, rounds: 1, loaded: 2000, loadRounds: 1, samples: 1 } : { tiles: 100_000, rounds: 2, loaded: 20_000, loadRounds: 3, samples: 3 }
+  const scale = quick ? { tiles: 5000, rounds: 1, samples: 1 } : { tiles: 100_000, rounds: 2, samples: 3 }
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-export-'))
   closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
   const url = `${server}/bench_export`
@@ -22,20 +20,17 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const exported = await exportAll({ url, dir, ...scale, signal, log })
   const served = await behindNginx({ dir, tree: exported.tree, tiles: scale.tiles, seconds: quick ? 1 : 2, rounds: scale.samples, signal, closing, log })
   await rm(exported.tree, { recursive: true })
-  const loads = await loadAll({ server, dir, tiles: scale.loaded, rounds: scale.loadRounds, signal, closing, log })
 
-  const budgets = [...exported.budgets, ...served?.budgets ?? [], ...loads.budgets]
+  const budgets = [...exported.budgets, ...served?.budgets ?? []]
   log('')
   for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
   return {
     ...scale,
     distinct: distinctOf(scale.tiles),
     targets: exported.targets,
-    outside: exported.outside,
     tree: exported.treeCost,
     served: served?.results,
-    loads: loads.results,
-    missing: { ...exported.missing, ...(served ? {} : { nginx: 'nginx or wrk is not installed' }) },
+    missing: served ? {} : { nginx: 'nginx or wrk is not installed' },
     budgets
   }
 })

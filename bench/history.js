@@ -1,16 +1,14 @@
 // Travel through time: what it costs to know the past of a view of the map, at 10 thousand, 100 thousand and a million
-// versions; and what a step of the clock costs, beside reloading every tile.
+// versions.
 import { Store } from '../loader/store/index.js'
-import { SHORT, STAGES, VIEW, deploy, documentsOf, fill, newTiles, viewsOf } from './history/data.js'
-import { SHARES, STEPS, blockOf, history, measureSteps } from './history/steps.js'
-import { QUERY, SMALL, measureVariants, measureViewport } from './history/viewport.js'
+import { SHORT, STAGES, VIEW, deploy, documentsOf, fill, newTiles } from './history/data.js'
+import { QUERY, SMALL, measureViewport } from './history/viewport.js'
 import { thousands } from './plots/words.js'
 import { dropping, stoppable } from './stoppable.js'
 
 const LIMIT = 50 // milliseconds, DESIGN.md 7
-const FULL = { stages: STAGES, rounds: 300, variants: 150, warm: 8, views: 4, steps: STEPS }
-// variants: rounds for the other ways to ask; views: windows whose clock goes on by so many steps
-const QUICK = { stages: SHORT, rounds: 30, variants: 10, warm: 2, views: 1, steps: 4 }
+const FULL = { stages: STAGES, rounds: 300, warm: 8 }
+const QUICK = { stages: SHORT, rounds: 30, warm: 2 }
 
 /** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ signal }) => {
@@ -22,10 +20,9 @@ export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ 
     await deploy(small, options)
     return within(`${server}/bench_history`, store => growing(store, small, options))
   })
-  const steps = await within(`${server}/bench_steps`, store => stepping(store, options))
-  const budgets = judge(sizes.stages, steps)
+  const budgets = judge(sizes.stages)
   for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
-  return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, steps, budgets }
+  return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, budgets }
 })
 
 /** A database of this run's own, removed whatever happens. */
@@ -40,7 +37,7 @@ async function within (url, use) {
 }
 
 /** One database that grows, asked the same at every size. */
-async function growing (store, small, { stages: wanted, rounds, variants: turns, warm, restart, log, signal }) {
+async function growing (store, small, { stages: wanted, rounds, warm, restart, log, signal }) {
   const stages = []
   for (const [at, stage] of wanted.entries()) {
     log(`\n${thousands(stage.versions)} versions`)
@@ -56,44 +53,23 @@ async function growing (store, small, { stages: wanted, rounds, variants: turns,
     const { view_index: view } = await store.couch.request({ path: '_design/versions/_info' })
     stages.push({ ...measured, load: loaded.seconds, index, database: info.sizes.file, indexFile: view.sizes.file, q: info.cluster.q })
   }
-  const largest = wanted[wanted.length - 1]
-  log(`\nOther ways to ask, ${thousands(largest.versions)} versions`)
-  const variants = await measureVariants(store, largest, { rounds: turns, warm, signal })
-  report(log, variants)
-  return { rounds, stages, variants }
+  return { rounds, stages }
 }
 
-async function stepping (store, { views, steps, log, signal }) {
-  for (const share of SHARES) await fill(store, history(share), { signal, batch: 200 })
-  await deploy(store, { signal })
-  const results = []
-  for (const share of SHARES) {
-    log(`\nSteps of the clock, ${share * 100} % of the tiles differ`)
-    const measured = await measureSteps(store.url, viewsOf([blockOf(share)], views, 7), steps, signal)
-    log(`  ${measured.differing} versions differ in ${measured.steps} steps, ${measured.requested} requested; the index of a view took up to ${measured.indexed} ms, once`)
-    report(log, measured.results)
-    results.push({ share, ...measured })
-  }
-  return results
-}
-
-function judge (stages, steps) {
+function judge (stages) {
   const [first, last] = [stages[0], stages.at(-1)]
   const p50 = last.results[QUERY].ms.p50
   const growth = p50 / last.results[SMALL].ms.p50
   const log = Math.log(last.versions) / Math.log(first.versions)
-  const differing = steps.reduce((sum, step) => sum + step.differing, 0)
-  const requested = steps.reduce((sum, step) => sum + step.requested, 0)
   return [
     { what: `history of a view of ${VIEW.columns} x ${VIEW.rows} tiles, ${thousands(last.versions)} versions, median`, target: `<= ${LIMIT} ms`, figure: `${p50.toFixed(1)} ms`, met: p50 <= LIMIT },
-    { what: `that / the same at ${thousands(first.versions)} versions, in turns; target: ratio of the logarithms`, target: `<= ${log.toFixed(2)}x`, figure: `${growth.toFixed(2)}x`, met: growth <= log },
-    { what: 'requests of all steps / versions that differ', target: '1', figure: (requested / differing).toFixed(2), met: steps.every(({ exact }) => exact) }
+    { what: `that / the same at ${thousands(first.versions)} versions, in turns; target: ratio of the logarithms`, target: `<= ${log.toFixed(2)}x`, figure: `${growth.toFixed(2)}x`, met: growth <= log }
   ]
 }
 
 function report (log, results) {
-  for (const [name, { ms, bytes, requests }] of Object.entries(results)) {
-    const more = [requests && `${requests.p50} requests`, bytes && `${(bytes.p50 / 1000).toFixed(0)} kB`].filter(Boolean).join(', ')
+  for (const [name, { ms, bytes }] of Object.entries(results)) {
+    const more = bytes ? `${(bytes.p50 / 1000).toFixed(0)} kB` : ''
     log(`  ${name.padEnd(72)} p50 ${ms.p50.toFixed(1).padStart(7)}  p90 ${ms.p90.toFixed(1).padStart(7)}  p99 ${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${more}`)
   }
 }

@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { contendersOf } from './keyspace/contenders.js'
-import { memoryOf } from './keyspace/memory.js'
 import { measureKind } from './keyspace/rounds.js'
 import { startServers } from './keyspace/servers.js'
 import { startThreads } from './keyspace/threads.js'
@@ -30,13 +29,9 @@ export async function run ({ server, quick, log }) {
     const contenders = contendersOf({ url, servers })
     const generator = startThreads(Math.max(...scale.levels), signal)
     closing.push(generator.close)
-    const spaces = Object.fromEntries(contenders.map(({ space }) => [space, { next: scale.keys, held: scale.keys }]))
+    const spaces = Object.fromEntries(contenders.map(({ space }) => [space, { next: scale.keys }]))
     const results = {}
-    const before = await memoryOf(contenders, spaces)
     for (const kind of /** @type {const} */ (['writes', 'reads', 'mixes'])) results[kind] = await measureKind({ kind, contenders, generator, spaces, scale, log })
-    const after = await memoryOf(contenders, spaces)
-    log('\nMemory')
-    for (const { name, values, rss } of after) log(`  ${name.padEnd(12)} ${rss === null ? 'not to be seen from here' : `${Math.round(rss / 1e6)} MB`} with ${values} values`)
-    return { ...scale, bytes: BYTES, batch: BATCH, mix: MIX, programs: servers.programs, missing: servers.missing, results, memory: { before, after }, budgets: [] }
+    return { ...scale, bytes: BYTES, batch: BATCH, mix: MIX, programs: servers.programs, missing: servers.missing, results, budgets: [] }
   })
 }

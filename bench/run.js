@@ -1,11 +1,12 @@
 // npm run bench -- NAME [--quick] [--out FOLDER]: measures on a real CouchDB (COUCHDB_URL, COUCHDB_BIN or `couchdb` on
 // the PATH), prints a table and writes the figures as JSON. Nothing is measured on the embedded store: it is not the product.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { all, ours, runSeveral } from './all.js'
 import { findCouchDb, startCouchDb } from './couchdb.js'
 import { BUSY, describeMachine } from './machine.js'
+import { writeResult } from './results.js'
 import { scrub } from '../core/index.js'
 
 const benchmarks = {
@@ -16,14 +17,11 @@ const benchmarks = {
   diskcache: () => import('./diskcache.js'),
   load: () => import('./load.js'),
   memory: () => import('./memory.js'),
-  growth: () => import('./growth.js'),
   history: () => import('./history.js'),
   serve: () => import('./serve.js'),
   export: () => import('./export.js'),
   mirror: () => import('./mirror.js'),
-  offline: () => import('./offline.js'),
-  'serve-memory': () => import('./serve-memory.js'),
-  drills: () => import('./drills.js')
+  offline: () => import('./offline.js')
 }
 const groups = { all, ours }
 
@@ -38,8 +36,8 @@ Benchmarks: ${Object.keys(benchmarks).join(', ')}
 Together:   all (${all.join(', ')})
             ours (${ours.join(', ')})
 
-Each writes FOLDER/NAME.json. \`all\` and \`ours\` also make the pages and plots from what is there: in full into bench/results
-and docs/, with --quick into bench/out, beside their figures.`
+Each writes FOLDER/NAME.json: bench/out, if no other one is given. \`all\` and \`ours\` in full write into bench/results, and then
+the pages and plots in docs/.`
 
 if (!Object.hasOwn({ ...groups, ...benchmarks }, name ?? '')) {
   console.error(usage)
@@ -51,7 +49,7 @@ if (!Object.hasOwn({ ...groups, ...benchmarks }, name ?? '')) {
   // figures of a first look never stand on the project's own page
   const kept = !quick && out === undefined
   const folder = out ?? (kept ? 'bench/results' : 'bench/out')
-  process.exitCode = await runSeveral(groups[name], { quick, out: folder, pages: kept ? 'docs' : folder, log: console.log }) ? 0 : 1
+  process.exitCode = await runSeveral(groups[name], { quick, out: folder, pages: kept, log: console.log }) ? 0 : 1
 } else await measure(benchmarks[name])
 
 /** @param {() => Promise<{run: (options: any) => Promise<any>}>} load */
@@ -74,7 +72,7 @@ async function measure (load) {
     }
     const file = path.join(out ?? 'bench/out', `${name}.json`)
     await mkdir(path.dirname(file), { recursive: true })
-    await writeFile(file, JSON.stringify({ name, quick, machine, took: Math.round((performance.now() - began) / 1000), ...result }, null, 2) + '\n')
+    await writeResult(file, { name, quick, machine, took: Math.round((performance.now() - began) / 1000), ...result })
     console.log(`\n${file}`)
   } finally {
     await server.close()

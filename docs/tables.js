@@ -17,8 +17,6 @@ import { gatewayTables } from './gateway-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
-export const benchmarks = { results: fileURLToPath(new URL('../bench/results', import.meta.url)), docs: fileURLToPath(new URL('.', import.meta.url)) }
-
 const pages = ['reference.md', 'sources.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md', 'checking.md']
 
 function commands () {
@@ -52,7 +50,7 @@ let made
 
 async function makeAll () {
   return {
-    ...await makeTables(await readResults(benchmarks.results)),
+    ...await makeTables(await readResults()),
     ...clientTables(table),
     ...gatewayTables(table),
     ...verifyTables(table),
@@ -67,12 +65,12 @@ async function makeAll () {
 }
 
 /** A page with its tables as they should be. */
-export const withTables = async text => fill(text, await (made ??= makeAll()), (_, name) => { throw new Error(`no table ${name}`) })
+export const withTables = async text => fill(text, await (made ??= makeAll()))
 
 /** Every page with tables, by name. @returns {Promise<[string, string][]>} */
 export const readPages = () => Promise.all(pages.map(async name => /** @type {[string, string]} */ ([name, await readFile(new URL(name, import.meta.url), 'utf8')])))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of await readPages()) await writeFile(new URL(name, import.meta.url), await withTables(text))
-  await writePages(benchmarks)
+  await writePages()
 }

@@ -1,116 +1,149 @@
-// npm test: lint, types, and every test that can run here. Prints what it skipped and why; the last line counts.
+// Runs the tests. `npm test`: lint, types and the fast tests. `npm run test:deep`: the groups of suites.js that take
+// long, the fast tests once more with other random seeds, coverage, and an audit of the dependencies.
+// `npm test -- kills` adds a deep group to the fast tests, `npm run test:deep -- kills` runs it alone.
+// Prints what was skipped and why; the last line counts.
 import { spawn } from 'node:child_process'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { audit, lines } from '../.ci/audit.js'
-import { findCouchDb, startCouchDb } from '../bench/couchdb.js'
+import { findCouchDb } from '../bench/couchdb.js'
 import { scrub } from '../core/index.js'
+import { browserFolders, deepGroups } from './suites.js'
+import { runFiles } from './support/pool.js'
 import { tools } from './support/tools.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
-const executable = (module, name = module) => path.join(path.dirname(require.resolve(`${module}/package.json`)), require(`${module}/package.json`).bin[name] ?? require(`${module}/package.json`).bin)
 const totals = { passed: 0, failed: 0, skipped: 0 }
-const skipped = []
-const again = []
+const skipped = new Set()
+const failed = []
 
-/**
- * @param {string[]} args @param {Record<string, string | undefined>} [env]
- * @param {string} [file] that gets what it prints
- */
-async function run (args, env = {}, file) {
-  const to = file ? await open(file, 'w') : undefined
-  const stdio = /** @type {import('node:child_process').StdioOptions} */ (to ? ['ignore', to.fd, to.fd] : 'inherit')
-  const code = await new Promise(resolve => { spawn(process.execPath, args, { cwd: root, stdio, env: { ...process.env, ...env } }).once('close', resolve) })
-  await to?.close()
-  return code === 0
+const { values: { deep }, positionals: groups } = parseArgs({
+  options: { deep: { type: 'boolean', default: false } }, allowPositionals: true
+})
+const unknown = groups.filter(group => !Object.hasOwn(deepGroups, group))
+if (unknown.length) {
+  console.error(`No group of tests: ${unknown.join(', ')}. There are ${Object.keys(deepGroups).join(', ')}`)
+  process.exit(2)
 }
 
-async function check (name, args) {
-  console.log(`\n== ${name}`)
-  const ok = await run(args)
-  totals[ok ? 'passed' : 'failed']++
-  console.log(ok ? 'ok' : 'FAILED')
+/** Runs a program of a package. @param {string} name @param {string} module @param {string[]} args @param {string} [program] */
+async function check (name, module, args, program = module) {
+  const { bin } = require(`${module}/package.json`)
+  const script = path.join(path.dirname(require.resolve(`${module}/package.json`)), bin[program] ?? bin)
+  const child = spawn(process.execPath, [script, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => { output += text })
+  const code = await new Promise(resolve => { child.once('close', resolve) })
+  count(name, { [code === 0 ? 'passed' : 'failed']: 1, output })
 }
 
-/** What npm knows to be wrong with the packages that are installed with this one, where its registry says. */
-async function checkDependencies () {
-  console.log('\n== dependencies')
-  const result = await audit()
-  for (const line of lines(result)) console.log(line)
-  if (result.skipped) return skipped.push(`the audit of dependencies: ${result.skipped}`)
-  totals[result.found.length ? 'failed' : 'passed']++
-  console.log(result.found.length ? 'FAILED' : 'ok')
-}
-
-for (const { name, found, needed } of tools()) {
-  if (found) continue
-  if (process.env.CI === 'true' && needed) {
-    console.log(`${name} is missing, and CI must have it`)
-    totals.failed++
-  } else skipped.push(`tests that need ${name}: it is not installed`)
-}
-const named = process.env.COUCHDB_URL
-const couchDb = findCouchDb()
-if (named) {
-  const { version } = await (await fetch(named.replace(/\/\/.*@/, '//'))).json()
-  console.log(`CouchDB ${version}: ${scrub(named)}`)
-  if (!couchDb) skipped.push('killing a real CouchDB in the middle of a load: COUCHDB_URL names one that is not ours to kill, COUCHDB_BIN starts one that is')
-} else if (!couchDb) skipped.push('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
-
-await check('lint', [executable('eslint'), '.'])
-await check('types', [executable('typescript', 'tsc'), '-p', 'tsconfig.json'])
-await checkDependencies()
-
-// In two processes: where Playwright has run, Node 20's async hooks are on, and a call of hostile design functions that
-// is cut short may then end the process ("Assertion failed: (env_->execution_async_id()) == (0)").
-const suites = {
-  'tests in Node': ['--ignore', 'test/{client,examples,offline,viewer}/**'],
-  'tests of what runs in browsers': ['--ignore', 'test/!(client|examples|offline|viewer)/**']
-}
-const traces = path.join(root, 'coverage/tmp') // where c8 looks for what V8 wrote
-await rm(path.join(root, 'coverage'), { recursive: true, force: true })
-
-/** @param {string} name @param {string} [file] that gets what it prints */
-async function runSuite (name, file) {
-  const own = !named && couchDb ? await startCouchDb() : null
-  if (own) console.log(`${name}: CouchDB ${(await (await fetch(`http://127.0.0.1:${own.port}`)).json()).version}, ${couchDb}`)
-  const report = path.join(work, `${Object.keys(suites).indexOf(name)}.json`)
-  const ok = await run([executable('mocha', 'mocha'), 'test/**/*.test.js', ...suites[name], '--retries', '1', '--reporter', 'test/support/reporter.cjs'],
-    { TILECOUCH_REPORT: report, NODE_V8_COVERAGE: traces, ...(own && { COUCHDB_URL: own.url }) }, file)
-  await own?.close()
-  return { name, ok, counted: await readFile(report, 'utf8').then(JSON.parse, () => null) }
-}
-
-function count ({ name, ok, counted }) {
-  if (counted) for (const kind of ['passed', 'failed', 'skipped']) totals[kind] += counted[kind]
-  if (!counted || counted.open || (!ok && !counted.failed)) {
-    console.log(`FAILED: ${name}: ${!counted ? 'they did not run to their end' : counted.open ? 'something was left open' : 'their process failed'}`)
-    totals.failed++
+/** @param {string} name @param {{passed?: number, failed?: number, skipped?: number, output?: string}} result */
+function count (name, result) {
+  for (const kind of ['passed', 'failed', 'skipped']) totals[kind] += result[kind] ?? 0
+  if (result.failed) {
+    failed.push(name)
+    console.log(`\n${result.output}`)
   }
-  skipped.push(...counted?.reasons ?? [])
-  again.push(...counted?.again ?? [])
 }
 
-const work = await mkdtemp(path.join(tmpdir(), 'tilecouch-tests-'))
-const [inNode, inBrowsers] = Object.keys(suites)
-const printed = path.join(work, 'printed')
-// Side by side, since each of them waits as long as it works; but not on one server, whose settings both change.
-const beside = named ? undefined : runSuite(inBrowsers, printed)
-console.log(`\n== ${inNode}`)
-count(await runSuite(inNode))
-console.log(`\n== ${inBrowsers}`)
-const other = await (beside ?? runSuite(inBrowsers))
-if (beside) process.stdout.write(await readFile(printed, 'utf8'))
-count(other)
-await rm(work, { recursive: true, force: true })
-await check('coverage of both (.c8rc.json has its floor)', [executable('c8'), 'report', '--check-coverage'])
+/** Flaws that npm knows of the packages which an installation brings. */
+async function checkDependencies () {
+  const result = await audit()
+  const output = lines(result).join('\n')
+  if (result.skipped) skipped.add(`the audit of dependencies: ${result.skipped}`)
+  else count('audit', { [result.found.length ? 'failed' : 'passed']: 1, output })
+}
 
-// a browser or a busy machine may be late once; what fails twice has failed, and what failed once is named
-if (again.length) console.log(`\nTried a second time:\n${again.map(name => `  - ${name}`).join('\n')}`)
-if (skipped.length) console.log(`\nSkipped:\n${[...new Set(skipped)].map(reason => `  - ${reason}`).join('\n')}`)
-console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
+function checkTools () {
+  for (const { name, found, needed } of tools()) {
+    if (found) continue
+    if (process.env.CI === 'true' && needed) {
+      count(name, { failed: 1, output: `${name} is missing, and CI must have it` })
+    } else skipped.add(`tests that need ${name}: it is not installed`)
+  }
+}
+
+/** Says which CouchDB the tests run on. */
+async function describeCouchDb () {
+  const named = process.env.COUCHDB_URL
+  const executable = findCouchDb()
+  if (named) {
+    const { version } = await (await fetch(named.replace(/\/\/.*@/, '//'))).json()
+    console.log(`CouchDB ${version}: ${scrub(named)}`)
+    if (!executable) skipped.add('tests that stop or kill a CouchDB: set COUCHDB_BIN to one that may be killed')
+  } else if (executable) console.log(`CouchDB: ${executable}`)
+  else skipped.add('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
+}
+
+/** The test files of a run. */
+function chooseFiles () {
+  const all = readdirSync(path.join(root, 'test'), { recursive: true })
+    .map(file => `${file}`.replaceAll(path.sep, '/')).filter(file => file.endsWith('.test.js')).sort()
+  const slow = Object.values(deepGroups).flat()
+  const wrong = slow.filter((file, at) => !all.includes(`${file}.test.js`) || slow.indexOf(file) !== at)
+  if (wrong.length) {
+    const output = `test/suites.js names what is not there, or names it twice: ${wrong.join(', ')}`
+    count('test/suites.js', { failed: wrong.length, output })
+  }
+  const nameOf = file => file.slice(0, -'.test.js'.length)
+  const wanted = (groups.length || !deep ? groups : Object.keys(deepGroups)).flatMap(group => deepGroups[group])
+  const fast = deep && groups.length ? [] : all.filter(file => !slow.includes(nameOf(file)))
+  return [...fast, ...all.filter(file => wanted.includes(nameOf(file)))]
+}
+
+const began = performance.now()
+const minutes = ms => `${(ms / 60000).toFixed(1)} min`
+
+/** @param {NodeJS.ProcessEnv} env */
+async function runTests (env) {
+  const files = chooseFiles().map(file => `test/${file}`)
+  const isOfBrowsers = file => browserFolders.includes(file.split('/')[1])
+  // In processes of their own: where Playwright has run, Node 20's async hooks are on, and a call of hostile design
+  // functions that is cut short may then end the process ("Assertion failed: (env_->execution_async_id()) == (0)").
+  const lists = [files.filter(file => !isOfBrowsers(file)), files.filter(isOfBrowsers)]
+  const jobs = Math.max(2, Math.min(4, availableParallelism()))
+  const times = []
+  const report = ({ file, ms, ...result }, { done, files: all, left }) => {
+    times.push({ file, ms })
+    for (const reason of result.reasons) skipped.add(reason)
+    const counts = `${result.passed} passed${result.failed ? `, ${result.failed} FAILED` : ''}`
+    console.log(`${done}/${all}  ${file}: ${counts}, ${(ms / 1000).toFixed(1)} s; about ${minutes(left)} left`)
+    count(file, result)
+  }
+  // tests in browsers change settings of the server: where all share one, they wait for the others, and for each other
+  const runs = env.COUCHDB_URL ? [{ lists: [lists[0]], jobs }, { lists: [lists[1]], jobs: 1 }] : [{ lists, jobs }]
+  for (const run of runs) {
+    const faults = await runFiles(run.lists, { jobs: run.jobs, env, onFile: report })
+    for (const output of faults) count('what tests left open', { failed: 1, output })
+  }
+  const slowest = times.sort((a, b) => b.ms - a.ms).slice(0, 10)
+  console.log(`\nThe slowest files:\n${slowest.map(({ file, ms }) => `  ${(ms / 1000).toFixed(1)} s  ${file}`).join('\n')}`)
+}
+
+checkTools()
+await describeCouchDb()
+if (deep) {
+  const seed = process.env.TILECOUCH_SEED ?? `${Math.floor(Math.random() * 1e6)}`
+  console.log(`TILECOUCH_SEED=${seed} repeats the random tests of this run`)
+  const traces = path.join(root, 'coverage/tmp') // where c8 looks for what V8 wrote
+  await rm(path.join(root, 'coverage'), { recursive: true, force: true })
+  await checkDependencies()
+  await runTests({ ...process.env, TILECOUCH_SEED: seed, NODE_V8_COVERAGE: traces })
+  if (!groups.length) await check('coverage (.c8rc.json has its floor)', 'c8', ['report', '--check-coverage'])
+} else {
+  await Promise.all([check('lint', 'eslint', ['.']), check('types', 'typescript', ['-p', 'tsconfig.json'], 'tsc')])
+  console.log(`lint and types: ${minutes(performance.now() - began)}`)
+  await runTests(process.env)
+}
+
+if (skipped.size) console.log(`\nSkipped:\n${[...skipped].map(reason => `  - ${reason}`).join('\n')}`)
+if (failed.length) console.log(`\nFailed:\n${[...new Set(failed)].map(name => `  - ${name}`).join('\n')}`)
+console.log(`\n${minutes(performance.now() - began)}`)
+console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
 process.exitCode = totals.failed ? 1 : 0

@@ -1,7 +1,7 @@
 // A client of Redis: @redis/client, one connection, answers as bytes.
 import { RESP_TYPES, createClient } from '@redis/client'
 
-/** @param {{port: number}} server @returns {Promise<import('./client.js').Cache & {stats: () => Promise<Record<string, string>>}>} */
+/** @param {{port: number}} server @returns {Promise<import('./client.js').Cache>} */
 export async function openRedis ({ port }) {
   const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false } })
   client.on('error', () => {}) // each command rejects with it as well
@@ -11,10 +11,6 @@ export async function openRedis ({ port }) {
     set: async (key, bytes) => { await client.set(key, Buffer.from(bytes)) },
     get: key => /** @type {Promise<any>} */ (bytesOf.get(key)),
     delete: async key => await client.del(key) === 1,
-    stats: async () => ({
-      ...Object.fromEntries((await client.info()).split('\r\n').filter(line => line.includes(':')).map(line => /** @type {[string, string]} */ (line.split(/:(.*)/s)))),
-      values: String(await client.dbSize())
-    }),
     close: async () => { await client.close() }
   }
 }

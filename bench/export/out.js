@@ -1,4 +1,4 @@
-// A layer to every target, in turns, each in a process of its own; then the official converters on what came out.
+// A layer to every target, in turns, each in a process of its own.
 import { execFile } from 'node:child_process'
 import { readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { median } from '../measure.js'
 import { LAYER, NEW, OLD } from '../block.js'
-import { MISSING, convert, findConverters } from './outside.js'
 
 const LIMIT = 300 // MB, DESIGN.md 7
 const KINDS = [
@@ -44,13 +43,11 @@ export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
   })))
   const treeCost = await costOf(targetOf('tree'))
   log(`  tree: ${treeCost.files} files, ${treeCost.contents} contents, ${(treeCost.bytes / 1e6).toFixed(0)} MB`)
-  const outside = await convertAll({ dir, targetOf, signal, log })
   const peak = Math.max(...targets.map(target => target.peak))
   return {
     tree: targetOf('tree'),
     targets,
     treeCost,
-    ...outside,
     budgets: [{ what: `memory of an export of ${tiles.toLocaleString('en-US')} tiles, to any target`, target: `<= ${LIMIT} MB`, figure: `${peak} MB`, met: peak <= LIMIT }]
   }
 }
@@ -71,27 +68,4 @@ async function costOf (tree) {
     }
   }
   return cost
-}
-
-async function convertAll ({ dir, targetOf, signal, log }) {
-  const found = await findConverters()
-  if (!found) {
-    log(`  left out: ${MISSING}`)
-    return { outside: [], missing: { 'pmtiles and mbutil': MISSING } }
-  }
-  const { folder, versions } = found
-  /** @type {[string, 'pmtiles-convert' | 'mb-util', string[]][]} */
-  const steps = [
-    [`pmtiles-convert ${versions.pmtiles}, from our MBTiles`, 'pmtiles-convert', [targetOf('mbtiles'), path.join(dir, 'outside.pmtiles')]],
-    [`pmtiles-convert ${versions.pmtiles}, our PMTiles to MBTiles`, 'pmtiles-convert', [targetOf('pmtiles'), path.join(dir, 'outside-pm.mbtiles')]],
-    [`mb-util ${versions.mbutil}, from our folder to MBTiles`, 'mb-util', ['--silent', '--scheme=xyz', targetOf('folder'), path.join(dir, 'outside.mbtiles')]]
-  ]
-  const outside = []
-  for (const [name, tool, args] of steps) {
-    const made = { name, ...await convert(folder, tool, args, signal) }
-    outside.push(made)
-    log(`  ${name.padEnd(60)} ${made.seconds.toFixed(1)} s  ${(made.size / 1e6).toFixed(1)} MB`)
-    await rm(/** @type {string} */ (args.at(-1)))
-  }
-  return { outside, missing: {} }
 }

@@ -8,17 +8,13 @@ const spread = rates => ({ median: Math.round(median(rates)), min: Math.min(...r
 
 /** @param {any} result bench/results/export.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, distinct, rounds, loaded, loadRounds, targets, outside, tree, served, loads, missing, budgets } = result
+  const { tiles, distinct, rounds, targets, tree, served, missing, budgets } = result
   const size = target => target.size !== null ? megabytes(target.size) : target.name.startsWith('tree') ? `${megabytes(tree.bytes)}: ${thousands(tree.files)} names of ${thousands(tree.contents)} files` : ''
   return {
-    exportMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of 10 kB, ${thousands(distinct)} of them different, ${inRounds(rounds)}; loads of ${thousands(loaded)} tiles, ${inRounds(loadRounds)}.`,
+    exportMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of 10 kB, ${thousands(distinct)} of them different, ${inRounds(rounds)}.`,
     exportBudgets: table(judgedHead, judged(budgets)),
     exportTargets: table(['target', 'seconds, median', 'tiles a second', 'most memory', 'size'], targets.map(target =>
       [target.name, target.seconds.toFixed(1), range(spread(target.rates)), `${target.peak} MB`, size(target)])),
-    exportOutside: outside.length
-      ? table(['what', 'seconds', 'size'], outside.map(one => [one.name, one.seconds.toFixed(1), megabytes(one.size)]))
-      : Object.entries(missing).map(([name, why]) => `Not measured: ${name}: ${why}`).join('\n'),
-    exportLoads: table(['what', 'median', 'lowest', 'highest'], Object.entries(loads).map(([name, rate]) => [name, ...[rate.median, rate.min, rate.max].map(figure => `${thousands(figure)}/s`)])),
     exportServed: served
       ? table(['requests a second: median (lowest–highest)', ...Object.keys(Object.values(served)[0]).map(connections)], Object.entries(served).map(([name, levels]) =>
         [name, ...Object.values(/** @type {any} */ (levels)).map(({ rate }) => range(rate))]))
@@ -28,14 +24,10 @@ export function tables (result, table) {
 
 const bar = ({ median: value, min: low, max: high }) => ({ value, low, high })
 
-export const plots = ({ targets, loads, served }) => ({
+export const plots = ({ targets, served }) => ({
   'export-targets': bars({
     title: 'Taking a layer out', unit: 'tiles a second, median, lowest and highest round',
     rows: targets.map(({ name, rates }) => ({ name, ...bar(spread(rates)), ours: name !== 'reading alone' }))
-  }),
-  'export-loads': bars({
-    title: 'Loading it again', unit: 'tiles a second, median, lowest and highest round',
-    rows: Object.entries(loads).map(([name, rate]) => ({ name, ...bar(rate), ours: !name.startsWith('raw') }))
   }),
   ...served && {
     'export-served': groupedBars({

@@ -1,5 +1,5 @@
 // What bench/history.js measured, for docs/benchmarks/history.md.
-import { groupedBars, lines, spans } from '../plots/charts.js'
+import { lines } from '../plots/charts.js'
 import { judged, judgedHead, kilobytes, machineLine, megabytes, thousands } from '../plots/words.js'
 
 const ranks = figures => figures ? ['p50', 'p90', 'p99'].map(rank => figures.ms[rank].toFixed(figures.ms.p50 < 10 ? 1 : 0)).join(' / ') : ''
@@ -7,11 +7,11 @@ const answer = ({ bytes }) => bytes ? kilobytes(bytes.p50) : ''
 
 /** @param {any} result bench/results/history.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { rounds, stages, variants, steps, budgets } = result
+  const { rounds, stages, budgets } = result
   const largest = stages[stages.length - 1]
   const sizes = stages.map(({ versions }) => `${thousands(versions)} versions`)
   return {
-    historyMachine: `${machineLine(result)}; ${rounds} random views a size, ${stages[0].q} shards; ${steps[0].steps} steps of the clock for each share of tiles that differ.`,
+    historyMachine: `${machineLine(result)}; ${rounds} random views a size, ${stages[0].q} shards.`,
     historyBudgets: table(judgedHead, judged(budgets)),
     historyViewport: table(['milliseconds, p50 / p90 / p99', ...sizes, 'answer'],
       Object.keys(largest.results).map(name => [name, ...stages.map(({ results }) => ranks(results[name])), answer(largest.results[name])])),
@@ -21,11 +21,7 @@ export function tables (result, table) {
       ['database, as loaded', ...stages.map(({ database }) => megabytes(database))],
       ['index, as built', ...stages.map(({ indexFile }) => megabytes(indexFile))],
       ['first three queries after a restart, ms', ...stages.map(({ first }) => first ? first.map(Math.round).join(', ') : 'not restarted')]
-    ]),
-    historyVariants: table(['milliseconds', 'p50', 'p90', 'p99', 'max', 'answer'],
-      Object.entries(variants).map(([name, figures]) => [name, ...['p50', 'p90', 'p99', 'max'].map(rank => figures.ms[rank]), answer(figures)])),
-    historySteps: table(['tiles that differ', 'way', 'requests', 'received', 'ms p50 / p90 / p99'], steps.flatMap(({ share, results }) =>
-      Object.entries(results).map(([name, figures], index) => [index ? '' : `${share * 100} %`, name, figures.requests.p50, answer(figures), ranks(figures)])))
+    ])
   }
 }
 
@@ -38,20 +34,11 @@ const DRAWN = {
   'GET times.json?bbox&z, 100 versions a tile': 'GET times.json?bbox&z, 100 versions a tile'
 }
 
-export function plots ({ stages, variants, steps }) {
-  const perStep = value => steps.flatMap(({ share, results }) => Object.entries(results).map(([name, figures]) => ({ group: `${share * 100} % differ`, name, ...value(figures) })))
+export function plots ({ stages }) {
   return {
     'history-growth': lines({
       title: 'The past of a view of 10 x 8 tiles', x: { title: 'versions in the store', log: true }, y: { title: 'milliseconds: median, and a band up to the 99th percentile', log: true },
       rows: stages.flatMap(({ versions, results }) => Object.entries(DRAWN).filter(([name]) => results[name]).map(([name, series]) => ({ name, series, ms: results[name].ms })).map(({ series, ms }) => ({ series, x: versions, y: ms.p50, low: ms.p50, high: ms.p99 })))
-    }),
-    'history-variants': spans({ title: 'Ways to ask for the past of a view, at the largest size', unit: 'milliseconds', rows: Object.entries(variants).map(([name, { ms }]) => ({ name, ...ms })) }),
-    'history-steps': groupedBars({
-      title: 'A step of the clock: how long the new tiles take', unit: 'milliseconds, median and 99th percentile', log: true,
-      rows: perStep(({ ms }) => ({ value: ms.p50, low: ms.p50, high: ms.p99 }))
-    }),
-    'history-bytes': groupedBars({
-      title: 'A step of the clock: what is received', unit: 'kilobytes, median', rows: perStep(({ bytes }) => ({ value: bytes.p50 / 1000 }))
     })
   }
 }

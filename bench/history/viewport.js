@@ -20,14 +20,7 @@ export function bboxOf ({ z, x, y }) {
   return [west, south, east, north]
 }
 
-const range = ({ layer, z, x, y }) => ({ reduce: false, startkey: [layer, z, x, y], endkey: [layer, z, x + VIEW.columns - 1, y + VIEW.rows - 1, {}] })
-
 const columnQueries = view => columnsOf(view).map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [view.layer, z, x, y0], endkey: [view.layer, z, x, y1, {}] }))
-
-const tileQueries = view => columnsOf(view).flatMap(({ z, x, y0 }) => Array.from({ length: VIEW.rows }, (_, row) => (
-  { reduce: false, startkey: [view.layer, z, x, y0 + row], endkey: [view.layer, z, x, y0 + row, {}] })))
-
-const params = query => new URLSearchParams(Object.entries(query).map(([name, value]) => [name, JSON.stringify(value)]))
 
 /** Through plain fetch, as nobody: how any page asks. */
 async function ask (url, { signal, ...init }) {
@@ -84,43 +77,6 @@ function contenders (store) {
 
 const extent = async (source, signal) => { await source.extent(LAYER, signal) }
 
-/** Several requests at a time, for one answer. */
-const together = requests => async (view, signal) => {
-  const parts = await Promise.all(requests.map(request => request(view, signal)))
-  return Object.fromEntries(['rows', 'bytes'].map(figure => [figure, parts.reduce((sum, part) => sum + part[figure], 0)]))
-}
-
-/** The columns of a view shared out among so many requests. */
-const shared = (url, count) => together(Array.from({ length: count }, (_, part) => (
-  queries(url, view => columnQueries(view).filter((__, column) => Math.floor(column * count / VIEW.columns) === part)))))
-
-/** Other ways to put the same question, side by side: what would be quicker, and what only looks so. */
-function variants (store) {
-  const { url } = store
-  const each = extra => queries(url, view => columnQueries(view).map(query => ({ ...query, ...extra })))
-  return {
-    [QUERY]: queries(url),
-    '… with update=false': each({ update: false }),
-    '… with stable=true, update=false': each({ stable: true, update: false }),
-    '… with sorted=false': each({ sorted: false }),
-    '… with Accept-Encoding: identity': queries(url, columnQueries, { 'accept-encoding': 'identity' }),
-    '… as two requests at a time, half the columns each': shared(url, 2),
-    '… as one GET a column, all at a time': together(columnQueries({ z: 0, x: 0, y: 0 }).map((_, column) => async (view, signal) => {
-      const { json, bytes } = await ask(`${url}/${BY_TILE}?${params(columnQueries(view)[column])}`, { signal })
-      return { rows: rowsOf(json), bytes }
-    })),
-    'one range a tile instead of a column': queries(url, tileQueries),
-    'one range over all columns, the rest left out': async (view, signal) => {
-      const { json, ...figures } = await ask(`${url}/${BY_TILE}?${params(range(view))}`, { signal })
-      return { rows: json.rows.filter(({ key }) => key[3] >= view.y && key[3] < view.y + VIEW.rows).length, ...figures }
-    },
-    'only how many versions each tile has: group_level=4': async (view, signal) => {
-      const { rows, ...figures } = await each({ reduce: true, group_level: 4 })(view, signal)
-      return { groups: rows, ...figures }
-    }
-  }
-}
-
 /**
  * @param {import('../../loader/store/index.js').Store} store
  * @param {import('./data.js').Stage} stage
@@ -144,23 +100,6 @@ export async function measureViewport (store, stage, { rounds, warm, restart, sm
   ]
   await interleaveLatencies(all.map(contender => ({ ...contender, every: 1 })), warm, signal)
   return { versions: stage.versions, first, results: await interleaveLatencies(all, rounds, signal) }
-}
-
-/**
- * @param {import('../../loader/store/index.js').Store} store
- * @param {import('./data.js').Stage} stage
- * @param {{rounds: number, warm: number, signal: AbortSignal}} options
- */
-export async function measureVariants (store, stage, { rounds, warm, signal }) {
-  const [views, deep] = [LAYER, DEEP].map(wanted => viewsOf(blocksOf(stage).filter(({ layer }) => layer === wanted), rounds + warm, stage.versions + 2))
-  const all = [
-    ...Object.entries(variants(store)).map(([name, run]) => ({ name, run: checked(run, views, signal) })),
-    ...[1, 2, 5].map(count => ({
-      name: `100 versions a tile, ${count === 1 ? 'one request' : `${count} requests at a time`}`, run: checked(shared(store.url, count), deep, signal), every: 2
-    }))
-  ]
-  await interleaveLatencies(all, warm, signal)
-  return interleaveLatencies(all, rounds, signal)
 }
 
 /** An answer that lacks something would be quick for a bad reason. */

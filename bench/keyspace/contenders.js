@@ -16,23 +16,21 @@ export const GATEWAY = 'gateway'
  * @property {Kind[]} kinds that it takes part in
  * @property {number} batch values written at once
  * @property {string} space whose new keys it writes: who shares a server shares them
- * @property {import('./servers.js').Server[]} servers that work for it
  */
 
 /**
  * @param {{url: string, servers: Awaited<ReturnType<typeof import('./servers.js').startServers>>}} options url: of the database
  * @returns {Contender[]}
  */
-export function contendersOf ({ url, servers: { couchdb, gateway, caches } }) {
-  const database = { name: 'CouchDB', pid: couchdb.pid, memory: couchdb.memory }
-  const store = { opener: 'couchdb', at: { url, time: TIME }, space: 'CouchDB', servers: [database] }
+export function contendersOf ({ url, servers: { store, gateway, caches } }) {
+  const couchdb = { opener: 'couchdb', at: { url, time: TIME }, space: 'CouchDB' }
   return [
-    { ...store, name: SINGLE, kinds: ['writes', 'reads', 'mixes'], batch: 1 },
-    { ...store, name: BATCHES, kinds: ['writes', 'mixes'], batch: BATCH },
-    { ...store, name: ATTACHMENT, opener: 'attachment', at: { url: couchdb.store.url }, kinds: ['reads'], batch: 1 },
-    { ...store, name: GATEWAY, opener: 'gateway', at: { url: gateway.url, db: url, time: TIME }, kinds: ['reads', 'mixes'], batch: BATCH, servers: [{ name: GATEWAY, pid: gateway.pid, memory: gateway.memory }, database] },
+    { ...couchdb, name: SINGLE, kinds: ['writes', 'reads', 'mixes'], batch: 1 },
+    { ...couchdb, name: BATCHES, kinds: ['writes', 'mixes'], batch: BATCH },
+    { ...couchdb, name: ATTACHMENT, opener: 'attachment', at: { url: store.url }, kinds: ['reads'], batch: 1 },
+    { ...couchdb, name: GATEWAY, opener: 'gateway', at: { url: gateway.url, db: url, time: TIME }, kinds: ['reads', 'mixes'], batch: BATCH },
     ...Object.entries(caches).map(([name, running]) => /** @type {Contender} */ ({
-      name, opener: name.toLowerCase(), at: { port: running.port }, kinds: ['writes', 'reads', 'mixes'], batch: 1, space: name, servers: [{ name, pid: running.pid, memory: running.memory }]
+      name, opener: name.toLowerCase(), at: { port: running.port }, kinds: ['writes', 'reads', 'mixes'], batch: 1, space: name
     }))
   ]
 }

@@ -1,9 +1,7 @@
 // Rounds: at each number of threads every contender once a round, each round beginning with another one.
-import { availableParallelism } from 'node:os'
 import { plural } from '../../loader/cli/output.js'
 import { percentiles, turns } from '../measure.js'
 import { summarise } from '../serve/rounds.js'
-import { usageOf } from '../usage.js'
 
 /** @typedef {import('./contenders.js').Contender} Contender */
 
@@ -16,7 +14,6 @@ import { usageOf } from '../usage.js'
  * @property {number} errors @property {number} misses
  * @property {string} [error] the first
  * @property {boolean} cut the time was up before everything was done
- * @property {{servers: number | null, generator: number}} cpu seconds on the processors; null: not to be seen from here
  */
 
 /**
@@ -24,7 +21,7 @@ import { usageOf } from '../usage.js'
  * @param {import('./contenders.js').Kind} options.kind
  * @param {Contender[]} options.contenders
  * @param {ReturnType<typeof import('./threads.js').startThreads>} options.generator
- * @param {Record<string, {next: number, held: number}>} options.spaces what was written in each: number of the next new value, and values that are there
+ * @param {Record<string, {next: number}>} options.spaces number of the next new value in each
  * @param {{keys: number, levels: number[], rounds: number, seconds: number, patience: number, counts: Record<string, number>}} options.scale
  * @param {(text: string) => void} options.log
  */
@@ -35,9 +32,7 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
     const space = spaces[contender.space]
     const part = { kind, threads, first: space.next, count, batch: contender.batch, keys }
     space.next += count
-    const result = await measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : patience))
-    space.held += result.writes // fewer when the time was up
-    return result
+    return measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : patience))
   }
   const own = contenders.filter(({ kinds }) => kinds.includes(kind))
   // every thread connects, and its code is compiled
@@ -70,12 +65,8 @@ const wordsOf = ({ ms, errors, misses, error, cut }) => [
  * @param {() => Promise<import('./perform.js').Done[]>} run
  * @returns {Promise<Sample>}
  */
-async function measured ({ name, servers }, run) {
-  const before = await cpuOf(servers)
-  const own = process.cpuUsage() // of all threads
+async function measured ({ name }, run) {
   const parts = await run()
-  const { user, system } = process.cpuUsage(own)
-  const after = await cpuOf(servers)
   const sum = field => parts.reduce((total, part) => total + part[field], 0)
   if (sum('wrong')) throw new Error(`${name}: ${sum('wrong')} values were not those that had been written`)
   const times = field => percentiles(parts.flatMap(part => part[field]), 3)
@@ -87,28 +78,16 @@ async function measured ({ name, servers }, run) {
     errors: sum('errors'),
     misses: sum('misses'),
     error: parts.find(({ error }) => error)?.error,
-    cut: parts.some(({ cut }) => cut),
-    cpu: { servers: before === null || after === null ? null : after - before, generator: (user + system) / 1e6 }
+    cut: parts.some(({ cut }) => cut)
   }
-}
-
-async function cpuOf (servers) {
-  const used = await Promise.all(servers.map(async ({ pid }) => pid && usageOf(pid)))
-  return used.every(Boolean) ? used.reduce((sum, { cpu }) => sum + cpu, 0) : null
 }
 
 /**
  * What is kept of the rounds.
  * @param {Sample[]} samples
  */
-export function figuresOf (samples, cores = availableParallelism()) {
+export function figuresOf (samples) {
   const sum = pick => samples.reduce((total, sample) => total + pick(sample), 0)
-  const requests = sum(sample => sample.requests)
-  const available = cores * sum(({ seconds }) => seconds)
-  const seen = samples.every(({ cpu }) => cpu.servers !== null)
-  const [servers, generator] = [seen ? sum(({ cpu }) => cpu.servers) : null, sum(({ cpu }) => cpu.generator)]
-  const micro = seconds => seconds === null || !requests ? null : Math.round(seconds / requests * 1e6)
-  const percent = seconds => seconds === null || !available ? null : Math.round(seconds / available * 100)
   const { rates, rate } = summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: {} })))
   const times = kind => {
     if (!samples.every(({ ms }) => ms[kind])) return {}
@@ -116,10 +95,9 @@ export function figuresOf (samples, cores = availableParallelism()) {
     return { [kind]: ranks }
   }
   return {
-    requests, rates, rate, ms: { ...times('write'), ...times('read') },
+    requests: sum(({ requests }) => requests), rates, rate, ms: { ...times('write'), ...times('read') },
     errors: sum(({ errors }) => errors),
     misses: sum(({ misses }) => misses),
-    cut: sum(({ cut }) => Number(cut)),
-    cpu: { servers: micro(servers), generator: micro(generator), serversShare: percent(servers), generatorShare: percent(generator) } // microseconds a value; percent of all cores
+    cut: sum(({ cut }) => Number(cut))
   }
 }

@@ -8,7 +8,6 @@ import { openCouchDb } from '../clients/couchdb.js'
 import { openHttp } from '../clients/http.js'
 import { openMemcached } from '../clients/memcached.js'
 import { openRedis } from '../clients/redis.js'
-import { processOf } from '../growth/process.js'
 import { deploy } from '../history/data.js'
 import { startGateway } from '../programs/gateway.js'
 import * as memcached from '../programs/memcached.js'
@@ -22,14 +21,6 @@ const FLIGHTS = 8 // calls at a time while the first values are written
 
 const CLIENTS = ['memjs', '@redis/client', 'undici']
 const versionOf = name => createRequire(import.meta.url)(`${name}/package.json`).version
-
-/**
- * A process that is measured.
- * @typedef {object} Server
- * @property {string} name
- * @property {number | null} pid null: on another machine, or hidden from us
- * @property {() => Promise<{bytes: number, values?: number, disk?: number, evictions?: number}>} memory what it says itself
- */
 
 /** @typedef {{url: string, keys: number, dir: string, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} Options keys: values that are there from the start */
 
@@ -50,7 +41,7 @@ export async function startServers (options) {
     log(`  ${name}${running.version ? ` ${running.version}` : ''}: ${running.settings}`)
     return running
   }
-  const couchdb = await startStore(options)
+  const store = await startStore(options)
   const gateway = keep('gateway', await startHotGateway(options))
   const found = { memcached: memcached.findMemcached(), Redis: redis.findRedis() }
   const caches = {
@@ -62,7 +53,7 @@ export async function startServers (options) {
   if (caches.Redis) await fill(await openRedis(caches.Redis), options)
   else missing.Redis = redis.MISSING
   for (const [name, why] of Object.entries(missing)) log(`  ${name}: not measured, ${why}`)
-  return { couchdb, gateway, caches, programs, missing }
+  return { store, gateway, caches, programs, missing }
 }
 
 /** A published store with the first values. @param {Options} options */
@@ -75,32 +66,19 @@ async function startStore ({ url, keys, signal, closing }) {
   const numbers = Array.from({ length: Math.ceil(keys / BATCH) }, (_, batch) => batch * BATCH)
   await pMap(numbers, first => client.setMany(Array.from({ length: Math.min(BATCH, keys - first) }, (_, at) => [keyOf(first + at), valueOf(first + at)])), { concurrency: FLIGHTS, signal })
   await deploy(store, { signal })
-  return { store, pid: await processOf(url) ?? null, memory: () => memoryOf(store) }
-}
-
-/** What Erlang has allotted, and the database file. @param {Store} store */
-async function memoryOf (store) {
-  const { memory: { other, atom, processes, binary, code, ets } } = await store.couch.request({ path: '_node/_local/_system', server: true })
-  return { bytes: other + atom + processes + binary + code + ets, disk: (await store.info()).sizes.file }
+  return store
 }
 
 /** One process with the first values in memory already. @param {Options} options */
 async function startHotGateway ({ url, keys, signal }) {
-  const running = await startGateway(url, { memory: `${MEMORY}MB`, 'max-age': '1d', 'log-level': 'warn', 'public-metrics': true }, pathOfTile(keyOf(0)))
+  const running = await startGateway(url, { memory: `${MEMORY}MB`, 'max-age': '1d', 'log-level': 'warn' }, pathOfTile(keyOf(0)))
   try {
     await readAll(await openHttp({ url: running.url, pathOf: pathOfTile }), { keys, signal })
   } catch (error) {
     await running.close()
     throw error
   }
-  return {
-    ...running,
-    async memory () {
-      const words = await (await fetch(`${running.url}/metrics`)).text()
-      const gauge = name => Number(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'm').exec(words)?.[1])
-      return { bytes: gauge('tilecouch_cache_bytes'), values: gauge('tilecouch_cache_entries') }
-    }
-  }
+  return running
 }
 
 const numbersOf = keys => Array.from({ length: keys }, (_, index) => index)

@@ -26,16 +26,5 @@ export async function startRedis (bin, { dir, memory = 4096 }) {
       return true
     }
   })
-  return { port, pid, close, version: await redisVersion(bin), settings: `redis-server --save "" ${PERSISTENCE} ${limits}, TCP`, memory: () => memoryOf(port) }
-}
-
-/** What it says it holds. */
-async function memoryOf (port) {
-  const client = await openRedis({ port })
-  try {
-    const { used_memory: bytes, evicted_keys: evictions, aof_current_size: disk, values } = await client.stats()
-    return { bytes: Number(bytes), values: Number(values), evictions: Number(evictions), disk: Number(disk) }
-  } finally {
-    await client.close()
-  }
+  return { port, pid, close, version: await redisVersion(bin), settings: `redis-server --save "" ${PERSISTENCE} ${limits}, TCP` }
 }

@@ -1,9 +1,8 @@
 // Tables, sentences and plots of what bench/tilestache.js measured.
 import { bars, groupedBars, spans } from '../plots/charts.js'
-import { brief, machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
-import { HOT, TILESERVER } from '../serve/names.js'
+import { machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
 import { ratio } from '../serve/rounds.js'
-import { BESIDE_TILESTACHE, OURS, TILESTACHE, TREE } from './names.js'
+import { OURS } from './names.js'
 
 const RANKS = { p50: '50 %', p66: '66 %', p75: '75 %', p80: '80 %', p90: '90 %', p95: '95 %', p98: '98 %', p99: '99 %', max: '100 %' }
 const CLOSED = 'a connection for each request'
@@ -13,27 +12,11 @@ const SHORTEST = 0.5 // milliseconds for which ab writes 0: drawn as that much
 /** Figures at the one number of connections that was measured. */
 const at = (results, connections) => Object.fromEntries(Object.entries(results).map(([name, levels]) => [name, levels[connections]]))
 
-/** Of two that were both measured, how many times the one is the other; else nothing. */
-const times = (figures, name, other, tell) => figures[name] && figures[other] ? [tell(brief(ratio(figures[name], figures[other])))] : []
-
-const NOT_BOTH = 'Those that would be compared here were not all measured.'
-
-/** How little a run of the quickest says. */
-function short (figures, requests) {
-  const [name, { rate }] = Object.entries(figures).toSorted(([, a], [, b]) => b.rate.median - a.rate.median)[0]
-  return `${thousands(requests)} requests are over in ${thousands(Math.round(requests / rate.median * 1000))} ms with the quickest, ${name}. ab itself takes much of that, on one core, and a pause of the machine all the more: of two that are as quick as that, the different tiles below say which is quicker, and not ab.`
-}
-
 /** @param {any} result bench/results/tilestache.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
-  const { tiles, bytes, connections, requests, rounds, manyRounds, seconds, ab, wrk, kept, lengths } = result
+  const { tiles, bytes, connections, requests, rounds, manyRounds, seconds, ab, wrk, kept } = result
   const [closed, open, many] = [result.one.closed, result.one.kept, result.many].map(results => at(results, connections))
   const percentiles = figures => table(['milliseconds', ...Object.values(RANKS)], Object.entries(figures).map(([name, figure]) => [name, ...Object.keys(RANKS).map(rank => ms(figure.ms[rank]))]))
-  const others = Object.entries(lengths).filter(([, length]) => length !== bytes)
-  const then = [[closed, CLOSED], [open, 'connections that are kept'], [many, `${thousands(tiles)} different tiles`]].flatMap(([figures, how]) =>
-    times(figures, BESIDE_TILESTACHE, TILESTACHE, factor => `${factor} times as many requests with ${how}`))
-  const ours = [['nginx on an export', TREE, BESIDE_TILESTACHE], ['the gateway in one process', HOT, BESIDE_TILESTACHE], ['the gateway in one process', HOT, TILESTACHE], ['the gateway in one process', HOT, TILESERVER]].flatMap(([who, name, other]) =>
-    times(many, name, other, factor => `${who} serves ${factor} times as many as ${other}`))
   return {
     tilestacheMachine: `${machineLine(result)}. One tile of ${thousands(bytes)} bytes: ab ${ab}, \`-c ${connections} -n ${requests}\`, ${inRounds(rounds)} in turns. ${thousands(tiles)} different tiles of as many bytes, in random order: wrk ${wrk}, ${connections} connections that are kept, ${inRounds(manyRounds)} of ${seconds} s in turns.`,
     tilestacheOne: table(['requests a second: median (lowest–highest)', CLOSED, KEPT, 'kept / each', 'requests on a kept connection'],
@@ -44,12 +27,6 @@ export function tables (result, table) {
     tilestachePercentiles: percentiles(closed),
     tilestacheKeptPercentiles: percentiles(open),
     tilestacheManyPercentiles: percentiles(many),
-    tilestacheThen: then.length ? `Beside today's TileStache by itself, today's nginx on its cache serves ${then.join(', ')}.` : NOT_BOTH,
-    tilestacheOurs: ours.length ? `Of the different tiles, ${ours.join('; ')}.` : NOT_BOTH,
-    tilestacheShort: short(closed, requests),
-    tilestacheSent: others.length
-      ? `${others.map(([name, length]) => `${name} sends ${thousands(length)} bytes for a tile of ${thousands(bytes)}`).join(', ')}: it compresses each answer, an image as well, whether it is asked to or not. Unpacked, it is the same tile.`
-      : `Each of them sends the ${thousands(bytes)} bytes of the tile as they are.`,
     tilestachePrograms: table(['server', 'version', 'settings'], programRows(result))
   }
 }

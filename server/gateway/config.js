@@ -14,8 +14,8 @@ import { HOST } from './addresses.js'
 /** @typedef {Record<string, any>} Values by the names of the options */
 
 const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
-// of the command line, of the tests and of mirrors
-const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_REPORT', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE']
+// of the command line and of mirrors
+const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE']
 
 /** Why a value is not accepted. */
 class Refusal extends Error {}

@@ -4,10 +4,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkStored } from '../../bench/bulk/database.js'
 import { DIGITS, IDS, RANDOM, SERVER, SHUFFLED, SMALL, TILES, documentsOf, smallDocuments, tileDocuments, tilesOf } from '../../bench/bulk/documents.js'
-import { PUTS } from '../../bench/bulk/growth.js'
-import { plots, tables } from '../../bench/bulk/page.js'
-import { LOADER, atATime, settingsOf, tallyOf } from '../../bench/bulk/sweep.js'
-import { table } from '../../bench/plots/words.js'
+import { settingsOf } from '../../bench/bulk/sweep.js'
 import { writeBulk, writePuts } from '../../bench/raw.js'
 import { parseTileId } from '../../core/index.js'
 
@@ -23,8 +20,7 @@ function mapCouch ({ refuse = () => false, forget = 0 } = {}) {
     stored,
     requests,
     put,
-    bulk: async body => {
-      const { docs } = JSON.parse(body)
+    bulk: async docs => {
       requests.push(docs.length)
       for (const doc of docs) await put(doc)
       const results = docs.map(({ _id: id }) => refuse(id) ? { id, error: 'conflict' } : { id, ok: true })
@@ -35,25 +31,6 @@ function mapCouch ({ refuse = () => false, forget = 0 } = {}) {
 }
 
 const numbered = count => documentsOf(index => ({ number: index }), IDS[DIGITS](count))
-const figures = (median, spread = 10) => ({ rates: [median - spread, median, median + spread], median, min: median - spread, max: median + spread })
-const row = (batch, flights, median, spread) => ({ way: atATime(flights), batch, flights, documents: 100, ...figures(median, spread) })
-const idRows = file => Object.keys(IDS).map((ids, at) => ({ ids, ...figures(1000 * (at + 1)), written: file * (5 - at), compacted: file }))
-const curve = (name, rates, stopped = false) => ({
-  name, stopped, written: 9e6, compacted: 3e6, points: rates.map((rate, at) => ({ documents: 1000 * (at + 1), seconds: at + 1, rate, file: 1e6 * at }))
-})
-
-/** As bench/bulk.js writes it. */
-const result = () => ({
-  quick: false, machine: { couchdb: '3.5.0', node: 'v20', cpu: 'cpu', cores: 2, memory: '24 GiB', date: '2026-01-01' }, rounds: 3, seconds: 8, most: 64e6, retries: 0,
-  sweeps: {
-    small: { documents: 100, batches: [1000, 3000, 5000], size: 256, bytes: 280, rows: [row(1, 1, 100), row(1000, 1, 5000), row(3000, 1, 4000), row(5000, 1, 5500), row(1, 4, 300), row(1000, 4, 7000)] },
-    tiny: { documents: 100, batches: [100], size: 90, bytes: 400, rows: [row(1, 4, 400), row(100, 4, 3000), { ...row(120, 5, 2700), way: LOADER }] },
-    tiles: { documents: 100, batches: [100, 3000], size: 10_000, bytes: 13_600, rows: [row(1, 1, 200), row(100, 1, 1000), row(1, 4, 500), row(100, 4, 2000), { ...row(180, 6, 1900), way: LOADER }] }
-  },
-  ids: { small: { documents: 100_000, batch: 1000, rows: idRows(20e6) }, tiles: { documents: 1000, batch: 200, rows: idRows(10e6) } },
-  growth: { documents: 5000, steps: 5, seconds: 420, putSeconds: 60, batch: 1000, curves: [curve(DIGITS, [900, 800, 450]), curve(TILES, [900, 900, 900]), curve(RANDOM, [400, 200, 100], true), curve(PUTS, [40], true)] },
-  programs: { CouchDB: { settings: 'as installed' } }, missing: {}, budgets: []
-})
 
 describe('the benchmark of bulk loading', () => {
   describe('makes ids', () => {
@@ -143,47 +120,5 @@ describe('the benchmark of bulk loading', () => {
     assert.deepEqual(settingsOf({ batches: [10, 100], flights: [1, 4], bytes: 100, most: 10_000 }), [
       { batch: 1, flights: 1 }, { batch: 10, flights: 1 }, { batch: 100, flights: 1 }, { batch: 1, flights: 4 }, { batch: 10, flights: 4 }
     ])
-  })
-
-  it('draws the loader where most of its tiles went', () => {
-    const tally = tallyOf()
-    for (const [tiles, batch, concurrency] of [[100, 200, 8], [900, 320, 6], [1000, 200, 8]]) tally.onProgress({ tiles }, { batch, concurrency })
-    assert.deepEqual(tally.most(), { batch: 320, flights: 6 })
-  })
-
-  describe('tells', () => {
-    it('each figure in its table, the batches that were not measured left empty', () => {
-      const made = tables(result(), table)
-      assert.match(made.bulkSmall, /\| 1 \(a PUT each\) \| 100 \(90–110\) \| 300 \(290–310\) \|\n\| 1,000 \| 5,000 .* \| 7,000 .*\n\| 3,000 \| 4,000 \(3,990–4,010\) \| {2}\|/)
-      assert.match(made.bulkTiles, /settled at 180 with 6 at a time/)
-      assert.match(made.bulkLoader, /10,000 bytes.* reached 95 %/)
-      assert.match(made.bulkStops, /10,000 bytes with one request at a time at 3,000, |10,000 bytes with 4 requests at a time at 100/)
-      assert.doesNotMatch(made.bulkStops, /256 bytes/)
-      assert.match(made.bulkIds, /random ids \| 1,000 .* \| 100 MB \| 1,000 \| 20 MB \| 200 \|/)
-    })
-
-    it('who was stopped, and how much slower each became', () => {
-      const { bulkGrowth, bulkGrowthSays: says } = tables(result(), table)
-      assert.match(bulkGrowth, /random ids \| 3,000 \| 3.0 s \| 400 \/ 100 .* stopped/)
-      assert.match(says, /ids of 10 digits, in order: 50 %/)
-      assert.match(says, /At 3,000 documents, random ids had taken 3.0 s and ordered ones 3.0 s: 1.0 times as long/)
-      assert.match(says, /“random ids” was stopped at 3,000 of 5,000 documents, since its 7.0 min were up/)
-      assert.match(says, /“a PUT each, random ids” was stopped at 1,000 of 5,000 documents, since its 60 s were up/)
-    })
-
-    it('whether there is a peak', () => {
-      const peaked = result()
-      assert.match(tables(peaked, table).bulkFindings, /slowest is 3,000 .* fastest 5,000 .* do not overlap/)
-      peaked.sweeps.small.rows = [row(1, 1, 100), row(1000, 1, 5000, 900), row(3000, 1, 4500, 900), row(5000, 1, 5500, 900)]
-      assert.match(tables(peaked, table).bulkFindings, /no peak to be seen/)
-    })
-
-    it('the same in plots', () => {
-      const charts = plots(result())
-      for (const name of Object.keys(charts)) assert.match(name, /^bulk-/)
-      const drawn = JSON.stringify(charts['bulk-tiles'])
-      assert.match(drawn, new RegExp(`"series":"${LOADER}","x":180,"y":1900,"low":1890,"high":1910`))
-      assert.match(JSON.stringify(charts['bulk-peak']), /"x":5000,"y":18.18/)
-    })
   })
 })

@@ -8,12 +8,9 @@ import { clockOf } from '../../bench/diskcache/clients/gateway.js'
 import { openFiles } from '../../bench/diskcache/clients/files.js'
 import { openMemory } from '../../bench/diskcache/clients/memory.js'
 import { runCrew } from '../../bench/diskcache/crew.js'
-import { roundOf, summarise } from '../../bench/diskcache/figures.js'
 import { KEYS, checkSamples, decoded, keys, operationsOf, presets, writeOperations } from '../../bench/diskcache/operations.js'
-import { duration, plots, tables } from '../../bench/diskcache/page.js'
 import { codeOf, work } from '../../bench/diskcache/worker.js'
 import { findDiskCache } from '../../bench/programs/diskcache.js'
-import { table } from '../../bench/plots/words.js'
 import { inspectTile } from '../../core/index.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
@@ -155,66 +152,5 @@ describe('the benchmark of caches', () => {
       stop.abort(new Error('interrupted'))
       await assert.rejects(waiting, /interrupted/)
     }).timeout(30_000)
-  })
-
-  describe('shows', () => {
-    const timingsOf = (...pairs) => Float64Array.from(pairs.flat())
-    const own = { done: 3, ms: 10, behind: 1, longest: 2, errors: { late: 1 }, samples: [] }
-    const crew = [
-      { ...own, timings: timingsOf([codeOf('get', false), 10], [codeOf('get', true), 30]) },
-      { ...own, ms: 30, longest: 5, timings: timingsOf([codeOf('get', false), 20], [codeOf('set', false), 2000]) }
-    ]
-    const round = roundOf(crew, 1)
-
-    it('one round as what all processes did', () => {
-      assert.deepEqual(round, {
-        done: 4,
-        seconds: 0.03,
-        actions: {
-          get: { count: 3, p50: 20, p90: 30, p99: 30, max: 30, miss: 1, total: 0.00006 },
-          set: { count: 1, p50: 2000, p90: 2000, p99: 2000, max: 2000, miss: 0, total: 0.002 }
-        },
-        behind: 2,
-        longest: 5,
-        errors: { late: 2 }
-      })
-    })
-
-    it('rounds as their medians, the lowest and highest, and the longest of all', () => {
-      const slower = { ...round, actions: { get: { ...round.actions.get, p50: 40, max: 90 } } }
-      const { actions, done, errors } = summarise([round, slower, round], 8)
-      assert.deepEqual(actions.get.p50, { median: 20, min: 20, max: 40 })
-      assert.equal(actions.get.max, 90)
-      assert.equal(actions.set.count, 1)
-      assert.ok(!('delete' in actions))
-      assert.deepEqual([done, errors], [{ median: 4, min: 4, max: 4 }, { late: 6 }])
-    })
-
-    it('times in the unit that suits them', () => {
-      assert.deepEqual([0.654, 17.881, 999.9, 5438, 1.7e6, 3.6e9].map(duration), ['0.654 µs', '17.9 µs', '1 ms', '5.44 ms', '1.7 s', '3,600 s'])
-    })
-
-    it('tables that say who was cut short, behind or failing, and a plot for each action and number of processes there was', () => {
-      const figures = summarise([round], 8)
-      const result = {
-        quick: true, machine: { couchdb: '3.5.0', node: 'v20', cpu: 'a', cores: 2, memory: '1 GiB', date: '2026-01-01' },
-        operations: 5, warmup: 1, rounds: 1, limit: 2, processes: [1, 8], keys: 100, bytes: 200, clock: 0.05, shares: { get: 0.9, set: 0.09, delete: 0.01 },
-        programs: { gateway: { settings: 'as it is' } }, missing: { Redis: 'not installed' },
-        results: { gateway: { 1: figures, 8: figures }, 'gateway, its memory in process': { 1: { ...figures, done: { median: 8, min: 8, max: 8 } } } }
-      }
-      const made = tables(result, table)
-      assert.match(made.diskcacheMachine, /90 % gets, 9 % sets and 1 % deletes/)
-      assert.ok(made.diskcacheOne.includes('| gateway | get | 3 | 1 | 20 µs |  |  | 30 µs | 60 µs |'))
-      assert.ok(made.diskcacheOne.includes('|  | **all** | 4 of 8 |'))
-      assert.ok(!made.diskcacheEight.includes('memory in process'))
-      assert.match(made.diskcacheCut, /With 1 process gateway 4 of 8 operations\. With 8 processes gateway 4 of 8 operations\./)
-      assert.match(made.diskcacheBehind, /2 of 3 gets of one process did, at most 5 ms after the write/)
-      assert.match(made.diskcacheErrors, /gateway with 8 processes: 2 times “late”/)
-      assert.match(made.diskcacheMeaning, /a get through the gateway takes 20 µs at the median/)
-      assert.match(made.diskcachePrograms, /Redis .*\*\*not measured\*\*: not installed/)
-      const drawn = plots(result)
-      assert.deepEqual(Object.keys(drawn), [1, 8].flatMap(level => ['get', 'set'].map(action => `diskcache-${action}-${level}`)))
-      assert.match(JSON.stringify(drawn['diskcache-get-1']), /"p50":0.02,/)
-    })
   })
 })

@@ -3,10 +3,7 @@ import assert from 'node:assert/strict'
 import { compareIds, tileRanges } from '../../core/index.js'
 import { interleaveLatencies, percentiles } from '../../bench/measure.js'
 import { DEEP, LAYER, STAGES, VIEW, blocksOf, newTiles, versionsOf, viewsOf } from '../../bench/history/data.js'
-import { SHARES, history, times } from '../../bench/history/steps.js'
 import { bboxOf, columnsOf } from '../../bench/history/viewport.js'
-import { startWeb } from './web.js'
-import { Wire } from '../../bench/history/wire.js'
 
 describe('the benchmark of histories', () => {
   it('has percentiles that were measured', () => {
@@ -54,34 +51,6 @@ describe('the benchmark of histories', () => {
       assert.ok(view.x >= x && view.x + VIEW.columns <= x + columns && view.y >= y && view.y + VIEW.rows <= y + rows)
       assert.deepEqual(tileRanges(bboxOf(view), view.z), [{ x0: view.x, x1: view.x + 9, y0: view.y, y1: view.y + 7 }])
       assert.equal(columnsOf(view).length, VIEW.columns)
-    }
-  })
-
-  it('changes as many tiles an edition as it says', () => {
-    for (const share of SHARES) {
-      const docs = [...history(share)]
-      const first = docs.filter(({ time }) => time === times[0]).length
-      const later = (docs.length - first) / first / (times.length - 1)
-      assert.ok(Math.abs(later - share) < 0.03, `${later} instead of ${share}`)
-    }
-  })
-
-  it('counts requests and bytes as a browser makes them: six connections, redirects, what is kept revalidated', async () => {
-    const web = await startWeb()
-    const [kept, fresh] = [new Wire({ revalidate: true }), new Wire()]
-    try {
-      for (const wire of [kept, fresh]) {
-        await Promise.all(Array.from({ length: 20 }, (_, index) => wire.get(`${web.url}/moved/${index}`)))
-        await wire.get(`${web.url}/moved/3`)
-      }
-      assert.deepEqual([kept.requests, kept.unchanged, fresh.requests, fresh.unchanged], [42, 1, 42, 0])
-      assert.ok(fresh.received > kept.received && fresh.received - kept.received <= web.size + 100)
-      assert.ok(web.connections() <= 12)
-      await assert.rejects(kept.get(`${web.url}/nothing`), /404/)
-    } finally {
-      kept.close()
-      fresh.close()
-      await web.close()
     }
   })
 })

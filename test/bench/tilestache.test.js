@@ -5,19 +5,14 @@ import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { LAYER, placesOf, writeTree } from '../../bench/block.js'
-import { table } from '../../bench/plots/words.js'
 import { abVersion, findAb, parseAb, runAb } from '../../bench/programs/ab.js'
 import { findNginx, startNginx } from '../../bench/programs/nginx.js'
 import { runningPrograms } from '../../bench/programs/running.js'
 import { MISSING, configuration, findTileStache, startTileStache, tryFilesConf } from '../../bench/programs/tilestache.js'
-import { COUCH, HOT, HOT_TWO, MAPPROXY_FILES } from '../../bench/serve/names.js'
-import { summarise } from '../../bench/serve/rounds.js'
 import { xyz } from '../../bench/serve/servers.js'
 import { tileOfLength } from '../../bench/tiles.js'
 import { freePort } from '../../bench/wait.js'
-import { BESIDE_TILESTACHE, ORDER, OURS, TILESTACHE, TREE } from '../../bench/tilestache/names.js'
-import { KEPT, apart, asksForOne, checkAb, keepsConnections, sentOf } from '../../bench/tilestache/one.js'
-import { plots, tables } from '../../bench/tilestache/page.js'
+import { KEPT, asksForOne, checkAb, keepsConnections, sentOf } from '../../bench/tilestache/one.js'
 import { prepareTile } from '../../loader/store/tile.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
@@ -176,50 +171,4 @@ describe('the benchmark of TileStache', () => {
       await stache.close()
     }
   }).timeout(20_000)
-})
-
-describe('the page of the benchmark of TileStache', () => {
-  const ms = { p50: 1, p66: 1, p75: 1, p80: 1, p90: 2, p95: 2, p98: 2, p99: 3, max: 4 }
-  const figures = (rates, times = ms) => ({ 100: summarise(rates.map(rate => ({ requests: rate, seconds: 1, bytes: 0, ms: times, errors: /** @type {any} */ ({}) }))) })
-  const rates = { [TILESTACHE]: [100, 200, 300], [BESIDE_TILESTACHE]: [1000, 2000, 3000], [COUCH]: [50, 60, 70], [HOT]: [400, 800, 1200], [TREE]: [900, 1800, 2700] }
-  const without = (name, { [name]: _, ...rest }) => rest
-  const each = (factor, times) => Object.fromEntries(Object.entries(rates).map(([name, list]) => [name, figures(list.map(rate => rate * factor), times)]))
-  const result = {
-    quick: false, machine: { couchdb: '3.5.0', node: 'v20', cpu: 'a processor', cores: 2, memory: '4 GiB', date: '2026-01-01' },
-    tiles: 10_000, bytes: LENGTH, connections: 100, requests: 1000, rounds: 3, manyRounds: 3, seconds: 5, ab: '2.3', wrk: '4.1',
-    programs: { nginx: { version: '1.2', settings: 'its own' } }, missing: { MapProxy: 'not installed' },
-    one: { closed: each(1, { ...ms, p50: 0 }), kept: without(COUCH, each(3)) }, many: each(2),
-    kept: Object.fromEntries(Object.keys(rates).map(name => [name, name === COUCH ? null : name === HOT ? 0.999 : 1])), lengths: { [TILESTACHE]: LENGTH, [HOT]: 17_001 }
-  }
-
-  it('keeps the two kinds of connections apart', () => {
-    assert.deepEqual(apart(/** @type {any} */ ({ a: 1, [`a${KEPT}`]: 2, b: 3 })), { closed: { a: 1, b: 3 }, kept: { a: 2 } })
-  })
-
-  it('tells rates, ratios round by round, percentiles as ab has them, and who compressed', () => {
-    const made = tables(result, table)
-    const row = (name, text) => text.split('\n').find(line => line.startsWith(`| ${name} |`))
-    assert.equal(row(TILESTACHE, made.tilestacheOne), `| ${TILESTACHE} | 200 (100–300) | 600 (300–900) | 3.00x | 100 % |`)
-    assert.match(row(HOT, made.tilestacheOne), /\| 99 % \|$/)
-    assert.equal(row(COUCH, made.tilestacheOne), `| ${COUCH} | 60 (50–70) | not to be had |  |  |`)
-    assert.equal(row(HOT, made.tilestacheMany), `| ${HOT} | 1,600 (800–2,400) |`)
-    assert.match(made.tilestachePercentiles, /^\| milliseconds \| 50 % \| 66 % \| 75 % \| 80 % \| 90 % \| 95 % \| 98 % \| 99 % \| 100 % \|/)
-    assert.match(made.tilestacheThen, /serves 10 times as many .* a connection for each request, 10 times .* kept, 10 times .* 10,000 different tiles\.$/)
-    assert.match(made.tilestacheOurs, /nginx on an export serves 0.9 times .*; the gateway in one process serves 0.4 times .*; the gateway in one process serves 4 times as many as TileStache, Disk cache\.$/)
-    assert.match(made.tilestacheSent, /^gateway, hot sends 17,001 bytes for a tile of 16,915:/)
-    assert.match(made.tilestacheShort, new RegExp(`^1,000 requests are over in 500 ms with the quickest, ${BESIDE_TILESTACHE}\\.`))
-    assert.match(tables({ ...result, many: { [COUCH]: result.many[COUCH] } }, table).tilestacheOurs, /not all measured/)
-    assert.match(tables({ ...result, lengths: { [TILESTACHE]: LENGTH } }, table).tilestacheSent, /as they are/)
-    assert.match(made.tilestachePrograms, /\| MapProxy \| {2}\| \*\*not measured\*\*: not installed \|/)
-    assert.match(made.tilestacheMachine, /`-c 100 -n 1000`, 3 rounds/)
-  })
-
-  it('draws what was measured, tilecouch’s own apart, and nothing at nought on a logarithmic scale', () => {
-    const drawn = plots(result)
-    assert.deepEqual(Object.keys(drawn), ['tilestache-one', 'tilestache-times', 'tilestache-many', 'tilestache-many-times'])
-    assert.ok(!JSON.stringify(drawn['tilestache-times']).includes('"p50":0,'))
-    for (const chart of Object.values(drawn)) for (const name of Object.keys(rates)) assert.ok(JSON.stringify(chart).includes(name.split(',')[0]), name)
-    assert.deepEqual(OURS.filter(name => !ORDER.includes(name)), [])
-    assert.ok(OURS.includes(HOT_TWO) && !OURS.includes(MAPPROXY_FILES) && !OURS.includes(COUCH))
-  })
 })

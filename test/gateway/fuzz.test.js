@@ -123,13 +123,11 @@ onEachStore('the gateway under hostile requests', backend => {
     await pMap(chains, attack, { concurrency: TOGETHER })
     assert.deepEqual(wrong.slice(0, 10), [], `${wrong.length} in all`)
     assert.deepEqual(await everything(), before, 'nothing was written')
-    if (process.env.TILECOUCH_REPORT) console.log(upstreams.asked)
     assert.ok(upstreams.asked.cruel > 30, 'upstreams were asked')
     assert.equal(upstreams.asked.inner, 0, 'those that nobody may ask were not')
     assert.ok(counts[200] > 800 && counts[400] > 1000 && counts[404] > 500 && counts[405] > 200, JSON.stringify(counts))
     assert.ok(process.memoryUsage().heapUsed - memory < 200e6, 'memory')
     await isWell()
-    if (process.env.TILECOUCH_REPORT) console.log(`      ${JSON.stringify(counts)}`)
   })
 
   it('shows no file of the package but those of the viewer', async () => {

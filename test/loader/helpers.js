@@ -1,6 +1,7 @@
 // What the tests of loader/ share: temporary folders, a server that answers as it is told, streams that remember.
 import { createServer } from 'node:http'
 
+export { memory } from '../support/cli.js'
 export { useFolder } from '../support/folder.js'
 
 /** @param {import('../../loader/sources/index.js').Source} source @returns {Promise<string[]>} z/x/y of its tiles, in its order */
@@ -39,9 +40,6 @@ export function useServer () {
   })
   return fake
 }
-
-/** A stream that remembers what was written. */
-export const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
 
 /** Random numbers from 0 to 1 that are the same in every run. */
 export function seeded (seed) {

@@ -40,4 +40,4 @@ promises.setTimeout = (milliseconds, value, options) => {
 syncBuiltinESMExports()
 
 /** @returns {string[]} where each began */
-exports.open = () => [...begun].filter(([timer]) => runs(timer)).map(([, where]) => where)
+exports.openTimers = () => [...begun].filter(([timer]) => runs(timer)).map(([, where]) => where)

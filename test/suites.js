@@ -1,0 +1,51 @@
+// Which suite a test file belongs to. `npm test` runs every file that is not named here; `npm run test:deep` runs them all.
+// A file comes here when it takes more than some seconds, kills processes, or is random. Names are relative to test/, without `.test.js`.
+
+/** Tests in these folders may drive a browser. */
+export const browserFolders = ['client', 'examples', 'offline', 'viewer']
+
+/**
+ * `.ci/run` runs the groups `browsers`, `kills` and `long` as well; the others are left to the nightly workflow.
+ * @type {Record<string, string[]>}
+ */
+export const deepGroups = {
+  // journeys in a browser, many of them at the width of a phone and of a desk
+  browsers: [
+    'client/clock', 'client/couch-layer', 'client/history-failures', 'client/history-loading',
+    'client/history-places', 'client/history-steps', 'client/live', 'client/mirror-browser',
+    'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
+    'offline/edits-browser', 'offline/interplay', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota',
+    'offline/system', 'offline/tabs', 'offline/transfer', 'offline/upload-trouble', 'viewer/between',
+    'viewer/conflicts', 'viewer/offline-open', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
+    'viewer/offline-shell', 'viewer/policy', 'viewer/tile', 'viewer/time', 'viewer/trouble', 'viewer/viewer'
+  ],
+  // processes that are killed, full disks, lines and servers that break
+  kills: [
+    'backup/trouble', 'check/running', 'client/restart', 'edge/outage', 'export/disk-full', 'export/interrupted',
+    'export/restart', 'gateway/chaos', 'mirror/kill', 'mirror/links', 'offline/cuts', 'offline/restart',
+    'remove/kill', 'resolve/running', 'seed/restart', 'settle/kills', 'store/kill', 'tree/kill'
+  ],
+  // commands in processes of their own, large editions, whole histories
+  long: [
+    'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'edge/command',
+    'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
+    'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
+    'gateway/serve', 'gateway/workers', 'mirror/cli', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
+    'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/load', 'store/stopping',
+    'tree/follow'
+  ],
+  // random lives, models and damage
+  random: [
+    'diff/history', 'embedded/fuzz', 'gateway/fuzz', 'gateway/tiles-model', 'mirror/partial',
+    'offline/transfer-model', 'resolve/apart', 'resolve/histories', 'settle/histories', 'settle/lives',
+    'sources/fuzz', 'tree/model', 'years/sequences', 'years/year'
+  ],
+  // what is kept in memory
+  memory: [
+    'diff/memory', 'embedded/memory', 'export/memory', 'seed/memory', 'sources/upstream-memory'
+  ],
+  // clusters, networks of their own, and programs that are not everywhere
+  programs: [
+    'mapproxy/mapproxy', 'mirror/cluster', 'mirror/namespaces'
+  ]
+}

@@ -1,0 +1,93 @@
+// Runs test files in worker processes (worker.js). A worker runs one file after the other, so that modules are loaded and
+// stores are started once; which worker gets a file is decided when one is free.
+import { fork } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const script = fileURLToPath(new URL('worker.js', import.meta.url))
+const LONGEST = 15 * 60000 // milliseconds for one file
+
+/**
+ * @typedef {object} FileResult
+ * @property {string} file
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {string[]} reasons of what was skipped
+ * @property {string} output what the file printed
+ * @property {number} ms
+ */
+
+/**
+ * @param {string[][]} lists files; those of different lists never share a process
+ * @param {object} options
+ * @param {number} options.jobs processes at a time
+ * @param {NodeJS.ProcessEnv} options.env
+ * @param {(result: FileResult, progress: {done: number, files: number, left: number}) => void} options.onFile left: milliseconds, estimated
+ * @returns {Promise<string[]>} faults of workers that did not end well
+ */
+export async function runFiles (lists, { jobs, env, onFile }) {
+  const files = lists.flat()
+  const sizes = new Map(files.map(file => [file, statSync(file).size]))
+  const began = performance.now()
+  const faults = []
+  let [done, size] = [0, 0]
+
+  function report (result) {
+    done++
+    size += sizes.get(result.file)
+    // a file with more text has more tests: good enough to say how long it takes
+    const left = (performance.now() - began) / size * ([...sizes.values()].reduce((a, b) => a + b) - size)
+    onFile(result, { done, files: files.length, left })
+  }
+
+  const waiting = lists.map(list => [...list])
+  await Promise.all(Array.from({ length: jobs }, async (_, at) => {
+    // each process begins with another list
+    for (const list of [...waiting.slice(at % waiting.length), ...waiting.slice(0, at % waiting.length)]) {
+      /** @type {ReturnType<typeof startWorker> | undefined} */
+      let worker
+      for (let file = list.shift(); file; file = list.shift()) {
+        worker ??= startWorker(env)
+        report(await worker.run(file))
+        if (worker.hasEnded()) worker = undefined
+      }
+      if (worker) faults.push(...await worker.end())
+    }
+  }))
+  return faults
+}
+
+/** @param {NodeJS.ProcessEnv} env */
+function startWorker (env) {
+  const child = fork(script, { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const ended = new Promise(resolve => { child.once('close', (code, signal) => resolve(signal ?? code)) })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => { output += text })
+
+  return {
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+
+    /** @param {string} file @returns {Promise<FileResult>} */
+    async run (file) {
+      output = ''
+      const began = performance.now()
+      const tooLong = setTimeout(() => child.kill('SIGKILL'), LONGEST)
+      const answered = new Promise(resolve => { child.once('message', resolve) })
+      child.send(file, () => {}) // to a process that has ended: said below
+      const result = await Promise.race([answered, ended.then(code => ({ failed: 1, fault: `its process ended with ${code}` }))])
+      clearTimeout(tooLong)
+      await new Promise(setImmediate) // what it printed last may arrive after the message
+      const { passed = 0, failed, skipped = 0, reasons = [], fault = '' } = result
+      return { file, passed, failed, skipped, reasons, output: output + fault, ms: performance.now() - began }
+    },
+
+    /** @returns {Promise<string[]>} what it left open */
+    async end () {
+      output = ''
+      if (child.connected) child.send('end')
+      const code = await ended
+      return code === 0 ? [] : [`a process of the tests ended with ${code}\n${output}`]
+    }
+  }
+}
