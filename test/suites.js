@@ -42,7 +42,7 @@ export const deepGroups = {
   ],
   // what is kept in memory
   memory: [
-    'diff/memory', 'embedded/memory', 'export/memory', 'seed/memory', 'sources/upstream-memory'
+    'diff/memory', 'export/memory', 'seed/memory', 'sources/upstream-memory'
   ],
   // clusters, networks of their own, and programs that are not everywhere
   programs: [

@@ -55,7 +55,7 @@ function parseUrl (url) {
     const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
     const authorization = /** @type {Record<string, string>} */ ({})
     // fetch takes no address with a password in it
-    if (username) authorization.authorization = `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}`
+    if (username) authorization.Authorization = `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}`
     return { href: `${origin}${pathname.replace(/\/+$/, '')}`, authorization }
   } catch {
     throw new TilecouchError('BAD_DATABASE', { value: typeof url === 'string' ? url.replace(/\/\/[^/]*@/, '//') : url })

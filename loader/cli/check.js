@@ -35,14 +35,14 @@ export function addCheckCommand (program, run) {
     .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
     .option('--scheme <scheme>', 'how a folder or archive counts rows: xyz from the north, tms from the south (default: xyz; MBTiles tms)')
     .option('--no-decode', 'check the frame of every tile only, without decoding its pixels or features')
-    .option('--list <file>', 'write every finding to this file, one JSON object a line')
+    .option('--report <file>', 'write every finding to this file, one JSON object a line')
     .addHelpText('after', `
 Examples:
   tilecouch check --db production
   tilecouch check osm relief --no-decode
   tilecouch check osm@2024-03-01 --zoom 0-10
-  tilecouch check city.mbtiles --list found.jsonl
-  tilecouch check --fix --list found.jsonl
+  tilecouch check city.mbtiles --report found.jsonl
+  tilecouch check --fix --report found.jsonl
   tilecouch check --fix --from http://mirror.example.org:5984/tiles
   tilecouch check --only conflicts --fix --live
   tilecouch check --only upgrade --fix
@@ -77,13 +77,13 @@ async function checkCommand (context, options, names) {
   })
 }
 
-function checkOptions ({ only, fix, live, from, scheme, list }) {
+function checkOptions ({ only, fix, live, from, scheme, report: file }) {
   const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
   if (scheme !== undefined && !schemes.includes(scheme)) refuse('--scheme', scheme)
   if (only !== undefined && !ONLY.includes(only)) refuse('--only', only, `it is ${ONLY.join(' or ')}`)
   if (from !== undefined && (!fix || only)) refuse('--from', from, 'it goes with --fix, and not with --only')
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
-  if (list !== undefined && only) refuse('--list', list, 'it does not go with --only')
+  if (file !== undefined && only) refuse('--report', file, 'it does not go with --only')
 }
 
 /** @returns {Promise<{file?: string, layers?: string[], time?: string}>} */
@@ -108,7 +108,7 @@ async function openMirror (from, store) {
   return mirror
 }
 
-async function checkWith ({ output }, { list: file, decode }, what, settings) {
+async function checkWith ({ output }, { report: file, decode }, what, settings) {
   const list = file === undefined ? undefined : new FindingList(file)
   const progress = new ProgressLine(output)
   try {
@@ -121,7 +121,7 @@ async function checkWith ({ output }, { list: file, decode }, what, settings) {
       ])
     }), (summary, seconds, ended) => {
       // a store of which nothing was read says nothing
-      if (!ended || summary.kind !== 'store' || summary.layers.length || summary.faults + summary.warnings) report(output, summary, { seconds, list: file, decode, ended })
+      if (!ended || summary.kind !== 'store' || summary.layers.length || summary.faults + summary.warnings) report(output, summary, { seconds, file, decode, ended })
     })
     return (checked.repair ?? checked).faults ? 1 : 0
   } finally {
@@ -130,7 +130,7 @@ async function checkWith ({ output }, { list: file, decode }, what, settings) {
 }
 
 /** @param {import('./output.js').Output} output @param {import('../check/index.js').CheckReport} summary @param {any} how */
-function report (output, summary, { seconds, list, decode, ended }) {
+function report (output, summary, { seconds, file, decode, ended }) {
   const { what, kind, layers, tiles, versions, bytes: size, faults: wrong, warnings, kinds, checked, repair } = summary
   const read = [
     ...(layers ? [plural(layers.length, 'layer')] : []), plural(tiles, 'tile'), ...(versions === undefined ? [] : [plural(versions, 'version')])
@@ -141,7 +141,7 @@ function report (output, summary, { seconds, list, decode, ended }) {
   output.result({ ...summary, seconds }, [
     `${what}${title && ` (${title})`}: ${read.join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
     `  ${ended ? 'so far ' : ''}${[plural(wrong, 'fault'), plural(warnings, 'warning'), ...(checked ? checkedWords(checked, decode) : [])].join(', ')}`,
-    ...findingLines(summary, { list, advise: !repair }),
+    ...findingLines(summary, { file, advise: !repair }),
     ...(repair ? repairLines(repair) : repairable && kind === 'store' ? ['', `--fix repairs ${count(repairable)} of these.`] : [])
   ])
 }

@@ -20,7 +20,7 @@ export function addDiffCommand (program, run) {
     .option('-z, --zoom <a-b>', 'only these zooms')
     .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
     .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
-    .option('--list <file>', 'write every tile that differs to this file, one JSON object a line; - for standard output')
+    .option('--report <file>', 'write every tile that differs to this file, one JSON object a line; - for standard output')
     .option('--geojson <file>', 'write polygons of the tiles that differ to this file: those of the deepest zoom with any')
     .option('--every-zoom', 'with --geojson: polygons of the tiles of every zoom')
     .option('--export <target>', 'write only what changed to a folder, .mbtiles or .zip, for `tilecouch load` elsewhere')
@@ -73,23 +73,23 @@ async function diffCommand (context, options, from, to) {
   })
 }
 
-async function checkOptions ({ export: target, format, scheme = 'xyz', list, geojson, ...options }, output) {
+async function checkOptions ({ export: target, format, scheme = 'xyz', report: file, geojson, ...options }, output) {
   const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
   if (!schemes.includes(scheme)) refuse('--scheme', scheme)
   if (options.everyZoom && geojson === undefined) refuse('--every-zoom', true, 'it goes with --geojson')
-  if (list === '-' && output.json) refuse('--list', list, 'with --json standard output is for the result')
+  if (file === '-' && output.json) refuse('--report', file, 'with --json standard output is for the result')
   if (geojson === '-') refuse('--geojson', geojson, 'name a file: only at the end it is known which zoom is the deepest')
   if (target === undefined && format !== undefined) refuse('--format', format, 'it goes with --export')
   if (target !== undefined && await formatOf(target, format) === 'mbtiles' && scheme === 'tms') refuse('--scheme', scheme, 'MBTiles has rows of its own')
-  const names = [target, list, geojson].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
-  if (new Set(names).size < names.length) refuse('--list, --geojson, --export', names[0], 'each needs a name of its own')
+  const names = [target, file, geojson].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
+  if (new Set(names).size < names.length) refuse('--report, --geojson, --export', names[0], 'each needs a name of its own')
 }
 
-async function openReports ({ list, geojson, everyZoom }, name, { stdout }) {
+async function openReports ({ report: file, geojson, everyZoom }, name, { stdout }) {
   /** @type {{lines?: ListReport, polygons?: GeoJsonReport}} */
   const reports = {}
   try {
-    if (list !== undefined) reports.lines = await ListReport.open(list, stdout)
+    if (file !== undefined) reports.lines = await ListReport.open(file, stdout)
     if (geojson !== undefined) reports.polygons = await GeoJsonReport.open(geojson, { name, everyZoom })
     return reports
   } catch (error) {
@@ -100,7 +100,7 @@ async function openReports ({ list, geojson, everyZoom }, name, { stdout }) {
 
 const differenceOf = ({ tiles }) => tiles.added + tiles.removed + tiles.changed
 
-function report (output, summary, { list, geojson, polygons }, ended) {
+function report (output, summary, { report: file, geojson, polygons }, ended) {
   const { from, to, tiles, bytes: size, zooms, missing, seconds, export: exported } = summary
   const different = differenceOf(summary)
   const lines = [
@@ -114,7 +114,7 @@ function report (output, summary, { list, geojson, polygons }, ended) {
   }
   if (exported) lines.push('', ...exportLines(exported, to.layer, ended))
   if (!ended && polygons) lines.push('', `${geojson}: ${plural(polygons.tiles, 'polygon')}${polygons.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`}`)
-  if (list === '-') output.note(lines.join('\n'))
+  if (file === '-') output.note(lines.join('\n'))
   else output.result(summary, lines)
 }
 

@@ -6,9 +6,9 @@ import { table } from './output.js'
 
 /**
  * @param {{faults: number, warnings: number, kinds: Record<string, number>, examples: Record<string, import('../verify/report.js').Finding>}} summary
- * @param {{list?: string, advise?: boolean}} [options] list: file that all of it is in
+ * @param {{file?: string, advise?: boolean}} [options] file: of the whole report
  */
-export function findingLines ({ faults: wrong, warnings, kinds, examples }, { list, advise = true } = {}) {
+export function findingLines ({ faults: wrong, warnings, kinds, examples }, { file, advise = true } = {}) {
   const found = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
   if (!found.length) return []
   const advice = advise ? found.filter(code => faults[code].advice) : []
@@ -19,7 +19,7 @@ export function findingLines ({ faults: wrong, warnings, kinds, examples }, { li
       return [level, code, kinds[code], why ? `${where}: ${why}` : where]
     })),
     ...(advice.length ? ['', ...advice.map(code => `${code}: ${faults[code].advice}`)] : []),
-    ...(list ? ['', `All of it is in ${list}.`] : wrong + warnings > found.length ? ['', 'All of it: --list FILE'] : [])
+    ...(file ? ['', `All of it is in ${file}.`] : wrong + warnings > found.length ? ['', 'All of it: --report FILE'] : [])
   ]
 }
 

@@ -33,7 +33,7 @@ describe('tilecouch check', () => {
     assert.match(first.out, /: 1 layer, 3 tiles, 3 versions, .*\n {2}3 faults, 0 warnings\n/)
     assert.match(first.out, /\n--fix repairs 2 of these\.\n$/)
     const list = path.join(folder.dir, 'found.jsonl')
-    const second = await run('check', '--fix', '--db', url, '--list', list)
+    const second = await run('check', '--fix', '--db', url, '--report', list)
     assert.equal(second.code, 1)
     assert.match(second.out, /\n2 repaired:\n {2}wrong-current: 1 \(.*\)\n {2}fields-disagree: 1 \(.*\)\n1 fault and 0 warnings left:\n {2}unknown-format osm:3:1:2: .*\n\nunknown-format: Often an error page .*\n$/)
     assert.deepEqual(readFileSync(list, 'utf8').trim().split('\n').map(line => JSON.parse(line).code), ['wrong-current', 'fields-disagree', 'unknown-format'])
@@ -45,7 +45,7 @@ describe('tilecouch check', () => {
 
   it('refuses what it cannot mean', async () => {
     for (const argv of [
-      ['--from', 'elsewhere'], ['--only', 'pixels'], ['--live'], ['--only', 'conflicts', '--live'], ['--only', 'conflicts', '--list', 'x'],
+      ['--from', 'elsewhere'], ['--only', 'pixels'], ['--live'], ['--only', 'conflicts', '--live'], ['--only', 'conflicts', '--report', 'x'],
       ['osm', '--only', 'upgrade'], ['osm@2024', '--fix'], ['osm@2024', 'relief'], ['osm', '--fix', '--zoom', '3'], ['--zoom', '3'],
       ['osm', 'relief', '--zoom', '3'], ['osm', '--only', 'conflicts', '--bbox', '0,0,1,1']
     ]) {

@@ -65,7 +65,7 @@ onEachStore('tilecouch diff', backend => {
   })
 
   it('writes lists, polygons and what changed in one go', async () => {
-    const { code, out } = await tilecouch('diff', 'osm@2021', 'osm', '--list', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('changes.mbtiles'))
+    const { code, out } = await tilecouch('diff', 'osm@2021', 'osm', '--report', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('changes.mbtiles'))
     assert.equal(code, 0)
     assert.match(out, /changes\.mbtiles: 6 tiles \(.*\), 2 gone\n {2}Load it with: tilecouch load .*changes\.mbtiles --layer osm\n/)
     assert.match(out, /g\.geojson: 7 polygons of zoom 3\n/)
@@ -82,7 +82,7 @@ onEachStore('tilecouch diff', backend => {
   })
 
   it('lists to standard output, and then says the rest elsewhere', async () => {
-    const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm', '--list', '-', '-z', '3')
+    const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm', '--report', '-', '-z', '3')
     assert.equal(code, 0)
     assert.deepEqual(out.trimEnd().split('\n').map(line => JSON.parse(line).z), Array(7).fill(3))
     assert.match(err, /7 of 27 tiles differ/)
@@ -148,7 +148,7 @@ onEachStore('tilecouch diff', backend => {
     for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) many.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })
     await remember(store, 'many', many)
     const names = ['g.geojson', 'l.jsonl', 'p.mbtiles']
-    const args = ['diff', 'many@2021', 'many@2022', '--list', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('p.mbtiles')]
+    const args = ['diff', 'many@2021', 'many@2022', '--report', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('p.mbtiles')]
     const whole = () => names.filter(name => existsSync(file(name)))
 
     assert.equal((await interrupted('SIGKILL', args)).ended, 'SIGKILL')

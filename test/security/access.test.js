@@ -117,7 +117,7 @@ withPeople('who may do what', start => {
     assert.equal(await reads(), false)
     const target = `${url}_mirror`
     try {
-      assert.equal((await mirror(url, target)).ready.door, 'closed')
+      assert.equal((await mirror(url, target)).ready.access, 'closed')
       await setAccess(new Store((await Store.open(target)).couch), { public: false })
       await mirror(url, target, { public: true })
       assert.equal((await accessOf(await Store.open(target))).public, false)

@@ -48,7 +48,7 @@ describe('tilecouch check of files', () => {
   it('prints one object with --json, and writes all of it with --list', async () => {
     const wrong = Object.fromEntries(Array.from({ length: 4 }, (_, y) => [`tiles/2/3/${y}.png`, Buffer.from('<html>')]))
     const list = path.join(folder.dir, 'found.jsonl')
-    const { code, out, err } = await run(await made(wrong), '--json', '--list', list)
+    const { code, out, err } = await run(await made(wrong), '--json', '--report', list)
     assert.deepEqual([code, err], [1, ''])
     const { what, kind, tiles, bytes, checked, faults, warnings, kinds, examples, first, seconds } = JSON.parse(out)
     assert.deepEqual({ kind, tiles, checked, faults, warnings, kinds }, {
@@ -71,7 +71,7 @@ describe('tilecouch check of files', () => {
   it('refuses what it cannot understand, before it begins', async () => {
     const dir = await made()
     for (const [argv, wanted] of /** @type {[string[], string][]} */ ([
-      [[dir, '--zoom', '9-1'], 'BAD_ZOOM'], [[dir, '--bbox', '1,2'], 'BAD_BBOX'], [[dir, '--scheme', 'zyx'], 'BAD_OPTION'], [[dir, '--list', `${dir}/no/where`], 'TARGET_UNWRITABLE'],
+      [[dir, '--zoom', '9-1'], 'BAD_ZOOM'], [[dir, '--bbox', '1,2'], 'BAD_BBOX'], [[dir, '--scheme', 'zyx'], 'BAD_OPTION'], [[dir, '--report', `${dir}/no/where`], 'TARGET_UNWRITABLE'],
       [[`${dir}/none.mbtiles`], 'SOURCE_NOT_FOUND'], [['none.pmtiles'], 'SOURCE_NOT_FOUND'], [['Osm'], 'BAD_LAYER'], [['osm@'], 'BAD_TIME']
     ])) {
       const { code, err, out } = await run(...argv)
