@@ -37,7 +37,7 @@ describe('what commands leave behind', function () {
       ['load', inside('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', at('one')],
       ['load', at('one'), '--source-layer', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', at('two')],
       ['mirror', at('one'), at('two')],
-      ['mirror', '--report', '--db', at('two')],
+      ['mirror', '--list', '--db', at('two')],
       ['copy', 'osm', 'again', '--from', at('one'), '--db', at('two')],
       ['backup', inside('all.tcb'), '--db', at('two')],
       ['restore', inside('all.tcb'), '--yes', '--db', at('three')],

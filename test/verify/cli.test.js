@@ -32,7 +32,7 @@ describe('tilecouch check of files', () => {
     const { code, out } = await run(await made({ 'tiles/2/2/0.png': await undecodable(1), 'tiles/2/2/1.png': await undecodable(2), 'tiles/2/0/0.png': await tile(1, 100) }))
     assert.equal(code, 1)
     assert.match(out, /\n {2}2 faults, 1 warning, 3 decoded\n\n {9}what +count {2}for example\nfault +undecodable-tile +2 {2}2\/2\/0\.png: .*\nwarning +odd-size +1 {2}2\/0\/0\.png: 100 x 100 pixels/)
-    assert.match(out, /\nundecodable-tile: Fetch or render it again\.\n\nAll of it: --list FILE\n$/)
+    assert.match(out, /\nundecodable-tile: Fetch or render it again\.\n\nAll of it: --report FILE\n$/)
   })
 
   it('ends with 0 where there are warnings alone', async () => {
