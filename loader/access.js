@@ -5,7 +5,7 @@
 //   await setAccess(store, { readers: { roles: ['staff'] } })
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 import { withoutComments } from './couchapp/compose.js'
 import { Couch } from './store/couch.js'
 import { WRITER_ROLE } from './store/index.js'

@@ -1,6 +1,6 @@
 // Compacts a store: frees the disk that old revisions, deletions and changed indexes hold, if it is enough, and says how much.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 import { indexesOf, warmAll } from './store/indexes.js'
 
 export const compactDefaults = {

@@ -1,5 +1,6 @@
 // Times in the names of files and folders: `load --dated` reads them, exports write them.
-import { TilecouchError, isExactTime, startOf } from '../core/index.js'
+import { isExactTime, startOf } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 
 const MIDNIGHT = 'T00:00:00Z'
 

@@ -5,7 +5,8 @@
 //   3. the manifest is written: from now on it counts
 //   4. what others have done meanwhile is looked at, and the tiles that are touched by it are settled. Of two loads at once
 //      the one that looks later sees what both have said
-import { TilecouchError, checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
+import { checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
 import { StatementsByLayer } from '../core/store/statements.js'

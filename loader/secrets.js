@@ -1,7 +1,7 @@
 // Passwords that are not in an address: from the environment, from a file that it names, or typed in.
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { TilecouchError } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 import { findEmbedded } from './embedded.js'
 import { readSmallFile } from './regular-file.js'
 import { LOOPBACK } from './system.js'

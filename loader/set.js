@@ -2,7 +2,8 @@
 // opened and looked at before the first is loaded; what an earlier run has loaded is not loaded again.
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, checkLayer, compareIds } from '../core/index.js'
+import { checkLayer, compareIds } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 import { nameTime, timeInName } from './dated.js'
 import { isEmpty, load } from './load.js'
 import { findSources } from './set/find.js'

@@ -6,7 +6,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Database from 'libsql'
-import { TilecouchError } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 import { isDiskFull, isRunning } from './system.js'
 
 export const spoolDefaults = {

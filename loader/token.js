@@ -1,7 +1,8 @@
 // Tokens, which show their bearers private layers until a time. A token is signed with a key that only the operator and the gateway
 // know. It is stored nowhere: it ends at its time, or when the key is removed.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { TilecouchError, fromSeconds } from '../core/index.js'
+import { fromSeconds } from '../core/index.js'
+import { TilecouchError } from './errors.js'
 import { LayerSet } from '../core/layer-set.js'
 import { readSmallFile } from './regular-file.js'
 

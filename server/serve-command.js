@@ -1,6 +1,6 @@
 // tilecouch serve
 import { Option } from 'commander'
-import { TilecouchError } from '../core/index.js'
+import { TilecouchError } from '../loader/errors.js'
 import { collect } from '../loader/cli/options.js'
 import { bytes, count, duration, plural } from '../loader/cli/output.js'
 import { ProgressLine } from '../loader/cli/progress.js'

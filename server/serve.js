@@ -2,7 +2,7 @@
 //
 //   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
 //   const { mirror } = await serve(resolveOptions({ flags: { from: 'https://maps.example.org/db' }, table: mirrorOptions }))
-import { TilecouchError } from '../core/index.js'
+import { TilecouchError } from '../loader/errors.js'
 import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'

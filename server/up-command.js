@@ -1,5 +1,5 @@
 // tilecouch up
-import { TilecouchError } from '../core/index.js'
+import { TilecouchError } from '../loader/errors.js'
 import { ADMIN, passwordFile } from '../loader/embedded.js'
 
 const DATA = './data' // the default of --data

@@ -1,6 +1,6 @@
 // Incremental backups: which file continues which, whatever their names, and whether a database may continue one. That
 // has to be the same database, which was not restored to an older state meanwhile.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { identityOf, isUnwritable } from '../../core/mirror/index.js'
 import { placeOf, position } from '../../core/place.js'
 import { readEnds, readFileParts } from './reader.js'

@@ -1,5 +1,5 @@
 // Reads the bytes of a backup, plain or encrypted with age: of a file from any place, of a stream in order.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { openFile } from '../regular-file.js'
 import { AGE, AgeError, MOST_HEADER, NONCE, PLAIN, SEALED, openWith } from './age.js'
 import { damaged } from './format.js'

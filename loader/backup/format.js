@@ -4,7 +4,7 @@
 //   A block: its kind, the lengths of its JSON (in gzip) and of the attachments, both of these, and a CRC-32 of all of it.
 import { promisify } from 'node:util'
 import { crc32, gzip as gzipWith } from 'node:zlib'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { digestOf } from '../store/tile.js'
 
 export const FORMAT = 1

@@ -2,7 +2,8 @@
 // checked.
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { TilecouchError, isTileId } from '../../core/index.js'
+import { isTileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { unpack } from '../unpack.js'
 import { Bytes, openBackup, openedStream } from './file.js'
 import {

@@ -3,7 +3,8 @@
 // had half done when the backup was made.
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, tileId } from '../../core/index.js'
+import { tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
 import { peerOf } from '../mirror/peer.js'
 import { ValidatingPeer } from '../mirror/validating-peer.js'

@@ -1,6 +1,6 @@
 // Restores a database from the files of a backup. Only admins see it until it is complete and has been compared with
 // the files.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { hostOf } from '../../core/upstream.js'
 import { ownDesigns } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'

@@ -1,7 +1,7 @@
 // Rights in a backup. Anybody who can write the file can name himself there, so the changes are shown and confirmed
 // before they are made, unless a checked signature proves who made the file.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { isOpen, lists, readersOf, writersOf } from '../access.js'
 
 /**

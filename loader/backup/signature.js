@@ -1,7 +1,7 @@
 // Signs backups and checks signatures (Ed25519). A signature is over the trailer, which has the SHA-256 of everything
 // before it.
 import { createHash, createPrivateKey, createPublicKey, sign as signWith, verify } from 'node:crypto'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 const CONTEXT = Buffer.from('tilecouch backup 1, trailer\n') // so that a signature for another purpose does not fit
 export const SIGNATURE = 64 // bytes

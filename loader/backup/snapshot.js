@@ -3,7 +3,8 @@
 // Existing documents come page by page. Later changes are only recorded, until the feed answers that nothing has changed since the
 // last place: at that moment everything was as recorded. The shards of one answer are not read at one moment; the empty next answer
 // shows that none of them changed in between.
-import { TilecouchError, headId, isTileId } from '../../core/index.js'
+import { headId, isTileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { TemporaryDatabase } from '../spool.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Row} Row */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { explain, find } from '../export/target.js'
 import { lock } from '../export/lock.js'
 import { PLAIN } from './age.js'

@@ -4,7 +4,8 @@
 //   await check(store)                                       the whole store
 //   await check({ store, layer: 'osm', time: '2024-03-01' }) a layer; with a time, only what it showed then is decoded
 //   await check('city.mbtiles', { decode: true })            a file or folder
-import { TilecouchError, checkLayer, formatReference } from '../../core/index.js'
+import { checkLayer, formatReference } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { peerOf } from '../mirror/peer.js'
 import { encodeId } from '../../core/couch/client.js'

@@ -1,5 +1,8 @@
 // A layer of a store: its documents in one walk over the primary index, their bytes behind it, the time index beside it.
-import { TilecouchError, checkLayer, endOf, isAhead, pastRange, selector, tileBounds, RESERVED, editionId, examine, faultIn, layerDocument, layerId } from '../../core/index.js'
+import {
+  checkLayer, endOf, isAhead, pastRange, selector, tileBounds, RESERVED, editionId, examine, faultIn, layerDocument, layerId
+} from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
 import { fieldsOf } from '../store/revisions.js'
 import { BY_ZOOM } from '../store/stats.js'

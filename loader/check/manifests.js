@@ -2,7 +2,8 @@
 // and the versions of every tile follow from what was said. A mirror of a part has not all of it, and is not asked.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/batches.js'
-import { TilecouchError, compareIds, formatReference, manifestId } from '../../core/index.js'
+import { compareIds, formatReference, manifestId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Block } from '../../core/store/blocks.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { LayerStatements } from '../../core/store/statements.js'

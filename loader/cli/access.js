@@ -1,6 +1,6 @@
 // tilecouch access
 import { Option } from 'commander'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { accessOf, setAccess } from '../access.js'
 import { withStore } from './connect.js'
 import { collect } from './options.js'

@@ -1,6 +1,6 @@
 // tilecouch backup, tilecouch restore
 import { Option } from 'commander'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { parseIdentity, parseRecipient } from '../backup/age.js'
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'

@@ -1,6 +1,7 @@
 // tilecouch check: look for faults in a store, layers, or files of tiles, and repair those with only one possible fix.
 import { stat } from 'node:fs/promises'
-import { TilecouchError, now, parseReference } from '../../core/index.js'
+import { now, parseReference } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
 import { repairs } from '../check/repairs.js'

@@ -1,5 +1,6 @@
 // tilecouch copy: copy a layer, or move it to another name.
-import { TilecouchError, checkLayer, formatReference, parseReference } from '../../core/index.js'
+import { checkLayer, formatReference, parseReference } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { copyLayer } from '../copy/index.js'
 import { moveLayer } from '../copy/move.js'
 import { resolveDatabase } from '../couchapp/environments.js'

@@ -1,6 +1,6 @@
 // tilecouch diff
 import path from 'node:path'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { diff } from '../diff/index.js'
 import { GeoJsonReport, ListReport } from '../diff/reports.js'
 import { referenceOf } from '../diff/sides.js'

@@ -1,6 +1,6 @@
 // tilecouch doctor
 import { existsSync } from 'node:fs'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { doctor } from '../doctor/index.js'
 import { writeMetrics } from '../doctor/metrics.js'
 import { withDatabase } from './connect.js'

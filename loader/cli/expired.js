@@ -1,6 +1,7 @@
 // Expired tiles: `tilecouch seed --expired` fetches them again, `tilecouch prune --expired` removes them, and with --dry-run
 // both list them.
-import { TilecouchError, now } from '../../core/index.js'
+import { now } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { expire } from '../expired/index.js'
 import { withPatientStore } from './connect.js'
 import { sayStates } from './following.js'

@@ -1,7 +1,8 @@
 // tilecouch export
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, checkLayer, endOf, formatReference, parseReference } from '../../core/index.js'
+import { checkLayer, endOf, formatReference, parseReference } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
 import { explain, formatOf } from '../export/target.js'

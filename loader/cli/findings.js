@@ -1,6 +1,6 @@
 // What was found to be wrong, for people: a table of its kinds, and all of it in a file.
 import { closeSync, openSync, writeFileSync } from 'node:fs'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { faults } from '../verify/faults.js'
 import { table } from './output.js'
 

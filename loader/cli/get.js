@@ -1,6 +1,7 @@
 // tilecouch get
 import { writeFile } from 'node:fs/promises'
-import { TilecouchError, parseReference, parseTilePath } from '../../core/index.js'
+import { parseReference, parseTilePath } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { withStore } from './connect.js'
 import { bytes } from './output.js'
 

@@ -1,5 +1,6 @@
 // tilecouch info: the layers of a store, one layer, one edition, or the versions of one tile
-import { TilecouchError, expiryOf, parseReference, parseTilePath } from '../../core/index.js'
+import { expiryOf, parseReference, parseTilePath } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { countConflicts } from '../check/conflicts.js'
 import { withStore } from './connect.js'
 import { bytes, count, plural, table } from './output.js'

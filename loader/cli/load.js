@@ -1,5 +1,6 @@
 // tilecouch load
-import { parseDuration, parseReference, startOf, TilecouchError } from '../../core/index.js'
+import { parseDuration, parseReference, startOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { load } from '../load.js'
 import { isPublished, publish } from '../publish.js'

@@ -1,7 +1,7 @@
 // tilecouch mirror
 import { existsSync } from 'node:fs'
 import { Option } from 'commander'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { DEFAULT_DATABASE, resolveDatabase } from '../couchapp/environments.js'
 import { Mirror } from '../mirror/index.js'
 import { replicatorDocument } from '../mirror/replicator-document.js'

@@ -1,5 +1,6 @@
 // Options that several commands take: what each means, and how its value is read.
-import { TilecouchError, addSeconds, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import { addSeconds, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 
 /**

@@ -1,7 +1,7 @@
 // Questions on a terminal, and the passwords that the addresses of a command lack. Questions go to standard error: the
 // result may be piped on.
 import { createInterface } from 'node:readline'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readableSecretFiles, useDataFolder, usePrompt, withPassword } from '../secrets.js'
 
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE, CTRL_U] = ['\u0003', '\u0004', '\b', '\u007f', '\u0015']

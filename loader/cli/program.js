@@ -4,7 +4,7 @@
 //   process.exitCode = await run(process.argv.slice(2))
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { addAccessCommand } from './access.js'
 import { addBackupCommand } from './backup.js'
 import { addCheckCommand } from './check.js'

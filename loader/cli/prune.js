@@ -1,5 +1,6 @@
 // tilecouch prune: thin out the past of layers, or remove expired tiles.
-import { TilecouchError, checkLayer, now, parseDuration } from '../../core/index.js'
+import { checkLayer, now, parseDuration } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { prune, pruneAll } from '../prune/index.js'
 import { withPatientStore } from './connect.js'
 import { diskWords } from './disk.js'

@@ -1,7 +1,8 @@
 // tilecouch remove
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { TilecouchError, checkLayer, endOf, parseTilePath, startOf } from '../../core/index.js'
+import { checkLayer, endOf, parseTilePath, startOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { compact } from '../compact.js'
 import { openRegular } from '../regular-file.js'
 import { removeEdition, removeLayer, removeTiles } from '../remove/index.js'

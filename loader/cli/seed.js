@@ -1,6 +1,7 @@
 // tilecouch seed: fetch tiles from the upstream of a layer in advance, or expired tiles again.
 import path from 'node:path'
-import { TilecouchError, checkLayer, parseZooms } from '../../core/index.js'
+import { checkLayer, parseZooms } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { seed } from '../seed/index.js'
 import { FailureList, readFailures } from '../seed/failures.js'
 import { userAgentOf } from '../upstream/index.js'

@@ -1,5 +1,6 @@
 // tilecouch token
-import { TilecouchError, endOf, fromSeconds, parseDuration } from '../../core/index.js'
+import { endOf, fromSeconds, parseDuration } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { newKey, parseKeys, readKeys, signToken } from '../token.js'
 
 const LOCAL = 'http://127.0.0.1:8080/'

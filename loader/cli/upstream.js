@@ -1,5 +1,6 @@
 // What several commands are told of upstreams: where they are, how much they may be asked, and the keys to them.
-import { TilecouchError, checkUpstream } from '../../core/index.js'
+import { checkUpstream } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 import { Networks } from '../upstream/networks.js'
 import { wholeNumber } from './options.js'

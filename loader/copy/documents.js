@@ -1,6 +1,9 @@
 // Copies the documents of a layer and of its editions. What the terms of the tiles forbid stays forbidden.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId } from '../../core/index.js'
+import {
+  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId
+} from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { union } from '../../core/store/extent.js'

@@ -1,6 +1,7 @@
 // Copies a layer, or a part of it, to another name or from another store, with its past. Run it again to bring what has come
 // meanwhile.
-import { TilecouchError, checkLayer, endOf, checkSound, layerId, layerRange } from '../../core/index.js'
+import { checkLayer, endOf, checkSound, layerId, layerRange } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { everyTile, settleAll } from '../store/settle.js'
 import { copyEditions, copyManifests, layerOf, writeLayer } from './documents.js'

@@ -1,7 +1,8 @@
 // Gives a layer another name: copies it, compares, and deletes each document under the old name at the revision that was
 // compared. Until the end the new layer says whose copy it is, so that a move that was killed continues when it is run again.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, checkLayer, editionId, layerId, tileId } from '../../core/index.js'
+import { checkLayer, editionId, layerId, tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
 import { peerOf } from '../mirror/peer.js'
 import { endLeaves, readTiles } from '../remove/documents.js'

@@ -2,7 +2,8 @@
 // way through here: attachments belong to one document, and its COPY keeps fields that the new id gives the lie. Through the
 // client, many at once, it takes a third of the time (docs/expiry.md).
 import { pMapIterable } from 'p-map'
-import { TilecouchError, tileId } from '../../core/index.js'
+import { tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
 import { imageAnew, isSameVersion, shownBy } from '../../core/store/documents.js'
 import { isRefusal } from '../../core/couch/answers.js'

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,7 +1,7 @@
 // Which database a command means: an environment of .couchapprc, a URL, or the name of a database on this machine, as in couchapp.
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 import { isWorldWritable, refuseForeignServer, warnIfUnencrypted, jsonErrorLine, withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'

@@ -1,7 +1,7 @@
 // Exports only the differences: new and changed tiles with their later bytes, and the names of tiles that are gone. Loaded into a
 // store that is like the earlier side, they make it like the later one.
 import { digestsOf } from '../store/digests.js'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { checkTerms } from '../export/index.js'
 import { formatOf, openTarget } from '../export/target.js'
 import { HASH_AFTER } from '../formats/gone.js'

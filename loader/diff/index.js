@@ -1,6 +1,6 @@
 // Compares two times of a layer, two layers, or a layer and an archive: counts the differences by zoom, lists them tile by tile,
 // and exports them. Memory does not grow with the number of tiles.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { changesOf, pairsOf, withinLayer } from './changes.js'
 import { ChangesTarget } from './export.js'
 import { compareManifests } from './manifests.js'

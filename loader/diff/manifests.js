@@ -5,7 +5,8 @@
 // of each time and zoom. If the index has exactly as many, there are no others: the first single write of a place is one
 // version too many at its time, and nothing else makes up for it there. Else every version is walked over, as ever.
 import { pMapIterable } from 'p-map'
-import { TilecouchError, compareInner, compareRows, tileId } from '../../core/index.js'
+import { compareInner, compareRows, tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { BLOCK_SIDE } from '../../core/store/blocks.js'
 import { LayerStatements, takesOut } from '../../core/store/statements.js'
 

@@ -1,7 +1,8 @@
 // Lists of the tiles that differ, as JSON lines or as polygons for a map, written as they come.
 import { once } from 'node:events'
 import { open, rename, rm, stat } from 'node:fs/promises'
-import { tileBounds, TilecouchError } from '../../core/index.js'
+import { tileBounds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { lock } from '../export/lock.js'
 import { explain } from '../export/target.js'
 

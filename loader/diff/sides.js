@@ -2,7 +2,8 @@
 // the order of ids.
 import { stat } from 'node:fs/promises'
 import { pMapIterable } from 'p-map'
-import { MAX_ZOOM, TilecouchError, endOf, formatReference, parseReference } from '../../core/index.js'
+import { MAX_ZOOM, endOf, formatReference, parseReference } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { openSource } from '../sources/index.js'
 import { LATEST } from '../store/list.js'
 import { digestOf } from '../store/tile.js'

@@ -1,6 +1,6 @@
 // A gateway, by its /health and /metrics.
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { count, duration, plural } from '../text.js'
 
 const MOST = 16 * 1024 * 1024 // bytes of metrics

@@ -5,7 +5,8 @@
 //   await doctor(url, { fix: true, cors: 'https://maps.example.org' })
 import { setMaxListeners } from 'node:events'
 import { timeoutSignal } from '../../core/abort.js'
-import { TilecouchError, scrub } from '../../core/index.js'
+import { scrub } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { accessConditions } from './access.js'
 import { clockConditions } from './clocks.js'
 import { databaseConditions } from './database.js'

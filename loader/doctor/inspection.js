@@ -1,6 +1,7 @@
 // One inspection of a store: its findings, and the answers that several conditions need. A condition that cannot be looked at
 // becomes a finding of its own, and the others go on.
-import { TilecouchError, fromSeconds } from '../../core/index.js'
+import { fromSeconds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
 import { adviseShards } from './shards.js'

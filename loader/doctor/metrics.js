@@ -2,7 +2,7 @@
 // server counts: expired tiles, versions beyond the retention policy, how far indexes and mirrors are behind.
 import { rename, writeFile } from 'node:fs/promises'
 import { Gauge, Registry } from 'prom-client'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { STATES } from './inspection.js'
 
 /** @type {Record<string, {name: string, labels: string[], help: string}>} explained in docs/monitoring.md */

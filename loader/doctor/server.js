@@ -1,5 +1,5 @@
 // The server: its version and the known faults of it, its nodes, its system databases.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
 import { plural } from '../text.js'
 

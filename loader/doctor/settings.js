@@ -1,7 +1,7 @@
 // The settings of a CouchDB server that matter to tiles, as one of its admins sees them. The configuration holds secrets: only
 // the settings that are named here are looked at. `fix` changes none that other databases share, unless the option `cors` or
 // `allowViewer` says so; it only narrows what an older tilecouch or a contradiction has opened.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { formats } from '../../core/images.js'
 import { VIEWER_CSP, couchPolicy, differsInDigests, letsRun } from '../couchapp/policy.js'
 import { Couch } from '../store/couch.js'

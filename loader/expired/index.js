@@ -1,5 +1,6 @@
 // Expired tiles are fetched again or removed: once, or until a signal. A dry run lists them.
-import { TilecouchError, addSeconds, checkLayer, checkUpstream, hostOf, now as currentTime, toSeconds } from '../../core/index.js'
+import { addSeconds, checkLayer, checkUpstream, hostOf, now as currentTime, toSeconds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { changesOf, repeat } from '../repeat.js'
 import { Tally } from '../tally.js'
 import { findExpired, nextExpiry } from './find.js'

@@ -1,6 +1,7 @@
 // Removes expired tiles. No history is lost: if a tile has a past, a version "no tile here any more" becomes its head, from the
 // time it expired, and the expired version becomes past.
-import { TilecouchError, addSeconds, pastRange } from '../../core/index.js'
+import { addSeconds, pastRange } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { byLayer } from '../../core/ids.js'
 import { batchesOf } from '../../core/batches.js'
 import { Batch } from '../../core/store/batch.js'

@@ -1,6 +1,7 @@
 // Exports the whole history of a layer: one target for each edition.
 import path from 'node:path'
-import { TilecouchError, checkLayer } from '../../core/index.js'
+import { checkLayer } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { nameTime } from '../dated.js'
 import { checkTerms, exportLayer } from './index.js'
 import { find, formatOf } from './target.js'

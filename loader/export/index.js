@@ -1,6 +1,7 @@
 // Exports a layer, as it is or as it was, to files that need no store. An export may be stopped or killed at any moment and run
 // again: a file gets its final name only when it is complete.
-import { TilecouchError, asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
+import { asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { withDigests } from '../store/digests.js'
 import { LATEST } from '../store/list.js'
 import { openTarget } from './target.js'

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 import { isRunning } from '../system.js'
 

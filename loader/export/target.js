@@ -4,7 +4,8 @@
 // To add a format: a module with `open(path, options)`, and its name in the list below.
 import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, extensionOf } from '../../core/index.js'
+import { extensionOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
 import { isDiskFull } from '../system.js'
 import { lock } from './lock.js'

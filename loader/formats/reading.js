@@ -3,7 +3,7 @@
 // Readers report faults to a callback `onFault(code, where, why)`, with the codes of loader/verify/faults.js, and go on.
 // Verifying lists all of them; loading stops at the first that could cost a tile: see `throwFaults`.
 import { setImmediate } from 'node:timers/promises'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 /** @typedef {(code: string, where: string, why?: string, cause?: Error) => void} OnFault */
 

@@ -1,7 +1,7 @@
 // What format a file or folder has, by its first bytes. Names come second: a .dat may be a zip, and a .mbtiles too.
 import { stat } from 'node:fs/promises'
 import { constants, gunzipSync } from 'node:zlib'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { openFile } from '../regular-file.js'
 import { unreadable } from './reading.js'
 

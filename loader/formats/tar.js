@@ -3,7 +3,7 @@ import { createReadStream, fstatSync, readSync } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Parser } from 'tar'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { openRegular } from '../regular-file.js'
 
 const CHUNK = 256 * 1024 // bytes read at once

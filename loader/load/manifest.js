@@ -2,7 +2,8 @@
 // is written as soon as too many are open, and the manifest itself at the end, so that nothing is said by a load that was
 // killed but what its versions say.
 import { hash } from 'node:crypto'
-import { TilecouchError, blockId, compareIds, manifestId } from '../../core/index.js'
+import { blockId, compareIds, manifestId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { askAll } from '../../core/couch/answers.js'
 import { REFUSALS, isRefusal } from '../../core/couch/answers.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'

@@ -1,5 +1,6 @@
 // What a complete source lacks: tiles of the layer that become gone. A tile that could not be read is not missing.
-import { TilecouchError, compareIds, tileId } from '../../core/index.js'
+import { compareIds, tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 /**
  * Walks what the source has beside what the layer has. Both come in the order of their ids, so that it needs no memory.

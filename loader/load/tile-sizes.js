@@ -1,6 +1,6 @@
 // Tiles of one layer have one size: clients are told it once, and draw or refuse by it. It is what the layer says, else what
 // its stored tiles show, else what the first tile of the source shows.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { tileSizeOf } from '../../core/images.js'
 import { imageAnew } from '../../core/store/documents.js'
 

@@ -1,7 +1,8 @@
 // Mirrors one store into another: all of it or a part, once or live. Used by `tilecouch mirror` and by edges.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError, layerId } from '../../core/index.js'
+import { layerId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { Couch } from '../store/couch.js'
 import { initialFill } from './initial-fill.js'

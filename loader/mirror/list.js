@@ -1,6 +1,7 @@
 // Lists the mirrors that a store is the source or target of: those of tilecouch by their checkpoints on either side,
 // those of CouchDB's own replicator as its server lists them.
-import { TilecouchError, scrub } from '../../core/index.js'
+import { scrub } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { PREFIX } from '../../core/mirror/index.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { LOOPBACK } from '../system.js'

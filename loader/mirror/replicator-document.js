@@ -1,7 +1,8 @@
 // The `_replicator` document that makes CouchDB's own replicator do what `tilecouch mirror` does. The selection becomes
 // a Mango selector on ids alone: a deleted document has no other fields, and a selector on fields would leave its
 // deletion out. The expressions have no lookaheads: the embedded store as a source runs them in RE2.
-import { MAX_ZOOM, STORE_ID, TilecouchError } from '../../core/index.js'
+import { MAX_ZOOM, STORE_ID } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection, isUnwritable } from '../../core/mirror/index.js'
 import { Couch } from '../store/couch.js'

@@ -1,6 +1,6 @@
 // The two sides of a mirror: opens the source, and checks before anything is copied that the target may become its
 // mirror.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { IDENTITY, identityOf, randomId } from '../../core/mirror/index.js'
 import { mayWrite } from '../access.js'
 import { passwordOf } from '../secrets.js'

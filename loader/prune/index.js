@@ -2,7 +2,8 @@
 // kept moment is right, so that a run may be killed anywhere and repeated. It writes no removal documents: no kept moment
 // depends on the versions that it removes, whether or not a manifest names them.
 import { batchesOf } from '../../core/batches.js'
-import { TilecouchError, checkRetention, headId, now as clock, editionId, isExactTime } from '../../core/index.js'
+import { checkRetention, headId, now as clock, editionId, isExactTime } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { compact } from '../compact.js'

@@ -1,8 +1,9 @@
 // Removes tiles of a layer, versions of a time, an edition, or the whole layer. Followers of the store see each deletion.
 import { batchesOf } from '../../core/batches.js'
 import {
-  AFTER, TilecouchError, checkLayer, editionId, endOf, headId, isTileId, layerId, layerRange, manifestId, startOf, tileId
+  AFTER, checkLayer, editionId, endOf, headId, isTileId, layerId, layerRange, manifestId, startOf, tileId
 } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
 import { childSignal } from '../store/child-signal.js'
 import { BY_TIME } from '../store/reader.js'

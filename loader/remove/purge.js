@@ -2,7 +2,7 @@
 // after the deletion, which followers of the store see, and after every index has read the deletion: when CouchDB 3.5 compacts
 // an index that was behind, it forgets purges, and goes on to count documents that are gone.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readLeaves } from '../../core/mirror/index.js'
 import { warmAll } from '../store/indexes.js'
 

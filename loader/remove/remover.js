@@ -2,7 +2,8 @@
 // is only ever added; then it settles the tiles (core/store/settle.js), so that a head whose version goes falls back to the one
 // before. A removal that was killed is finished by running it again. A load at the same time sees the document or is seen.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, now, removedId } from '../../core/index.js'
+import { now, removedId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { newRun } from '../../core/runs.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'

@@ -2,7 +2,8 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { TilecouchError, parseTileId } from '../../core/index.js'
+import { parseTileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 const LONGEST = 10000 // characters of a line that can be one
 

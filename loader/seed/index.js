@@ -1,7 +1,10 @@
 // Fetches the tiles of an area, or of a list, from the upstream of a layer in advance. A seed may be stopped or killed at any
 // moment and run again: tiles that are fresh are skipped.
 import { pMapIterable } from 'p-map'
-import { TilecouchError, checkLayer, checkUpstream, extensionOf, hostOf, now, parseZooms, startOf, expiryOf, tileId } from '../../core/index.js'
+import {
+  checkLayer, checkUpstream, extensionOf, hostOf, now, parseZooms, startOf, expiryOf, tileId
+} from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { openUpstream as open } from '../upstream/index.js'
 import { Fetcher } from './fetcher.js'
 import { clip, countByZoom, estimate, chunks, groupsOf, groupsOfList } from './plan.js'

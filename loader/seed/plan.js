@@ -1,6 +1,7 @@
 // What a seed is about to do: how many tiles, and about how many bytes, before anything is asked.
 import { setImmediate as breathe } from 'node:timers/promises'
-import { TilecouchError, compareIds, tileId } from '../../core/index.js'
+import { compareIds, tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { zoomsById } from '../../core/order.js'
 
 /**

@@ -1,6 +1,7 @@
 // Writes fetched tiles to the store, many in a request, so that storing never delays fetching. Unchanged tiles expire later,
 // new ones become versions.
-import { TilecouchError, now } from '../../core/index.js'
+import { now } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { digestOf } from '../store/tile.js'
 import { versionTime } from '../upstream/save.js'
 

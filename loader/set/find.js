@@ -1,7 +1,8 @@
 // Finds the files and folders of a dated set.
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, compareIds } from '../../core/index.js'
+import { compareIds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { GONE_LIST } from '../formats/gone.js'
 import { recognise } from '../formats/recognise.js'
 import { isUrl } from '../sources/index.js'

@@ -1,6 +1,7 @@
 // A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes them.
 // Ids tell the places of tiles; they come in another order than ours, so that the list is put into a spool first.
-import { TilecouchError, flipY } from '../../core/index.js'
+import { flipY } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Spool } from '../spool.js'
 import { readAhead } from './ahead.js'
 import { openDatabase, readWithin } from './database.js'

@@ -1,6 +1,6 @@
 // Opens a database that tiles are loaded from. It may belong to others: the name and password of the environment are sent only
 // to the server that is loaded into.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
 import { sourceLimits } from '../formats/limits.js'

@@ -1,6 +1,7 @@
 // A template of document ids, such as MapProxy's tile_id `%(grid_name)s-%(z)d-%(x)d-%(y)d`, or `{z}/{x}/{y}`: it tells which
 // tile an id is of.
-import { MAX_ZOOM, TilecouchError } from '../../core/index.js'
+import { MAX_ZOOM } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 /** What MapProxy calls them unless its configuration says otherwise. */
 export const MAPPROXY_TEMPLATE = '%(grid_name)s-%(z)s-%(x)s-%(y)s'

@@ -14,7 +14,8 @@
 //
 // To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js tells files apart, `recognisesUrl`
 // addresses.
-import { TilecouchError, parseArea, selectorOf } from '../../core/index.js'
+import { parseArea, selectorOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { recognise } from '../formats/recognise.js'
 import { openTar, openZip } from './archive.js'
 import * as couchdb from './couchdb.js'

@@ -1,7 +1,8 @@
 // MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated files.
 // Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
-import { TilecouchError, compareInner, compareRows, flipY } from '../../core/index.js'
+import { compareInner, compareRows, flipY } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { readAhead } from './ahead.js'
 import { BINARY_DIFFS, DIFF_KEYS } from '../formats/gone.js'
 import { sourceLimits } from '../formats/limits.js'

@@ -1,5 +1,6 @@
 // A layer of another tilecouch store, or of the same one, as a source: as it is, or as of a time.
-import { TilecouchError, endOf, formatReference } from '../../core/index.js'
+import { endOf, formatReference } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { parseDatabaseUrl } from '../store/address.js'
 import { readListed } from '../store/fetch.js'
 import { readAhead } from './ahead.js'

@@ -2,7 +2,8 @@
 // tell which tiles it has: the caller gives an area and zooms. Limits, repetitions and terms are those of `seed`; nothing is
 // cached.
 import { pMapIterable } from 'p-map'
-import { TilecouchError, checkUpstream, hostOf, parseArea } from '../../core/index.js'
+import { checkUpstream, hostOf, parseArea } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { fillTemplate } from '../../core/upstream.js'
 import { zoomsById } from '../../core/order.js'
 import { Fetcher } from '../seed/fetcher.js'

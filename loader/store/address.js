@@ -1,5 +1,5 @@
 // Addresses of databases.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { passwordOf, secretOf } from '../secrets.js'
 
 const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/

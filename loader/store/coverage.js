@@ -2,7 +2,8 @@
 // at, and when a version was confirmed.
 import { takesOut } from '../../core/store/statements.js'
 import { pMapIterable } from 'p-map'
-import { TilecouchError, areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
+import { areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
 import { versionIn } from '../../core/store/settle.js'
 import { firstTileOf, placesIn } from '../../core/store/blocks.js'

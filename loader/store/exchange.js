@@ -1,7 +1,7 @@
 // Sends one HTTP request and collects the bytes of its answer. With undici's dispatcher itself: fetch and the streams of undici
 // cost as much as the tiles of a small answer, since CouchDB sends a dozen pieces for each tile. Here a piece is put into a list.
 import { Agent } from 'undici'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 // The global agent may be that of Node's own fetch, an older undici that knows other handlers.
 const agent = new Agent()

@@ -1,7 +1,8 @@
 // A head that is still what its upstream says holds longer: its bytes, its time and when the store learnt it stay, only
 // `expires` and `origin` change. Whoever wrote the head meanwhile knows better, so that a conflict is nobody's loss.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, isExactTime, parseTileId } from '../../core/index.js'
+import { isExactTime, parseTileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { askAll } from '../../core/couch/answers.js'
 import { REFUSALS } from '../../core/couch/answers.js'
 

@@ -1,7 +1,7 @@
 // One connection to _changes, line by line, until it ends, fails or falls silent. A connection that is half open neither
 // ends nor fails: that no heartbeat comes is the only sign of it.
 import { request } from 'undici'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { childSignal } from './child-signal.js'
 
 /**

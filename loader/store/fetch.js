@@ -1,6 +1,7 @@
 // The bytes of what was listed: bulk reads, a few on their way, in the order of the list and in bounded memory.
 import { pMapIterable } from 'p-map'
-import { TilecouchError, versionId } from '../../core/index.js'
+import { versionId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
 import { childSignal } from './child-signal.js'
 import { describe, withBytes } from './reader.js'

@@ -1,7 +1,7 @@
 // Keeps what is in memory true: hears of every change of the store, over any number of interruptions, and says when it can
 // not know what it has missed.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { isGood, placeOf, position } from '../../core/place.js'
 import { readFeed } from './feed.js'

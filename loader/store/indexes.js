@@ -1,6 +1,6 @@
 // The indexes of a database: ours and those of other design documents. They are brought up to date here.
 import { timeoutSignal } from '../../core/abort.js'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { encodeId } from '../../core/couch/client.js'
 
 const REQUEST_TIME = 60_000 // milliseconds one request waits for an index before the progress is asked for

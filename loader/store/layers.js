@@ -1,6 +1,9 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
 import { isDeepStrictEqual } from 'node:util'
-import { TilecouchError, checkSound, editionId, examine, faultIn, layerDocument, layerFields, layerId, checkLayer, checkNewLayer, soundOf } from '../../core/index.js'
+import {
+  checkSound, editionId, examine, faultIn, layerDocument, layerFields, layerId, checkLayer, checkNewLayer, soundOf
+} from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { fieldsOf } from './revisions.js'
 
 /**

@@ -1,5 +1,5 @@
 // Rows of a view in ranges of keys, several ranges a request, each to its end however long it is.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { listDefaults } from './list-defaults.js'
 
 /** @typedef {{startkey: any[], endkey: any[], startkey_docid?: string, limit: number}} Range limit: rows of an answer; what is beyond is asked for */

@@ -1,7 +1,8 @@
 // Reading tiles and their past. One tile is read from the primary index, which is never behind; views of the map from the time index.
 import {
-  AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkTile, columnRanges, endOf, parseTileId, pastRange, tileId, timeline
+  AFTER, TILE_ATTACHMENT, checkLayer, checkTile, columnRanges, endOf, parseTileId, pastRange, tileId, timeline
 } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { checkedAt, timesLooked } from './coverage.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'

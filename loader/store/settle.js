@@ -1,7 +1,8 @@
 // Settles tiles of a store from Node: see core/store/settle.js.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/batches.js'
-import { TilecouchError, headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
+import { headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { compareRevs } from '../../core/mirror/index.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'

@@ -1,5 +1,6 @@
 // What a layer holds, from reduces alone: the cost does not grow with the number of tiles.
-import { TilecouchError, checkLayer, fromSeconds, tileBounds } from '../../core/index.js'
+import { checkLayer, fromSeconds, tileBounds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { union } from '../../core/store/extent.js'
 
 export const BY_ZOOM = '_design/sizes/_view/by_zoom'

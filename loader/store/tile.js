@@ -1,6 +1,7 @@
 // Tiles on their way into the store: checked, digested, and turned into documents.
 import { hash } from 'node:crypto'
-import { TilecouchError, checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
+import { checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { inspectWhole } from '../unpack.js'
 
 /**

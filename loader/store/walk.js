@@ -1,6 +1,7 @@
 // The rows of a view, tile by tile in the order of ids. The view has zooms, columns and rows as numbers: it is read in
 // ranges of columns whose numbers have equally many digits, and those series are merged.
-import { TilecouchError, checkLayer, compareRows, layerId } from '../../core/index.js'
+import { checkLayer, compareRows, layerId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { columnKey, rowKey, seriesTo } from '../../core/order.js'
 import { Columns, versions, zoomsIn } from './columns.js'
 import { listDefaults } from './list-defaults.js'

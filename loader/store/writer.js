@@ -2,7 +2,8 @@
 // batches, whatever the number of tiles; one bad tile never costs the others.
 import { setMaxListeners } from 'node:events'
 import { pMapIterable } from 'p-map'
-import { TilecouchError, now } from '../../core/index.js'
+import { now } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { newRun } from '../../core/runs.js'
 import { Batch } from '../../core/store/batch.js'
 import { doorOf } from './settle.js'

@@ -1,7 +1,8 @@
 // Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not change
 // between editions is one file with several names.
 import { mkdir } from 'node:fs/promises'
-import { TilecouchError, checkLayer, selectorOf } from '../../core/index.js'
+import { checkLayer, selectorOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { checkTerms } from '../export/index.js'
 import { lock } from '../export/lock.js'
 import { explain } from '../export/target.js'

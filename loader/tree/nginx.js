@@ -1,7 +1,7 @@
 // The configuration of an nginx that serves trees: whole, for the http block. deploy/nginx/files.conf is what this makes with
 // its defaults and a gateway. The answers are those of the gateway: see server/gateway/routes/tile.js.
 import path from 'node:path'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 export const nginxDefaults = {
   listen: '80', // as nginx has it: a port, or an address and a port

@@ -5,7 +5,8 @@
 // tree is right, and there is no link: the gateway knows.
 import { mkdir, readlink, rename, rm, unlink } from 'node:fs/promises'
 import path from 'node:path'
-import { AFTER, TilecouchError, addSeconds, endOf, formatReference, isExactTime } from '../../core/index.js'
+import { AFTER, addSeconds, endOf, formatReference, isExactTime } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { BY_TIME } from '../store/reader.js'
 import { namesIn } from '../formats/names.js'
 

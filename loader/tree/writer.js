@@ -2,7 +2,8 @@
 // a step of a comparison of everything. What is read later is written later, so no file ever goes back in time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
-import { TilecouchError, compareIds } from '../../core/index.js'
+import { compareIds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { childSignal } from '../store/child-signal.js'
 import { Follower } from '../store/follow.js'

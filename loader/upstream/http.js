@@ -1,7 +1,7 @@
 // Requests to an upstream: connections of its own, bounded in time and size, and errors that hold nothing of what was sent.
 import { readFileSync } from 'node:fs'
 import { Agent } from 'undici'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { headerOf } from './freshness.js'
 

@@ -1,6 +1,7 @@
 // The upstream of a layer: fetches tiles, checks them, and cuts metatiles. It stores nothing.
 import { LARGEST, imageSize } from '../../core/images.js'
-import { TilecouchError, checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
+import { checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { digestOf } from '../store/tile.js'
 import { tileAddress, getMapAddress } from './address.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'

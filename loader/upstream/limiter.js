@@ -2,7 +2,7 @@
 // keeps failing (a circuit breaker: closed, open, and half-open while one request tries again).
 import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 export const limiterDefaults = {
   queue: 500, // requests that may wait

@@ -4,7 +4,7 @@ import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { buildConnector } from 'undici'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 const familyOf = address => isIPv6(address) ? 'ipv6' : 'ipv4'
 

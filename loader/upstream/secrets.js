@@ -1,6 +1,6 @@
 // Keys and passwords for upstreams, by host. They come from the configuration, never from a document, and are sent only to their
 // own host and port, and encrypted: by `http` only if the key of the configuration says so.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 
 const HEADER = /^[\w!#$%&'*+.^`|~-]{1,100}$/
 const SHORTEST = 4 // letters of a text that is looked for in messages: less would blank out half of them

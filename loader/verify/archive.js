@@ -1,5 +1,6 @@
 // Verifies a zip or tar of tile files: its names, every tile, and in a zip every file against its check sum.
-import { TilecouchError, compareIds } from '../../core/index.js'
+import { compareIds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { ArchiveNames } from '../formats/archive-names.js'
 import { GONE_LIST } from '../formats/gone.js'
 import { LocalFile } from '../formats/local-file.js'

@@ -1,5 +1,6 @@
 // Verifies a file or folder of tiles, of whatever kind it is.
-import { TilecouchError, selectorOf } from '../../core/index.js'
+import { selectorOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { recognise } from '../formats/recognise.js'
 import { verifyTar, verifyZip } from './archive.js'
 import { verifyFolder } from './folder.js'

@@ -1,6 +1,7 @@
 // Verifies MBTiles: the database itself, its metadata, the rows of its tables, and every tile.
 import { createHash, hash } from 'node:crypto'
-import { MAX_ZOOM, TilecouchError, flipY } from '../../core/index.js'
+import { MAX_ZOOM, flipY } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { DIFF_KEYS } from '../formats/gone.js'
 import { missingTiles, readMetadata, readTables } from '../formats/mbtiles/reader.js'
 import { SqliteFile, cell, textOf } from '../formats/mbtiles/sqlite.js'

@@ -2,7 +2,7 @@
 // once, reported in the order in which they came.
 import { pMapIterable } from 'p-map'
 import { isTileSize } from '../../core/images.js'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
 import { decodeDefaults, examine } from './decode.js'
 
 export const tilesDefaults = {

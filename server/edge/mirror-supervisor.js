@@ -1,7 +1,7 @@
 // Keeps the mirror of an edge running: starts it again after errors, reports its state and lag, and notes in the store
 // when it was last complete, so that an edge that starts while the origin is away knows.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { Selection } from '../../core/mirror/index.js'

@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { TilecouchError } from '../../core/errors.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { ADMIN, asAdmin, proofOf } from '../../loader/embedded.js'
 import { allowReaders, createAuth, isLocalName, isLoopback } from './access.js'
 import { Databases } from './databases.js'

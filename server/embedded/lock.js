@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TilecouchError } from '../../core/errors.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { passwordFile, readPassword } from '../../loader/embedded.js'
 import { Level, isDiskFull } from './level.js'
 

@@ -1,7 +1,8 @@
 // The options a gateway runs with: of the command line, then the environment, then the file, then the defaults. Errors
 // name the option as it was given.
 import { stat } from 'node:fs/promises'
-import { TilecouchError, parseDuration, scrub } from '../../core/index.js'
+import { parseDuration, scrub } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { LayerSet } from '../../core/layer-set.js'
 import { readSmallFile } from '../../loader/regular-file.js'
 import { jsonErrorLine } from '../../loader/secrets.js'

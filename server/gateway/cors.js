@@ -2,7 +2,7 @@
 // cache does for all pages; with a list each answer is for the page that asked, with `Vary: Origin`. No answer allows
 // credentials: other pages read with a token or not at all. With `*`, /db of a store with private layers is still for
 // pages of this origin only.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 
 /** Headers of an answer that pages may read besides those that browsers always show. */
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'

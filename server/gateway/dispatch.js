@@ -1,5 +1,5 @@
 // From a request to the route that answers it, and from an error there to an answer.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { ThrottledLog, logAccess } from './log.js'
 import { NO_STORE, codeOf, publicError, sendError, setSafeHeaders } from './responses.js'
 import { parseRequest } from './router.js'

@@ -1,6 +1,6 @@
 // An edge that is filled for the first time does not know what it lacks. "There is no such tile", or what there was at
 // a time, could be wrong answers, which clients would keep: until it is complete it answers FILLING instead.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 
 const UNSURE = new Set(['DATABASE_NOT_FOUND', 'TILE_NOT_FOUND', 'LAYER_NOT_FOUND', 'INDEX_MISSING'])
 

@@ -5,7 +5,7 @@
 //   routes/, db/, wmts/                       answers; access/ stands before them where layers are private
 //   tiles/                                    where the bytes of tiles come from
 import { pause } from '../../core/abort.js'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'

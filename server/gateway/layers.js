@@ -1,7 +1,8 @@
 // The layers of the store, from their documents: all read at once, and again when one changes. A name that no layer has
 // costs nothing, however many of them somebody makes up.
 import { isDeepStrictEqual } from 'node:util'
-import { AFTER, TilecouchError, checkLayer, editionId, isExactTime, soundOf } from '../../core/index.js'
+import { AFTER, checkLayer, editionId, isExactTime, soundOf } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/store/revisions.js'
 import { BY_TIME } from '../../loader/store/reader.js'

@@ -1,7 +1,7 @@
 // The HTTP server: its limits, and how it ends. A handler gives the answers.
 import { createServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { clientAddress } from './addresses.js'
 import { SAFE_HEADERS } from './responses.js'
 

@@ -1,7 +1,7 @@
 // What the answers of all routes share: headers that keep them harmless in a browser, ETags, content codings, JSON and
 // errors.
 import { hash } from 'node:crypto'
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 
 /**
  * Headers of every answer, so that nothing of a store can act as a page of the gateway: its type is the one that is

@@ -1,9 +1,8 @@
 // From the method and the target of a request to what is asked. A tile in memory costs some ten microseconds, so the
 // address that nearly every request has is taken apart by one expression, without a URL object. The addresses are those
 // of _design/tiles/rewrites.js, which a test compares, and some that only the gateway has.
-import {
-  MAX_ZOOM, RESERVED, TilecouchError, checkTile, flipY, isLayer, parseBbox, parseQuadkey
-} from '../../core/index.js'
+import { MAX_ZOOM, RESERVED, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 
 /**
  * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}} AskedTile time:

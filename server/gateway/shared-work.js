@@ -1,6 +1,6 @@
 // Work that several requests wait for. One of them may leave without ending it for the others, and each gets an error
 // object of its own when it fails.
-import { TilecouchError } from '../../core/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 
 /**
  * @template T

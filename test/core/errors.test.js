@@ -4,7 +4,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { TilecouchError, catalogue, scrub } from '../../core/index.js'
+import { scrub } from '../../core/index.js'
+import { TilecouchError, catalogue } from '../../loader/errors.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -19,7 +20,7 @@ function sources () {
   return ['core', 'loader', 'server', 'client', 'attachments', '_design', 'views']
     .filter(folder => existsSync(path.join(root, folder)))
     .flatMap(folder => readdirSync(path.join(root, folder), { recursive: true }).map(name => path.join(folder, String(name))))
-    .filter(file => /\.(js|html)$/.test(file) && file !== path.join('core', 'errors.js'))
+    .filter(file => /\.(js|html)$/.test(file) && !/^(core|loader).errors\.js$/.test(file))
     .map(file => ({ file, text: readFileSync(path.join(root, file), 'utf8') }))
 }
 

@@ -2,7 +2,8 @@
 // may be a link.
 import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { MAX_ZOOM, TilecouchError, compareInner, compareRows, flipY } from '../../../core/index.js'
+import { MAX_ZOOM, compareInner, compareRows, flipY } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
 import { openFile } from '../../regular-file.js'
 import { GONE_LIST, readGone } from '../gone.js'
 import { sourceLimits } from '../limits.js'

@@ -4,7 +4,8 @@
 // whether what somebody keeps is still right.
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { TilecouchError, extensionOf, flipY, toSeconds } from '../../../core/index.js'
+import { extensionOf, flipY, toSeconds } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
 import { readSmallFile } from '../../regular-file.js'
 import { digestOf } from '../../store/tile.js'
 import { GONE_LIST } from '../gone.js'

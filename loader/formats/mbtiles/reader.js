@@ -1,7 +1,7 @@
 // Reads MBTiles: the tables and views of a SQLite file, and its metadata. Texts come as blobs: what is no UTF-8 would end the
 // process that reads.
 import { isUtf8 } from 'node:buffer'
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../limits.js'
 import { cell, textOf } from './sqlite.js'
 

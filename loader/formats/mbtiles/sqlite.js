@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../limits.js'
 
 const CHILD = fileURLToPath(new URL('sqlite-child.js', import.meta.url))

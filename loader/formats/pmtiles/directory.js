@@ -2,7 +2,7 @@
 // header they lie in leaf directories, and the root directory says where those are.
 import { gzipSync } from 'node:zlib'
 import { readVarint } from 'pmtiles'
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
 import { canUnpack, unpack } from '../../unpack.js'
 import { FIRST_BYTES, HEADER_BYTES, cannotUnpack } from './header.js'
 import { ID_LIMIT } from './ids.js'

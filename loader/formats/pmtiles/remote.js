@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pMap from 'p-map'
 import { Agent } from 'undici'
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
 import { userAgentOf } from '../../upstream/http.js'
 
 export const remoteDefaults = {

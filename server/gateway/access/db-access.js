@@ -1,6 +1,7 @@
 // Requests to /db of visitors who may not see everything. One that is about layers they may see is passed on, one that
 // can be restricted to these is, and any other is refused.
-import { STORE_ID, TilecouchError, isLayer, parseDocumentId } from '../../../core/index.js'
+import { STORE_ID, isLayer, parseDocumentId } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { DbError, badRequest, notFound } from '../db/errors.js'
 
 const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and access is checked again

@@ -1,6 +1,6 @@
 // Which layers are private, and who may see them: visitors with a token of one of the access keys, and users of CouchDB
 // where they are let in. A layer that is not named is public.
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet } from '../../../core/layer-set.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/token.js'
 import { clientAddress } from '../addresses.js'

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import PQueue from 'p-queue'
 import { request } from 'undici'
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { waitFor } from '../shared-work.js'
 import { nameOf } from './credentials.js'
 

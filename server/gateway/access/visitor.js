@@ -1,6 +1,6 @@
 // Who sends a request, as far as it matters to private layers: the valid tokens of the request, and whether CouchDB
 // knows the user that it names.
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 
 export class Visitor {
   /** @type {import('../../../loader/token.js').Claim[]} */

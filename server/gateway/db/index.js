@@ -1,5 +1,5 @@
 // /db: the store's database with CouchDB's API, for reading: for PouchDB, the viewer and the client library.
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { SECURITY, filterRows, isAccessError, restrict, toDbError } from '../access/db-access.js'
 import { SAFE_HEADERS, matchesEtag, sendJson } from '../responses.js'
 import { DbError, notFound, sendDbError, unavailable } from './errors.js'

@@ -1,5 +1,6 @@
 // JSON about a layer: its TileJSON, the times at which it changed, and the versions of one tile.
-import { TilecouchError, tileId, tileJson, tileRanges } from '../../../core/index.js'
+import { tileId, tileJson, tileRanges } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { cacheControlWith } from '../addresses.js'
 import { sendJson } from '../responses.js'
 

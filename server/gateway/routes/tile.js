@@ -2,7 +2,8 @@
 // list and the body one buffer: this is what the gateway does nearly all the time.
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { TilecouchError, endOf, formats } from '../../../core/index.js'
+import { endOf, formats } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
 import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, sendError } from '../responses.js'
 import { UNKNOWN } from '../tiles/entry.js'

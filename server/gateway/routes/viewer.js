@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP } from '../../../loader/couchapp/policy.js'
 import { acceptsCoding, matchesEtag } from '../responses.js'

@@ -1,6 +1,7 @@
 // What `@2023` means: the version that a tile showed at a time, found on its timeline, which is kept in memory as the
 // bytes are. Another time of the same tile costs one read at most. The past never asks an upstream.
-import { TilecouchError, asOf, endOf } from '../../../core/index.js'
+import { asOf, endOf } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 
 const ATTEMPTS = 4 // looks at a timeline that changes meanwhile
 // written times whose end is remembered: a clock has few positions, and asks for each many times

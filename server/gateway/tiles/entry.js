@@ -2,9 +2,8 @@
 // that goes into a header is checked.
 import { hash } from 'node:crypto'
 import { formatOf, formats } from '../../../core/images.js'
-import {
-  expiryOf, extensionOf, isExactTime, parseTileId, TILE_ATTACHMENT, TilecouchError
-} from '../../../core/index.js'
+import { expiryOf, extensionOf, isExactTime, parseTileId, TILE_ATTACHMENT } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 
 const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
 

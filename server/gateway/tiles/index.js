@@ -3,7 +3,8 @@
 //   reader.js     CouchDB, many tiles in one request
 //   refresher.js  the upstream of a layer, for tiles that are missing or expired; they are then stored
 // as-of.js finds the version of a time. routes/tile.js asks `peek` and then `get`, and sends the answer.
-import { TilecouchError, tileId } from '../../../core/index.js'
+import { tileId } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
 import { AsOf } from './as-of.js'
 import { TileCache } from './cache.js'

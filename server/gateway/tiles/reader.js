@@ -4,7 +4,8 @@
 // behind.
 import { timeoutSignal } from '../../../core/abort.js'
 import { askEach, noAnswer, winnerOf } from '../../../core/couch/answers.js'
-import { TILE_ATTACHMENT, TilecouchError, isExactTime, pastRange, timeline } from '../../../core/index.js'
+import { TILE_ATTACHMENT, isExactTime, pastRange, timeline } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { unpack } from '../../../loader/unpack.js'
 import { ignoreRejection, waitFor } from '../shared-work.js'
 import { Batches } from './batches.js'

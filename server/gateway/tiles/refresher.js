@@ -1,7 +1,8 @@
 // Fetches tiles that are missing or expired from the upstream of their layer, once for all who wait, and stores them.
 // While that goes on an expired tile is shown, for as long as the options allow. A fetch goes on when every client has
 // left: it has been paid for.
-import { TilecouchError, now as currentTime, tileId } from '../../../core/index.js'
+import { now as currentTime, tileId } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { saveAnswer } from '../../../loader/upstream/save.js'
 import { ThrottledLog } from '../log.js'
 import { ignoreRejection, waitAtMost, waitFor } from '../shared-work.js'

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { Couch } from '../../../loader/store/couch.js'
 import { Users } from '../access/users.js'
 import { urlOf } from '../addresses.js'

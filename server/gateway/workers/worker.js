@@ -1,6 +1,6 @@
 // One of several processes: it serves with the options that its parent sends, until the parent tells it to stop or is
 // gone.
-import { TilecouchError } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
 import { createLog, secretsOf } from '../log.js'
 import { createMetrics } from '../metrics.js'
 
