@@ -12,8 +12,6 @@ import { at, draw, rest } from './maps.js'
 
 let browser
 
-after(() => browser?.close())
-
 const VIEW = { viewport: { width: 700, height: 500 } } // 3 x 2 tiles in the middle of zoom 3, and parts of others around them
 
 /**
@@ -29,11 +27,14 @@ export function onStage (title, { layers, everywhere = false }, body) {
       const stage = new Stage()
 
       before(async function () {
-        browser ??= await openBrowser(this)
+        browser = await openBrowser(this)
         await stage.build(await backend.database(), layers)
       })
       afterEach(() => stage.clear())
-      after(() => stage.front?.close())
+      after(async () => {
+        await stage.front?.close()
+        await browser?.close()
+      })
       body(stage)
     })
   }

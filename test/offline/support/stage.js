@@ -23,11 +23,6 @@ const NO_NET = /net::ERR_(INTERNET_DISCONNECTED|CONNECTION_(REFUSED|RESET|CLOSED
 let browser
 let own
 
-after(async () => {
-  await browser?.close()
-  await own?.close()
-})
-
 /**
  * A suite on every store.
  * @param {string} title
@@ -41,12 +36,16 @@ export function onField (title, layers, body, stores = backends) {
       this.timeout(90000)
       const stage = new Stage(backend)
       before(async function () {
-        browser ??= await openBrowser(this)
-        own ??= await servePages(await fieldFiles())
+        browser = await openBrowser(this)
+        own = await servePages(await fieldFiles())
         await stage.build(await backend.database(), layers)
       })
       afterEach(async function () { await stage.clear(this.currentTest) })
-      after(() => stage.close())
+      after(async () => {
+        await stage.close()
+        await browser?.close()
+        await own?.close()
+      })
       body(stage)
     })
   }
