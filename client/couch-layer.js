@@ -45,7 +45,7 @@ export class CouchLayer extends Base {
   constructor (db, options) {
     super('', options)
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
-    this.title = options.layer
+    this.title = options?.layer
     this._openStore(db, options)
     this.setUrl(this._source.template(this.options.layer), true)
     this._revs = new Map() // id -> newest revision, of tiles that changed while this was on the map

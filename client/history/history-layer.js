@@ -81,7 +81,7 @@ export class HistoryLayer extends Base {
   constructor (db, options) {
     super(options)
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
-    this.title = options.layer
+    this.title = options?.layer
     this._openStore(db, options)
     /**
      * the one given to it, or its own
