@@ -65,7 +65,7 @@ export function checkRetention (policy) {
 }
 
 /** Looks at the moments of a layer one by one, from the newest backwards, in memory bounded by what is kept. */
-export class Keeper {
+export class MomentSelector {
   #rules
   #all
   #named
@@ -150,7 +150,7 @@ export class Keeper {
  * @returns {Kept}
  */
 export function keptMoments (policy, times, { now, editions = [] } = {}) {
-  const keeper = new Keeper(policy, { now })
+  const keeper = new MomentSelector(policy, { now })
   const own = [...new Set(editions)].sort() // ascending: the newest is popped
   for (const { time } of times) {
     while (own.length && own[own.length - 1] > time) keeper.take({ time: /** @type {string} */ (own.pop()), edition: true })
@@ -170,16 +170,16 @@ export const isKept = ({ moments, from }, time) => (from !== null && time >= fro
  * @template {{time: string, gone?: boolean}} T
  * @param {T[]} versions oldest first
  * @param {Kept} kept
- * @param {{isSpared?: (version: T) => boolean}} [options] isSpared: others that stay
+ * @param {{isProtected?: (version: T) => boolean}} [options] isProtected: others that stay
  * @returns {T[]}
  */
-export function doomedOf (versions, { moments, from }, { isSpared = () => false } = {}) {
+export function versionsToPrune (versions, { moments, from }, { isProtected = () => false } = {}) {
   const newest = versions.length - 1
   let silent = true // nothing that stays has shown anything yet
   return versions.filter((version, index) => {
     const { time, gone } = version
     const isShown = end => (from !== null && end > from) || (firstFrom(moments, time) ?? end) < end
-    const spared = isSpared(version)
+    const spared = isProtected(version)
     if (index < newest && !spared && !isShown(versions[index + 1].time)) return true
     silent &&= Boolean(gone)
     return silent && !spared && index < newest

@@ -14,8 +14,8 @@ import { Comparison } from './load/comparison.js'
 import { futureWarnings } from './load/future.js'
 import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
-import { placeNow } from './load/others.js'
-import { Pass } from './load/pass.js'
+import { feedPositionOf } from './load/baseline.js'
+import { SourceReader } from './load/source-reader.js'
 import { editionDocuments } from './store/layers.js'
 
 /**
@@ -56,59 +56,59 @@ export async function load (store, source, {
   // what the source says of itself fills gaps; what the operator says counts
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
   const layers = new StatementsByLayer(store.couch, writing.signal)
-  const said = layers.of(layer)
-  const [editions] = await Promise.all([editionDocuments(store.couch, layer), said.open()])
+  const statements = layers.of(layer)
+  const [editions] = await Promise.all([editionDocuments(store.couch, layer), statements.open()])
   const before = editions.find(edition => edition.time === when)
-  const run = newRun([said.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
+  const run = newRun([statements.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
   // a run that was killed has perhaps said everything, and not looked at what others did meanwhile
-  const from = before && !before.finished && said.manifests.some(manifest => manifest.time === when) ? before.from ?? {} : undefined
+  const from = before && !before.finished && statements.manifests.some(manifest => manifest.time === when) ? before.from ?? {} : undefined
   const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal: writing.signal })
-  const pass = new Pass(store, source, { layer: doc, time: when, complete, again: Boolean(before), anySize, signal: writing.signal, onKnown: tile => manifest.say(tile) })
+  const reader = new SourceReader(store, source, { layer: doc, time: when, complete, again: Boolean(before), anySize, signal: writing.signal, onKnown: tile => manifest.say(tile) })
   const selected = selectorOf(area, zooms)
   try {
-    await pass.begin()
+    await reader.begin()
     await store.putEdition(layer, when, {
-      ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, run, of, from: from ?? await placeNow(store.couch, writing.signal)
+      ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, run, of, from: from ?? await feedPositionOf(store.couch, writing.signal)
     })
-    const comparison = await Comparison.begin(store, { layer, time: when, said, editions, from, signal: writing.signal })
+    const comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal: writing.signal })
     const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal: writing.signal })
     onBegin?.({ layer, time: when, warnings })
     const options = {
       ...writing,
       stored: begun,
       run,
-      said: layers,
+      statements: layers,
       ready: () => manifest.ready(),
       areKnown: tiles => comparison.areKnown(tiles),
-      onSaid (tile, outcome) {
+      onStored (tile, outcome) {
         manifest.say(tile)
         comparison.note(tile, outcome)
       }
     }
-    const summary = pass.count(await store.write(pass.versions(), options))
+    const summary = reader.count(await store.write(reader.versions(), options))
     if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
     // a source of which nothing can be read is in trouble, not empty
     const isWhole = complete && summary.failed < summary.tiles
-    if (isWhole) await remove(store, source, { layer, time: when, selected, absent: await pass.absent, summary, options })
-    const { root, run: named, blocks } = await manifest.publish({ complete: isWhole && !summary.failed, area, zooms, known: said.manifests.filter(comparison.isWhole) })
-    const baseline = await comparison.end({ run: named, documents: summary.documents + manifest.writes, isSelected: selected, again: tiles => store.write(pass.versions(tiles), { ...options, areKnown: undefined, isSlow: true, onSaid: () => {} }) })
-    await store.defineLayer(layer, stored => widen(stored, pass.extent, summary))
+    if (isWhole) await remove(store, source, { layer, time: when, selected, absent: await reader.absent, summary, options })
+    const { root, run: named, blocks } = await manifest.publish({ complete: isWhole && !summary.failed, area, zooms, known: statements.manifests.filter(comparison.isWhole) })
+    const baseline = await comparison.end({ run: named, documents: summary.documents + manifest.writes, isSelected: selected, again: tiles => store.write(reader.versions(tiles), { ...options, areKnown: undefined, mustSettle: true, onStored: () => {} }) })
+    await store.defineLayer(layer, stored => widen(stored, reader.extent, summary))
     const { types, failures, documents, ...counts } = summary
     const edition = await store.putEdition(layer, when, editionOf(before, counts, { root, run: named, blocks, baseline, begun }))
     return { ...summary, ...(source.ignored && { ignored: source.ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
   } catch (error) {
-    if (error.summary) pass.count(error.summary)
+    if (error.summary) reader.count(error.summary)
     throw error
   } finally {
-    await pass.close()
+    await reader.close()
   }
 }
 
 /** A load that found everything there says nothing new: the edition keeps what the one says that put it there. */
-function editionOf (before, counts, { begun, ...said }) {
+function editionOf (before, counts, { begun, ...published }) {
   const isRepeated = before?.tiles !== undefined && !counts.created && !counts.advanced && !counts.backfilled
   const { started = begun, finished = now() } = isRepeated ? before : {}
-  return { ...(!isRepeated && counts), ...said, started, finished, from: undefined }
+  return { ...(!isRepeated && counts), ...published, started, finished, from: undefined }
 }
 
 /** A store that was published by an older tilecouch would refuse the manifest, after all tiles. */

@@ -10,7 +10,7 @@ import { rewrite } from '../../core/rewrite.js'
 import { Semaphore } from '../../core/semaphore.js'
 import { Batch } from '../../core/store/batch.js'
 import { Extent, widen } from '../../core/store/extent.js'
-import { isMarked, refuseForeign } from '../../core/store/recognise.js'
+import { hasMarker, refuseForeign } from '../../core/store/marker.js'
 import { HttpCouch } from '../mirror/http.js'
 import { DatabaseReader } from '../offline/database-reader.js'
 import { tallyOf, typesOf } from './edit-index.js'
@@ -95,7 +95,7 @@ export class Upload {
 
   async #checkStore (signal) {
     const { couch } = this
-    if (isMarked(await couch.get(STORE_ID, signal), couch.url)) return
+    if (hasMarker(await couch.get(STORE_ID, signal), couch.url)) return
     const { rows } = await couch.request({ path: '_all_docs', qs: { limit: 20 }, signal })
     refuseForeign(rows.map(({ id }) => id), couch.url)
   }
@@ -283,7 +283,7 @@ export class UploadTarget extends CouchClient {
   /** @param {{method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}} request */
   request ({ body, ...request }) {
     const sent = typeof body === 'string' ? body : body && JSON.stringify(body)
-    return this.#http.request({ ...request, body: sent, patience: REQUEST_TIMEOUT + (sent?.length ?? 0) / MIN_UPLOAD_RATE })
+    return this.#http.request({ ...request, body: sent, timeout: REQUEST_TIMEOUT + (sent?.length ?? 0) / MIN_UPLOAD_RATE })
   }
 
   /**

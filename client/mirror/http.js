@@ -7,7 +7,7 @@ export const httpDefaults = {
   retries: 8, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 250, // milliseconds before the first repetition, doubled each time
   longestDelay: 10000, // milliseconds between two repetitions at most
-  silentRetries: 0, // a request with `patience` may ask for too much: it is not repeated as it is
+  silentRetries: 0, // a request with `timeout` may ask for too much: it is not repeated as it is
   silence: 30000, // milliseconds without a byte until a connection counts as lost: slow ones are waited for
   fetchOptions: /** @type {RequestInit} */ ({}) // for every request, as fetch takes them: credentials, headers, …
 }

@@ -84,7 +84,7 @@ export class AreaFollower {
       qs: { filter: '_selector', since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) },
       body: { selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } } }, // by id: what is deleted has no fields left
       retries: 0,
-      patience: poll + silence,
+      timeout: poll + silence,
       signal
     })
     if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw new TilecouchError('BAD_ANSWER', { url: this.#store.remote, why: 'no list of changes' })

@@ -56,7 +56,7 @@ export class Connection {
 
   async #answers () {
     try {
-      await this.#couch.request({ retries: 0, patience: PROBE_TIMEOUT, signal: this.#stop.signal })
+      await this.#couch.request({ retries: 0, timeout: PROBE_TIMEOUT, signal: this.#stop.signal })
       return true
     } catch (error) {
       return !isPassing(error) && error.code !== 'ABORTED' // that it refuses is an answer

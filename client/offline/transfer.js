@@ -2,7 +2,7 @@
 // feed of changes since the last transfer. Both name places to look at, and each place is reconciled in the same way.
 import { MAX_ZOOM, TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
 import { FailureStreak, RevisionCopier, newCopyTally, replicationDefaults } from '../../core/mirror/index.js'
-import { isGood, placeOf } from '../../core/place.js'
+import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { ReadOnlyPeer, codec } from '../mirror/http-peer.js'
 import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { LocalTiles, TileCounter, imageSizeOf } from './local-tiles.js'
@@ -107,7 +107,7 @@ export class Transfer {
     this.#counter = new TileCounter(note.held)
     this.#reconciler.verifiesAll = Boolean(note.buried)
     const isNew = note.since === undefined && await this.local.isNew()
-    const place = placeOf(await this.couch.request({ path: '', signal: this.#stop.signal }))
+    const place = feedPosition(await this.couch.request({ path: '', signal: this.#stop.signal }))
     const changed = this.force && note.since !== undefined ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
     const { failed } = note
     if (note.since === undefined || !changed) await this.#list(isNew, place, changed && note.listing)
@@ -125,10 +125,10 @@ export class Transfer {
 
   /**
    * Where something changed since this area lacked nothing, or since it was listed in part; nothing when it is quicker, or safer, to list it anew.
-   * @param {Partial<import('../../core/place.js').Place> & {selection?: string} | undefined} known @param {import('../../core/place.js').Place} place of the store now
+   * @param {Partial<import('../../core/feed-position.js').FeedPosition> & {selection?: string} | undefined} known @param {import('../../core/feed-position.js').FeedPosition} place of the store now
    */
   async #changed (known, place) {
-    if (known?.since === undefined || known.selection !== this.selection.key || !isGood(known, place)) return undefined
+    if (known?.since === undefined || known.selection !== this.selection.key || !canContinue(known, place)) return undefined
     return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#state.held.versions)
   }
 
@@ -139,7 +139,7 @@ export class Transfer {
 
   /**
    * Everything that the area holds.
-   * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now @param {TransferState['listing']} [begun] it goes on there
+   * @param {boolean} isNew @param {import('../../core/feed-position.js').FeedPosition} place of the store now @param {TransferState['listing']} [begun] it goes on there
    */
   async #list (isNew, place, begun) {
     const { listing, local: held } = this
@@ -283,7 +283,7 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
  * @property {string} [selection] what was taken
  * @property {import('../../core/mirror/peer.js').Refused[]} failed
  * @property {TileCounts} held
- * @property {import('../../core/place.js').Place & {selection: string, next: import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as the store had it at `since`, or is among `failed`
+ * @property {import('../../core/feed-position.js').FeedPosition & {selection: string, next: import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as the store had it at `since`, or is among `failed`
  * @property {string[]} touched tiles that are being changed, z/x/y: they are not counted in `held`
  * @property {boolean} [buried] documents were deleted here that the store does not know any more
  * @property {string} [updated] when it lacked nothing

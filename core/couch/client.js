@@ -12,8 +12,8 @@ export const clientDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 100, // milliseconds before the first repetition, doubled each time
   longestDelay: 5000, // milliseconds between two repetitions at most
-  silentRetries: 1, // times a request with `patience` is repeated that got no answer in that time
-  silence: /** @type {number | undefined} */ (undefined), // milliseconds without a byte after which a request without `patience` is repeated; unlimited
+  silentRetries: 1, // times a request with `timeout` is repeated that got no answer in that time
+  silence: /** @type {number | undefined} */ (undefined), // milliseconds without a byte after which a request without `timeout` is repeated; unlimited
   most: /** @type {number | undefined} */ (undefined), // bytes of any answer, for a database of somebody else; unlimited
   signal: /** @type {AbortSignal | undefined} */ (undefined) // ends every request that has none of its own
 }
@@ -32,7 +32,7 @@ export const clientDefaults = {
  * @property {boolean} [server] the path is the server's, not the database's
  * @property {boolean} [nobody] without the name and password
  * @property {number} [retries]
- * @property {number} [patience] milliseconds without a byte of the answer
+ * @property {number} [timeout] milliseconds without a byte of the answer
  * @property {boolean} [isDivisible] less can be asked for: when the answer breaks off in the middle, it is not repeated as it is
  * @property {(bytes: number) => void} [onBytes] told the length of a complete answer
  * @property {AbortSignal} [signal]
@@ -117,11 +117,11 @@ export class CouchClient {
   }
 
   /** @param {CouchRequest} request */
-  async #once ({ method = 'GET', path = '', qs, body, type, accept, raw, parse, most, server, nobody, patience, onBytes, signal }) {
+  async #once ({ method = 'GET', path = '', qs, body, type, accept, raw, parse, most, server, nobody, timeout, onBytes, signal }) {
     const base = server ? this.serverUrl : this.url
     const url = new URL(path ? `${base}/${path}` : base)
     if (qs) url.search = searchOf(qs)
-    const silence = patience ?? this.options.silence
+    const silence = timeout ?? this.options.silence
     const heard = silence ? timeoutSignal(silence, signal) : undefined
     let received = 0
     try {
@@ -143,7 +143,7 @@ export class CouchClient {
     } catch (error) {
       if (!heard?.isOver || signal?.aborted) throw received ? Object.assign(error, { isBroken: true }) : error
       const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
-      const failure = new TilecouchError('UNREACHABLE', { url: this.url, why, ...(patience && { silent: true }) })
+      const failure = new TilecouchError('UNREACHABLE', { url: this.url, why, ...(timeout && { silent: true }) })
       throw received ? Object.assign(failure, { isBroken: true }) : failure
     } finally {
       heard?.end()

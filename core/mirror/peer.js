@@ -38,7 +38,7 @@ import { rewrite } from '../rewrite.js'
  *   compressed attachments as they are; undefined when there are none
  */
 
-const PATIENCE = 30000 // milliseconds for an answer, or for the next bytes of a long one
+const TIMEOUT = 30000 // milliseconds for an answer, or for the next bytes of a long one
 const SLOWEST = 16 // bytes a millisecond: the slowest upload that is waited for
 const SILENCE = 10000 // milliseconds beyond a long poll after which its connection counts as dead
 
@@ -58,7 +58,7 @@ export class CouchPeer {
   }
 
   #ask (request) {
-    return this.couch.request({ patience: PATIENCE + (request.body?.length ?? 0) / SLOWEST, ...request })
+    return this.couch.request({ timeout: TIMEOUT + (request.body?.length ?? 0) / SLOWEST, ...request })
   }
 
   info () {
@@ -72,7 +72,7 @@ export class CouchPeer {
       const answer = await this.couch.request({
         path: '_changes',
         qs: { style: 'all_docs', since, limit, seq_interval: limit, ...(wait && { feed: 'longpoll', timeout: wait }) },
-        ...(wait ? { retries: 0 } : { patience: PATIENCE }), // a lost poll is not repeated silently: another database may answer
+        ...(wait ? { retries: 0 } : { timeout: TIMEOUT }), // a lost poll is not repeated silently: another database may answer
         signal: waiting?.signal ?? signal
       })
       if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw this.#bad('no list of changes')
@@ -155,7 +155,7 @@ export class CouchPeer {
   }
 
   getLocal (id, signal) {
-    return this.couch.find({ path: `_local/${id}`, patience: PATIENCE, signal })
+    return this.couch.find({ path: `_local/${id}`, timeout: TIMEOUT, signal })
   }
 
   /** @type {Peer['updateLocal']} */

@@ -33,10 +33,10 @@ import { seenIn, settleTiles, versionIn } from './settle.js'
  * @property {string} [type] content type
  * @property {Uint8Array} [bytes] none when gone
  * @property {string | null} digest as CouchDB writes it; null when gone
- * @property {string} [onto] the revision of the head that it is to follow; where another one stands it is left out, as unchanged
+ * @property {string} [expectedRev] the revision of the head that it is to follow; where another one stands it is left out, as unchanged
  * @property {number} attempts rounds of conflict
- * @property {boolean} [isSlow] the head alone does not decide
- * @property {boolean} [isBelow] a later version was found that no manifest tells of
+ * @property {boolean} [mustSettle] the head alone does not decide
+ * @property {boolean} [hasLaterVersion] a later version was found that no manifest tells of
  * @property {'create' | 'advance' | 'backfill'} [tried] what a request that held it was to do, perhaps in vain
  *
  * @typedef {import('../couch/client.js').CouchClient} Couch
@@ -55,25 +55,25 @@ export class Batch {
    * @param {object} options
    * @param {string} options.stored when the store learnt it
    * @param {AbortSignal} [options.signal]
-   * @param {import('./settle.js').Door['send']} options.send attachments' `data` is as `docs` and the tiles have it
-   * @param {import('./settle.js').Door['fetch']} [options.fetch] see Door
-   * @param {import('./settle.js').Door['replace']} [options.replace] see Door
+   * @param {import('./settle.js').TileAccess['send']} options.send attachments' `data` is as `docs` and the tiles have it
+   * @param {import('./settle.js').TileAccess['fetch']} [options.fetch] see TileAccess
+   * @param {import('./settle.js').TileAccess['replace']} [options.replace] see TileAccess
    * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
    * @param {string} [options.run] that says all this
-   * @param {boolean} [options.words] a manifest will say the same: what is unchanged need not be noted with the tile
-   * @param {StatementsByLayer} [options.said] what editions have said
+   * @param {boolean} [options.inManifest] a manifest will say the same: what is unchanged need not be noted with the tile
+   * @param {StatementsByLayer} [options.statements] what editions have said
    */
-  constructor (couch, { stored, signal, send, fetch, replace, report, run = newRun(), words = false, said = new StatementsByLayer(couch, signal) }) {
+  constructor (couch, { stored, signal, send, fetch, replace, report, run = newRun(), inManifest = false, statements = new StatementsByLayer(couch, signal) }) {
     this.couch = couch
     this.send = send
     this.stored = stored
     this.signal = signal
     this.report = report
     this.run = run
-    this.words = words
-    this.said = said
+    this.inManifest = inManifest
+    this.statements = statements
     this.newGround = true // whether the last tiles looked at were all new to the store
-    this.door = { couch, send, fetch: fetch ?? ((asked, until) => couch.revisions(asked, { signal: until })), replace }
+    this.access = { couch, send, fetch: fetch ?? ((asked, until) => couch.revisions(asked, { signal: until })), replace }
   }
 
   /** @param {Tile[]} tiles */
@@ -95,19 +95,19 @@ export class Batch {
    */
   async #round (tiles) {
     // a load looks once, and again when it is done; single writes may go on for long, and are said as they go
-    const isFresh = this.#hasBegun && !this.words
+    const isFresh = this.#hasBegun && !this.inManifest
     this.#hasBegun = true
-    await Promise.all([...new Set(tiles.map(({ layer }) => layer))].map(layer => isFresh ? this.said.of(layer).refresh() : this.said.of(layer).open()))
+    await Promise.all([...new Set(tiles.map(({ layer }) => layer))].map(layer => isFresh ? this.statements.of(layer).refresh() : this.statements.of(layer).open()))
     // what is written after something was said is said after it, whatever the clocks of two machines say
-    const last = tiles.reduce((latest, { layer }) => this.said.of(layer).lastRun > latest ? this.said.of(layer).lastRun : latest, '')
-    if (!this.words && this.run <= last) this.run = newRun(last)
-    const slow = tiles.filter(tile => this.#isSlow(tile))
+    const last = tiles.reduce((latest, { layer }) => this.statements.of(layer).lastRun > latest ? this.statements.of(layer).lastRun : latest, '')
+    if (!this.inManifest && this.run <= last) this.run = newRun(last)
+    const slow = tiles.filter(tile => this.#mustSettle(tile))
     const steps = await this.#decide(tiles.filter(tile => !slow.includes(tile)))
     const again = []
     const work = []
     for (const step of steps) {
       if (step.action === 'settle') {
-        step.tile.isSlow = true
+        step.tile.mustSettle = true
         slow.push(step.tile)
       } else if (step.action === 'taken') this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: step.tile.time }))
       // "unchanged" because an earlier try of ours got through although its answer did not
@@ -118,16 +118,16 @@ export class Batch {
     await this.#writeHeads(safe, again)
     const meant = await this.#standing(slow)
     if (meant.length) await this.#settle(meant)
-    if (work.length && !this.words) await this.#lookAgain(work.map(({ tile }) => tile))
+    if (work.length && !this.inManifest) await this.#lookAgain(work.map(({ tile }) => tile))
     return again
   }
 
   /** Without those whose head is not the one that they are to follow any more. @param {Tile[]} tiles */
   async #standing (tiles) {
-    const followers = tiles.filter(({ onto }) => onto)
+    const followers = tiles.filter(({ expectedRev }) => expectedRev)
     if (!followers.length) return tiles
     const rows = await this.couch.docs(followers.map(({ id }) => id), { signal: this.signal })
-    const others = followers.filter(({ onto }, index) => rows[index].doc?._rev !== onto)
+    const others = followers.filter(({ expectedRev }, index) => rows[index].doc?._rev !== expectedRev)
     for (const tile of others) this.report(tile, 'unchanged')
     return tiles.filter(tile => !others.includes(tile))
   }
@@ -136,15 +136,15 @@ export class Batch {
   // at once the one that looks later sees both
   async #lookAgain (tiles) {
     const layers = [...new Set(tiles.map(({ layer }) => layer))]
-    const news = await Promise.all(layers.map(layer => this.said.of(layer).refresh()))
+    const news = await Promise.all(layers.map(layer => this.statements.of(layer).refresh()))
     const ids = tiles.filter(({ layer }) => news[layers.indexOf(layer)]).map(({ id }) => id)
-    if (ids.length) await settleTiles(this.door, ids, { knownOf: some => this.said.knownOf(some), signal: this.signal })
+    if (ids.length) await settleTiles(this.access, ids, { knownOf: some => this.statements.knownOf(some), signal: this.signal })
   }
 
   /** Whether an edition has said something of this time or a later one, or a removal is on its way. @param {Tile} tile */
-  #isSlow ({ layer, time, isSlow, onto }) {
-    const said = this.said.of(layer)
-    return Boolean(isSlow) || (!onto && (time <= said.latest || said.isBeingRemoved))
+  #mustSettle ({ layer, time, mustSettle, expectedRev }) {
+    const statements = this.statements.of(layer)
+    return Boolean(mustSettle) || (!expectedRev && (time <= statements.latest || statements.isBeingRemoved))
   }
 
   /** @param {Tile[]} tiles */
@@ -160,12 +160,12 @@ export class Batch {
     return rows.map(({ doc }, index) => {
       const tile = tiles[index]
       const head = doc ? versionOf(doc) : null
-      if (tile.onto && tile.onto !== head?.rev) return { tile, head, action: 'unchanged' }
+      if (tile.expectedRev && tile.expectedRev !== head?.rev) return { tile, head, action: 'unchanged' }
       if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#first(tile) }
       const action = decide(tile, head)
-      if (unclean.has(tile.id) || this.said.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
+      if (unclean.has(tile.id) || this.statements.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
       if (action === 'ask' || action === 'taken' || versionIn(doc).seen.some(([time]) => time >= tile.time)) return { tile, head, action: 'settle' }
-      return { tile, head, doc, action: action === 'unchanged' && tile.time > head.time && !this.words ? 'confirm' : action }
+      return { tile, head, doc, action: action === 'unchanged' && tile.time > head.time && !this.inManifest ? 'confirm' : action }
     })
   }
 
@@ -175,20 +175,20 @@ export class Batch {
    * @param {Tile[]} tiles
    */
   async #withRemovedPast (tiles) {
-    const ids = tiles.filter(({ layer }) => this.said.of(layer).removals.length).map(({ id }) => id)
+    const ids = tiles.filter(({ layer }) => this.statements.of(layer).removals.length).map(({ id }) => id)
     const isDoubtful = id => {
       const { layer, z, x, y, time = '' } = parseTileId(id)
-      return this.said.of(layer).removals.some(removal => isOfTime(removal, time) && removal.touches(headId(id), z, x, y))
+      return this.statements.of(layer).removals.some(removal => isOfTime(removal, time) && removal.touches(headId(id), z, x, y))
     }
     const doubtful = (await readPastIds(this.couch, ids, this.signal)).filter(isDoubtful)
     if (!doubtful.length) return new Set()
     const pasts = await this.couch.docs(doubtful, { signal: this.signal })
-    return new Set(pasts.filter(({ doc }) => doc && this.said.of(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)).map(({ id }) => headId(id)))
+    return new Set(pasts.filter(({ doc }) => doc && this.statements.of(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)).map(({ id }) => headId(id)))
   }
 
   /** The first that is said of a tile. An edition need not write that there is none, its manifest says so. @param {Tile} tile */
   #first ({ digest }) {
-    return digest === null && this.words ? 'unchanged' : 'create'
+    return digest === null && this.inManifest ? 'unchanged' : 'create'
   }
 
   // Loads walk new ground in order of ids: one look at the range tells that there is nothing to compare with. Should
@@ -245,7 +245,7 @@ export class Batch {
     standing.forEach(({ step, doc }, index) => {
       const stands = rows[index]?.doc
       if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested && versionIn(stands).run === versionIn(doc).run && saysAsMuch(stands, doc)) return safe.push(step)
-      step.tile.isSlow = true
+      step.tile.mustSettle = true
       again.push(step.tile)
     })
   }
@@ -256,7 +256,7 @@ export class Batch {
     await this.#write(writes, ({ step }, result) => {
       if (result.ok) this.report(step.tile, 'advance')
       else if (result.error === 'conflict') {
-        step.tile.isSlow = true // its copy may stand for a head that was removed meanwhile
+        step.tile.mustSettle = true // its copy may stand for a head that was removed meanwhile
         again.push(step.tile)
       } else this.#refused(step.tile, result, again)
     })
@@ -292,17 +292,17 @@ export class Batch {
   /** @param {Tile[]} tiles of different places */
   async #settle (tiles) {
     const byId = new Map(tiles.map(tile => [tile.id, tile]))
-    const mine = new Map(tiles.map(tile => [tile.id, [this.#mineOf(tile)]]))
-    const settled = await settleTiles(this.door, [...byId.keys()], {
-      knownOf: some => this.said.knownOf(some),
-      mineOf: id => mine.get(id) ?? [],
-      refuse: (id, versions, known) => this.#refuse(/** @type {Tile} */ (byId.get(id)), mine, versions, known),
+    const incoming = new Map(tiles.map(tile => [tile.id, [this.#incomingOf(tile)]]))
+    const settled = await settleTiles(this.access, [...byId.keys()], {
+      knownOf: some => this.statements.knownOf(some),
+      incomingOf: id => incoming.get(id) ?? [],
+      refuse: (id, versions, known) => this.#refuse(/** @type {Tile} */ (byId.get(id)), incoming, versions, known),
       signal: this.signal
     })
     for (const [id, { error, done, before }] of settled) {
       const tile = /** @type {Tile} */ (byId.get(id))
-      const { runs } = this.said.of(tile.layer)
-      tile.isBelow = before.some(({ time, run, seen }) => (time > tile.time && !runs.has(run)) || seen.some(([at]) => at > tile.time))
+      const { runs } = this.statements.of(tile.layer)
+      tile.hasLaterVersion = before.some(({ time, run, seen }) => (time > tile.time && !runs.has(run)) || seen.some(([at]) => at > tile.time))
       const own = done.find(({ done: how, want, from }) => how === 'put' && want?.time === tile.time && from && !from.rev)
       const isHead = own && !own.id.includes('@')
       const outcome = error ?? (!own ? tile.tried ?? 'unchanged' : !isHead ? 'backfill' : before.length ? 'advance' : 'create')
@@ -310,25 +310,25 @@ export class Batch {
     }
   }
 
-  /** @param {Tile} tile @returns {import('./settle.js').Mine} */
-  #mineOf (tile) {
+  /** @param {Tile} tile @returns {import('./settle.js').Incoming} */
+  #incomingOf (tile) {
     const document = this.#document(tile)
-    return { time: tile.time, content: contentOf(tile.digest), run: document.run, seen: [], words: this.words, documentOf: () => document }
+    return { time: tile.time, content: contentOf(tile.digest), run: document.run, seen: [], inManifest: this.inManifest, documentOf: () => document }
   }
 
   /** Of another content at this time, the first stays. What stands already is not said twice. */
-  #refuse (tile, mine, versions, { statements, isRemoved }) {
+  #refuse (tile, incoming, versions, { statements, isRemoved }) {
     const { id, time, digest } = tile
     const content = contentOf(digest)
     // under its own run: of two leaves, one may be of a run that was removed, and must not be the one that stays
-    const said = [
+    const all = [
       ...versions.flatMap(version => [version, ...version.seen.map(([at, run]) => ({ time: at, run, content: version.content }))]),
       ...statements
     ].filter(one => one.time === time && !isRemoved(one.time, one.run))
     // an edition that said "no tile" does not keep an image from its time
-    if (said.some(one => one.content !== content && !(one.content === GONE && statements.includes(one)))) return new TilecouchError('VERSION_TAKEN', { id, time })
-    const same = said.filter(one => one.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
-    if (same) mine.set(id, (mine.get(id) ?? []).map(own => own.words ? own : { ...own, run: same.run }))
+    if (all.some(one => one.content !== content && !(one.content === GONE && statements.includes(one)))) return new TilecouchError('VERSION_TAKEN', { id, time })
+    const same = all.filter(one => one.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
+    if (same) incoming.set(id, (incoming.get(id) ?? []).map(own => own.inManifest ? own : { ...own, run: same.run }))
     return undefined
   }
 }

@@ -29,7 +29,7 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  * @property {any} [doc]
  * @property {() => any} [documentOf] its fields and bytes, while it is not stored
  *
- * @typedef {Version & {words: boolean, documentOf: () => any}} Mine a version on its way into the store. words: a manifest says
+ * @typedef {Version & {inManifest: boolean, documentOf: () => any}} Incoming a version on its way into the store. inManifest: a manifest says
  * the same. documentOf: its fields and bytes
  *
  * @typedef {{time: string, content: string, run: string}} Statement
@@ -38,7 +38,7 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  * @property {Statement[]} statements of manifests
  * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: that says so, when it is no manifest
  *
- * @typedef {{time: string, content: string, run: string, words: boolean, seen: Seen[], contested?: string}} Wanted contested: the
+ * @typedef {{time: string, content: string, run: string, inManifest: boolean, seen: Seen[], contested?: string}} Wanted contested: the
  * time that it was loaded for, which a greater run has
  * @typedef {{id: string, rev?: string, want?: Wanted, from?: Version, end?: Version}} Write want: what is to stand there, with the bytes
  * `from`; end: what goes
@@ -70,16 +70,16 @@ export function versionIn (doc) {
  * @param {Version[]} heads living leaves, CouchDB's winner first
  * @param {Version[]} pasts living leaves
  * @param {Known} known
- * @param {Mine[]} [mine]
+ * @param {Incoming[]} [incoming]
  * @returns {Plan}
  */
-export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []) {
+export function planTile (id, heads, pasts, { statements, isRemoved }, incoming = []) {
   pasts = [...pasts].sort(firstOf)
   const all = [...heads, ...pasts]
-  const sources = [...all, ...mine]
-  const said = gather(statements, [...all, ...mine], isRemoved)
-  const isSaid = version => said.get(version.time)?.content === version.content
-  const { wanted, unknown } = walk(said, all, sources, isSaid, isRemoved)
+  const sources = [...all, ...incoming]
+  const byTime = gather(statements, [...all, ...incoming], isRemoved)
+  const isStated = version => byTime.get(version.time)?.content === version.content
+  const { wanted, unknown } = walk(byTime, all, sources, isStated, isRemoved)
 
   const top = wanted.at(-1)
   const [head, ...others] = heads
@@ -127,41 +127,41 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, mine = []
 
 /** Time -> what was said of it. Of two for one time the greater run counts. */
 function gather (statements, versions, isRemoved) {
-  /** @type {Map<string, {content: string, run: string, words: boolean, contested?: string}>} */
-  const said = new Map()
-  const say = (time, content, run, words, contested, version) => {
+  /** @type {Map<string, {content: string, run: string, inManifest: boolean, contested?: string}>} */
+  const byTime = new Map()
+  const say = (time, content, run, inManifest, contested, version) => {
     if (isRemoved(contested ?? time, run, version)) return
-    const before = said.get(time)
-    const isLater = !before || run > before.run || (run === before.run && words)
+    const before = byTime.get(time)
+    const isLater = !before || run > before.run || (run === before.run && inManifest)
     // what belongs there stays rather than what had to move there, though it shows the same
     const belongs = before?.content !== content ? contested : !before?.contested || !contested ? undefined : before.contested < contested ? before.contested : contested
-    if (isLater) said.set(time, { content, run, words, contested: belongs })
+    if (isLater) byTime.set(time, { content, run, inManifest, contested: belongs })
     else if (before?.content === content) before.contested = belongs
   }
   for (const { time, content, run } of statements) say(time, content, run, true)
   for (const version of versions) {
-    const { time, content, run, seen, contested, words = false } = version
-    say(time, content, run, words, contested, version)
+    const { time, content, run, seen, contested, inManifest = false } = version
+    say(time, content, run, inManifest, contested, version)
     for (const [at, by] of seen) say(at, content, by, false, undefined, version)
   }
-  return said
+  return byTime
 }
 
 /** The versions that must be: where what is said differs from what was shown before. What already stands may stay, though it repeats. */
-function walk (said, all, sources, isSaid, isRemoved) {
+function walk (byTime, all, sources, isStated, isRemoved) {
   const known = new Set([GONE, ...sources.map(({ content }) => content)])
   /** @type {Wanted[]} */
   const wanted = []
   /** @type {Statement[]} */
   const unknown = []
   let shown = GONE
-  for (const time of [...said.keys()].sort(compareIds)) {
-    const { content, run, words, contested } = said.get(time)
+  for (const time of [...byTime.keys()].sort(compareIds)) {
+    const { content, run, inManifest, contested } = byTime.get(time)
     // a single write that found a version unchanged is told by the one that is shown then, whichever it told it to
     const last = wanted.at(-1)
     const isSeen = sources.some(version => version.content === content && version.seen.some(([at, by]) => at === time && by === run))
-    if (content === shown && (words || (isSeen && last)) && !all.some(version => version.time === time && isSaid(version))) {
-      if (!words && last && !last.seen.some(([at, by]) => at === time && by === run)) last.seen.push([time, run])
+    if (content === shown && (inManifest || (isSeen && last)) && !all.some(version => version.time === time && isStated(version))) {
+      if (!inManifest && last && !last.seen.some(([at, by]) => at === time && by === run)) last.seen.push([time, run])
       continue
     }
     if (!known.has(content)) {
@@ -170,29 +170,29 @@ function walk (said, all, sources, isSaid, isRemoved) {
     }
     const seen = sources.filter(version => version.time === time && version.content === content).flatMap(version => version.seen)
     const each = [...new Map(seen.map(one => [`${one}`, one])).values()].filter(([at, by]) => !isRemoved(at, by))
-    wanted.push({ time, content, run, words, seen: each.sort(([a], [b]) => compareIds(a, b)), ...(contested && { contested }) })
+    wanted.push({ time, content, run, inManifest, seen: each.sort(([a], [b]) => compareIds(a, b)), ...(contested && { contested }) })
     shown = content
   }
-  return { wanted: [...wanted, ...displaced(said, all, isRemoved)].sort((a, b) => compareIds(a.time, b.time)), unknown }
+  return { wanted: [...wanted, ...displaced(byTime, all, isRemoved)].sort((a, b) => compareIds(a.time, b.time)), unknown }
 }
 
 /** Versions that gave way to a greater run of the very time: no image is lost, it goes to the first free second before. */
-function displaced (said, all, isRemoved) {
-  const taken = new Set(said.keys())
+function displaced (byTime, all, isRemoved) {
+  const taken = new Set(byTime.keys())
   /** @type {Wanted[]} */
   const wanted = []
   for (const version of [...all].sort((a, b) => compareIds(b.time, a.time) || firstOf(a, b))) {
     const { time, content, run, seen } = version
     const own = ownTime(version)
-    const holder = said.get(time)
+    const holder = byTime.get(time)
     if ((holder?.content === content && holder.contested === version.contested) || isRemoved(own, run, version)) continue
     const stands = other => other.content === content && other.time < time && ownTime(other) === own
-    if (all.some(other => said.get(other.time)?.content === content && stands(other)) || wanted.some(stands)) continue
+    if (all.some(other => byTime.get(other.time)?.content === content && stands(other)) || wanted.some(stands)) continue
     let free = addSeconds(time, -1)
     while (taken.has(free)) free = addSeconds(free, -1)
     if (!isExactTime(free)) continue // there is no second left: it stays where it is
     taken.add(free)
-    wanted.push({ time: free, content, run, words: false, seen, contested: own })
+    wanted.push({ time: free, content, run, inManifest: false, seen, contested: own })
   }
   return wanted
 }
@@ -200,8 +200,8 @@ function displaced (said, all, isRemoved) {
 /** The time that a version was loaded for. @param {Version | Wanted} version */
 const ownTime = ({ contested, time }) => contested ?? time
 
-/** Whether a stored version says all that is wanted. Which run said it matters where no manifest does. @param {Version} version @param {Wanted} want */
-const isSame = (version, { time, content, run, words, seen, contested }) => version.time === time && version.content === content && version.contested === contested && (words || version.run === run) &&
+/** Whether a stored version says all that is wanted. Which run byTime it matters where no manifest does. @param {Version} version @param {Wanted} want */
+const isSame = (version, { time, content, run, inManifest, seen, contested }) => version.time === time && version.content === content && version.contested === contested && (inManifest || version.run === run) &&
   seen.every(one => version.seen.some(other => `${other}` === `${one}`))
 
 /** What a version is made of: itself where it stands or comes from, else anything with the same bytes. */
@@ -220,7 +220,7 @@ function firstOf (a, b) {
 }
 
 /**
- * @typedef {object} Door to the database
+ * @typedef {object} TileAccess to the database
  * @property {import('../couch/client.js').CouchClient} couch
  * @property {(docs: any[], signal?: AbortSignal) => Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>} send new revisions
  * @property {(asked: {id: string, rev: string}[], signal?: AbortSignal) => Promise<any[]>} fetch those very revisions, with their bytes
@@ -236,22 +236,22 @@ function firstOf (a, b) {
  */
 
 /**
- * @param {Door} door
+ * @param {TileAccess} access
  * @param {string[]} ids of heads
  * @param {object} options
- * @param {(ids: string[]) => Promise<(id: string) => Known>} options.knownOf what is said of some tiles: asked anew in every round
- * @param {(id: string) => Mine[]} [options.mineOf]
+ * @param {(ids: string[]) => Promise<(id: string) => Known>} options.knownOf what is byTime of some tiles: asked anew in every round
+ * @param {(id: string) => Incoming[]} [options.incomingOf]
  * @param {(id: string, versions: Version[], known: Known) => TilecouchError | undefined} [options.refuse] looked at before anything is written
  * @param {boolean} [options.dryRun] says what would be written
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<Map<string, Settled>>}
  */
-export async function settleTiles (door, ids, { knownOf, mineOf = () => [], refuse = () => undefined, dryRun = false, signal }) {
+export async function settleTiles (access, ids, { knownOf, incomingOf = () => [], refuse = () => undefined, dryRun = false, signal }) {
   const result = new Map(ids.map(id => [id, /** @type {Settled} */ ({ unknown: [], before: [], done: [] })]))
   let pending = ids
   for (let round = 0; pending.length; round++) {
     const known = await knownOf(pending)
-    const tiles = await readTileLeaves(door.couch, pending, signal)
+    const tiles = await readTileLeaves(access.couch, pending, signal)
     /** @type {Write[]} */
     const writes = []
     const busy = new Set()
@@ -268,7 +268,7 @@ export async function settleTiles (door, ids, { knownOf, mineOf = () => [], refu
         own.error = refuse(id, own.before, known(id))
         if (own.error) continue
       }
-      const plan = planTile(id, living, old, known(id), mineOf(id))
+      const plan = planTile(id, living, old, known(id), incomingOf(id))
       own.unknown = plan.unknown
       if (!plan.writes.length) continue
       if (round === ROUNDS) own.error = new TilecouchError('CONTENDED', { id, attempts: ROUNDS })
@@ -279,7 +279,7 @@ export async function settleTiles (door, ids, { knownOf, mineOf = () => [], refu
       }
     }
     if (!writes.length) return result
-    for (const [id, error] of await writeAll(door, writes, result, signal)) {
+    for (const [id, error] of await writeAll(access, writes, result, signal)) {
       busy.delete(id)
       const own = /** @type {Settled} */ (result.get(id))
       own.error = error
@@ -316,12 +316,12 @@ function rehearse (id, heads, pasts, known) {
   return done
 }
 
-/** @param {Door} door @param {Write[]} writes @returns {Promise<Map<string, TilecouchError>>} tiles that cannot go on */
-async function writeAll (door, writes, result, signal) {
+/** @param {TileAccess} access @param {Write[]} writes @returns {Promise<Map<string, TilecouchError>>} tiles that cannot go on */
+async function writeAll (access, writes, result, signal) {
   const failed = new Map()
   const stored = writes.flatMap(({ from }) => from?.rev ? [{ id: /** @type {string} */ (from.id), rev: from.rev }] : [])
   const asked = [...new Map(stored.map(one => [`${one.id} ${one.rev}`, one])).values()]
-  const docs = new Map((asked.length ? await door.fetch(asked, signal) : []).map(doc => [`${doc._id} ${doc._rev}`, doc]))
+  const docs = new Map((asked.length ? await access.fetch(asked, signal) : []).map(doc => [`${doc._id} ${doc._rev}`, doc]))
   const [sent, over] = [/** @type {Map<string, {doc: any, write: Write}>} */ (new Map()), /** @type {{doc: any, over: string, write: Write}[]} */ ([])]
   for (const write of writes) {
     const { id, rev, end, want, from } = write
@@ -337,11 +337,11 @@ async function writeAll (door, writes, result, signal) {
     else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, write })
   }
   if (over.length) {
-    if (door.replace) await door.replace(over, signal)
+    if (access.replace) await access.replace(over, signal)
     else for (const { write } of over) failed.set(headId(write.id), new TilecouchError('CONTENDED', { id: write.id, attempts: 1 }))
   }
   if (!sent.size) return failed
-  const answers = new Map((await door.send([...sent.values()].map(({ doc }) => doc).sort((a, b) => compareIds(a._id, b._id)), signal)).map(answer => [answer.id, answer]))
+  const answers = new Map((await access.send([...sent.values()].map(({ doc }) => doc).sort((a, b) => compareIds(a._id, b._id)), signal)).map(answer => [answer.id, answer]))
   for (const [id, { write }] of sent) {
     const { rev, error, reason } = answers.get(id) ?? { error: 'no answer' }
     if (rev && !error) result.get(headId(id)).done.push({ ...write, done: write.end ? 'ended' : 'put' })

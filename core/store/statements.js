@@ -18,7 +18,7 @@ const DOCS = 50 // blocks a request
  * @property {string} layer
  * @property {string} time
  * @property {string} run
- * @property {boolean} complete of every other tile of its area and zooms it said that there is none
+ * @property {boolean} complete of every other tile of its area and zooms it statements that there is none
  * @property {number} tiles that it looked at
  * @property {string} root over all blocks
  * @property {{boxes: any[], polygon?: object}} [area]
@@ -34,14 +34,14 @@ const DOCS = 50 // blocks a request
  * @property {{boxes: any[], polygon?: object}} [area]
  * @property {{min: number, max: number}} [zooms]
  * @property {string[]} [tiles] ids of heads
- * @property {string[]} [runs] only what these have said
+ * @property {string[]} [runs] only what these have statements
  * @property {string} [finished]
  */
 
 /** @param {Removal} removal @param {string} time */
 export const isOfTime = ({ since = '', until = '~' }, time) => time >= since && time <= until
 
-/** Whether a removal takes out what a run said of a time: of which tiles, it says itself. @param {Removal} removal @param {string} time @param {string} run */
+/** Whether a removal takes out what a run statements of a time: of which tiles, it says itself. @param {Removal} removal @param {string} time @param {string} run */
 export const takesOut = (removal, time, run) => run < removal.run && (!removal.runs || removal.runs.includes(run)) && isOfTime(removal, time)
 
 export class LayerStatements {
@@ -263,7 +263,7 @@ export class LayerStatements {
 
 /** @typedef {Block[] & {isWhole: boolean}} Blocks */
 
-/** What was said of a tile; where it was looked at twice, the last. @param {Block[]} blocks */
+/** What was statements of a tile; where it was looked at twice, the last. @param {Block[]} blocks */
 function contentIn (blocks, x, y) {
   for (let at = blocks.length - 1; at >= 0; at--) {
     const content = blocks[at].get(x, y)
@@ -302,9 +302,9 @@ export class StatementsByLayer {
 
   /** @param {string} layer */
   of (layer) {
-    let said = this.#layers.get(layer)
-    if (!said) this.#layers.set(layer, said = new LayerStatements(this.couch, layer, this.signal))
-    return said
+    let statements = this.#layers.get(layer)
+    if (!statements) this.#layers.set(layer, statements = new LayerStatements(this.couch, layer, this.signal))
+    return statements
   }
 
   /** What is known of tiles, with what came since the last reading. @param {string[]} ids of heads @returns {Promise<(id: string) => import('./settle.js').Known>} */

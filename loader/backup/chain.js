@@ -2,7 +2,7 @@
 // has to be the same database, which was not restored to an older state meanwhile.
 import { TilecouchError } from '../errors.js'
 import { identityOf, isUnwritable } from '../../core/mirror/index.js'
-import { placeOf, position } from '../../core/place.js'
+import { feedPosition, sequenceNumber } from '../../core/feed-position.js'
 import { readEnds, readFileParts } from './reader.js'
 
 const NOTE = 'tilecouch-backups' // _local/…: ids of the backups of this database
@@ -64,7 +64,7 @@ export const missingBase = (file, { id, made, file: name }) =>
  * @param {Link} a
  */
 const isNewer = ({ header: b }, { header: a }) => b.made > a.made || b.base?.id === a.id ||
-  (b.made === a.made && position(b.since) > position(a.since))
+  (b.made === a.made && sequenceNumber(b.since) > sequenceNumber(a.since))
 
 /** @returns {Promise<Link>} */
 async function readLink (file, partial, keys) {
@@ -86,7 +86,7 @@ async function readLink (file, partial, keys) {
 export async function databaseState (store, peer) {
   const database = await identityOf(peer)
   const info = await peer.info()
-  const { since: seq, purged } = placeOf(info)
+  const { since: seq, purged } = feedPosition(info)
   return { store: await store.identity(), database, purged, seq, q: info.cluster?.q }
 }
 
@@ -107,7 +107,7 @@ async function reasonAgainst ({ header, trailer }, now, peer) {
   if (header.database !== now.database) {
     return 'it is of another database of the same store: a mirror, or the one that this was restored from'
   }
-  if (position(trailer.seq) > position(now.seq)) return 'the database was restored to an older state since'
+  if (sequenceNumber(trailer.seq) > sequenceNumber(now.seq)) return 'the database was restored to an older state since'
   if (trailer.purged !== now.purged) return 'documents were purged since, and the change feed does not show that'
   if (trailer.noted && !idsOf(await peer.getLocal(NOTE)).includes(header.id)) {
     return 'the database has no note of it: it was restored to an older state since, or has seen a thousand other backups'

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { now } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, isUnwritable, newCopyTally } from '../../core/mirror/index.js'
-import { placeOf } from '../../core/place.js'
+import { feedPosition } from '../../core/feed-position.js'
 import { peerOf } from '../mirror/peer.js'
 import { sealFor } from './age.js'
 import { checkBase, databaseState, noteBackup } from './chain.js'
@@ -88,7 +88,7 @@ export async function backup (store, target, options = {}) {
       base: from && { id: from.id, made: from.made, file: path.basename(from.file) }
     })
     const { moment, seq } = await source.run()
-    const { purged } = placeOf(await peer.info())
+    const { purged } = feedPosition(await peer.info())
     if (purged !== before.purged) {
       throw new TilecouchError('BACKUP_OVERTAKEN', { url: store.url, why: 'documents were purged, and the change feed does not show that' })
     }

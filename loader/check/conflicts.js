@@ -3,13 +3,13 @@
 // can do it, in any order.
 import { byLayer } from '../../core/ids.js'
 import { checkLayer, formatReference, headId, isTileId, layerId, parseTileId, soundOf } from '../../core/index.js'
-import { isGood } from '../../core/place.js'
+import { canContinue } from '../../core/feed-position.js'
 import { LayerStatements } from '../../core/store/statements.js'
-import { placeNow, tilesSince } from '../load/others.js'
+import { feedPositionOf, tilesSince } from '../load/baseline.js'
 import { peerOf } from '../mirror/peer.js'
 import { lostStatements } from '../prune/mark.js'
 import { changesOf, repeat } from '../repeat.js'
-import { everyTile, settleAll, sharedDoorOf, tilesOf } from '../store/settle.js'
+import { everyTile, settleAll, deterministicAccess, tilesOf } from '../store/settle.js'
 import { Tally } from '../tally.js'
 import { DocumentMerger } from './merge.js'
 import { checkDocument } from './tile.js'
@@ -132,13 +132,13 @@ class Pass {
     this.onProgress?.(this.tally)
   }
 
-  /** @type {Awaited<ReturnType<typeof placeNow>> | undefined} */
+  /** @type {Awaited<ReturnType<typeof feedPositionOf>> | undefined} */
   #place
 
   /** Settles tiles without conflicts: the first time every tile, then those that were written. */
   async #settle () {
-    const place = await placeNow(this.couch, this.signal)
-    const since = this.#place && isGood(this.#place, place) ? this.#place.since : undefined
+    const place = await feedPositionOf(this.couch, this.signal)
+    const since = this.#place && canContinue(this.#place, place) ? this.#place.since : undefined
     await this.settler.run(this.layers, since)
     if (!this.dryRun) this.#place = place
   }
@@ -229,7 +229,7 @@ export class Settler {
   constructor (store, parts) {
     this.store = store
     this.couch = store.couch
-    this.door = sharedDoorOf(store.couch)
+    this.access = deterministicAccess(store.couch)
     this.parts = parts
   }
 
@@ -248,11 +248,11 @@ export class Settler {
 
   /** @param {string} layer @param {(said: LayerStatements) => Iterable<string> | AsyncIterable<string>} idsOf of heads @param {any} [known] its document */
   async settle (layer, idsOf, known) {
-    const { couch, door, parts: { dryRun, signal } } = this
+    const { couch, access, parts: { dryRun, signal } } = this
     const said = this.#said.get(layer) ?? new LayerStatements(couch, layer)
     this.#said.set(layer, said)
     const doc = known ?? soundOf([await couch.get(layerId(layer))], 'layer')[0]
-    await settleAll(couch, layer, idsOf(said), { said, door, dryRun, signal, onSettled: settled => this.#tell(settled, doc) })
+    await settleAll(couch, layer, idsOf(said), { statements: said, access, dryRun, signal, onSettled: settled => this.#tell(settled, doc) })
   }
 
   async * #ids (said, since) {

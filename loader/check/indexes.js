@@ -1,6 +1,6 @@
 // Does the time index say what the documents say? Each page of documents is looked up in it by key, and in the end the
 // whole is counted: an index that has more than there is shows tiles that do not exist.
-import { position } from '../../core/place.js'
+import { sequenceNumber } from '../../core/feed-position.js'
 import { BY_AREA } from '../store/columns.js'
 import { BY_TILE, BY_TIME } from '../store/reader.js'
 import { BY_ZOOM } from '../store/stats.js'
@@ -87,7 +87,7 @@ export class ByTile {
  */
 export async function sequenceOf (couch, signal) {
   const { update_seq: seq, doc_count: count } = await couch.request({ path: '', signal })
-  return `${position(seq)} ${count}`
+  return `${sequenceNumber(seq)} ${count}`
 }
 
 function difference (doc, value) {

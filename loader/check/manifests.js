@@ -11,7 +11,7 @@ import { settleTiles } from '../../core/store/settle.js'
 import { nameOf, rootOf } from '../load/manifest.js'
 import { isPartHere } from '../mirror/list.js'
 import { lostStatements } from '../prune/mark.js'
-import { doorOf, everyTile, settleDefaults } from '../store/settle.js'
+import { tileAccess, everyTile, settleDefaults } from '../store/settle.js'
 import { plainBytes } from './bytes.js'
 
 const PAGE = 50 // blocks a request
@@ -128,10 +128,10 @@ async function checkManifest (said, manifest, blocks, report) {
  * @returns {AsyncGenerator<{id: string, how?: string, settled: import('../../core/store/settle.js').Settled}>}
  */
 export async function * unsettled (couch, said, signal) {
-  const door = doorOf(couch)
+  const access = tileAccess(couch)
   const look = async ids => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    const settled = await settleTiles(door, ids, { knownOf: some => said.knownOf(some, { isFresh: true }), dryRun: true, signal })
+    const settled = await settleTiles(access, ids, { knownOf: some => said.knownOf(some, { isFresh: true }), dryRun: true, signal })
     return [...settled].filter(([, { done, unknown, error }]) => done.length || unknown.length || error)
   }
   const found = pMapIterable(batchesOf(everyTile(couch, said, signal), { most: settleDefaults.tiles, bytes: Infinity }), async ids => {

@@ -12,7 +12,7 @@ import { imageAnew } from '../../core/store/documents.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
 import { peerOf } from '../mirror/peer.js'
 import { canonical, fieldsOf, headOf, leafOf, tombstone, written, readLeaves } from '../store/revisions.js'
-import { settleAll, sharedDoorOf } from '../store/settle.js'
+import { settleAll, deterministicAccess } from '../store/settle.js'
 import { digestOf } from '../store/tile.js'
 import { plainBytes } from './bytes.js'
 import { twice, wrongIn, wrongWith } from './tile.js'
@@ -47,7 +47,7 @@ export class TileRepair {
     this.from = from
     this.onLeft = onLeft
     this.peer = peerOf(store.couch)
-    this.door = sharedDoorOf(store.couch)
+    this.access = deterministicAccess(store.couch)
   }
 
   /**
@@ -71,7 +71,7 @@ export class TileRepair {
   async #settle (ids) {
     for (const layer of new Set(ids.map(id => parseTileId(id).layer))) {
       await settleAll(this.couch, layer, ids.filter(id => parseTileId(id).layer === layer), {
-        door: this.door,
+        access: this.access,
         signal: this.signal,
         onSettled: settled => {
           for (const [id, { done, error, odd }] of settled) {

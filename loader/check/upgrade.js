@@ -2,10 +2,9 @@
 // marks a database as a store. Readers are served meanwhile: documents are changed one at a time, each to a form that both
 // programs read, and indexes are built beside the old ones.
 import { STORE_ID, isExactTime, now, formatReference, parseDocumentId } from '../../core/index.js'
-import { SCHEMA } from '../../core/store/recognise.js'
+import { SCHEMA, newMarker } from '../../core/store/marker.js'
 import { ownDesigns } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
-import { newMark } from '../store/mark.js'
 
 /** @param {import('../store/couch.js').Couch} couch @param {import('../verify/report.js').Report} report */
 export async function checkMark (couch, report) {
@@ -43,7 +42,7 @@ export async function mark (couch, schema) {
   const isPublished = Boolean(await couch.get('_design/tiles'))
   const doc = await couch.update(STORE_ID, stored => {
     if (stored?.type === 'store' && isSchema(stored.schema)) return undefined
-    const fresh = newMark(schema)
+    const fresh = newMarker(schema)
     if (!stored) return { ...fresh, ...(isPublished && { published: now() }) }
     return { ...stored, type: fresh.type, schema: isSchema(stored.schema) ? stored.schema : fresh.schema }
   })
@@ -63,7 +62,7 @@ export async function mark (couch, schema) {
  *   - it may be run again over documents that it has changed already, and while the program of before writes more of them
  *   - it walks the documents in pages (loader/check/walk.js) and overwrites each at the revision it has read
  *   - where the program of before could not read what it writes, it marks the store first: that program then refuses it
- * The next one goes to the end of this list, and SCHEMA of core/store/recognise.js is raised by one.
+ * The next one goes to the end of this list, and SCHEMA of core/store/marker.js is raised by one.
  */
 
 /** @type {Step[]} */

@@ -104,7 +104,7 @@ async function targetOf (names) {
 
 async function openMirror (from, store) {
   const mirror = new Store(openSource(await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from, { retries: 3 }))
-  await mirror.recognise()
+  await mirror.checkIsStore()
   if (mirror.url === store.url) throw new TilecouchError('SAME_DATABASE', { url: mirror.url, where: store.url })
   return mirror
 }

@@ -80,7 +80,7 @@ async function settleWhole (couch, to, { copied, isNew, tally, signal }) {
   const all = [...said.manifests, ...said.removals]
   if (isNew ? all.every(({ run }) => copied.has(run)) : !all.length) return // what was copied follows from what was copied
   await settleAll(couch, to, everyTile(couch, said, signal), {
-    said,
+    statements: said,
     signal,
     onSettled (tiles) {
       for (const [id, { error }] of tiles) if (error) tally.fail(id, error)

@@ -12,7 +12,7 @@ import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../store/revisions.js'
 import { extendHeads } from '../store/extend.js'
-import { doorOf } from '../store/settle.js'
+import { tileAccess } from '../store/settle.js'
 
 export const copyDefaults = {
   tiles: 100, // tiles looked at together
@@ -38,7 +38,7 @@ export const copyDefaults = {
  */
 
 export class Copier {
-  #door
+  #access
   #said
 
   /** @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target @param {TilesOptions} options */
@@ -47,7 +47,7 @@ export class Copier {
     this.target = target
     this.options = options
     this.tally = options.tally
-    this.#door = doorOf(target)
+    this.#access = tileAccess(target)
     this.#said = new LayerStatements(target, options.to)
   }
 
@@ -116,13 +116,13 @@ export class Copier {
       const { id, seen, isNewest } = wanted[index]
       // whoever wrote it meanwhile: the next pass finds where it is now
       if (!doc || !isSameVersion(doc, seen)) this.tally.moved++
-      else byTile.set(id, [...byTile.get(id) ?? [], { mine: mineOf(doc, to, isNewest ? time : undefined), isNewest }])
+      else byTile.set(id, [...byTile.get(id) ?? [], { mine: incomingOf(doc, to, isNewest ? time : undefined), isNewest }])
     }
     const left = isNew ? await this.#writeNew(byTile) : [...byTile.keys()]
     if (!left.length) return
-    const settled = await settleTiles(this.#door, left, {
+    const settled = await settleTiles(this.#access, left, {
       knownOf: ids => this.#said.knownOf(ids, { isFresh: true }),
-      mineOf: id => (byTile.get(id) ?? []).map(({ mine }) => mine),
+      incomingOf: id => (byTile.get(id) ?? []).map(({ mine }) => mine),
       signal
     })
     for (const [id, { error, done }] of settled) {
@@ -164,13 +164,13 @@ const sizeOf = doc => doc._attachments?.tile?.length ?? 0
  * A version that is to be written, with every field it has.
  * @param {any} doc with bytes @param {string} layer @param {string} [until] it stands still as of then: it does not expire
  */
-function mineOf (doc, layer, until) {
+function incomingOf (doc, layer, until) {
   const { z, x, y } = doc
   const own = until === undefined ? doc : asOfThen(doc, until)
   const { expires, ...fields } = fieldsOf(own)
   const { time, content, run, seen, contested } = versionIn(own)
   const document = { ...fields, ...(until === undefined && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc) }
-  return { time, content, run, seen, contested, words: false, size: doc._attachments?.tile?.data.length ?? 0, documentOf: () => document }
+  return { time, content, run, seen, contested, inManifest: false, size: doc._attachments?.tile?.data.length ?? 0, documentOf: () => document }
 }
 
 /** Without what was said of it later. @param {any} doc @param {string} until */

@@ -90,7 +90,7 @@ export class ReadOnlyCouch extends Couch {
   async request (request) {
     if (!['GET', 'HEAD', 'POST', undefined].includes(request.method)) throw new TilecouchError('READ_ONLY')
     const { patience, signal } = this.#bounds
-    return super.request({ patience, ...request, retries: 0, signal: request.signal ?? signal })
+    return super.request({ timeout: patience, ...request, retries: 0, signal: request.signal ?? signal })
   }
 
   queries (path, queries, signal) {

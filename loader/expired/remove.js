@@ -7,7 +7,7 @@ import { batchesOf } from '../../core/batches.js'
 import { Batch } from '../../core/store/batch.js'
 import { Remover } from '../remove/remover.js'
 import { describe } from '../store/reader.js'
-import { doorOf } from '../store/settle.js'
+import { tileAccess } from '../store/settle.js'
 import { Tile } from '../store/tile.js'
 
 export class RemoveExpired {
@@ -32,7 +32,7 @@ export class RemoveExpired {
     this.onProgress = onProgress
     this.#remover = new Remover(store, { purge, dryRun, signal })
     this.#batch = new Batch(store.couch, {
-      ...doorOf(store.couch), stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome)
+      ...tileAccess(store.couch), stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome)
     })
   }
 
@@ -101,7 +101,7 @@ export class RemoveExpired {
     for await (const some of batchesOf(heads, { most: this.limits.batch, bytes: this.limits.bytes })) {
       if (this.signal?.aborted) throw new TilecouchError('ABORTED')
       this.#batch.stored = this.now()
-      const known = await this.#batch.said.knownOf(some.map(({ id }) => id))
+      const known = await this.#batch.statements.knownOf(some.map(({ id }) => id))
       await this.#batch.store(some.map(head => goneSince(head, known(head.id))))
     }
   }
@@ -138,5 +138,5 @@ function goneSince ({ layer, z, x, y, time, rev, expires, seen }, { statements, 
   const said = [...statements, ...seen.map(([at, run]) => ({ time: at, run }))].filter(one => !isRemoved(one.time, one.run))
   const last = said.reduce((latest, one) => one.time > latest ? one.time : latest, time)
   const since = expires > last ? expires : addSeconds(last, 1)
-  return Object.assign(new Tile({ layer, z, x, y, time: since, expires: since }), { onto: rev })
+  return Object.assign(new Tile({ layer, z, x, y, time: since, expires: since }), { expectedRev: rev })
 }

@@ -1,45 +1,45 @@
 // What a load compares its tiles with, and what it has to look at again when it is done.
 import { parseTileId } from '../../core/index.js'
-import { isGood } from '../../core/place.js'
+import { canContinue } from '../../core/feed-position.js'
 import { GONE, TileSet, contentOf, placeOfTile } from '../../core/store/blocks.js'
 import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
-import { othersDefaults, placeNow, tilesSince, trustedNow, writesBetween } from './others.js'
+import { baselineDefaults, feedPositionOf, tilesSince, trustedNow, writesBetween } from './baseline.js'
 
 export class Comparison {
   #written = new TileSet()
 
   /**
    * @param {import('../store/index.js').Store} store
-   * @param {{layer: string, time: string, said: import('../../core/store/statements.js').LayerStatements, editions: any[], from?: any, signal?: AbortSignal}} of
+   * @param {{layer: string, time: string, statements: import('../../core/store/statements.js').LayerStatements, editions: any[], from?: any, signal?: AbortSignal}} of
    * from: where an earlier run began, which was killed after it had said everything
    */
-  static async begin (store, { layer, time, said, editions, from, signal }) {
+  static async begin (store, { layer, time, statements, editions, from, signal }) {
     const { couch } = store
-    const place = await placeNow(couch, signal)
-    const trusted = said.manifests.length && !from ? await trustedNow(couch, layer, editions, place, signal) : undefined
-    return new Comparison(store, { layer, time, said, signal, place, trusted, from })
+    const place = await feedPositionOf(couch, signal)
+    const trusted = statements.manifests.length && !from ? await trustedNow(couch, layer, editions, place, signal) : undefined
+    return new Comparison(store, { layer, time, statements, signal, place, trusted, from })
   }
 
   /** @param {import('../store/index.js').Store} store @param {any} parts */
-  constructor (store, { layer, time, said, signal, place, trusted, from }) {
+  constructor (store, { layer, time, statements, signal, place, trusted, from }) {
     this.store = store
     this.couch = store.couch
     this.from = from
     this.layer = layer
     this.time = time
-    this.said = said
+    this.statements = statements
     this.signal = signal
     this.place = place
-    this.records = from ? new Map() : said.records
-    /** @type {import('./others.js').Trusted | undefined} */
+    this.records = from ? new Map() : statements.records
+    /** @type {import('./baseline.js').Trusted | undefined} */
     this.trusted = trusted
     /** Tiles that show something that no manifest says. @type {Set<string>} */
     this.differing = trusted?.differing ?? new Set()
   }
 
   /** Whether nothing of a manifest was taken out. @type {(manifest: import('../../core/store/statements.js').Manifest) => boolean} */
-  isWhole = ({ time, run }) => !this.said.removals.some(removal => takesOut(removal, time, run))
+  isWhole = ({ time, run }) => !this.statements.removals.some(removal => takesOut(removal, time, run))
 
   /**
    * Which tiles are as the manifests say: where nobody else has written since, the store need not be asked.
@@ -47,9 +47,9 @@ export class Comparison {
    * @returns {Promise<(tile: import('../store/tile.js').Tile) => boolean>}
    */
   async areKnown (tiles) {
-    const { trusted, differing, said, time } = this
-    if (!trusted || said.isBeingRemoved) return () => false
-    const known = await said.knownOf(tiles.map(({ id }) => id))
+    const { trusted, differing, statements, time } = this
+    if (!trusted || statements.isBeingRemoved) return () => false
+    const known = await statements.knownOf(tiles.map(({ id }) => id))
     return ({ id, digest }) => {
       if (differing.has(id)) return false
       const { statements, isRemoved } = known(id)
@@ -60,10 +60,10 @@ export class Comparison {
   }
 
   /** What became of a tile. @param {import('../store/tile.js').Tile} tile @param {string} outcome */
-  note ({ id, z, x, y, isBelow }, outcome) {
+  note ({ id, z, x, y, hasLaterVersion }, outcome) {
     if (outcome !== 'unchanged') this.#written.add(z, x, y)
-    if (isBelow) {
-      if (this.differing.size <= othersDefaults.most) this.differing.add(id)
+    if (hasLaterVersion) {
+      if (this.differing.size <= baselineDefaults.most) this.differing.add(id)
     } else if (outcome === 'create' || outcome === 'advance') this.differing.delete(id)
   }
 
@@ -77,48 +77,48 @@ export class Comparison {
    * @returns {Promise<any>} the baseline of the next load, if there can be one
    */
   async end ({ run, documents, isSelected, again }) {
-    const { couch, layer, said, signal, place, from } = this
-    const now = await placeNow(couch, signal)
+    const { couch, layer, statements, signal, place, from } = this
+    const now = await feedPositionOf(couch, signal)
     const isAlone = !from && writesBetween(place, now) === documents
     const changed = isAlone ? new Set() : await this.#changedSince(from ?? place, now)
-    await said.refresh()
-    const news = [...said.manifests, ...said.removals].filter(record => record.run !== run && this.records.get(/** @type {any} */ (record).id) !== said.records.get(/** @type {any} */ (record).id))
+    await statements.refresh()
+    const news = [...statements.manifests, ...statements.removals].filter(record => record.run !== run && this.records.get(/** @type {any} */ (record).id) !== statements.records.get(/** @type {any} */ (record).id))
     if (changed?.size !== 0 || news.length) await this.#settle({ run, changed, news, isSelected, again })
-    if (!isAlone || this.differing.size > othersDefaults.most) return undefined
+    if (!isAlone || this.differing.size > baselineDefaults.most) return undefined
     // another load may have said what it has not yet settled
     if ((await this.store.editions(layer)).some(({ time, finished }) => !finished && time !== this.time)) return undefined
-    const there = said.runs
-    const runs = [...this.trusted?.runs ?? [], run].filter((one, at, all) => there.has(one) && all.indexOf(one) === at).sort().slice(-othersDefaults.runs)
+    const there = statements.runs
+    const runs = [...this.trusted?.runs ?? [], run].filter((one, at, all) => there.has(one) && all.indexOf(one) === at).sort().slice(-baselineDefaults.runs)
     return { runs, differing: [...this.differing], since: now.since, identity: now.identity, purged: now.purged }
   }
 
   /** @returns {Promise<Set<string> | undefined>} */
   async #changedSince (from, now) {
-    if (!isGood(from, now)) return undefined
+    if (!canContinue(from, now)) return undefined
     return tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn: ({ z, x, y }) => this.#written.has(z, x, y) })
   }
 
   async #settle ({ run, changed, news, isSelected, again }) {
-    const { said, layer, couch, signal } = this
-    const own = said.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
+    const { statements, layer, couch, signal } = this
+    const own = statements.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
     if (!own) return
     const places = new Map()
-    for (const record of news) if (record.id.startsWith('manifest:')) places.set(record, await said.blocksOf(record))
+    for (const record of news) if (record.id.startsWith('manifest:')) places.set(record, await statements.blocksOf(record))
     const isTouched = id => {
       const { z, x, y } = parseTileId(id)
       return !changed || changed.has(id) || news.some(record => record.touches ? record.touches(id, z, x, y) : places.get(record)[placeOfTile(z, x, y)] || (record.complete && record.selects(z, x, y)))
     }
     const touched = async function * () {
-      for await (const id of tilesOf(said, own)) if (isTouched(id)) yield id
+      for await (const id of tilesOf(statements, own)) if (isTouched(id)) yield id
       if (!own.complete) return
       // of the others that are there it said that there are none
       const silent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
       for (const id of changed ?? []) if (silent(id)) yield id
-      for (const record of news) if (record.id.startsWith('manifest:')) for await (const id of tilesOf(said, record)) if (silent(id)) yield id
+      for (const record of news) if (record.id.startsWith('manifest:')) for await (const id of tilesOf(statements, record)) if (silent(id)) yield id
     }
     const unknown = new Set()
     await settleAll(couch, layer, touched(), {
-      said,
+      statements,
       signal,
       onSettled (settled) {
         for (const [id, one] of settled) if (one.unknown.some(statement => statement.run === run && statement.content !== GONE)) unknown.add(id)

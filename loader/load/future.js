@@ -1,5 +1,5 @@
 // Tiles that are dated in the future, by a mistake mostly: every later load of an earlier time goes into their past, and the
-// map no longer changes. LayerStatements when such a load is made, and by every load that meets it.
+// map no longer changes. Said when such a load is made, and by every load that meets it.
 import { isAhead } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { BY_TIME } from '../store/reader.js'

@@ -3,7 +3,7 @@
 // before the fill.
 import { STORE_ID, isLayer } from '../../core/index.js'
 import { isUnwritable, randomId, readLeaves } from '../../core/mirror/index.js'
-import { isGood, placeOf } from '../../core/place.js'
+import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { batchesOf } from '../../core/batches.js'
 import { versions } from '../store/columns.js'
 import { childSignal } from '../store/child-signal.js'
@@ -43,7 +43,7 @@ export const initialFill = (couch, selection, limits) => async (/** @type {FillO
   const documents = info.doc_count + (info.doc_del_count ?? 0)
   // in a cluster the node that lists may be behind the node whose place was noted
   if (selection.isWhole || documents < least || info.cluster?.n > 1) return undefined
-  const place = await startPlace(options, placeOf(info))
+  const place = await startPlace(options, feedPosition(info))
   if (place === undefined) return undefined
 
   const { signal, end } = childSignal(options.signal)
@@ -87,14 +87,14 @@ async function takeAll (couch, selection, ids, take, signal) {
 /**
  * The place of the source before anything is read; of a fill that was interrupted, its place then. Undefined when the
  * target holds other documents: only the whole feed tells which of them were deleted.
- * @param {FillOptions} options @param {import('../store/follow.js').Place} now
+ * @param {FillOptions} options @param {import('../store/follow.js').FeedPosition} now
  */
 async function startPlace ({ source, target, id, dryRun }, now) {
   const note = id.replace('mirror', 'begin')
   if ((await target.info()).doc_count) {
     const there = await target.getLocal(note)
     // a source that does not know the token was restored to an older state
-    const isKnown = there && isGood(there, now) && (!there.token || there.token === (await source.getLocal(note))?.token)
+    const isKnown = there && canContinue(there, now) && (!there.token || there.token === (await source.getLocal(note))?.token)
     return isKnown ? there.since : undefined
   }
   if (dryRun) return now.since

@@ -64,7 +64,7 @@ async function isWritable (target, signal) {
 /** @returns {Promise<boolean>} whether it has a validation function */
 async function recogniseTarget (target) {
   const store = new Store(target)
-  await store.recognise()
+  await store.checkIsStore()
   const { validate_doc_update: validation } = await target.get('_design/tiles') ?? {}
   if (validation !== undefined) await checkRight(store)
   return validation !== undefined
@@ -88,7 +88,7 @@ async function recogniseSource (source, signal) {
     if (!Number.isInteger(count)) {
       throw new TilecouchError('BAD_ANSWER', { url: source.url, why: 'not what a database answers' })
     }
-    await new Store(source).recognise()
+    await new Store(source).checkIsStore()
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') {
       throw new TilecouchError('SOURCE_NOT_FOUND', { value: source.url }, { cause: error })

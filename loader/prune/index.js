@@ -9,7 +9,7 @@ import { settleTiles, versionIn } from '../../core/store/settle.js'
 import { compact } from '../compact.js'
 import { Remover } from '../remove/index.js'
 import { repeat } from '../repeat.js'
-import { doorOf } from '../store/settle.js'
+import { tileAccess } from '../store/settle.js'
 import { markPruned } from './mark.js'
 import { pruneDefaults, PrunePlan } from './plan.js'
 
@@ -105,14 +105,14 @@ async function apply (store, layer, plan, run) {
  */
 async function putBack ({ couch }, layer, versions) {
   if (!versions.length) return
-  const door = doorOf(couch)
+  const access = tileAccess(couch)
   const byTile = new Map()
-  for (const doc of await door.fetch(versions.map(({ id, rev }) => ({ id, rev })))) {
+  for (const doc of await access.fetch(versions.map(({ id, rev }) => ({ id, rev })))) {
     const id = headId(doc._id)
-    byTile.set(id, [...byTile.get(id) ?? [], { ...versionIn(doc), id: undefined, rev: undefined, words: false, documentOf: () => doc }])
+    byTile.set(id, [...byTile.get(id) ?? [], { ...versionIn(doc), id: undefined, rev: undefined, inManifest: false, documentOf: () => doc }])
   }
   const said = new LayerStatements(couch, layer)
-  await settleTiles(door, [...byTile.keys()], { knownOf: ids => said.knownOf(ids, { isFresh: true }), mineOf: id => byTile.get(id) ?? [] })
+  await settleTiles(access, [...byTile.keys()], { knownOf: ids => said.knownOf(ids, { isFresh: true }), incomingOf: id => byTile.get(id) ?? [] })
 }
 
 /**

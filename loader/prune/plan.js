@@ -1,6 +1,6 @@
 // Which moments of a layer are kept, and so which of its versions are removed. The plan is made from the moments that there are
 // when it begins: later ones are left for the next run.
-import { Keeper, addSeconds, doomedOf, isKept, toSeconds, editionId, faultIn, isExactTime } from '../../core/index.js'
+import { MomentSelector, addSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime } from '../../core/index.js'
 import { BY_TIME } from '../store/reader.js'
 
 export const pruneDefaults = {
@@ -53,7 +53,7 @@ export class PrunePlan {
     this.#layer = layer
     this.policy = policy
     this.#limits = limits
-    this.#keeper = new Keeper(policy, { now })
+    this.#keeper = new MomentSelector(policy, { now })
     this.begun = addSeconds(now(), -limits.loading)
   }
 
@@ -107,7 +107,7 @@ export class PrunePlan {
    */
   doomed (versions) {
     // what came meanwhile has not been reckoned with
-    return doomedOf(versions, this.#kept, { isSpared: ({ time }) => !this.#isKnown(time) })
+    return versionsToPrune(versions, this.#kept, { isProtected: ({ time }) => !this.#isKnown(time) })
   }
 
   /** What goes, by moment. @param {{time: string, size: number}[]} doomed */

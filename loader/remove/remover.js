@@ -7,7 +7,7 @@ import { TilecouchError } from '../errors.js'
 import { newRun } from '../../core/runs.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
-import { doorOf } from '../store/settle.js'
+import { tileAccess } from '../store/settle.js'
 import { Tally } from '../tally.js'
 import { endLeaves } from './documents.js'
 import { Purger } from './purge.js'
@@ -73,7 +73,7 @@ export class Remover {
     this.limits = { ...removeDefaults, ...limits }
     this.tally = new RemovalTally()
     this.purger = purge ? new Purger(this.couch, { heard: this.limits.heard, onPurged: documents => { this.tally.purged += documents } }) : undefined
-    this.door = doorOf(this.couch)
+    this.access = tileAccess(this.couch)
   }
 
   /** Checks that the store can purge, before anything is deleted; the first batch does it if nobody else did. */
@@ -176,14 +176,14 @@ export class Remover {
 
   /** @param {Item[]} items @returns {Promise<Set<string>>} ids of those that did not go */
   async #settle (items) {
-    const { door, isStated } = this
+    const { access, isStated } = this
     const byId = new Map(items.map(item => [item.id, item]))
     const layer = items[0].id.slice(0, items[0].id.indexOf(':'))
     const said = this.saidOf(layer)
     const run = newRun(said.lastRun)
     const gone = new Map()
-    const send = door.send
-    const settled = await settleTiles({ ...door, send: async (docs, until) => {
+    const send = access.send
+    const settled = await settleTiles({ ...access, send: async (docs, until) => {
       const answers = await send(docs, until)
       const ended = new Set(docs.filter(({ _deleted }) => _deleted).map(({ _id }) => _id))
       for (const { id, rev, error } of answers) if (rev && !error && ended.has(id)) gone.set(id, rev)

@@ -18,7 +18,7 @@ const READ_AHEAD = 8 // blocks
  * @typedef {object} Coverage
  * @property {string} layer
  * @property {string} time
- * @property {boolean} complete of every other tile of `area` and `zooms` it said that there is none
+ * @property {boolean} complete of every other tile of `area` and `zooms` it says: no tile
  * @property {Record<string, any>} [area] of a complete one that has not the whole layer
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {string[]} roots of its manifests; none while it is being loaded, or where it was loaded before there were manifests
@@ -32,21 +32,21 @@ const READ_AHEAD = 8 // blocks
 
 /**
  * What an edition covered.
- * @param {LayerStatements} said
+ * @param {LayerStatements} statements
  * @param {any[]} editions
  * @param {string} time a partial one may name the only edition of its period
  * @returns {Promise<Coverage>}
  */
-export async function editionCoverage (said, editions, time) {
-  const edition = editionAt(said.layer, editions, time)
-  await said.refresh()
-  const manifests = said.manifests.filter(manifest => manifest.time === edition.time)
+export async function editionCoverage (statements, editions, time) {
+  const edition = editionAt(statements.layer, editions, time)
+  await statements.refresh()
+  const manifests = statements.manifests.filter(manifest => manifest.time === edition.time)
   const whole = manifests.findLast(({ complete }) => complete)
   const all = new Extent()
   const zooms = new Map()
-  for await (const { place, names } of placesOf(said, manifests)) {
+  for await (const { place, names } of placesOf(statements, manifests)) {
     const tiles = new Map()
-    for (const { manifest, block } of names) for (const tile of block.tilesAt(place)) if (!isRemoved(said, manifest, tile)) tiles.set(`${tile.x}:${tile.y}`, tile)
+    for (const { manifest, block } of names) for (const tile of block.tilesAt(place)) if (!isRemoved(statements, manifest, tile)) tiles.set(`${tile.x}:${tile.y}`, tile)
     if (!tiles.size) continue
     const { z } = firstTileOf(place)
     const entry = zooms.get(z) ?? { z, tiles: 0, blocks: 0, extent: new Extent() }
@@ -59,7 +59,7 @@ export async function editionCoverage (said, editions, time) {
   const sum = field => byZoom.reduce((total, entry) => total + entry[field], 0)
   const { created, advanced, backfilled, unchanged } = edition
   return {
-    layer: said.layer,
+    layer: statements.layer,
     time: edition.time,
     complete: Boolean(whole),
     ...(whole?.area && { area: whole.area }),
@@ -82,31 +82,31 @@ function editionAt (layer, editions, time) {
 }
 
 /** The places at which some manifests have blocks, with those blocks. */
-async function * placesOf (said, manifests) {
+async function * placesOf (statements, manifests) {
   const places = new Map()
   for (const manifest of manifests) {
-    for (const [place, names] of Object.entries(await said.blocksOf(manifest))) {
+    for (const [place, names] of Object.entries(await statements.blocksOf(manifest))) {
       places.set(place, [...places.get(place) ?? [], ...names.map(name => ({ manifest, name }))])
     }
   }
   yield * pMapIterable(places, async ([place, names]) => {
-    const blocks = await Promise.all(names.map(async ({ manifest, name }) => ({ manifest, block: await said.block(place, name) })))
+    const blocks = await Promise.all(names.map(async ({ manifest, name }) => ({ manifest, block: await statements.block(place, name) })))
     return { place, names: blocks.filter(({ block }) => block) }
   }, { concurrency: READ_AHEAD })
 }
 
-const isRemoved = (said, { time, run }, { z, x, y }) => said.removals.length > 0 && said.isRemoved(tileId(said.layer, z, x, y), time, run)
+const isRemoved = (statements, { time, run }, { z, x, y }) => statements.removals.length > 0 && statements.isRemoved(tileId(statements.layer, z, x, y), time, run)
 
 /**
  * How many manifests a layer has, and what their blocks take.
  * @param {import('./couch.js').Couch} couch
- * @param {LayerStatements} said
+ * @param {LayerStatements} statements
  * @returns {Promise<{count: number, blocks: number, bytes: number}>}
  */
-export async function manifestTotals (couch, said) {
-  await said.refresh()
-  const total = { count: said.manifests.length, blocks: 0, bytes: 0 }
-  for await (const rows of couch.pages({ startkey: `block:${said.layer}:`, endkey: `block:${said.layer};`, include_docs: true }, { page: PAGE })) {
+export async function manifestTotals (couch, statements) {
+  await statements.refresh()
+  const total = { count: statements.manifests.length, blocks: 0, bytes: 0 }
+  for await (const rows of couch.pages({ startkey: `block:${statements.layer}:`, endkey: `block:${statements.layer};`, include_docs: true }, { page: PAGE })) {
     total.blocks += rows.length
     for (const { doc } of rows) total.bytes += doc?._attachments?.digests?.length ?? 0
   }
@@ -115,46 +115,46 @@ export async function manifestTotals (couch, said) {
 
 /**
  * The times of editions that looked at anything in a view of the map, or in the layer, changed or not.
- * @param {LayerStatements} said
+ * @param {LayerStatements} statements
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} view
  * @param {Set<string>} [known] times that need not be looked at
  * @returns {Promise<string[]>}
  */
-export async function timesLooked (said, { bbox, z }, known = new Set()) {
-  await said.refresh()
+export async function timesLooked (statements, { bbox, z }, known = new Set()) {
+  await statements.refresh()
   const times = new Set()
-  for (const manifest of said.manifests) {
+  for (const manifest of statements.manifests) {
     const { time } = manifest
     if (known.has(time) || times.has(time)) continue
-    if (said.removals.some(removal => !removal.area && !removal.tiles && !removal.zooms && takesOut(removal, time, manifest.run))) continue
-    if (await hasLooked(said, manifest, bbox, z)) times.add(time)
+    if (statements.removals.some(removal => !removal.area && !removal.tiles && !removal.zooms && takesOut(removal, time, manifest.run))) continue
+    if (await hasLooked(statements, manifest, bbox, z)) times.add(time)
   }
   return [...times]
 }
 
-async function hasLooked (said, manifest, bbox, z) {
+async function hasLooked (statements, manifest, bbox, z) {
   if (z === undefined) return true
   const isZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
   if (manifest.complete && isZoom && touches(manifest.area, bbox, z)) return true
   const ranges = bbox ? tileRanges(bbox, z) : [{ x0: 0, x1: 2 ** z - 1, y0: 0, y1: 2 ** z - 1 }]
   const isIn = ({ x, y }) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
-  for await (const [place, names] of bbox ? namesIn(said, manifest, z, ranges) : namesOf(said, manifest, z)) {
+  for await (const [place, names] of bbox ? namesIn(statements, manifest, z, ranges) : namesOf(statements, manifest, z)) {
     for (const name of names) {
-      for (const tile of (await said.block(place, name))?.tilesAt(place) ?? []) if (isIn(tile) && !isRemoved(said, manifest, tile)) return true
+      for (const tile of (await statements.block(place, name))?.tilesAt(place) ?? []) if (isIn(tile) && !isRemoved(statements, manifest, tile)) return true
     }
   }
   return false
 }
 
 /** Blocks of a view: no more of a long manifest is read than what tells of them. @returns {AsyncGenerator<[string, string[]]>} */
-async function * namesIn (said, manifest, z, ranges) {
-  for (const range of ranges) for (const place of placesIn(z, range)) yield [place, await said.namesAt(manifest, place) ?? []]
+async function * namesIn (statements, manifest, z, ranges) {
+  for (const range of ranges) for (const place of placesIn(z, range)) yield [place, await statements.namesAt(manifest, place) ?? []]
 }
 
 /** Blocks of a zoom. @returns {AsyncGenerator<[string, string[]]>} */
-async function * namesOf (said, manifest, z) {
+async function * namesOf (statements, manifest, z) {
   try {
-    for (const entry of Object.entries(await said.blocksOf(manifest))) if (entry[0].startsWith(`${z}:`)) yield entry
+    for (const entry of Object.entries(await statements.blocksOf(manifest))) if (entry[0].startsWith(`${z}:`)) yield entry
   } catch (error) {
     if (error.code !== 'NOT_FOUND') throw error // a part of it has not come yet
   }

@@ -21,7 +21,7 @@ export async function digestsOf (store, entries, signal) {
 
   async function lookUp (wanted, idOf) {
     if (!wanted.length) return
-    const found = await store.peek(wanted.map(idOf), { signal })
+    const found = await store.versionsById(wanted.map(idOf), { signal })
     for (const entry of wanted) {
       const version = found.get(idOf(entry))
       if (version && version.time === entry.time) digests.set(entry, version.digest)

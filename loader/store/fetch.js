@@ -73,7 +73,7 @@ const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time ==
  * @param {{signal?: AbortSignal}} [options]
  * @returns {Promise<Map<string, import('./reader.js').StoredVersion>>}
  */
-export async function peek (couch, ids, { signal } = {}) {
+export async function versionsById (couch, ids, { signal } = {}) {
   const all = [...ids]
   const found = new Map()
   for (let at = 0; at < all.length; at += PEEK) {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { timeoutSignal } from '../../core/abort.js'
-import { isGood, placeOf, position } from '../../core/place.js'
+import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
 import { readFeed } from './feed.js'
 
 export const followDefaults = {
@@ -28,7 +28,7 @@ export const followDefaults = {
  * @property {string | undefined} error code of what keeps it away
  */
 
-/** @typedef {import('../../core/place.js').Place} Place */
+/** @typedef {import('../../core/feed-position.js').FeedPosition} FeedPosition */
 
 export class Follower {
   #stop = new AbortController()
@@ -49,14 +49,14 @@ export class Follower {
    * @param {object} options
    * @param {(change: {id: string, rev: string, deleted: boolean}) => void} options.onChange
    * @param {() => void} options.onReset whatever is kept may be wrong: another database, or changes that were missed
-   * @param {Place} [options.place] to go on from, instead of from now; nothing is reset if it is still good
+   * @param {FeedPosition} [options.position] to go on from, instead of from now; nothing is reset if it is still good
    * @param {any} [options.log]
    * @param {Partial<typeof followDefaults>} [options.limits]
    */
-  constructor (store, { onChange, onReset, place, log, limits }) {
-    this.#since = place?.since
-    this.#identity = place?.identity ?? ''
-    this.#purged = place?.purged
+  constructor (store, { onChange, onReset, position, log, limits }) {
+    this.#since = position?.since
+    this.#identity = position?.identity ?? ''
+    this.#purged = position?.purged
     this.couch = store.couch
     this.onChange = onChange
     this.onReset = onReset
@@ -80,8 +80,8 @@ export class Follower {
     return this.#since !== undefined
   }
 
-  /** Up to where everything has been told; nothing while that can not be said. @returns {Place | undefined} */
-  get place () {
+  /** Up to where everything has been told; nothing while that can not be said. @returns {FeedPosition | undefined} */
+  get position () {
     return this.#since === undefined ? undefined : { since: this.#since, identity: this.#identity, ...(this.#purged !== undefined && { purged: this.#purged }) }
   }
 
@@ -132,10 +132,10 @@ export class Follower {
     const info = await this.couch.request({ path: '', retries: 0, signal: wait.signal }).catch(error => {
       throw wait.isOver ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
     }).finally(wait.end)
-    const there = placeOf(info)
-    if (this.place && !isGood(this.place, there)) {
+    const there = feedPosition(info)
+    if (this.position && !canContinue(this.position, there)) {
       // what was purged is told by no feed: who was away does not know whether it heard of its deletion
-      this.#drop(isGood({ ...this.place, purged: undefined }, there) ? 'the store was purged meanwhile' : 'the store is another one')
+      this.#drop(canContinue({ ...this.position, purged: undefined }, there) ? 'the store was purged meanwhile' : 'the store is another one')
     }
     this.#identity = there.identity
     this.#purged = there.purged
@@ -177,8 +177,8 @@ export class Follower {
   #take ({ id, changes, deleted = false, seq }) {
     if (seq !== null && seq !== undefined) {
       // told again of what has been told: the store does not know the place, and begins somewhere else
-      if (!(position(seq) > position(this.#since))) {
-        const why = `changes begin anew at ${position(seq)}`
+      if (!(sequenceNumber(seq) > sequenceNumber(this.#since))) {
+        const why = `changes begin anew at ${sequenceNumber(seq)}`
         this.#drop(why)
         throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why })
       }
@@ -193,7 +193,7 @@ export class Follower {
     this.#error = undefined
     if (this.#state === 'following') return
     this.#state = 'following'
-    this.log?.info?.({ db: this.couch.url, since: position(this.#since) }, 'following the changes of the store')
+    this.log?.info?.({ db: this.couch.url, since: sequenceNumber(this.#since) }, 'following the changes of the store')
   }
 
   #fail (error) {

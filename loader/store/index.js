@@ -1,17 +1,16 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
 import { STORE_ID, checkLayer } from '../../core/index.js'
-import { isMarked, refuseForeign } from '../../core/store/recognise.js'
+import { hasMarker, newMarker, refuseForeign } from '../../core/store/marker.js'
 import { StatementsByLayer } from '../../core/store/statements.js'
 import { Couch } from './couch.js'
 import { countListed } from './count.js'
 import { editionCoverage, manifestTotals, shownSince } from './coverage.js'
 import { extendHeads } from './extend.js'
-import { fetchListed, peek } from './fetch.js'
+import { fetchListed, versionsById } from './fetch.js'
 import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
 import { readAt, readHead, readTimes, readTimesByZoom, readTimesLooked, readVersions, readVersionsIn } from './reader.js'
 import { layerStats } from './stats.js'
 import { list, listHeads, listNamed, listTiles } from './list.js'
-import { newMark } from './mark.js'
 import { writeVersions } from './writer.js'
 
 export const WRITER_ROLE = 'tilecouch-writer'
@@ -25,12 +24,12 @@ export const PRIVATE_SECURITY = { admins: { names: [], roles: ['_admin'] }, memb
 /** @typedef {ConstructorParameters<typeof Couch>[1]} CouchOptions */
 
 export class Store {
-  #said
+  #statements
 
   /** @param {Couch} couch */
   constructor (couch) {
     this.couch = couch
-    this.#said = new StatementsByLayer(couch)
+    this.#statements = new StatementsByLayer(couch)
     /** Whether opening it made the database. */
     this.isNew = false
   }
@@ -42,7 +41,7 @@ export class Store {
    */
   static async open (url, options) {
     const store = new Store(new Couch(url, options))
-    await store.recognise()
+    await store.checkIsStore()
     return store
   }
 
@@ -55,8 +54,8 @@ export class Store {
     const store = new Store(new Couch(url, options))
     // looked for first: a writer who is no admin may not even try to make a database
     if (!await store.#exists()) await store.#make({ q, n }, open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
-    if (!store.isNew) await store.recognise()
-    await store.couch.update(STORE_ID, doc => doc ? undefined : newMark())
+    if (!store.isNew) await store.checkIsStore()
+    await store.couch.update(STORE_ID, doc => doc ? undefined : newMarker())
     return store
   }
 
@@ -81,10 +80,10 @@ export class Store {
   }
 
   /** Refuses a database of somebody else's documents, before anything is written into it. */
-  async recognise () {
+  async checkIsStore () {
     const info = await this.info()
     if (info.doc_count === 0) return
-    if (isMarked(await this.couch.get(STORE_ID), this.url)) return
+    if (hasMarker(await this.couch.get(STORE_ID), this.url)) return
     const rows = await this.couch.page({ limit: 20 })
     refuseForeign(rows.map(({ id }) => id), this.url)
   }
@@ -166,7 +165,7 @@ export class Store {
   async coverage (layer, time) { return editionCoverage(this.#of(layer), await this.editions(layer), time) }
   /** How many manifests a layer has, and what their blocks take. @param {string} layer */
   async manifests (layer) { return manifestTotals(this.couch, this.#of(layer)) }
-  #of (layer) { return this.#said.of(checkLayer(layer)) }
+  #of (layer) { return this.#statements.of(checkLayer(layer)) }
   /** How many versions there are of each time and zoom. @param {string} layer @param {string} [until] */
   timesByZoom (layer, until) { return readTimesByZoom(this.couch, layer, until) }
   stats (layer) { return layerStats(this.couch, layer) }
@@ -188,5 +187,5 @@ export class Store {
    */
   fetch (listed, options) { return fetchListed(this.couch, listed, options) }
   /** @param {Iterable<string>} ids @param {{signal?: AbortSignal}} [options] */
-  peek (ids, options) { return peek(this.couch, ids, options) }
+  versionsById (ids, options) { return versionsById(this.couch, ids, options) }
 }

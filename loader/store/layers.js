@@ -43,7 +43,7 @@ export async function getLayer (couch, layer) {
   return describe(checkSound(doc))
 }
 
-// what only the next load of this very store cares for: see loader/load/others.js
+// what only the next load of this very store cares for: see loader/load/baseline.js
 const describeEdition = (/** @type {any} */ { baseline, from, ...doc }) => describe(doc)
 
 /**

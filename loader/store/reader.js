@@ -97,11 +97,11 @@ export async function readAt (couch, layer, z, x, y, time) {
 /**
  * Every version of one tile, oldest first, without bytes.
  * @param {import('./couch.js').Couch} couch
- * @param {import('../../core/store/statements.js').LayerStatements} said what editions said: they confirm what they found unchanged
+ * @param {import('../../core/store/statements.js').LayerStatements} statements of editions: they confirm what they found unchanged
  * @param {string} [time] what came later is left out; a partial time is the end of its period
  * @returns {Promise<StoredVersion[]>}
  */
-export async function readVersions (couch, said, layer, z, x, y, time) {
+export async function readVersions (couch, statements, layer, z, x, y, time) {
   const id = addressed(layer, z, x, y)
   const until = time === undefined ? '~' : endOf(time)
   const [[heads, past], knownOf] = await Promise.all([
@@ -109,7 +109,7 @@ export async function readVersions (couch, said, layer, z, x, y, time) {
       { keys: [id], include_docs: true },
       { ...pastRange(id), include_docs: true }
     ]),
-    said.knownOf([id], { isFresh: true })
+    statements.knownOf([id], { isFresh: true })
   ])
   const docs = [...past, ...heads].filter(row => row.doc).map(row => row.doc)
   const versions = timeline(docs.map(describe)).filter(version => version.time <= until)
@@ -138,13 +138,13 @@ export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
 /**
  * The times at which anything changed, and those of editions that looked and found nothing new, with 0 tiles. Oldest first.
  * @param {import('./couch.js').Couch} couch
- * @param {import('../../core/store/statements.js').LayerStatements} said
+ * @param {import('../../core/store/statements.js').LayerStatements} statements
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] a box needs a zoom
  * @returns {Promise<{time: string, tiles: number, bytes: number}[]>}
  */
-export async function readTimesLooked (couch, said, view = {}) {
-  const times = await readTimes(couch, said.layer, view)
-  const looked = await timesLooked(said, view, new Set(times.map(({ time }) => time)))
+export async function readTimesLooked (couch, statements, view = {}) {
+  const times = await readTimes(couch, statements.layer, view)
+  const looked = await timesLooked(statements, view, new Set(times.map(({ time }) => time)))
   return [...times, ...looked.map(time => ({ time, tiles: 0, bytes: 0 }))].sort((a, b) => a.time < b.time ? -1 : 1)
 }
 

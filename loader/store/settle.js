@@ -19,9 +19,9 @@ export const settleDefaults = {
 /**
  * @param {import('./couch.js').Couch} couch
  * @param {(docs: any[], signal?: AbortSignal) => Promise<any[]>} [send] of new revisions
- * @returns {import('../../core/store/settle.js').Door}
+ * @returns {import('../../core/store/settle.js').TileAccess}
  */
-export function doorOf (couch, send = (docs, signal) => couch.write(docs, signal)) {
+export function tileAccess (couch, send = (docs, signal) => couch.write(docs, signal)) {
   const peer = peerOf(couch)
   return {
     couch,
@@ -42,13 +42,13 @@ export function doorOf (couch, send = (docs, signal) => couch.write(docs, signal
 }
 
 /**
- * A door for what several masters put right of the same leaves: each of them makes the very same revisions of it.
+ * A access for what several masters put right of the same leaves: each of them makes the very same revisions of it.
  * @param {import('./couch.js').Couch} couch
- * @returns {import('../../core/store/settle.js').Door}
+ * @returns {import('../../core/store/settle.js').TileAccess}
  */
-export function sharedDoorOf (couch) {
+export function deterministicAccess (couch) {
   const peer = peerOf(couch)
-  return doorOf(couch, async (docs, signal) => {
+  return tileAccess(couch, async (docs, signal) => {
     const refused = new Map((await writeAlike(couch, peer, docs, signal)).map(one => [one.id, one]))
     return docs.map(({ _id: id }) => refused.get(id) ?? { id, ok: true, rev: 'alike' })
   })
@@ -77,30 +77,30 @@ function withDigest (doc) {
  * @param {string} layer
  * @param {Iterable<string> | AsyncIterable<string>} ids of heads
  * @param {object} [options]
- * @param {LayerStatements} [options.said]
- * @param {import('../../core/store/settle.js').Door} [options.door]
+ * @param {LayerStatements} [options.statements]
+ * @param {import('../../core/store/settle.js').TileAccess} [options.access]
  * @param {boolean} [options.dryRun]
  * @param {AbortSignal} [options.signal]
  * @param {(settled: Map<string, import('../../core/store/settle.js').Settled>) => void} [options.onSettled] after each batch
  */
-export async function settleAll (couch, layer, ids, { said = new LayerStatements(couch, layer), door = doorOf(couch), dryRun, signal, onSettled } = {}) {
+export async function settleAll (couch, layer, ids, { statements = new LayerStatements(couch, layer), access = tileAccess(couch), dryRun, signal, onSettled } = {}) {
   const settled = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), some => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    return settleTiles(door, [...new Set(some)], { knownOf: wanted => said.knownOf(wanted, { isFresh: true }), dryRun })
+    return settleTiles(access, [...new Set(some)], { knownOf: wanted => statements.knownOf(wanted, { isFresh: true }), dryRun })
   }, { concurrency: settleDefaults.concurrency })
   for await (const tiles of settled) onSettled?.(tiles)
 }
 
 /**
  * The tiles that a manifest looked at, by the ids of their heads. What has not come yet is passed over.
- * @param {LayerStatements} said
+ * @param {LayerStatements} statements
  * @param {import('../../core/store/statements.js').Manifest} manifest
  * @returns {AsyncGenerator<string>}
  */
-export async function * tilesOf (said, manifest) {
-  for (const [place, names] of Object.entries(await said.blocksOf(manifest))) {
+export async function * tilesOf (statements, manifest) {
+  for (const [place, names] of Object.entries(await statements.blocksOf(manifest))) {
     for (const name of names) {
-      for (const { z, x, y } of (await said.block(place, name))?.tilesAt(place) ?? []) yield tileId(said.layer, z, x, y)
+      for (const { z, x, y } of (await statements.block(place, name))?.tilesAt(place) ?? []) yield tileId(statements.layer, z, x, y)
     }
   }
 }
@@ -108,18 +108,18 @@ export async function * tilesOf (said, manifest) {
 /**
  * Every tile that has a document, and those of which a manifest speaks although there is none: ids of heads.
  * @param {import('./couch.js').Couch} couch
- * @param {LayerStatements} said
+ * @param {LayerStatements} statements
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<string>}
  */
-export async function * everyTile (couch, said, signal) {
+export async function * everyTile (couch, statements, signal) {
   const seen = new TileSet()
   const isNew = id => {
     const { z, x, y } = parseTileId(id)
     return !seen.has(z, x, y) && (seen.add(z, x, y), true)
   }
-  for await (const rows of couch.pages(layerRange(said.layer), { signal })) {
+  for await (const rows of couch.pages(layerRange(statements.layer), { signal })) {
     for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
   }
-  for (const manifest of said.manifests) for await (const id of tilesOf(said, manifest)) if (isNew(id)) yield id
+  for (const manifest of statements.manifests) for await (const id of tilesOf(statements, manifest)) if (isNew(id)) yield id
 }

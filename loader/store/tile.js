@@ -53,8 +53,8 @@ export class Tile {
     /** @type {Buffer | undefined} */
     this.bytes = bytes // none when gone
     this.attempts = 0 // rounds of conflict
-    this.isSlow = false // its head alone does not decide
-    this.isBelow = false // a later version was found that no manifest tells of
+    this.mustSettle = false // its head alone does not decide
+    this.hasLaterVersion = false // a later version was found that no manifest tells of
     /** @type {'create' | 'advance' | 'backfill' | undefined} */
     this.tried = undefined // what a request that held it was to do, perhaps in vain
   }

@@ -6,7 +6,7 @@ import { now } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { newRun } from '../../core/runs.js'
 import { Batch } from '../../core/store/batch.js'
-import { doorOf } from './settle.js'
+import { tileAccess } from './settle.js'
 import { prepareTile } from './tile.js'
 import { Tuner } from './tuner.js'
 
@@ -48,16 +48,16 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
  * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
  * @param {Tuner} [options.tuner]
  * @param {string} [options.run] that says all this
- * @param {boolean} [options.isSlow] every tile is settled, whatever its head says
- * @param {import('../../core/store/statements.js').StatementsByLayer} [options.said] what editions have said
- * @param {(tile: import('./tile.js').Tile, outcome: string) => void} [options.onSaid] told of each tile that is as it was said: a manifest will say so
+ * @param {boolean} [options.mustSettle] every tile is settled, whatever its head says
+ * @param {import('../../core/store/statements.js').StatementsByLayer} [options.statements] of editions
+ * @param {(tile: import('./tile.js').Tile, outcome: string) => void} [options.onStored] told of each tile that is as it was said: a manifest will say so
  * @param {(tiles: import('./tile.js').Tile[]) => Promise<(tile: import('./tile.js').Tile) => boolean>} [options.areKnown] which of some tiles
  * are known to be unchanged, without asking the store for them
  * @param {() => Promise<void>} [options.ready] waited for between two batches
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
-  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }), run = newRun(), isSlow = false, said, onSaid, areKnown, ready
+  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }), run = newRun(), mustSettle = false, statements, onStored, areKnown, ready
 } = {}) {
   /** @type {WriteSummary} */
   const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, missing: 0, gone: 0, bytes: 0, documents: 0, types: {}, failures: [] }
@@ -67,7 +67,7 @@ export async function writeVersions (couch, versions, {
     summary.tiles++
     if (outcome instanceof Error) return fail(tile, outcome)
     summary[counted[outcome]]++
-    onSaid?.(tile, outcome)
+    onStored?.(tile, outcome)
     if (tile.type) summary.types[tile.type] = (summary.types[tile.type] ?? 0) + 1
     if (outcome === 'unchanged') return
     summary.bytes += tile.bytes?.length ?? 0
@@ -88,7 +88,7 @@ export async function writeVersions (couch, versions, {
     for (const { rev, error } of answers) if (rev && !error) summary.documents++
     return answers
   }
-  const batches = new Batch(couch, { ...doorOf(couch, sendDocs), stored, report, signal: stop.signal, run, words: Boolean(onSaid), said })
+  const batches = new Batch(couch, { ...tileAccess(couch, sendDocs), stored, report, signal: stop.signal, run, inManifest: Boolean(onStored), statements })
   const store = async tiles => {
     const isKnown = await areKnown?.(tiles)
     const others = isKnown ? tiles.filter(tile => !isKnown(tile)) : tiles
@@ -139,7 +139,7 @@ export async function writeVersions (couch, versions, {
       if (error) { report(tile, error); continue }
       if (!tile) { summary.missing++; continue }
       if (!tiles.length) since = performance.now()
-      if (isSlow) tile.isSlow = true
+      if (mustSettle) tile.mustSettle = true
       tiles.push(tile)
       bytes += tile.bytes?.length ?? 100
       if (tiles.length === 50) tuner.seed(bytes / 50)

@@ -194,7 +194,7 @@ export class TileWriter {
   async #learnDigests (tiles, trees, names) {
     const listed = await pMap(tiles, async tile => (await Promise.all(trees.map(tree => names(tree, tile)))).some(({ length }) => length), { concurrency: AT_ONCE })
     const versions = tiles.filter((_, at) => listed[at]).flatMap(({ versions: all }) => all.filter(({ digest, gone }) => !digest && !gone))
-    const found = await this.store.peek(versions.map(({ id }) => id), { signal: this.signal })
+    const found = await this.store.versionsById(versions.map(({ id }) => id), { signal: this.signal })
     for (const version of versions) {
       const stored = found.get(version.id)
       if (stored && stored.time === version.time) version.digest = stored.digest

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
 import { compareIds } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { isGood, placeOf } from '../../core/place.js'
+import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { childSignal } from '../store/child-signal.js'
 import { Follower } from '../store/follow.js'
 import { readChanges, readHeads, readPast } from './changes.js'
@@ -32,7 +32,7 @@ export class TreeWriter {
   /** @type {Comparison | undefined} */
   #comparison
   #compared = new Set() // times of the trees that the comparison is of
-  #place = /** @type {import('../store/follow.js').Place} */ (/** @type {unknown} */ (undefined))
+  #place = /** @type {import('../store/follow.js').FeedPosition} */ (/** @type {unknown} */ (undefined))
   #writtenAt = 0
   #whole = false
   #removals = false // in the batch before
@@ -132,15 +132,15 @@ export class TreeWriter {
     const { store, paths } = this
     await store.layer(paths.layer)
     this.#reset = false
-    const [state, there, identity] = [await readState(paths.state), placeOf(await store.info()), await store.identity()]
+    const [state, there, identity] = [await readState(paths.state), feedPosition(await store.info()), await store.identity()]
     this.#boot = await bootOf()
     this.#isOfStore = state ? state.store === identity : !adopted
     this.tileWriter.times.open(state?.spent)
     this.#store = identity
     this.#whole = Boolean(state?.whole && state.store === identity && state.selection === this.selection && state.boot === this.#boot &&
-      isGood(state.place, there))
+      canContinue(state.place, there))
     // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
-    this.#place = this.#whole && state ? state.place : this.#follower?.place ?? there
+    this.#place = this.#whole && state ? state.place : this.#follower?.position ?? there
     await this.#writeState()
     await this.trees.arrange()
     if (!this.#whole) await this.#compare(true)
@@ -163,7 +163,7 @@ export class TreeWriter {
 
   async #round () {
     const batch = this.changes.take()
-    const place = this.#follower?.place ?? this.#place
+    const place = this.#follower?.position ?? this.#place
     try {
       if (batch.overflow) await this.#compare(true)
       if (batch.editions) await this.trees.arrange()
@@ -187,7 +187,7 @@ export class TreeWriter {
     await this.trees.unlinkWrong(new Set(times))
     const { list } = this.trees
     // while everything is compared, nothing can be told from what is there
-    const stored = await this.store.peek(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
+    const stored = await this.store.versionsById(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
     const certain = await pMap(heads, head => !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored), { concurrency: this.limits.looks })
     const others = heads.filter((head, at) => !certain[at])
     const again = await this.tileWriter.update(heads.filter((head, at) => certain[at]), list, { check: list.slice(0, 1), heads: true })
@@ -245,7 +245,7 @@ export class TreeWriter {
   }
 
   async #idle () {
-    const place = this.#follower?.place
+    const place = this.#follower?.position
     if (place && place.since !== this.#place.since && Date.now() - this.#writtenAt > this.limits.keepEvery) {
       this.#place = place
       await this.#writeState()

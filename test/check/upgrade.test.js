@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { SCHEMA } from '../../core/store/recognise.js'
+import { SCHEMA } from '../../core/store/marker.js'
 import { check } from '../../loader/check/index.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { steps, upgrade } from '../../loader/check/upgrade.js'

@@ -222,7 +222,7 @@ describe('a CouchDB over fetch', () => {
 
   it('gives up a line on which nothing is heard, and says so', async () => {
     answers = ['silent']
-    await assert.rejects(couch.request({ patience: 50 }), ({ code, details }) => code === 'UNREACHABLE' && details.silent)
+    await assert.rejects(couch.request({ timeout: 50 }), ({ code, details }) => code === 'UNREACHABLE' && details.silent)
     assert.equal(asked.length, 1)
   })
 

@@ -162,8 +162,8 @@ onEachStore('a diff', backend => {
     const asked = []
     const counting = new Proxy(store, {
       get (target, name) {
-        if (name !== 'peek') return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
-        return (ids, options) => { asked.push(ids.length); return target.peek(ids, options) }
+        if (name !== 'versionsById') return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
+        return (ids, options) => { asked.push(ids.length); return target.versionsById(ids, options) }
       }
     })
     await compare(counting, 'busy@2021', 'busy@2022')

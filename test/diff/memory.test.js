@@ -42,7 +42,7 @@ function fakeStore () {
         if (!shown.gone) yield shown
       }
     },
-    async peek (ids) {
+    async versionsById (ids) {
       store.peeked += ids.length
       store.largest = Math.max(store.largest, ids.length)
       return new Map(ids.map(id => {

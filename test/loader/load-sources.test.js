@@ -38,7 +38,7 @@ onEachStore('a load', backend => {
   const heads = async () => {
     const found = []
     for await (const { id } of store.heads('osm')) found.push(id)
-    return [...(await store.peek(found)).values()].filter(({ gone }) => !gone).map(({ id }) => id.slice(4)).sort()
+    return [...(await store.versionsById(found)).values()].filter(({ gone }) => !gone).map(({ id }) => id.slice(4)).sort()
   }
   const numbers = ({ tiles, created, advanced, unchanged, missing, failed, gone }) => ({ tiles, created, advanced, unchanged, missing, failed, gone })
 

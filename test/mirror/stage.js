@@ -50,8 +50,8 @@ class HastyCouch extends Couch {
     this.haste = haste
   }
 
-  request ({ patience, ...request }) {
-    return super.request({ ...request, ...(patience && { patience: patience / this.haste }) })
+  request ({ timeout, ...request }) {
+    return super.request({ ...request, ...(timeout && { timeout: timeout / this.haste }) })
   }
 }
 

@@ -97,7 +97,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
     const layer = `osm${layers++}`
     await store.defineLayer(layer)
-    const write = (number, image, y = 0) => store.write([{ layer, ...tile, y, time: day(number), bytes: png(image) }], { stored: NOW, onSaid () {} }) // as a load
+    const write = (number, image, y = 0) => store.write([{ layer, ...tile, y, time: day(number), bytes: png(image) }], { stored: NOW, onStored () {} }) // as a load
     for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) await write(number, image)
     for (const number of [1, 10, 20]) await write(number, number, 1)
     await store.putEdition(layer, day(12), { started: NOW }) // on its way

@@ -1,7 +1,7 @@
 // The rules of retention by themselves: by example, and held against a naive reading of what restic and borg promise.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { addSeconds, asOf, checkRetention, doomedOf, isKept, keptMoments } from '../../core/index.js'
+import { addSeconds, asOf, checkRetention, versionsToPrune, isKept, keptMoments } from '../../core/index.js'
 import { naiveKept, naiveStay } from './naive.js'
 
 const RUNS = process.env.TILECOUCH_LONG ? 20000 : 200
@@ -27,7 +27,7 @@ const layer = fc.record({ tiles: fc.array(versions, { minLength: 1, maxLength: 5
 
 const timesOf = tiles => tiles.flat().map(version => version.time)
 const pruned = (tiles, rules) => tiles.map(tile => {
-  const doomed = new Set(doomedOf(tile, rules))
+  const doomed = new Set(versionsToPrune(tile, rules))
   return tile.filter(version => !doomed.has(version))
 }).filter(tile => tile.length)
 
@@ -92,7 +92,7 @@ describe('which moments are kept', () => {
 describe('which versions go', () => {
   it('are those that no kept moment shows, and never the newest', () => {
     const tile = ['2025-01-01T00:00:00Z', '2025-02-01T00:00:00Z', '2025-03-01T00:00:00Z', '2025-04-01T00:00:00Z'].map(when => ({ time: when, gone: false }))
-    const going = rules => doomedOf(tile, { moments: [], from: null, ...rules }).map(version => tile.indexOf(version))
+    const going = rules => versionsToPrune(tile, { moments: [], from: null, ...rules }).map(version => tile.indexOf(version))
     assert.deepEqual(going({}), [0, 1, 2])
     assert.deepEqual(going({ moments: ['2025-01-31T23:59:59Z'] }), [1, 2])
     assert.deepEqual(going({ moments: ['2025-02-01T00:00:00Z', '2025-03-15T00:00:00Z'] }), [0])
@@ -104,12 +104,12 @@ describe('which versions go', () => {
   it('are those before everything else that say that there is no tile', () => {
     const tile = (...gone) => gone.map((value, at) => ({ time: `2025-0${at + 1}-01T00:00:00Z`, gone: value }))
     const all = { moments: [], from: '2000-01-01T00:00:00Z' }
-    const going = (versionsOf, options) => doomedOf(versionsOf, all, options).map(({ time: when }) => +when.slice(5, 7))
+    const going = (versionsOf, options) => versionsToPrune(versionsOf, all, options).map(({ time: when }) => +when.slice(5, 7))
     assert.deepEqual(going(tile(true, true, false, true)), [1, 2])
     assert.deepEqual(going(tile(true)), [], 'the newest says something to whoever loads an older time')
     assert.deepEqual(going(tile(true, true)), [1])
-    assert.deepEqual(going(tile(true, true, false), { isSpared: ({ time: when }) => when.startsWith('2025-02') }), [1], 'what has not been reckoned with stays')
-    assert.deepEqual(doomedOf(tile(false, true), { moments: [], from: null }, { isSpared: ({ time: when }) => when.startsWith('2025-01') }), [], 'and what comes after it says something')
+    assert.deepEqual(going(tile(true, true, false), { isProtected: ({ time: when }) => when.startsWith('2025-02') }), [1], 'what has not been reckoned with stays')
+    assert.deepEqual(versionsToPrune(tile(false, true), { moments: [], from: null }, { isProtected: ({ time: when }) => when.startsWith('2025-01') }), [], 'and what comes after it says something')
   })
 
   it('leave what a naive reading leaves: every kept moment as it was, and nothing more', () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Batch } from '../../core/store/batch.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store, copyLayer, expire, load, mirror, prune, removeEdition, removeTiles, resolve } from '../../loader/index.js'
-import { doorOf } from '../../loader/store/settle.js'
+import { tileAccess } from '../../loader/store/settle.js'
 import { Tile } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
@@ -65,7 +65,7 @@ onEachStore('what others do meanwhile', backend => {
   it('a removal between two requests of one batch takes nothing of what comes after it', async () => {
     await edition(1, { '1/0/0': A, '1/0/1': A })
     const told = []
-    const batch = new Batch(store.couch, { ...doorOf(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
+    const batch = new Batch(store.couch, { ...tileAccess(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
     await batch.store([new Tile({ ...X, y: 1, time: T(5), type: 'image/png', bytes: png(B) })])
     await removeTiles(await Store.open(url), 'osm', { only: [X] })
     await batch.store([new Tile({ ...X, time: T(5), type: 'image/png', bytes: png(C) })])

@@ -14,7 +14,7 @@ const version = (year, content, number, { id = `${ID}@${T(year)}`, seen = [], re
 const head = (year, content, number, options) => version(year, content, number, { id: ID, ...options })
 const said = (year, content, number) => ({ time: T(year), content, run: run(number) })
 const known = (statements = [], removed = []) => ({ statements, isRemoved: (time, by) => removed.some(one => by === run(one)) })
-const mine = (year, content, number, words = true) => ({ ...version(year, content, number), id: undefined, rev: undefined, words, documentOf: () => ({}) })
+const mine = (year, content, number, inManifest = true) => ({ ...version(year, content, number), id: undefined, rev: undefined, inManifest, documentOf: () => ({}) })
 
 /** As a line: where, and what of it. */
 const told = ({ writes }) => writes.map(({ id, rev, want, end }) => `${id.slice(ID.length) || 'head'} ${end ? 'ends' : `${want.content === A ? 'A' : want.content === B ? 'B' : want.content === C ? 'C' : want.content} of ${want.time.slice(0, 4)}`}${rev ? ' over another' : ''}`)

@@ -64,7 +64,7 @@ onEachStore('a load from a tile server', backend => {
     const second = await loadFrom(address(), { time: T2, complete: true })
     assert.deepEqual([second.gone, second.failed, second.missing], [2, 2, 2])
     assert.deepEqual(second.failures.map(({ id, code }) => [id, code]).sort(), [['map:4:8:6', 'UPSTREAM_FAILED'], ['map:4:8:7', 'UPSTREAM_FAILED']])
-    const head = await map.store.peek(['map:4:8:7', 'map:4:9:7'])
+    const head = await map.store.versionsById(['map:4:8:7', 'map:4:9:7'])
     assert.deepEqual([head.get('map:4:8:7').gone, head.get('map:4:9:7').gone], [false, true])
     assert.equal((await map.store.at('map', 4, 9, 7, '2023')).time, T1, 'the past stays')
   })
@@ -77,7 +77,7 @@ onEachStore('a load from a tile server', backend => {
       const ended = await loadFrom(address(), { time: T2, complete: true }).catch(error => error)
       assert.ok(ended.code === 'SOURCE_EMPTY' || ended.gone === 0, ended.code)
     }
-    const heads = await map.store.peek((await map.tiles()).map(tile => `map:${tile.replaceAll('/', ':')}`))
+    const heads = await map.store.versionsById((await map.tiles()).map(tile => `map:${tile.replaceAll('/', ':')}`))
     assert.deepEqual([heads.size, [...heads.values()].filter(({ gone }) => gone).length], [before, 0])
   })
 

@@ -138,13 +138,13 @@ onEachStore('fetching', backend => {
   })
 
   it('peeks at documents without their bytes', async () => {
-    const found = await store.peek(['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1', 'osm:6:63:63', 'layer:osm'])
+    const found = await store.versionsById(['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1', 'osm:6:63:63', 'layer:osm'])
     assert.deepEqual([...found.keys()], ['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1'])
     assert.deepEqual([...found.values()].map(({ time, current, gone, bytes }) => [time, current, gone, bytes]), [[T2, true, false, undefined], [T1, false, false, undefined], [T2, true, true, undefined]])
     assert.deepEqual(found.get('osm:6:1:2').digest, (await store.head('osm', 6, 1, 2)).digest)
     const many = Array.from({ length: 1200 }, (_, at) => `osm:6:${at >> 6}:${at & 63}`)
-    assert.equal((await store.peek(many)).size, SIDE * SIDE)
-    assert.equal((await store.peek([])).size, 0)
+    assert.equal((await store.versionsById(many)).size, SIDE * SIDE)
+    assert.equal((await store.versionsById([])).size, 0)
   })
 
   it('leaves out a tile that somebody deleted since it was listed', async () => {

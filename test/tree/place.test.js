@@ -1,7 +1,7 @@
 // Following from a place that was kept.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
-import { isGood, placeOf } from '../../core/place.js'
+import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { Follower } from '../../loader/store/follow.js'
 import { readChanges } from '../../loader/tree/changes.js'
 import { until } from '../../bench/wait.js'
@@ -14,12 +14,12 @@ onEachStore('a place in the changes', backend => {
   let store, follower, told
   const follow = async place => {
     told = { ids: /** @type {string[]} */ ([]), resets: /** @type {boolean[]} */ ([]) }
-    follower = new Follower(store, { place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored) })
+    follower = new Follower(store, { position: place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored) })
     await follower.start()
     await until(() => follower.state.up)
   }
   const hears = id => until(() => told.ids.includes(id))
-  const now = async () => placeOf(await store.info())
+  const now = async () => feedPosition(await store.info())
 
   beforeEach(async () => {
     store = await Store.create(await backend.database())
@@ -36,8 +36,8 @@ onEachStore('a place in the changes', backend => {
     await follow(place)
     await hears('osm:5:2:2')
     assert.deepEqual([told.ids, told.resets], [['osm:5:2:2'], []])
-    const later = follower.place
-    assert.ok(isGood(place, later) && !isGood(later, place))
+    const later = follower.position
+    assert.ok(canContinue(place, later) && !canContinue(later, place))
     await follower.close()
     await store.write([tile(3, 3, T, 3)])
     await follow(later)
@@ -50,7 +50,7 @@ onEachStore('a place in the changes', backend => {
     for (const bad of [{ ...place, identity: 'another' }, { ...place, since: '999999999-x' }]) {
       await follow(bad)
       assert.deepEqual(told.resets, [false, true])
-      assert.equal(follower.place.identity, place.identity)
+      assert.equal(follower.position.identity, place.identity)
       await follower.close()
     }
   })

@@ -4,9 +4,9 @@
 // The edition that was loaded last says up to where the changes of the store were heard, and which tiles then showed something
 // that no manifest says (`baseline`). What was written since is told by the feed of changes.
 import { headId, isTileId, parseTileId } from '../../core/index.js'
-import { isGood, placeOf, position } from '../../core/place.js'
+import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
 
-export const othersDefaults = {
+export const baselineDefaults = {
   page: 10_000, // changes a request
   runs: 100, // whose manifests are compared with
   most: 2000 // tiles that are remembered one by one; with more of them, every tile is looked at
@@ -24,12 +24,12 @@ export const othersDefaults = {
  */
 export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
   const found = new Set()
-  for await (const { results } of couch.changesSince(since, { page: othersDefaults.page, signal })) {
+  for await (const { results } of couch.changesSince(since, { page: baselineDefaults.page, signal })) {
     for (const { id } of results) {
       if (!id.startsWith(`${layer}:`)) continue
       const head = headId(id)
       if (!found.has(head) && isTileId(head) && !isOwn(parseTileId(head))) found.add(head)
-      if (found.size > othersDefaults.most) return undefined
+      if (found.size > baselineDefaults.most) return undefined
     }
   }
   return found
@@ -51,25 +51,25 @@ export async function tilesSince (couch, layer, since, { signal, isOwn = () => f
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
  * @param {any[]} editions
- * @param {Awaited<ReturnType<typeof placeNow>>} now
+ * @param {Awaited<ReturnType<typeof feedPositionOf>>} now
  * @param {AbortSignal} [signal]
  * @returns {Promise<Trusted | undefined>}
  */
 export async function trustedNow (couch, layer, editions, now, signal) {
-  const bases = /** @type {Baseline[]} */ (editions.map(({ baseline }) => baseline).filter(base => base && isGood(base, now)))
-  const base = bases.reduce((last, one) => !last || position(one.since) > position(last.since) ? one : last, /** @type {Baseline | undefined} */ (undefined))
+  const bases = /** @type {Baseline[]} */ (editions.map(({ baseline }) => baseline).filter(base => base && canContinue(base, now)))
+  const base = bases.reduce((last, one) => !last || sequenceNumber(one.since) > sequenceNumber(last.since) ? one : last, /** @type {Baseline | undefined} */ (undefined))
   if (!base) return undefined
   const changed = await tilesSince(couch, layer, base.since, { signal })
   if (!changed) return undefined
   for (const id of base.differing) changed.add(id)
-  return changed.size > othersDefaults.most ? undefined : { runs: new Set(base.runs), differing: changed }
+  return changed.size > baselineDefaults.most ? undefined : { runs: new Set(base.runs), differing: changed }
 }
 
 /** Where the feed of a store is. @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal] */
-export async function placeNow (couch, signal) {
+export async function feedPositionOf (couch, signal) {
   const info = await couch.request({ path: '', signal })
-  return { ...placeOf(info), copies: info.cluster?.n ?? 1 }
+  return { ...feedPosition(info), copies: info.cluster?.n ?? 1 }
 }
 
 /** How many documents were written between two places, where that can be told exactly. */
-export const writesBetween = (before, after) => before.copies === 1 ? position(after.since) - position(before.since) : NaN
+export const writesBetween = (before, after) => before.copies === 1 ? sequenceNumber(after.since) - sequenceNumber(before.since) : NaN

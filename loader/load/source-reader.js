@@ -6,7 +6,7 @@ import { sourceLimits } from '../formats/limits.js'
 import { invalid } from '../formats/reading.js'
 import { TileSizes } from './tile-sizes.js'
 
-export class Pass {
+export class SourceReader {
   extent = new Extent()
   /** @type {Promise<Spool> | undefined} tiles that turned out not to be there */
   absent
@@ -91,7 +91,7 @@ export class Pass {
   async #areKnown (tiles) {
     const { layer: { layer }, time } = this.options
     const ids = tiles.map(({ z, x, y }) => [tileId(layer, z, x, y), versionId(layer, z, x, y, time)])
-    const found = await this.store.peek(ids.flat())
+    const found = await this.store.versionsById(ids.flat())
     return ids.map(([head, past]) => {
       const version = [found.get(head), found.get(past)].find(one => one?.time === time)
       if (version) this.#digests.set(head, version.digest)

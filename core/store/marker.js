@@ -1,0 +1,35 @@
+// The document that marks a database as a tile store: looked for before anything is written into it.
+import { TilecouchError } from '../errors.js'
+import { isTileId } from '../ids.js'
+import { now } from '../times.js'
+
+export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
+
+/** The marker of a new store. @param {number} [schema] of its documents */
+export const newMarker = (schema = SCHEMA) => (
+  { type: 'store', schema, created: now(), uuid: globalThis.crypto.randomUUID() }
+)
+
+/**
+ * Whether a document is the marker of a store. Throws when only a newer program understands that store.
+ * @param {{type?: string, schema?: number} | undefined} marker
+ * @param {string} url
+ */
+export function hasMarker (marker, url) {
+  if (marker?.type !== 'store') return false
+  const { schema } = marker
+  if (!schema || schema <= SCHEMA) return true
+  const why = `the store has schema ${schema}, this tilecouch knows ${SCHEMA}: upgrade it`
+  throw new TilecouchError('CONFIG_INVALID', { file: url, why })
+}
+
+/**
+ * A database without a marker may be a store as well: filled by a program that writes our documents (MapProxy), or by
+ * replication of a part. It has no other documents then.
+ * @param {string[]} ids some of its documents
+ * @param {string} url
+ */
+export function refuseForeign (ids, url) {
+  const foreign = ids.find(id => !/^(_design\/|(layer|edition|manifest|block|removed):)/.test(id) && !isTileId(id))
+  if (foreign) throw new TilecouchError('NOT_A_STORE', { db: url, value: foreign })
+}
