@@ -1,7 +1,7 @@
 // Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
 //
 //   1. what is known before is read: the manifests of other editions, and what was written since
-//   2. the tiles are written; whatever is later than all that is known takes the quick way (core/store/batch.js)
+//   2. the tiles are written; whatever is later than all that is known takes the quick way (core/store/head-writer.js)
 //   3. the manifest is written: from now on it counts
 //   4. what others have done meanwhile is looked at, and the tiles that are touched by it are settled. Of two loads at once
 //      the one that looks later sees what both have said

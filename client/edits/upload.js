@@ -8,7 +8,7 @@ import {
 } from '../../core/index.js'
 import { rewrite } from '../../core/rewrite.js'
 import { Semaphore } from '../../core/semaphore.js'
-import { Batch } from '../../core/store/batch.js'
+import { HeadWriter } from '../../core/store/head-writer.js'
 import { Extent, widen } from '../../core/store/extent.js'
 import { hasMarker, refuseForeign } from '../../core/store/marker.js'
 import { HttpCouch } from '../mirror/http.js'
@@ -123,7 +123,7 @@ export class Upload {
 
   async #sendAll () {
     const { signal } = this.#stop
-    const batch = new Batch(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.bulk(docs, { signal: until }), report: (tile, outcome) => tile.report(outcome) })
+    const batch = new HeadWriter(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.bulk(docs, { signal: until }), report: (tile, outcome) => tile.report(outcome) })
     const under = new Set()
     let failure
     const waiting = this.#waiting()
@@ -153,7 +153,7 @@ export class Upload {
     return waiting.splice(0, count)
   }
 
-  /** @param {Batch} batch @param {Entry[]} lot */
+  /** @param {HeadWriter} batch @param {Entry[]} lot */
   async #sendBatch (batch, lot) {
     if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
     const began = performance.now()

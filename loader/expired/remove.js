@@ -4,7 +4,7 @@ import { addSeconds, pastRange } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { byLayer } from '../../core/ids.js'
 import { batchesOf } from '../../core/batches.js'
-import { Batch } from '../../core/store/batch.js'
+import { HeadWriter } from '../../core/store/head-writer.js'
 import { Remover } from '../remove/remover.js'
 import { describe } from '../store/reader.js'
 import { tileAccess } from '../store/settle.js'
@@ -31,7 +31,7 @@ export class RemoveExpired {
     this.signal = signal
     this.onProgress = onProgress
     this.#remover = new Remover(store, { purge, dryRun, signal })
-    this.#batch = new Batch(store.couch, {
+    this.#batch = new HeadWriter(store.couch, {
       ...tileAccess(store.couch), stored: now(), signal, report: (tile, outcome) => this.#report(tile, outcome)
     })
   }

@@ -5,7 +5,7 @@ import { pMapIterable } from 'p-map'
 import { now } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { newRun } from '../../core/runs.js'
-import { Batch } from '../../core/store/batch.js'
+import { HeadWriter } from '../../core/store/head-writer.js'
 import { tileAccess } from './settle.js'
 import { prepareTile } from './tile.js'
 import { Tuner } from './tuner.js'
@@ -88,7 +88,7 @@ export async function writeVersions (couch, versions, {
     for (const { rev, error } of answers) if (rev && !error) summary.documents++
     return answers
   }
-  const batches = new Batch(couch, { ...tileAccess(couch, sendDocs), stored, report, signal: stop.signal, run, inManifest: Boolean(onStored), statements })
+  const batches = new HeadWriter(couch, { ...tileAccess(couch, sendDocs), stored, report, signal: stop.signal, run, inManifest: Boolean(onStored), statements })
   const store = async tiles => {
     const isKnown = await areKnown?.(tiles)
     const others = isKnown ? tiles.filter(tile => !isKnown(tile)) : tiles

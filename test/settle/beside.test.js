@@ -1,7 +1,7 @@
 // What others do while something is written, copied, expired or removed: at every request that it makes, another program does
 // all of its work at once.
 import assert from 'node:assert/strict'
-import { Batch } from '../../core/store/batch.js'
+import { HeadWriter } from '../../core/store/head-writer.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store, copyLayer, expire, load, mirror, prune, removeEdition, removeTiles, resolve } from '../../loader/index.js'
 import { tileAccess } from '../../loader/store/settle.js'
@@ -65,7 +65,7 @@ onEachStore('what others do meanwhile', backend => {
   it('a removal between two requests of one batch takes nothing of what comes after it', async () => {
     await edition(1, { '1/0/0': A, '1/0/1': A })
     const told = []
-    const batch = new Batch(store.couch, { ...tileAccess(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
+    const batch = new HeadWriter(store.couch, { ...tileAccess(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
     await batch.store([new Tile({ ...X, y: 1, time: T(5), type: 'image/png', bytes: png(B) })])
     await removeTiles(await Store.open(url), 'osm', { only: [X] })
     await batch.store([new Tile({ ...X, time: T(5), type: 'image/png', bytes: png(C) })])

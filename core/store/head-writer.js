@@ -47,7 +47,7 @@ import { seenIn, settleTiles, versionIn } from './settle.js'
 export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as contended
 const MOST_SEEN = 16 // single writes that a head remembers of those that found it unchanged
 
-export class Batch {
+export class HeadWriter {
   #hasBegun = false
 
   /**
