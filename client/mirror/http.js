@@ -42,7 +42,7 @@ export class HttpCouch extends CouchClient {
       signal
     })
     const response = await raceAbort(request, signal)
-    const bytes = await raceAbort(readAll(response, most, onPiece), signal)
+    const bytes = await raceAbort(readAll(response, most, piece => onPiece(piece, response.status)), signal)
     return { status: response.status, reason: response.statusText, bytes }
   }
 }
@@ -62,7 +62,7 @@ function parseUrl (url) {
   }
 }
 
-/** @param {Response} response @param {number | undefined} most @param {(length: number) => void} onPiece */
+/** @param {Response} response @param {number | undefined} most @param {(piece: Uint8Array) => boolean} onPiece */
 async function readAll (response, most, onPiece) {
   const reader = response.body?.getReader()
   const chunks = /** @type {Uint8Array[]} */ ([])
@@ -70,7 +70,7 @@ async function readAll (response, most, onPiece) {
   for (;;) {
     const { value } = await reader?.read() ?? {}
     if (!value) break
-    onPiece(value.length)
+    if (onPiece(value)) continue
     length += value.length
     if (most && length > most) {
       reader?.cancel().catch(() => {})

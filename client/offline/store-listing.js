@@ -1,9 +1,7 @@
 // Lists the versions of an area at a store, from the view versions/by_tile: ranges of columns, many in one request.
 // Each row has the revision and the size of an image; documents are not read.
-import {
-  MAX_ZOOM, STORE_ID, TilecouchError, editionId, isTileId, layerId, parseTileId, tileRanges
-} from '../../core/index.js'
-import { askQueries } from '../../core/mirror/index.js'
+import { STORE_ID, editionId, isTileId, layerId, parseTileId, tileRanges } from '../../core/index.js'
+import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
 export const BY_AREA = '_design/sizes/_view/by_area'
@@ -20,10 +18,13 @@ export const listingDefaults = {
 }
 
 /**
- * @typedef {{z: number, x: number, y0: number, y1: number, count?: number}} Range rows of one column; count: of the view at most, where that is known
- * @typedef {{id: string, rev: string, time: string, y: number, bytes: number, gone: boolean}} ListedVersion of a version
- * @typedef {{z: number, x: number, y0: number, y1: number, rows: ListedVersion[]}} ListedRange every version of the tiles of a range
- * @typedef {[z: number, x: number, y: number]} TilePosition the first tile that was not read yet, in the order of the ranges
+ * @typedef {{z: number, x: number, y0: number, y1: number, count?: number}} Range rows of one column. count: of rows of
+ * the view at most, where that is known
+ * @typedef {{id: string, rev: string, time: string, y: number, bytes: number, gone: boolean}} ListedVersion
+ * @typedef {{z: number, x: number, y0: number, y1: number, rows: ListedVersion[]}} ListedRange every version of its
+ *   tiles
+ * @typedef {[z: number, x: number, y: number]} TilePosition of the first tile that was not read yet
+ * @typedef {{parts: ListedRange[], next: TilePosition | undefined}} ListedPage next: where the following page begins
  */
 
 export class StoreListing {
@@ -46,19 +47,11 @@ export class StoreListing {
     this.#page = Math.min(this.limits.firstPage, this.limits.page)
   }
 
-  /** The rows of each query. @param {string} view @param {any[]} queries @returns {Promise<any[][]>} */
-  async ask (view, queries, most = this.limits.spans, options = {}) {
-    try {
-      this.requests += Math.ceil(queries.length / most)
-      return await this.#query(view, queries, { most, ...options })
-    } catch (error) {
-      if (error.details?.status === 404) throw new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') })
-      throw error
-    }
-  }
-
-  #query (view, queries, options) {
-    return askQueries(this.couch, view, queries, { signal: this.signal, onBytes: bytes => { this.bytes += bytes }, ...options })
+  /** The rows of each query. @param {string} view @param {any[]} queries */
+  ask (view, queries, most = this.limits.spans, options = {}) {
+    this.requests += Math.ceil(queries.length / most)
+    const onBytes = bytes => { this.bytes += bytes }
+    return this.couch.queries(view, queries, this.signal, { most, onBytes, ...options })
   }
 
   /**
@@ -66,43 +59,36 @@ export class StoreListing {
    * @returns {Promise<{id: string, rev: string}[]>}
    */
   async layerDocuments () {
-    this.requests++
     const { keys, ...editions } = layerDocumentRanges(this.layer)
-    const answers = await this.#query('_all_docs', [{ keys }, editions], { most: 2 })
-    return answers.flat().filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id)).map(({ id, value }) => ({ id, rev: value.rev }))
+    const rows = (await this.ask('_all_docs', [{ keys }, editions])).flat()
+    return rows.filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id))
+      .map(({ id, value }) => ({ id, rev: value.rev }))
   }
 
   /**
    * The zooms of the selection that hold anything.
-   * @param {string} [view] whose keys begin with layer and zoom @param {number} [level] 3: apart by what comes next
+   * @param {string} [view] whose keys begin with layer and zoom
+   * @param {number} [level] 3: with the kind that comes next in the keys
    */
   async zooms (view = BY_TILE, level = 2) {
-    const { min, max } = this.selection.zooms ?? { min: 0, max: MAX_ZOOM }
-    const [rows] = await this.ask(view, [{ startkey: [this.layer, min], endkey: [this.layer, max, {}], group_level: level }])
+    const [rows] = await this.ask(view, [zoomQuery(this.layer, this.selection.zooms, level)])
     return rows.map(({ key: [, z, kind], value }) => ({ z, kind, value })).filter(({ z }) => Number.isInteger(z))
   }
 
   /**
    * The columns of each zoom that hold anything, in the width of the area.
-   * @param {number[]} zooms @param {string} [view] @param {string} [kind] where that stands between zoom and column
+   * @param {number[]} zooms
+   * @param {string} [view]
+   * @param {string} [kind] where keys have one between zoom and column
    * @returns {Promise<Map<number, Map<number, any>>>}
    */
   async columns (zooms, view = BY_TILE, kind = undefined) {
     const found = new Map(zooms.map(z => [z, new Map()]))
-    const limit = this.limits.columns
-    const key = (z, ...more) => [this.layer, z, ...(kind === undefined ? [] : [kind]), ...more]
-    const at = key(0).length
-    let spans = zooms.flatMap(z => this.spansOf(z))
-    while (spans.length) {
-      const answers = await this.ask(view, spans.map(({ z, x0, x1 }) => ({ startkey: key(z, x0), endkey: key(z, x1, {}), group_level: at + 1, limit })))
-      const rest = []
-      for (const [index, rows] of answers.entries()) {
-        const { z, x1 } = spans[index]
-        for (const row of rows) if (Number.isInteger(row.key[at])) found.get(z)?.set(row.key[at], row.value)
-        if (rows.length === limit) rest.push({ z, x0: Math.floor(rows[limit - 1].key[at]) + 1, x1 })
-      }
-      spans = rest.filter(({ x0, x1 }) => x0 <= x1)
-    }
+    const prefixOf = z => [this.layer, z, ...(kind === undefined ? [] : [kind])]
+    const spans = zooms.flatMap(z => this.spansOf(z)).map(span => ({ ...span, prefix: prefixOf(span.z) }))
+    const ask = queries => this.ask(view, queries)
+    const columns = columnsIn(ask, spans, { limit: this.limits.columns })
+    for await (const { span, x, value } of columns) found.get(span.z)?.set(x, value)
     return found
   }
 
@@ -113,11 +99,7 @@ export class StoreListing {
     return (area.rectangles(z) ?? tileRanges(area.bbox, z)).map(({ x0, x1 }) => ({ z, x0, x1 }))
   }
 
-  /**
-   * What of a column belongs to the area.
-   * @param {number} z @param {number} x
-   * @returns {import('../../core/sweep.js').Run[]}
-   */
+  /** What of a column belongs to the area. @returns {import('../../core/sweep.js').Run[]} */
   runsOf (z, x) {
     return this.selection.area ? this.selection.area.column(z, x) : [[0, 2 ** z - 1]]
   }
@@ -136,9 +118,9 @@ export class StoreListing {
   }
 
   /**
-   * The versions in these ranges, in parts that hold their tiles whole; the next request is on its way while one is looked at.
+   * The versions in these ranges, in parts with whole tiles; the next request is sent while one part is processed.
    * @param {Iterable<Range>} ranges ascending
-   * @returns {AsyncGenerator<{parts: ListedRange[], next: TilePosition | undefined}>} next: where the following parts begin; nothing after the last
+   * @returns {AsyncGenerator<ListedPage>}
    */
   async * read (ranges) {
     const left = new RangeQueue(ranges)
@@ -154,7 +136,7 @@ export class StoreListing {
       try {
         answer = await request.answer
       } catch (error) {
-        // a line that breaks before so much is across: the same again, in less at once
+        // the line breaks before such an answer is complete: the same again, in smaller ones
         if (!error.details?.isBroken || this.#page <= this.limits.leastPage) throw error
         this.#page = Math.max(this.limits.leastPage, this.#page >> 2)
         left.putBack(request.some)
@@ -168,7 +150,7 @@ export class StoreListing {
     }
   }
 
-  /** The next request is of as many rows as come in time. @param {number} rows @param {number} took milliseconds */
+  /** Fits the size of the next request to the line. @param {number} rows @param {number} took milliseconds */
   #measure (rows, took) {
     const { page, leastPage, pageTime } = this.limits
     const fit = Math.max(rows, leastPage) * pageTime / Math.max(took, 1)
@@ -182,9 +164,11 @@ export class StoreListing {
   async #readRanges (ranges) {
     const limits = ranges.map(({ limit = this.#page }) => limit)
     const began = performance.now()
-    const answers = await this.ask(BY_TILE, ranges.map(({ z, x, y0, y1 }, at) => (
+    const queries = ranges.map(({ z, x, y0, y1 }, at) => (
       { reduce: false, startkey: [this.layer, z, x, y0], endkey: [this.layer, z, x, y1, {}], limit: limits[at] }
-    )), this.limits.ranges, { isDivisible: this.#page > this.limits.leastPage })
+    ))
+    const isDivisible = this.#page > this.limits.leastPage
+    const answers = await this.ask(BY_TILE, queries, this.limits.ranges, { isDivisible })
     this.#measure(answers.reduce((sum, rows) => sum + rows.length, 0), performance.now() - began)
     const parts = /** @type {ListedRange[]} */ ([])
     const rest = /** @type {(Range & {limit?: number})[]} */ ([])
@@ -199,7 +183,7 @@ export class StoreListing {
     return { parts, rest }
   }
 
-  /** Nothing for what says that it is a tile and is not called so. @returns {ListedVersion[]} */
+  /** Leaves out documents whose fields do not fit their id. @returns {ListedVersion[]} */
   #version ({ id, key: [, , , y, time], value: { rev, bytes, gone } }, z, x) {
     if (!isTileId(id)) return []
     const tile = parseTileId(id)
@@ -246,22 +230,22 @@ class RangeQueue {
   }
 }
 
-/**
- * What of the versions of one tile belongs to a selection: all, the head alone, or what was to be seen at a time or came later.
- * @param {ListedVersion[]} rows @param {import('../../core/mirror/index.js').Selection} selection
- */
+/** What of the versions of one tile belongs to a selection: all, the head, or what a map since some time shows. */
 function selectedOfTile (rows, { current, since }) {
   if (current) return rows.filter(isHead)
   if (!since) return rows
-  const before = rows.filter(row => !isHead(row) && row.time <= since).reduce((last, row) => last && last.time > row.time ? last : row, /** @type {ListedVersion | undefined} */ (undefined))
+  const earlier = rows.filter(row => !isHead(row) && row.time <= since)
+  const before = earlier.reduce((last, row) => last.time > row.time ? last : row, earlier[0])
   const head = rows.find(isHead)
   const isHidden = before && head && head.time > before.time && head.time <= since
   return rows.filter(row => isHead(row) || row.time >= since || (row === before && !isHidden))
 }
 
 /**
- * What belongs of many tiles, and what of them is there already: what was to be seen once stays.
- * @param {ListedVersion[]} rows ascending by tile @param {import('../../core/mirror/index.js').Selection} selection @param {Map<string, any>} there
+ * What belongs to a selection, and what is on the device already: that stays.
+ * @param {ListedVersion[]} rows ascending by tile
+ * @param {import('../../core/mirror/index.js').Selection} selection
+ * @param {Map<string, any>} there
  */
 export function * selectedRows (rows, selection, there) {
   for (let from = 0, to = 0; from < rows.length; from = to) {
@@ -273,16 +257,19 @@ export function * selectedRows (rows, selection, there) {
 }
 
 /** Where a layer's documents are that are no tiles. @param {string} layer */
-export const layerDocumentRanges = layer => ({ keys: [STORE_ID, layerId(layer)], startkey: editionId(layer, ''), endkey: editionId(layer, '~') })
+export const layerDocumentRanges = layer => (
+  { keys: [STORE_ID, layerId(layer)], startkey: editionId(layer, ''), endkey: editionId(layer, '~') }
+)
 
 /** @param {{id: string}} row */
 export const isHead = ({ id }) => !id.includes('@')
 
 /**
- * Does something with every page. Rejects with the first failure, when nothing is under way any more.
- * @param {AsyncIterable<{parts: ListedRange[], next: TilePosition | undefined}>} pages
+ * Runs a task for every page. Rejects with the first failure, when nothing is under way any more.
+ * @param {AsyncIterable<ListedPage>} pages
  * @param {(parts: ListedRange[]) => Promise<void>} task
- * @param {{most: number, onFailed: () => void, onSettled?: (next: TilePosition) => void}} options most: pages at once; onSettled: told how far all of them are done
+ * @param {{most: number, onFailed: () => void, onSettled?: (next: TilePosition) => void}} options most: pages at once;
+ *   onSettled: called with the position up to which all pages are done
  */
 export async function eachPage (pages, task, { most, onFailed, onSettled }) {
   const under = new Set()

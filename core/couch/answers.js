@@ -1,5 +1,6 @@
-// Reads answers to requests for many documents at once. "Not found" is an answer. Another error, or no row at all, is not: a part
-// of the server may be away for a moment. Such a document is asked for again, and is never taken for missing.
+// Reads answers to requests for many documents at once. "Not found" is an answer. Another error, or no row at all, is
+// not: a part of the server may be away for a moment. Such a document is asked for again, and is never taken for
+// missing.
 import { TilecouchError } from '../errors.js'
 import { compareRevs } from '../mirror/revisions.js'
 import { parseBulkGet } from './multipart.js'
@@ -11,15 +12,15 @@ export const bulkAnswerDefaults = {
   longestDelay: 2000 // milliseconds between two tries at most
 }
 
-/** What is said of something that an answer does not name. */
-export const UNSAID = { error: 'no_answer', reason: 'the answer says nothing of it' }
+/** The error of something that an answer does not name. */
+export const UNSAID = { error: 'no_answer', reason: 'the answer does not name it' }
 
 const NOT_FOUND = new Set(['not_found'])
 
-/** Answers to a document of _bulk_docs that stay the same however often it is sent: one may not write it. */
+/** Errors of _bulk_docs that a repetition would give again: the document may not be written. */
 export const REFUSALS = ['forbidden', 'unauthorized', 'doc_validation']
 
-/** Whether an answer of _bulk_docs is one of those. @param {string | undefined} error @returns {error is string} */
+/** @param {string | undefined} error of _bulk_docs @returns {error is string} */
 export const isRefusal = error => error !== undefined && REFUSALS.includes(error)
 
 /**
@@ -31,12 +32,12 @@ export const isRefusal = error => error !== undefined && REFUSALS.includes(error
  */
 
 /**
- * Asks until there is an answer for each, or the tries are over.
+ * Asks until there is an answer for each id, or the tries are over.
  * @template {Row} R
  * @param {string[]} ids
- * @param {(left: string[]) => Promise<Iterable<R>>} ask answers rows, in any order; of one thing there may be several
+ * @param {(left: string[]) => Promise<Iterable<R>>} ask answers rows, in any order; an id may have several
  * @param {Asking} [options]
- * @returns {Promise<{rows: Map<string, R[]>, failed: Map<string, {error: string, reason: string}>}>} each id is in one of them
+ * @returns {Promise<{rows: Map<string, R[]>, failed: Map<string, {error: string, reason: string}>}>} each id is in one
  */
 export async function askEach (ids, ask, { signal, final = NOT_FOUND, limits } = {}) {
   const { tries, firstDelay, longestDelay } = { ...bulkAnswerDefaults, ...limits }
@@ -44,10 +45,10 @@ export async function askEach (ids, ask, { signal, final = NOT_FOUND, limits } =
   let left = [...new Set(ids)]
   for (let attempt = 1; left.length; attempt++) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    const said = new Map(left.map(id => [id, /** @type {R[]} */ ([])]))
-    for (const row of await ask(left)) said.get(row.id)?.push(row)
+    const answers = new Map(left.map(id => [id, /** @type {R[]} */ ([])]))
+    for (const row of await ask(left)) answers.get(row.id)?.push(row)
     const failed = new Map()
-    for (const [id, own] of said) {
+    for (const [id, own] of answers) {
       const trouble = own.length ? own.find(({ error }) => error && !final.has(error)) : UNSAID
       if (trouble) failed.set(id, { error: trouble.error, reason: trouble.reason ?? trouble.error })
       else rows.set(id, own)
@@ -60,11 +61,11 @@ export async function askEach (ids, ask, { signal, final = NOT_FOUND, limits } =
 }
 
 /**
- * As askEach; what is left without an answer fails all of it, by name.
+ * As askEach, but rejects with the ids that have no answer.
  * @template {Row} R
- * @param {string} url of whom is asked
+ * @param {string} url for the error
  * @param {string[]} ids
- * @param {(left: string[]) => Promise<Iterable<R>>} ask answers rows
+ * @param {(left: string[]) => Promise<Iterable<R>>} ask
  * @param {Asking} [options]
  * @returns {Promise<Map<string, R[]>>}
  */
@@ -74,11 +75,11 @@ export async function askAll (url, ids, ask, options) {
   return rows
 }
 
-/** @param {string} url @param {string[]} ids @param {{reason?: string}} [trouble] */
 export const noAnswer = (url, ids, { reason } = {}) => new TilecouchError('NO_ANSWER', { url, ids, reason })
 
 /**
- * The rows of an answer to _bulk_get, in JSON or multipart: one for each revision of a document, and one for each error.
+ * The rows of an answer to _bulk_get, in JSON or multipart: one for each revision of a document, and one for each
+ * error.
  * @param {Uint8Array | {results: any[]}} answer bytes, or JSON that was parsed
  * @returns {{id: string, rev?: string, doc?: any, error?: string, reason?: string}[]}
  */
@@ -90,15 +91,17 @@ export function bulkGetRows (answer) {
     return [...docs.map(doc => ({ id: doc._id, doc })), ...errors]
   }
   if (!Array.isArray(answer.results)) throw badAnswer('no list of results')
-  return answer.results.flatMap(({ id, docs = [] }) => docs.map(({ ok, error }) => ok ? { id: ok._id, doc: ok } : { ...error, id, error: error?.error ?? UNSAID.error }))
+  return answer.results.flatMap(({ id, docs = [] }) => docs.map(({ ok, error }) => (
+    ok ? { id: ok._id, doc: ok } : { ...error, id, error: error?.error ?? UNSAID.error }
+  )))
 }
 
 /**
- * Every leaf of documents, the deleted ones as well. By _bulk_get, which is twice to four times as fast as _all_docs with keys.
+ * Every leaf of documents: see CouchClient.leaves.
  * @param {{url?: string, request: (request: any) => Promise<any>}} couch
  * @param {string[]} ids
  * @param {Asking} [options]
- * @returns {Promise<Map<string, any[]>>} none of a document that there never was
+ * @returns {Promise<Map<string, any[]>>}
  */
 export async function leavesOf (couch, ids, options = {}) {
   return leavesIn(await askAll(couch.url ?? 'the store', ids, async left => {
@@ -123,6 +126,8 @@ function parseJson (bytes) {
 const badAnswer = why => new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why })
 
 /** The leaf that CouchDB shows: not deleted, the longest history, then the greater revision. @param {any[]} [leaves] */
-export const winnerOf = (leaves = []) => leaves.reduce((best, leaf) => !best || isBefore(leaf, best) ? leaf : best, undefined)
+export const winnerOf = (leaves = []) =>
+  leaves.reduce((best, leaf) => !best || isBefore(leaf, best) ? leaf : best, undefined)
 
-const isBefore = (a, b) => (Number(Boolean(a._deleted)) - Number(Boolean(b._deleted)) || compareRevs(b._rev, a._rev)) < 0
+const isBefore = (a, b) =>
+  (Number(Boolean(a._deleted)) - Number(Boolean(b._deleted)) || compareRevs(b._rev, a._rev)) < 0

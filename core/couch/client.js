@@ -1,10 +1,11 @@
-// The CouchDB client, for Node and for browsers: one database, asked over HTTP. It repeats requests that may succeed later, turns
-// every failure into an error of the catalogue, and builds the requests for many documents, so that nobody else has to. How bytes
-// are sent is given to it: with undici in Node (loader/store/couch.js), with fetch in browsers.
+// The CouchDB client, for Node and for browsers: one database, asked over HTTP. It repeats requests that may succeed
+// later, turns every failure into an error of the catalogue, and builds the requests for many documents, so that nobody
+// else has to. It is given a function that sends bytes: with undici in Node (loader/store/couch.js), with fetch in
+// browsers.
 import { pause, timeoutSignal } from '../abort.js'
 import { TilecouchError } from '../errors.js'
 import { rewrite } from '../rewrite.js'
-import { askAll, askEach, bulkGetRows, leavesIn, winnerOf } from './answers.js'
+import { REFUSALS, askAll, askEach, bulkGetRows, isRefusal, leavesIn, noAnswer, winnerOf } from './answers.js'
 import { Refusal, failureOf, parseJson, whyOf } from './failure.js'
 import { askQueries, askResults, pagesOf } from './queries.js'
 
@@ -13,8 +14,8 @@ export const clientDefaults = {
   firstDelay: 100, // milliseconds before the first repetition, doubled each time
   longestDelay: 5000, // milliseconds between two repetitions at most
   silentRetries: 1, // times a request with `timeout` is repeated that got no answer in that time
-  silence: /** @type {number | undefined} */ (undefined), // milliseconds without a byte after which a request without `timeout` is repeated; unlimited
-  most: /** @type {number | undefined} */ (undefined), // bytes of any answer, for a database of somebody else; unlimited
+  silence: /** @type {number | undefined} */ (undefined), // the timeout, in milliseconds, of requests without one; none
+  most: /** @type {number | undefined} */ (undefined), // bytes of an answer, from a database of others; unlimited
   signal: /** @type {AbortSignal | undefined} */ (undefined) // ends every request that has none of its own
 }
 
@@ -27,14 +28,16 @@ export const clientDefaults = {
  * @property {string} [type] media type of the body, when not JSON
  * @property {string} [accept] media types of the answer, when not JSON
  * @property {boolean} [raw] answers bytes instead of parsed JSON
- * @property {(bytes: any) => any} [parse] makes the value of a raw answer; when it throws BAD_ANSWER, the request is repeated
+ * @property {(bytes: any) => any} [parse] of a raw answer; when it throws BAD_ANSWER, the request is repeated
+ * @property {(piece: Uint8Array) => void} [onPiece] takes the answer piece by piece, instead of the result
  * @property {number} [most] bytes of the answer; a larger one is an error
  * @property {boolean} [server] the path is the server's, not the database's
  * @property {boolean} [nobody] without the name and password
  * @property {number} [retries]
  * @property {number} [timeout] milliseconds without a byte of the answer
- * @property {boolean} [isDivisible] less can be asked for: when the answer breaks off in the middle, it is not repeated as it is
- * @property {(bytes: number) => void} [onBytes] told the length of a complete answer
+ * @property {boolean} [isDivisible] the caller can ask for less: an answer that breaks off in the middle is not
+ *   repeated
+ * @property {(bytes: number) => void} [onBytes] called with the length of a complete answer
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} HttpRequest a request as it is sent
@@ -44,9 +47,12 @@ export const clientDefaults = {
  * @property {string | Uint8Array} [body]
  * @property {number} [most] bytes of the answer: rejects with ANSWER_TOO_LARGE
  * @property {AbortSignal} [signal]
- * @property {(length: number) => void} onPiece told of every piece of the answer
+ * @property {(piece: Uint8Array, status: number) => boolean} onPiece called with every piece of the answer; true: the
+ * piece is not collected
  *
- * @typedef {(request: HttpRequest) => Promise<{status: number, reason?: string, bytes: Uint8Array}>} Exchange reason: the text beside the status
+ * @typedef {(request: HttpRequest) => Promise<{status: number, reason?: string, bytes: Uint8Array}>} Exchange reason:
+ *   the
+ * text beside the status
  *
  * @typedef {object} Range of the primary index
  * @property {string} [startkey]
@@ -57,9 +63,16 @@ export const clientDefaults = {
  * @property {boolean} [conflicts]
  * @typedef {{id: string, key: any, value: any, doc?: any, error?: string}} Row
  *
- * @typedef {Omit<CouchRequest, 'body' | 'qs' | 'parse' | 'raw'> & {limits?: import('./answers.js').Asking['limits']}} Options
- * of requests for many documents. limits: how often documents without an answer are asked for again
+ * @typedef {Omit<CouchRequest, 'body' | 'qs' | 'parse' | 'raw' | 'onPiece'> &
+ *   {limits?: import('./answers.js').Asking['limits']}} Options of requests for many documents. limits: how often
+ * documents without an answer are asked for again
+ *
+ * @typedef {{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}} Written
+ * @typedef {{id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}} Change
  */
+
+/** Answers to a written document that a repetition would give again. */
+const FINAL = new Set([...REFUSALS, 'conflict'])
 
 export class CouchClient {
   #exchange
@@ -74,12 +87,13 @@ export class CouchClient {
    * @param {string} [parts.db] its name
    * @param {() => Record<string, string>} [parts.headers] of every request, such as its authorization
    * @param {Exchange} parts.exchange sends a request
-   * @param {(docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>} [parts.bulkBody] makes the body of a
-   * _bulk_docs request
-   * @param {(base64: string) => any} [parts.decode] makes bytes of attachments that came as base64; they stay base64 without it
+   * @param {(docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>
+   *   } [parts.bulkBody] makes the body of a _bulk_docs request
+   * @param {(base64: string) => any} [parts.decode] makes bytes of attachments that came as base64
    * @param {Partial<typeof clientDefaults>} [parts.options]
    */
-  constructor ({ url, serverUrl = url, db = url, headers = () => ({}), exchange, bulkBody = jsonBody, decode, options }) {
+  constructor (parts) {
+    const { url, serverUrl = url, db = url, headers = () => ({}), bulkBody = jsonBody, options } = parts
     this.url = url
     this.serverUrl = serverUrl
     this.db = db
@@ -87,9 +101,9 @@ export class CouchClient {
     /** Functions that are told of every repetition. @type {Set<(error: TilecouchError) => void>} */
     this.retryListeners = new Set()
     this.#headers = headers
-    this.#exchange = exchange
+    this.#exchange = parts.exchange
     this.#bulkBody = bulkBody
-    this.#decode = decode
+    this.#decode = parts.decode
   }
 
   /**
@@ -117,36 +131,44 @@ export class CouchClient {
   }
 
   /** @param {CouchRequest} request */
-  async #once ({ method = 'GET', path = '', qs, body, type, accept, raw, parse, most, server, nobody, timeout, onBytes, signal }) {
+  async #once ({ method = 'GET', path = '', qs, body, raw, parse, most, server, timeout, signal, ...rest }) {
     const base = server ? this.serverUrl : this.url
     const url = new URL(path ? `${base}/${path}` : base)
     if (qs) url.search = searchOf(qs)
     const silence = timeout ?? this.options.silence
-    const heard = silence ? timeoutSignal(silence, signal) : undefined
+    const waiting = silence ? timeoutSignal(silence, signal) : undefined
+    const { type = 'application/json', accept = raw && !parse ? '*/*' : 'application/json', nobody, onPiece, onBytes } = rest
+    const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
     try {
       const { status, reason, bytes } = await this.#exchange({
         method,
         url,
-        headers: { accept: accept ?? (raw && !parse ? '*/*' : 'application/json'), 'content-type': type ?? 'application/json', ...(!nobody && this.#headers()) },
-        body: body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+        headers: { accept, 'content-type': type, ...(!nobody && this.#headers()) },
+        body: isReady ? body : JSON.stringify(body),
         most,
-        signal: heard?.signal ?? signal,
-        onPiece (length) {
-          received += length
-          heard?.renew()
+        signal: waiting?.signal ?? signal,
+        onPiece (piece, code) {
+          received += piece.length
+          waiting?.renew()
+          const isTaken = onPiece !== undefined && isSuccess(code)
+          if (isTaken) onPiece(piece)
+          return isTaken
         }
       })
-      if (status < 200 || status >= 300) throw new Refusal(status, reason, bytes)
+      if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
       onBytes?.(received)
+      if (onPiece) return undefined
       return raw ? parse ? parse(bytes) : bytes : this.#parse(bytes)
     } catch (error) {
-      if (!heard?.isOver || signal?.aborted) throw received ? Object.assign(error, { isBroken: true }) : error
+      const isSilent = waiting?.isOver && !signal?.aborted
       const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
-      const failure = new TilecouchError('UNREACHABLE', { url: this.url, why, ...(timeout && { silent: true }) })
+      const failure = isSilent
+        ? new TilecouchError('UNREACHABLE', { url: this.url, why, ...(timeout && { silent: true }) })
+        : error
       throw received ? Object.assign(failure, { isBroken: true }) : failure
     } finally {
-      heard?.end()
+      waiting?.end()
     }
   }
 
@@ -156,14 +178,15 @@ export class CouchClient {
     throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'not JSON, or cut off' })
   }
 
-  /** The error of the catalogue for a failure, and whether the request may succeed later. @param {any} caught @param {CouchRequest} request */
+  /** The error of the catalogue for a failure, and whether the request may succeed later. */
   #explain (caught, { server }) {
     const { isBroken = false } = caught
+    const asked = { url: server ? this.serverUrl : this.url, db: this.db }
     const explained = caught instanceof Refusal
-      ? failureOf(caught, { url: server ? this.serverUrl : this.url, db: this.db, isServer: Boolean(server) })
+      ? failureOf(caught, { ...asked, isServer: Boolean(server) })
       : caught instanceof TilecouchError
         ? { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
-        : { error: new TilecouchError('UNREACHABLE', { url: server ? this.serverUrl : this.url, db: this.db, why: whyOf(caught) }), mayPass: true }
+        : { error: new TilecouchError('UNREACHABLE', { ...asked, why: whyOf(caught) }), mayPass: true }
     if (isBroken) explained.error.details = { ...explained.error.details, isBroken }
     return { ...explained, isBroken }
   }
@@ -188,13 +211,17 @@ export class CouchClient {
     return this.find({ path: encodeId(id), signal })
   }
 
-  /** Writes one document; a conflict is COUCHDB_ERROR with status 409. @param {any} doc @param {AbortSignal} [signal] */
+  /**
+   * Writes one document; a conflict is COUCHDB_ERROR with status 409.
+   * @param {any} doc
+   * @param {AbortSignal} [signal]
+   */
   put (doc, signal) {
     return this.request({ method: 'PUT', path: encodeId(doc._id), body: doc, signal })
   }
 
   /**
-   * Writes one document as `change` makes it of the stored one; reads and writes again until nobody else wrote in between.
+   * Writes one document as `change` makes it of the stored one; again when somebody else wrote in between.
    * @param {string} id
    * @param {(stored: any) => any} change answers the new document, or nothing to leave it alone
    * @param {AbortSignal} [signal]
@@ -225,23 +252,28 @@ export class CouchClient {
   }
 
   /**
-   * Every leaf of documents, deleted ones as well. By _bulk_get, which is twice to four times as fast as _all_docs with keys.
+   * Every leaf of documents, deleted ones as well. _bulk_get is twice to four times as fast as _all_docs with keys.
    * @param {string[]} ids
    * @param {Options & {attachments?: boolean}} [options]
    * @returns {Promise<Map<string, any[]>>} an empty list: there never was one
    */
-  async leaves (ids, { signal, limits = this.#delays, ...options } = {}) {
-    return leavesIn(await askAll(this.url, ids, left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits }))
+  async leaves (ids, options) {
+    const { leaves, failed } = await this.tryLeaves(ids, options)
+    if (failed.size) throw noAnswer(this.url, [...failed.keys()], [...failed.values()][0])
+    return leaves
   }
 
   /**
    * As leaves; a document without an answer costs the others nothing.
    * @param {string[]} ids
    * @param {Options & {attachments?: boolean}} [options]
-   * @returns {Promise<{leaves: Map<string, any[]>, failed: Map<string, {error: string, reason: string}>}>} each id is in one of them
+   * @returns {Promise<{leaves: Map<string, any[]>, failed: Map<string, {error: string, reason: string}>}>} each id is
+   *   in
+   *   one of them
    */
   async tryLeaves (ids, { signal, limits = this.#delays, ...options } = {}) {
-    const { rows, failed } = await askEach(ids, left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits })
+    const ask = left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal })
+    const { rows, failed } = await askEach(ids, ask, { signal, limits })
     return { leaves: leavesIn(rows), failed }
   }
 
@@ -266,7 +298,8 @@ export class CouchClient {
       method: 'POST',
       path: '_bulk_get',
       qs: attachments ? { attachments: true } : {},
-      accept: attachments && this.#decode ? 'multipart/mixed' : 'application/json', // any mention of JSON, and CouchDB sends that, with base64
+      // CouchDB prefers JSON, with base64, wherever it is mentioned
+      accept: attachments && this.#decode ? 'multipart/mixed' : 'application/json',
       ...options,
       body: { docs },
       raw: true,
@@ -288,14 +321,36 @@ export class CouchClient {
   /**
    * Writes documents in one request.
    * @param {any[]} docs
-   * @param {Options & {newEdits?: boolean}} [options] newEdits: false keeps the revisions as they are, as replicators do
-   * @returns {Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>} one for each
+   * @param {Options & {newEdits?: boolean}} [options] newEdits: false keeps the revisions as they are, as replicators
+   *   do
+   * @returns {Promise<Written[]>} one for each
    */
   async bulk (docs, { newEdits, ...options } = {}) {
     const body = await this.#bulkBody(docs, { newEdits })
     const answer = await this.request({ ...options, method: 'POST', path: '_bulk_docs', body })
-    if (!Array.isArray(answer)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of results' })
-    return answer
+    return this.#list(answer, 'results')
+  }
+
+  /**
+   * Writes different documents, and sends again what a shard did not take. Throws REFUSED where one may not be written.
+   * @param {any[]} docs
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Map<string, string | undefined>>} id -> its revision; none after a conflict
+   */
+  async writeAll (docs, signal) {
+    const byId = new Map(docs.map(doc => [doc._id, doc]))
+    const send = ids => this.bulk(ids.map(id => byId.get(id)), { signal })
+    const rows = await askAll(this.url, [...byId.keys()], send, { signal, final: FINAL, limits: this.#delays })
+    return new Map([...rows].map(([id, [{ rev, error, reason }]]) => {
+      if (isRefusal(error)) throw new TilecouchError('REFUSED', { id, reason: reason || error })
+      return [id, error ? undefined : rev]
+    }))
+  }
+
+  /** @template T @param {T} list @param {string} name @returns {T} */
+  #list (list, name) {
+    if (!Array.isArray(list)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: `no list of ${name}` })
+    return list
   }
 
   /**
@@ -316,15 +371,14 @@ export class CouchClient {
     }
   }
 
-  /** One range of a view. @param {string} view `_design/d/_view/v` @param {object} query @param {AbortSignal} [signal] @returns {Promise<any[]>} */
+  /** The rows of one range of a view. @param {string} view @param {object} query @param {AbortSignal} [signal] */
   async view (view, query, signal) {
     const [rows] = await this.queries(view, [query], signal)
     return rows
   }
 
   /**
-   * All rows of a range of a view, page by page: as many as there are, although documents that were read may be written
-   * meanwhile and stand somewhere else then.
+   * All rows of a range of a view, page by page, also of documents that are written meanwhile and move within the view.
    * @param {string} view in which a document has one row
    * @param {{startkey?: any, endkey?: any}} range
    * @param {{page: number, signal?: AbortSignal}} options page: rows a request, two at least
@@ -342,7 +396,12 @@ export class CouchClient {
     }
   }
 
-  /** Several ranges of the primary index, or documents by `keys`, in one request. @param {object[]} ranges @param {AbortSignal} [signal] @returns {Promise<Row[][]>} the rows of each */
+  /**
+   * The rows of several ranges of the primary index, or of documents by `keys`, in one request.
+   * @param {object[]} ranges
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Row[][]>}
+   */
   ranges (ranges, signal) {
     return this.queries('_all_docs', ranges, signal)
   }
@@ -353,15 +412,20 @@ export class CouchClient {
    * @param {Options} [options]
    * @returns {Promise<{rows?: Row[], error?: string, reason?: string}[]>} of each, its rows or an error
    */
-  async tryRanges (ranges, { limits, ...options } = {}) {
+  tryRanges (ranges, { limits, ...options } = {}) {
     return askResults(this, '_all_docs', ranges, options)
   }
 
-  /** Rows of the primary index. @param {Range} range @param {AbortSignal} [signal] @param {Options} [options] @returns {Promise<Row[]>} */
+  /**
+   * Rows of the primary index.
+   * @param {Range} range
+   * @param {AbortSignal} [signal]
+   * @param {Options} [options]
+   * @returns {Promise<Row[]>}
+   */
   async page (range, signal, options) {
     const { rows } = await this.request({ ...options, path: '_all_docs', qs: range, signal })
-    if (!Array.isArray(rows)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of rows' })
-    return rows
+    return this.#list(rows, 'rows')
   }
 
   /**
@@ -377,20 +441,20 @@ export class CouchClient {
    * One answer of the feed of changes.
    * @param {Record<string, any>} query
    * @param {CouchRequest & {selector?: object}} [options] selector: of the documents whose changes are wanted
-   * @returns {Promise<{results: {id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}[], last_seq: string | number, pending?: number}>}
+   * @returns {Promise<{results: Change[], last_seq: string | number, pending?: number}>}
    */
   async changes (query, { selector, ...options } = {}) {
     const filtered = selector && { method: 'POST', qs: { ...query, filter: '_selector' }, body: { selector } }
     const answer = await this.request({ ...options, path: '_changes', qs: query, ...filtered })
-    if (!Array.isArray(answer.results)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of changes' })
+    this.#list(answer.results, 'changes')
     return answer
   }
 
   /**
-   * All changes since a place in the feed, page by page, up to the present.
+   * All changes since a position in the feed, page by page, up to the present.
    * @param {string | number} since
    * @param {{page: number, signal?: AbortSignal}} options page: changes a request
-   * @returns {AsyncGenerator<{results: {id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}[], last: string | number}>} last: where the next one begins
+   * @returns {AsyncGenerator<{results: Change[], last: string | number}>} last: where the next page begins
    */
   async * changesSince (since, { page, signal }) {
     for (let from = since; ;) {
@@ -408,7 +472,10 @@ export class CouchClient {
 }
 
 /** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
-export const encodeId = id => id.replace(/^(_design|_local)\/|([^A-Za-z0-9_.:~-])/gu, (match, special) => special ? match : encodeURIComponent(match))
+export const encodeId = id =>
+  id.replace(/^(_design|_local)\/|[^A-Za-z0-9_.:~-]/gu, (match, special) => special ? match : encodeURIComponent(match))
+
+const isSuccess = status => status >= 200 && status < 300
 
 /** Whether CouchDB says that something is not there, in a database that is. */
 const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404
@@ -418,7 +485,8 @@ const KEYS = new Set(['key', 'keys', 'startkey', 'endkey', 'start_key', 'end_key
 /** @param {Record<string, any>} qs */
 function searchOf (qs) {
   const given = Object.entries(qs).filter(([, value]) => value !== undefined)
-  return new URLSearchParams(given.map(([name, value]) => [name, KEYS.has(name) ? JSON.stringify(value) : String(value)])).toString()
+  const textOf = (name, value) => KEYS.has(name) ? JSON.stringify(value) : String(value)
+  return new URLSearchParams(given.map(([name, value]) => [name, textOf(name, value)])).toString()
 }
 
 const jsonBody = (docs, { newEdits = true }) => JSON.stringify({ ...(!newEdits && { new_edits: false }), docs })

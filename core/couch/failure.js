@@ -8,14 +8,17 @@ import { TilecouchError, scrub } from '../errors.js'
  */
 export function failureOf ({ status, message, answer }, { url, db, isServer }) {
   const reason = scrub(answer?.reason ?? message)
-  const failed = (code, details = {}, mayPass = false) => ({ error: new TilecouchError(code, { url, status, reason, db, ...details }), mayPass })
+  const failed = (code, details = {}, mayPass = false) => (
+    { error: new TilecouchError(code, { url, status, reason, db, ...details }), mayPass }
+  )
+  const badAnswer = why => failed('BAD_ANSWER', { why, status: undefined })
   if (status === 507 || /no space left|enospc/i.test(reason)) return failed('DISK_FULL', { where: url })
   if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return failed('UNAUTHORIZED')
   if (status === 401 || status === 403) return failed('FORBIDDEN')
   if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return failed('DATABASE_NOT_FOUND')
-  if (status >= 300 && status < 400) return failed('BAD_ANSWER', { why: `${status}: redirects are not followed`, status: undefined })
-  // a page of something between, such as a proxy whose CouchDB is down: nobody has said that something is not there
-  if (status === 404 && !isServer && typeof answer?.error !== 'string') return failed('BAD_ANSWER', { why: '404, and not from CouchDB', status: undefined })
+  if (status >= 300 && status < 400) return badAnswer(`${status}: redirects are not followed`)
+  // from a proxy whose CouchDB is down, say: it does not tell that the document is missing
+  if (status === 404 && !isServer && typeof answer?.error !== 'string') return badAnswer('404, and not from CouchDB')
   return failed('COUCHDB_ERROR', {}, status === 429 || status >= 500)
 }
 
@@ -41,4 +44,5 @@ export function parseJson (bytes) {
 }
 
 /** Why a connection failed. Several addresses of one host fail together, in an error without a message. */
-export const whyOf = ({ message, code, errors }) => scrub(message || errors?.map(error => error.message).join(', ') || code || 'the connection failed')
+export const whyOf = ({ message, code, errors }) =>
+  scrub(message || errors?.map(error => error.message).join(', ') || code || 'the connection failed')

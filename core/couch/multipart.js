@@ -1,5 +1,5 @@
-// Takes multipart bodies apart, in browsers as in Node: CouchDB's answers to _bulk_get, in which the bytes of attachments travel as
-// they are, which moves twice as many tiles a second as base64 in JSON; and the documents that the embedded store takes.
+// Parses multipart bodies, in browsers and in Node: CouchDB's answers to _bulk_get, whose attachments are not base64 as
+// in JSON (twice as many tiles a second); and documents that are sent to the embedded store.
 import { TilecouchError } from '../errors.js'
 
 const encode = text => new TextEncoder().encode(text)
@@ -12,7 +12,8 @@ const DASH = 0x2d
 /**
  * The documents of a multipart/mixed body, errors left out. Attachments have their bytes in `data`: views of the body.
  * @param {Uint8Array} body
- * @param {(error: {id: string, rev?: string, error: string, reason: string}) => void} [onError] told of each document that could not be read, most often because there is none
+ * @param {(error: {id: string, rev?: string, error: string, reason: string}) => void} [onError] for each document that
+ * could not be read, most often because there is none
  * @returns {any[]}
  */
 export function parseBulkGet (body, onError) {
@@ -82,8 +83,9 @@ function nextLine (bytes, text, from) {
 }
 
 function find (bytes, text, from) {
-  for (let at = bytes.indexOf(text[0], from); at >= 0; at = bytes.indexOf(text[0], at + 1)) if (isAt(bytes, text, at)) return at
-  return -1
+  let at = bytes.indexOf(text[0], from)
+  while (at >= 0 && !isAt(bytes, text, at)) at = bytes.indexOf(text[0], at + 1)
+  return at
 }
 
 function isAt (bytes, text, at) {

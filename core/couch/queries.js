@@ -3,11 +3,12 @@ import { askAll } from './answers.js'
 import { TilecouchError } from '../errors.js'
 
 /**
- * A range that has an error, or lacks a row of a document that was named, is asked for again.
+ * Asks again for a query that has an error, or lacks a row of a document that was named.
  * @param {{url?: string, request: (request: any) => Promise<any>}} couch
  * @param {string} path of the view, or `_all_docs`
  * @param {any[]} queries
- * @param {{most?: number, limits?: import('./answers.js').Asking['limits'], signal?: AbortSignal, [option: string]: any}} [options] most: queries a request; the others are the couch's
+ * @param {{most?: number, limits?: import('./answers.js').Asking['limits'], signal?: AbortSignal, [option: string]: any
+ * }} [options] most: queries a request; the others are the couch's
  * @returns {Promise<any[][]>} the rows of each
  */
 export async function askQueries (couch, path, queries, { most = Infinity, limits, ...options } = {}) {
@@ -15,20 +16,18 @@ export async function askQueries (couch, path, queries, { most = Infinity, limit
   for (let at = 0; at < queries.length; at += most) {
     const some = queries.slice(at, at + most)
     const byId = new Map(some.map((query, index) => [nameOf(query, at + index), query]))
-    const found = await askAll(couch.url ?? path, [...byId.keys()], ids => ask(couch, path, ids.map(id => ({ id, query: byId.get(id) })), options), { signal: options.signal, limits })
+    const askSome = ids => ask(couch, path, ids.map(id => ({ id, query: byId.get(id) })), options)
+    const found = await askAll(couch.url ?? path, [...byId.keys()], askSome, { signal: options.signal, limits })
     for (const id of byId.keys()) answers.push(/** @type {any} */ (found.get(id))[0].rows)
   }
   return answers
 }
 
-/**
- * The answers to some queries as they come: of each its rows, or an error.
- * @param {{request: (request: any) => Promise<any>}} couch @param {string} path @param {any[]} queries @param {Record<string, any>} [options] of the request
- * @returns {Promise<any[]>}
- */
+/** One request: of each query its rows, or an error. */
 export async function askResults (couch, path, queries, options) {
-  const { results } = await couch.request({ method: 'POST', path: `${path}/queries`, body: { queries }, ...options })
-  if (!Array.isArray(results)) throw new TilecouchError('BAD_ANSWER', { url: `${path}/queries`, why: 'no list of results' })
+  const url = `${path}/queries`
+  const { results } = await couch.request({ method: 'POST', path: url, body: { queries }, ...options })
+  if (!Array.isArray(results)) throw new TilecouchError('BAD_ANSWER', { url, why: 'no list of results' })
   return results
 }
 
@@ -46,11 +45,11 @@ function troubleOf (path, { keys }, result) {
   if (!Array.isArray(result?.rows)) return { error: 'no rows' }
   const bad = result.rows.find(({ error }) => error && error !== 'not_found')
   if (bad) return { error: bad.error, reason: `${bad.key}: ${bad.reason ?? bad.error}` }
-  // of a single key that is not there CouchDB says nothing at all: it reads a range then, which fails as a whole
+  // for a single key that is not there CouchDB has no row: it reads a range then, which fails as a whole
   if (!path.endsWith('_all_docs') || !(keys?.length > 1)) return undefined
-  const said = new Set(result.rows.map(({ key }) => key))
-  const unsaid = keys.find(key => !said.has(key))
-  return unsaid === undefined ? undefined : { error: 'no row', reason: `${unsaid}: no row` }
+  const named = new Set(result.rows.map(({ key }) => key))
+  const missing = keys.find(key => !named.has(key))
+  return missing === undefined ? undefined : { error: 'no row', reason: `${missing}: no row` }
 }
 
 /** For errors, which name what has no answer. */
@@ -60,11 +59,11 @@ const nameOf = ({ keys, startkey, key = startkey }, at) => `query ${at} (${JSON.
  * All rows of a range of the primary index, page by page, in the order of their ids.
  * @param {(range: import('./client.js').Range) => Promise<import('./client.js').Row[]>} read
  * @param {import('./client.js').Range} range
- * @param {{page?: number, ahead?: boolean}} [options] page: rows a request; ahead: the next page is requested while one is looked at
+ * @param {{page?: number, ahead?: boolean}} [options] page: rows a request; ahead: requests the next page early
  * @returns {AsyncGenerator<import('./client.js').Row[]>} never an empty page
  */
 export async function * pagesOf (read, range, { page = 2000, ahead = false } = {}) {
-  const readFrom = (/** @type {string | undefined} */ startkey) => read({ ...range, ...(startkey !== undefined && { startkey }), limit: page })
+  const readFrom = startkey => read({ ...range, ...(startkey !== undefined && { startkey }), limit: page })
   let next = /** @type {ReturnType<typeof read> | undefined} */ (readFrom(undefined))
   try {
     while (next) {

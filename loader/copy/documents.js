@@ -7,7 +7,7 @@ import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { union } from '../../core/store/extent.js'
-import { blockDocument, writeBlocks } from '../load/manifest.js'
+import { blockDocument } from '../load/manifest.js'
 import { lastPrune } from '../prune/mark.js'
 import { fieldsOf } from '../store/revisions.js'
 
@@ -117,7 +117,7 @@ export async function copyManifests (source, target, { from, to, time }) {
     for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
       const rows = await source.couch.docs(some.map(({ place, name }) => blockId(from, place, name)), { attachments: true })
       const docs = rows.flatMap(({ doc }, at) => doc ? [blockDocument(blockId(to, some[at].place, some[at].name), to, some[at].place, doc._attachments.digests.data)] : [])
-      await writeBlocks(target.couch, docs)
+      await target.couch.writeAll(docs)
     }
     const { time: own, run, parts = [] } = manifest
     // the last part last: from then on the manifest counts

@@ -3,9 +3,6 @@
 // killed but what its versions say.
 import { hash } from 'node:crypto'
 import { blockId, compareIds, manifestId } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
-import { askAll } from '../../core/couch/answers.js'
-import { REFUSALS, isRefusal } from '../../core/couch/answers.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
 
 export const manifestDefaults = {
@@ -15,7 +12,6 @@ export const manifestDefaults = {
   part: 1000 // blocks listed in one document
 }
 
-const FINAL = new Set([...REFUSALS, 'conflict']) // answers to a block that say the same however often it is sent
 const NAME = 12 // characters of a block's digest that it is called by
 
 export class ManifestWriter {
@@ -76,7 +72,8 @@ export class ManifestWriter {
     // most of those of an edition that repeats another one are there
     const there = await this.couch.docs(ids, { signal: this.signal })
     const missing = blocks.flatMap(({ place, bytes }, index) => there[index].doc ? [] : [blockDocument(ids[index], this.layer, place, bytes)])
-    this.writes += await writeBlocks(this.couch, missing, this.signal)
+    // a conflict: somebody else has written the same block
+    for (const rev of (await this.couch.writeAll(missing, this.signal)).values()) if (rev) this.writes++
   }
 
   /**
@@ -117,23 +114,6 @@ export class ManifestWriter {
 
 /** What a block is called by. @param {Uint8Array} bytes */
 export const nameOf = bytes => hash('md5', bytes, 'base64url').slice(0, NAME)
-
-/**
- * Blocks that are not there. A shard in trouble is asked again; a conflict says that somebody else has written the same.
- * @param {import('../store/couch.js').Couch} couch @param {any[]} docs @param {AbortSignal} [signal]
- * @returns {Promise<number>} how many were written
- */
-export async function writeBlocks (couch, docs, signal) {
-  if (!docs.length) return 0
-  const byId = new Map(docs.map(doc => [doc._id, doc]))
-  const rows = await askAll(couch.url, [...byId.keys()], left => couch.bulk(left.map(id => byId.get(id)), { signal }), { signal, final: FINAL })
-  let written = 0
-  for (const [id, [{ error, reason }]] of rows) {
-    if (isRefusal(error)) throw new TilecouchError('REFUSED', { id, reason: reason || error })
-    if (!error) written++
-  }
-  return written
-}
 
 /** The digest of all that an edition said. @param {[string, string[]][]} entries in the order of their places @param {Record<string, any>} reach */
 export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, reach]), 'hex')

@@ -1,6 +1,7 @@
-// Which columns of a zoom hold anything, and how much: from the reduce of a view, so that the cost is that of the columns
-// and not of the tiles. An area and a layer are both asked for what they have, and the smaller of the two decides.
+// Which columns of a zoom hold anything, and how much. An area and a layer are both asked for what they have, and the
+// smaller of the two decides.
 import { compareInner, tileRanges } from '../../core/index.js'
+import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
 import { lowerBound } from '../../core/search.js'
 import { listDefaults } from './list-defaults.js'
 import { BY_TILE } from './reader.js'
@@ -10,13 +11,15 @@ export const BY_AREA = '_design/sizes/_view/by_area'
 const UNKNOWN = 1e9 // rows there may be between two spans
 
 /**
- * @typedef {{view: string, count: (value: any) => number, bytes: (value: any) => number}} Index a view whose keys begin with layer, zoom, column, row
+ * @typedef {{view: string, count: (value: any) => number, bytes: (value: any) => number}} Index a view whose keys begin
+ * with layer, zoom, column, row
+ *
  * @typedef {object} Column
  * @property {number} x
  * @property {number} count rows of the view
  * @property {number} bytes where the view sums them
  * @property {number} before rows of the view in the columns before it
- * @property {import('../../core/sweep.js').Run[]} [runs] rows of the map that the area touches; all unless there is an area
+ * @property {import('../../core/sweep.js').Run[]} [runs] rows of the map that the area touches; all unless there is one
  */
 
 /** Tiles that exist now. @type {Index} */
@@ -33,8 +36,8 @@ export const versions = { view: BY_TILE, count: count => count, bytes: () => 0 }
  * @param {{zooms?: import('../../core/grid.js').Zooms, signal?: AbortSignal}} options
  * @returns {Promise<{z: number, count: number, bytes: number}[]>}
  */
-export async function zoomsIn (couch, index, layer, { zooms = { min: 0, max: 30 }, signal }) {
-  const rows = await couch.view(index.view, { startkey: [layer, zooms.min], endkey: [layer, zooms.max, {}], group_level: 2 }, signal)
+export async function zoomsIn (couch, index, layer, { zooms, signal }) {
+  const rows = await couch.view(index.view, zoomQuery(layer, zooms), signal)
   return rows.map(({ key, value }) => ({ z: key[1], count: index.count(value), bytes: index.bytes(value) }))
     .filter(({ z }) => Number.isInteger(z)).sort((a, b) => compareInner(a.z, b.z))
 }
@@ -46,7 +49,6 @@ export class Columns {
   #counts = /** @type {number[]} */ ([])
   #bytes = /** @type {number[]} */ ([])
   #before = /** @type {number[]} */ ([])
-  #sum = 0
 
   /**
    * @param {Index} index
@@ -68,30 +70,19 @@ export class Columns {
   async read (couch, signal) {
     const { index, layer, z, area } = this
     const { columns: limit, spans: most } = listDefaults
-    const queryOf = (/** @type {number[]} */ [x0, x1]) => ({ startkey: [layer, z, x0], endkey: [layer, z, x1, {}], group_level: 3, limit })
-    let spans = area ? spansOf(area, z) : [[0, 2 ** z - 1]]
-    while (spans.length) {
-      const answers = await couch.queries(index.view, spans.slice(0, most).map(queryOf), signal)
-      const full = answers.findIndex(rows => rows.length === limit)
-      const whole = full < 0 ? answers : answers.slice(0, full + 1)
-      for (const rows of whole) {
-        for (const { key, value } of rows) if (Number.isInteger(key[2])) this.#add(key[2], value)
-        this.#sum += UNKNOWN
-      }
-      // what follows a full page comes after the rest of it
-      const rest = full < 0 ? [] : [[whole[full][limit - 1].key[2] + 1, spans[full][1]]]
-      spans = [...rest.filter(([x0, x1]) => x0 <= x1), ...spans.slice(whole.length)]
+    const spans = (area ? spansOf(area, z) : [[0, 2 ** z - 1]]).map(([x0, x1]) => ({ prefix: [layer, z], x0, x1 }))
+    const ask = queries => couch.queries(index.view, queries, signal)
+    let [sum, last] = [0, spans[0]]
+    for await (const { span, x, value } of columnsIn(ask, spans, { limit, most })) {
+      if (span !== last) sum += UNKNOWN
+      last = span
+      this.#xs.push(x)
+      this.#counts.push(index.count(value))
+      this.#bytes.push(index.bytes(value))
+      this.#before.push(sum)
+      sum += index.count(value)
     }
     return this
-  }
-
-  #add (x, value) {
-    const count = this.index.count(value)
-    this.#xs.push(x)
-    this.#counts.push(count)
-    this.#bytes.push(this.index.bytes(value))
-    this.#before.push(this.#sum)
-    this.#sum += count
   }
 
   /**
@@ -110,17 +101,16 @@ export class Columns {
   }
 }
 
-/**
- * From west to east, the columns an area may touch: where they are few no more than those and what lies near, else those of its box.
- * @returns {number[][]}
- */
+/** From west to east, the columns that an area may touch and what lies near, or those of its box if they are many. */
 function spansOf (area, z) {
   const spans = []
   let columns = 0
   for (const { x } of area.columns(z)) {
     const last = spans.at(-1)
     if (last && x === last[1]) continue // touched in several places
-    if (++columns > listDefaults.few) return tileRanges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
+    if (++columns > listDefaults.few) {
+      return tileRanges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
+    }
     if (last && x <= last[1] + listDefaults.near) last[1] = x
     else spans.push([x, x])
   }

@@ -1,5 +1,5 @@
-// Sends one HTTP request and collects the bytes of its answer. With undici's dispatcher itself: fetch and the streams of undici
-// cost as much as the tiles of a small answer, since CouchDB sends a dozen pieces for each tile. Here a piece is put into a list.
+// Sends one HTTP request and collects the bytes of its answer. Fetch and the streams of undici cost as much as the tiles
+// of a small answer, since CouchDB sends a dozen pieces for each tile: its dispatcher just hands over the pieces.
 import { Agent } from 'undici'
 import { TilecouchError } from '../errors.js'
 
@@ -34,7 +34,11 @@ export const exchange = ({ method, url, headers, body, most = Infinity, signal, 
       reason = statusMessage ?? ''
     },
     onResponseData (_, piece) {
-      onPiece(piece.length)
+      try {
+        if (onPiece(piece, status)) return
+      } catch (error) {
+        return fail(error)
+      }
       length += piece.length
       if (length > most) return fail(new TilecouchError('ANSWER_TOO_LARGE', { host: url.host, most }))
       pieces.push(piece)

@@ -1,13 +1,10 @@
-// A head that is still what its upstream says holds longer: its bytes, its time and when the store learnt it stay, only
-// `expires` and `origin` change. Whoever wrote the head meanwhile knows better, so that a conflict is nobody's loss.
+// Extends heads that are still what their upstream has: only `expires` and `origin` change. A conflict means that somebody
+// else wrote the head meanwhile; it is left alone then.
 import { isDeepStrictEqual } from 'node:util'
 import { isExactTime, parseTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { askAll } from '../../core/couch/answers.js'
-import { REFUSALS } from '../../core/couch/answers.js'
 
 const CHUNK = 500 // heads a request
-const FINAL = new Set([...REFUSALS, 'conflict']) // what would be answered again
 
 /**
  * @typedef {object} Extension
@@ -29,11 +26,14 @@ const FINAL = new Set([...REFUSALS, 'conflict']) // what would be answered again
  */
 export async function extendHeads (couch, extensions, { signal } = {}) {
   for (const { id, expires } of extensions) {
-    if (parseTileId(id).time !== undefined) throw new TilecouchError('BAD_ID', { value: id, why: 'a past version never changes' })
+    const { time } = parseTileId(id)
+    if (time !== undefined) throw new TilecouchError('BAD_ID', { value: id, why: 'a past version never changes' })
     if (expires && !isExactTime(expires)) throw new TilecouchError('BAD_TIME', { value: expires })
   }
   const summary = { extended: new Map(), changed: [] }
-  for (let at = 0; at < extensions.length; at += CHUNK) await extendSome(couch, extensions.slice(at, at + CHUNK), summary, signal)
+  for (let at = 0; at < extensions.length; at += CHUNK) {
+    await extendSome(couch, extensions.slice(at, at + CHUNK), summary, signal)
+  }
   return summary
 }
 
@@ -49,12 +49,9 @@ async function extendSome (couch, extensions, { extended, changed }, signal) {
     else docs.push(doc)
   })
   // attachments stay where they are: the documents hold stubs
-  const byId = new Map(docs.map(doc => [doc._id, doc]))
-  const answers = await askAll(couch.url, [...byId.keys()], ids => couch.bulk(ids.map(id => byId.get(id)), { signal }), { signal, final: FINAL })
-  for (const [id, [{ rev, error, reason }]] of answers) {
-    if (!error) extended.set(id, /** @type {string} */ (rev))
-    else if (error === 'conflict') changed.push(id) // also of an earlier try that got through without an answer
-    else throw new TilecouchError('REFUSED', { id, reason: reason || error })
+  for (const [id, rev] of await couch.writeAll(docs, signal)) {
+    if (rev) extended.set(id, rev)
+    else changed.push(id) // also of an earlier try that got through without an answer
   }
 }
 

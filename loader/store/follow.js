@@ -1,8 +1,7 @@
-// Keeps what is in memory true: hears of every change of the store, over any number of interruptions, and says when it can
-// not know what it has missed.
+// Follows the changes of a store, over any number of interruptions, so that what is kept in memory stays true. Tells when
+// changes may have been missed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
-import { timeoutSignal } from '../../core/abort.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
 import { readFeed } from './feed.js'
 
@@ -10,7 +9,7 @@ export const followDefaults = {
   heartbeat: 1000, // milliseconds between two signs of life that CouchDB is asked for
   silence: 5000, // milliseconds without one after which a connection is taken for dead
   poll: 20000, // milliseconds a long poll waits for a change
-  silentTries: 2, // continuous feeds in a row that bring nothing at all: something between collects answers, and long polls get through
+  silentTries: 2, // continuous feeds in a row without a byte, after which long polls are used: a proxy collects answers
   firstDelay: 100, // milliseconds before the first new try, doubled each time
   longestDelay: 5000 // milliseconds between two tries at most
 }
@@ -22,9 +21,9 @@ export const followDefaults = {
  * @property {number} lag seconds since the store was last heard of
  * @property {'continuous' | 'longpoll'} feed
  * @property {string | undefined} since
- * @property {number} changes ever heard of
- * @property {number} connections ever made
- * @property {number} resets times when nobody could tell what had changed
+ * @property {number} changes in all
+ * @property {number} connections in all
+ * @property {number} resets times when changes may have been missed
  * @property {string | undefined} error code of what keeps it away
  */
 
@@ -32,11 +31,12 @@ export const followDefaults = {
 
 export class Follower {
   #stop = new AbortController()
-  /** @type {string | number | undefined} everything up to here has been told; undefined: nothing can be trusted */
+  /** @type {string | number | undefined} all changes up to here were reported; undefined: nothing can be trusted */
   #since
   #identity = '' // of the database, not of its name
   #purged = /** @type {string | undefined} */ (undefined) // how often the database was
   #heard = Date.now()
+  #hasHeard = /** @type {boolean | undefined} */ (undefined) // anything over this connection; undefined: there is none
   #state = /** @type {FollowerState['state']} */ ('starting')
   #feed = /** @type {FollowerState['feed']} */ ('continuous')
   #silent = 0
@@ -49,7 +49,7 @@ export class Follower {
    * @param {object} options
    * @param {(change: {id: string, rev: string, deleted: boolean}) => void} options.onChange
    * @param {() => void} options.onReset whatever is kept may be wrong: another database, or changes that were missed
-   * @param {FeedPosition} [options.position] to go on from, instead of from now; nothing is reset if it is still good
+   * @param {FeedPosition} [options.position] to go on from, instead of from now; nothing is reset if that is possible
    * @param {any} [options.log]
    * @param {Partial<typeof followDefaults>} [options.limits]
    */
@@ -64,7 +64,7 @@ export class Follower {
     this.limits = { ...followDefaults, ...limits }
   }
 
-  /** Resolves when changes are followed from some moment on, or when the first try has failed: the others go on. */
+  /** Resolves when changes are followed from some moment on, or when the first try has failed; more tries follow. */
   start () {
     return new Promise(resolve => { this.#running ??= this.#run(() => resolve(undefined)) })
   }
@@ -75,14 +75,16 @@ export class Follower {
     this.#state = 'closed'
   }
 
-  /** Whether what is read from now on may be kept: every later change of it will be told. */
+  /** Whether what is read from now on may be kept: every later change of it will be reported. */
   get isAnchored () {
     return this.#since !== undefined
   }
 
-  /** Up to where everything has been told; nothing while that can not be said. @returns {FeedPosition | undefined} */
+  /** Up to where all changes were reported, if that is known. @returns {FeedPosition | undefined} */
   get position () {
-    return this.#since === undefined ? undefined : { since: this.#since, identity: this.#identity, ...(this.#purged !== undefined && { purged: this.#purged }) }
+    if (this.#since === undefined) return undefined
+    const purged = this.#purged
+    return { since: this.#since, identity: this.#identity, ...(purged !== undefined && { purged }) }
   }
 
   /** @returns {FollowerState} */
@@ -101,18 +103,17 @@ export class Follower {
   async #run (onFirst) {
     const { signal } = this.#stop
     for (let attempt = 0; !signal.aborted;) {
-      let heard
+      this.#hasHeard = undefined
       try {
         await this.#anchor()
         onFirst()
-        heard = await this.#listen()
+        await this.#listen()
       } catch (error) {
         if (signal.aborted) break
         this.#fail(error)
         onFirst()
-        heard = Boolean(error.heard)
       }
-      attempt = heard ? 0 : attempt + 1
+      attempt = this.#hasHeard ? 0 : attempt + 1
       // also after a feed that ended well: one that ends at once, time and again, must not be asked for without a pause
       if (this.#feed === 'continuous' || attempt) await this.#pause(attempt)
     }
@@ -127,26 +128,23 @@ export class Follower {
 
   /** Makes sure that what is followed is still the database it was, and finds where to begin. */
   async #anchor () {
-    const { silence } = this.limits
-    const wait = timeoutSignal(silence, this.#stop.signal)
-    const info = await this.couch.request({ path: '', retries: 0, signal: wait.signal }).catch(error => {
-      throw wait.isOver ? new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${silence / 1000} s` }) : error
-    }).finally(wait.end)
+    const info = await this.couch.request({ path: '', retries: 0, timeout: this.limits.silence, signal: this.#stop.signal })
     const there = feedPosition(info)
     if (this.position && !canContinue(this.position, there)) {
-      // what was purged is told by no feed: who was away does not know whether it heard of its deletion
-      this.#drop(canContinue({ ...this.position, purged: undefined }, there) ? 'the store was purged meanwhile' : 'the store is another one')
+      // no feed tells what was purged
+      const isPurged = canContinue({ ...this.position, purged: undefined }, there)
+      this.#drop(isPurged ? 'the store was purged meanwhile' : 'the store is another one')
     }
     this.#identity = there.identity
     this.#purged = there.purged
     if (this.#since === undefined) {
-      // the place first: what is kept after the reset is newer than that, and what was being read before it is not kept
+      // the position first: what is kept after the reset is newer than that, and what was being read before it is not kept
       this.#since = there.since
       this.onReset()
     }
   }
 
-  /** Nobody can tell what has changed. From here on nothing is kept, until there is a new place to follow from. */
+  /** Nobody can tell what has changed. From here on nothing is kept, until there is a new position to follow from. */
   #drop (why) {
     this.#since = undefined
     this.#counts.resets++
@@ -158,25 +156,26 @@ export class Follower {
     const continuous = this.#feed === 'continuous'
     const { heartbeat, silence, poll } = this.limits
     this.#counts.connections++
+    this.#hasHeard = false
     if (!continuous) this.#sign() // the next one may be the answer
-    const end = await readFeed(this.couch, {
+    const last = await readFeed(this.couch, {
       query: { feed: this.#feed, since: this.#since, ...(continuous ? { heartbeat } : { timeout: poll }) },
       silence: continuous ? silence : poll + silence,
       signal: this.#stop.signal,
       onSign: () => {
         this.#silent = 0
+        this.#hasHeard = true
         this.#sign()
       },
       onChange: change => this.#take(change)
     })
-    if (end.seq !== undefined) this.#since = end.seq
-    return end.heard
+    if (last !== undefined) this.#since = last
   }
 
   /** @param {import('./feed.js').Change} change */
   #take ({ id, changes, deleted = false, seq }) {
     if (seq !== null && seq !== undefined) {
-      // told again of what has been told: the store does not know the place, and begins somewhere else
+      // changes that were reported before: the store does not know the position, and begins somewhere else
       if (!(sequenceNumber(seq) > sequenceNumber(this.#since))) {
         const why = `changes begin anew at ${sequenceNumber(seq)}`
         this.#drop(why)
@@ -199,11 +198,14 @@ export class Follower {
   #fail (error) {
     const { code, message } = error
     const why = code === 'DATABASE_NOT_FOUND' ? 'there is no such database'
-      : code === 'COUCHDB_ERROR' && error.details.status === 400 ? 'the store does not know the place' // what it cannot read, it cannot go on from
-        : !code && 'a change went amiss'
+      : code === 'COUCHDB_ERROR' && error.details.status === 400 ? 'the store does not know the position in its feed'
+        : !code && 'a change could not be handled'
     if (why && this.#since !== undefined) this.#drop(why)
-    if (error.silent && !error.heard && ++this.#silent >= this.limits.silentTries) this.#feed = 'longpoll'
-    if (this.#error !== code) this.log?.warn?.({ db: this.couch.url, code, reason: message }, 'the changes of the store cannot be followed')
+    if (error.details?.silent && this.#hasHeard === false) this.#silent++
+    if (this.#silent >= this.limits.silentTries) this.#feed = 'longpoll'
+    if (this.#error !== code) {
+      this.log?.warn?.({ db: this.couch.url, code, reason: message }, 'the changes of the store cannot be followed')
+    }
     this.#state = 'away'
     this.#error = code ?? 'INTERNAL'
   }
