@@ -1,5 +1,6 @@
-// Promises and waiting that an AbortSignal ends. AbortSignal.any and AbortSignal.timeout would do, but Node 20 may lose them, and
-// the signal of a fetch, in a garbage collection: what waits on a dead connection would then wait for minutes, or for ever.
+// Promises and waiting that an AbortSignal ends. AbortSignal.any and AbortSignal.timeout would do, but Node 20 may lose
+// them, and the signal of a fetch, in a garbage collection: what waits on a dead connection would then wait for
+// minutes, or for ever.
 
 /**
  * @template T
@@ -18,9 +19,9 @@ export function raceAbort (task, signal) {
 }
 
 /**
- * @param {number} milliseconds
  * @param {AbortSignal} [signal] ends it as well
- * @returns {{signal: AbortSignal, isOver: boolean, renew: () => void, end: () => void}} isOver: the time ran out; renew: it begins anew; end: to be called when what was waited for is there
+ * @returns {{signal: AbortSignal, isOver: boolean, renew: () => void, end: () => void}} isOver: the time ran out;
+ *   renew: it begins anew; end: to be called when what was waited for is there
  */
 export function timeoutSignal (milliseconds, signal) {
   const stop = new AbortController()
@@ -47,7 +48,7 @@ export function timeoutSignal (milliseconds, signal) {
   return waiting
 }
 
-/** @param {number} milliseconds @param {AbortSignal} [signal] @returns {Promise<void>} */
+/** @returns {Promise<void>} */
 export function pause (milliseconds, signal) {
   return new Promise(resolve => {
     const done = () => {

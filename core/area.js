@@ -1,6 +1,6 @@
-// Areas of the map: a box, or polygons, as the tiles they touch. They are counted and walked by columns, so that a zoom is
-// never held in memory, however deep it is. A tile is touched when some of the area lies inside it; one that only meets its
-// edge from outside is not.
+// Areas of the map: a box, or polygons, as the tiles they touch. They are counted and walked by columns, so that a zoom
+// is never held in memory, however deep it is. A tile is touched when some of the area lies inside it; one that only
+// meets its edge from outside is not.
 import { TilecouchError } from './errors.js'
 import { fingerprint } from './fingerprint.js'
 import { readPolygons } from './geojson.js'
@@ -11,18 +11,24 @@ import { Sweep } from './sweep.js'
 const KEPT_COLUMNS = 64 // columns whose rows has() remembers: neighbours are asked for together
 
 /**
- * `polygon` is GeoJSON, parsed: a Polygon, a MultiPolygon, or features and collections of them. With a box as well, what lies in both.
+ * `polygon` is GeoJSON, parsed: a Polygon, a MultiPolygon, or features and collections of them. With a box as well,
+ * what lies in both.
  * @param {{bbox?: import('./grid.js').Bbox | string, polygon?: object}} what
  */
 export function parseArea ({ bbox, polygon }) {
-  if (bbox === undefined && polygon === undefined) throw new TilecouchError('BAD_AREA', { why: 'there is neither a bounding box nor a polygon' })
+  if (bbox === undefined && polygon === undefined) {
+    throw new TilecouchError('BAD_AREA', { why: 'it has neither a bounding box nor a polygon' })
+  }
   const boxes = bbox === undefined ? [] : [parseBbox(/** @type {any} */ (bbox))]
   if (polygon === undefined) return new Area({ bbox: boxes[0], boxes })
   const polygons = readPolygons(polygon)
   const sweep = new Sweep(polygons)
   if (!sweep.size) {
     const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
-    throw new TilecouchError('BAD_AREA', { why: beyond ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles` : 'nothing lies inside: its edges cancel each other out' })
+    const why = beyond
+      ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles`
+      : 'it has no inside: its edges cancel each other out'
+    throw new TilecouchError('BAD_AREA', { why })
   }
   return new Area({ bbox: around(polygons), boxes, sweep, shape: fingerprint(JSON.stringify(polygons)), polygon })
 }
@@ -42,7 +48,10 @@ export class Area {
   /** @type {Map<string, import('./sweep.js').Run[]>} */
   #kept = new Map()
 
-  /** @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep, shape?: string, polygon?: object}} parts */
+  /**
+   * @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep, shape?: string,
+   *   polygon?: object}} parts
+   */
   constructor ({ bbox, boxes, sweep, shape = '', polygon }) {
     /** The smallest box around the area as it was given; west > east when it crosses the antimeridian. */
     this.bbox = bbox
@@ -64,12 +73,13 @@ export class Area {
 
   /** What of the area touches a box as well. @param {import('./grid.js').Bbox} bbox */
   within (bbox) {
-    return new Area({ bbox: this.bbox, boxes: [...this.#boxes, bbox], sweep: this.#sweep, shape: this.#shape, polygon: this.#polygon })
+    const boxes = [...this.#boxes, bbox]
+    return new Area({ bbox: this.bbox, boxes, sweep: this.#sweep, shape: this.#shape, polygon: this.#polygon })
   }
 
   /**
-   * The tiles of one zoom in columns, from west to east; a column that is touched in several places comes several times,
-   * from north to south. Each tile is in one of them.
+   * The tiles of one zoom in columns, from west to east; a column that is touched in several places comes several
+   * times, from north to south. Each tile is in one of them.
    * @param {number} z
    * @returns {Generator<{z: number, x: number, y0: number, y1: number}>}
    */
@@ -80,7 +90,8 @@ export class Area {
   }
 
   /**
-   * The tiles of one zoom, one by one, in the order of their ids: the order in which a store is written and read fastest.
+   * The tiles of one zoom, one by one, in the order of their ids: the order in which a store is written and read
+   * fastest.
    * @param {number} z
    * @returns {Generator<{z: number, x: number, y: number}>}
    */
@@ -129,13 +140,18 @@ export class Area {
         continue
       }
       for (const { x, runs } of this.#sweep.columns(z, from, to)) {
-        const inside = runs.filter(run => run[1] >= y0 && run[0] <= y1).map(run => /** @type {import('./sweep.js').Run} */ ([Math.max(run[0], y0), Math.min(run[1], y1)]))
+        /** @type {import('./sweep.js').Run[]} */
+        const inside = runs.filter(run => run[1] >= y0 && run[0] <= y1)
+          .map(run => [Math.max(run[0], y0), Math.min(run[1], y1)])
         if (inside.length) yield { x, runs: inside }
       }
     }
   }
 
-  /** The tiles of one zoom as rectangles, from west to east; nothing for polygons, which are none. @returns {import('./grid.js').TileRange[] | undefined} */
+  /**
+   * The tiles of one zoom as rectangles, from west to east; nothing for polygons, which are none.
+   * @returns {import('./grid.js').TileRange[] | undefined}
+   */
   rectangles (z) {
     return this.#sweep ? undefined : this.#ranges(z)
   }
@@ -147,7 +163,10 @@ export class Area {
     for (const box of this.#boxes) {
       const others = tileRanges(box, z)
       ranges = ranges.flatMap(range => others.map(other => ({
-        x0: Math.max(range.x0, other.x0), x1: Math.min(range.x1, other.x1), y0: Math.max(range.y0, other.y0), y1: Math.min(range.y1, other.y1)
+        x0: Math.max(range.x0, other.x0),
+        x1: Math.min(range.x1, other.x1),
+        y0: Math.max(range.y0, other.y0),
+        y1: Math.min(range.y1, other.y1)
       }))).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
     }
     return ranges.sort((a, b) => a.x0 - b.x0)
@@ -173,10 +192,13 @@ function around (polygons) {
     return [west - turn, east - turn]
   }).sort((a, b) => a[0] - b[0])
 
-  // from the end of what came before to the beginning of the next; the last gap leads over the antimeridian to the first
+  // from the end of what came before to the beginning of the next; the last gap leads over the antimeridian to the
+  // first
   let reach = spans.reduce((most, [, east]) => Math.max(most, east - 360), spans[0][1])
   let gap = { width: 0, from: 180, to: -180 }
-  const nexts = [...spans.slice(1).map(([west, east]) => ({ at: west, west, east })), { at: spans[0][0] + 360, west: spans[0][0], east: reach }]
+  const [first] = spans[0]
+  const nexts = spans.slice(1).map(([west, east]) => ({ at: west, west, east }))
+  nexts.push({ at: first + 360, west: first, east: reach })
   for (const { at, west, east } of nexts) {
     if (at - reach > gap.width) gap = { width: at - reach, from: reach, to: west }
     reach = Math.max(reach, east)
@@ -188,6 +210,7 @@ function around (polygons) {
  * A test for tiles: which of them are in this area and these zooms. Either may be missing.
  * @param {Area} [area]
  * @param {import('./grid.js').Zooms} [zooms]
+ * @returns {(z: number, x: number, y: number) => boolean}
  */
-export const selectorOf = (area, zooms) => (/** @type {number} */ z, /** @type {number} */ x, /** @type {number} */ y) =>
+export const selectorOf = (area, zooms) => (z, x, y) =>
   (!zooms || (z >= zooms.min && z <= zooms.max)) && (!area || area.has(z, x, y))

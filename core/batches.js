@@ -3,7 +3,8 @@
 /**
  * @template T
  * @param {Iterable<T> | AsyncIterable<T>} items
- * @param {{most: number, bytes: number, sizeOf?: (item: T) => number}} limits bytes: unless one item alone has more; sizeOf: nothing where the size is not known
+ * @param {{most: number, bytes: number, sizeOf?: (item: T) => number}} limits bytes: unless one item alone has more;
+ *   sizeOf: nothing where the size is not known
  * @returns {AsyncGenerator<T[]>}
  */
 export async function * batchesOf (items, { most, bytes, sizeOf = item => /** @type {any} */ (item).size ?? 0 }) {

@@ -1,6 +1,7 @@
-// What the documents of layers and editions may hold. Whoever reads one from a store asks `faultIn` first and leaves out what has
-// a fault, so that nobody loops over, allocates by or shows what was not looked at. Manifests, blocks and removals are judged the
-// same way in store/records.js. validate_doc_update.js refuses what is refused here, and a test compares the two.
+// What the documents of layers and editions may hold. Whoever reads one from a store asks `faultIn` first and leaves
+// out what has a fault, so that nobody loops over, allocates by or shows what was not looked at. Manifests, blocks and
+// removals are judged the same way in store/records.js. validate_doc_update.js refuses what is refused here, and a test
+// compares the two.
 import { TilecouchError } from './errors.js'
 import { editionId, isLayer, isTileId, layerId } from './ids.js'
 import { layerFields } from './layers.js'
@@ -76,7 +77,8 @@ export function examine (doc, kinds = named) {
       if (field.startsWith('_') || field === 'type' || field === 'layer' || value === undefined) continue
       const length = isShallow(value, DEPTH) ? field.length + JSON.stringify(value).length : Infinity
       size += length
-      if (length < Infinity && (Object.hasOwn(fields, field) ? fields[field](value) : length <= UNKNOWN)) valid[field] = value
+      const isValid = () => Object.hasOwn(fields, field) ? fields[field](value) : length <= UNKNOWN
+      if (length < Infinity && isValid()) valid[field] = value
       // what stands there instead of an upstream may be a password
       else faults.push(`bad ${field.slice(0, 60)}${field === 'upstream' || length > most ? '' : ` ${show(value)}`}`)
     }

@@ -16,13 +16,13 @@ export const catalogue = {
   BAD_OPTION: { status: 400, text: d => `${d.value === null ? 'no value' : `bad value ${show(d.value)}`} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
-  BAD_DOCUMENT: { status: 409, text: d => `the document ${show(d.id)} is not valid: ${d.why}`, advice: 'Nobody uses it as it is. Put a field of a layer right with `tilecouch layer`, or the document in the database; `tilecouch check` says everything that is wrong.' },
-  BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Say what to keep, such as --keep-daily 30 --keep-monthly 12; on a layer document the rules are last, hourly, daily, weekly, monthly, yearly, within and editions (docs/retention.md).' },
+  BAD_DOCUMENT: { status: 409, text: d => `the document ${show(d.id)} is not valid: ${d.why}`, advice: 'It is ignored. Repair a layer with `tilecouch layer`, other documents in the database; `tilecouch check` lists all faults.' },
+  BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Name what to keep, such as --keep-daily 30 --keep-monthly 12. The rules of a layer document are last, hourly, daily, weekly, monthly, yearly, within and editions (docs/retention.md).' },
   BAD_UPSTREAM: { status: 400, text: d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`, advice: 'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.' },
 
   // what a program asked over HTTP
   NOT_FOUND: { status: 404, text: d => d.reason ?? 'nothing here', advice: 'Tiles are at layer/z/x/y.png or layer@time/z/x/y.png.' },
-  READ_ONLY: { status: 405, text: d => d.reason ?? 'this address only reads', advice: 'Write to the database itself.' },
+  READ_ONLY: { status: 405, text: d => d.reason ?? 'this address is read-only', advice: 'Write to the database itself.' },
 
   // what a source holds
   EMPTY_IMAGE: { status: 422, text: () => 'the tile has no bytes' },
@@ -30,36 +30,36 @@ export const catalogue = {
   TRUNCATED_IMAGE: { status: 422, text: d => `truncated or damaged ${d.type}${d.why ? `: ${d.why}` : ''}`, advice: 'Fetch or render this tile again.' },
 
   // the store
-  VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'A stored version never changes. Load the correction with a later time.' },
+  VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'Stored versions never change. Load the correction with a later time.' },
   CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again, with its time: it resumes.' },
-  REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message is from the validate_doc_update of the store.' },
+  REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message comes from the validation function of the store.' },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'List the layers with `tilecouch info`.' },
-  NOT_ON_DEVICE: { status: 404, text: d => `nothing of the layer ${show(d.layer)} is on this device`, advice: 'Take an area of it along, or let the layer read from the network as well.' },
+  NOT_ON_DEVICE: { status: 404, text: d => `this device has no tiles of the layer ${show(d.layer)}`, advice: 'Download an area of it, or let the layer read from the network as well.' },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },
-  NOT_A_STORE: { status: 409, text: d => `${d.db} holds documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
+  NOT_A_STORE: { status: 409, text: d => `${d.db} has documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
   DATABASE_NOT_FOUND: { status: 404, text: d => `no database ${d.db}`, advice: 'Load tiles into it, or create it with `tilecouch doctor --fix`.' },
   BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
-  SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'A mirror is another database: name one that is not there yet.' },
+  SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'Name another database for the mirror.' },
   INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },
 
   // the server
-  UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Give them as COUCHDB_USER and COUCHDB_PASSWORD, or the name alone in the URL: a terminal asks for the password. For what is mirrored from: TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.' },
-  FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'Writing needs an admin or the role tilecouch-writer; reading what is not public, the name and password of a member. For an embedded store, name its folder with --data.' },
+  UNAUTHORIZED: { status: 401, text: d => `${d.url} refused the name or password`, advice: 'Set COUCHDB_USER and COUCHDB_PASSWORD, or give only the name in the URL: a terminal asks for the password. For the origin of a mirror, set TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.' },
+  FORBIDDEN: { status: 403, text: d => `not allowed at ${d.url}: ${d.reason}`, advice: 'To write, log in as an admin or a user with the role tilecouch-writer; to read a private store, as a member. For an embedded store, name its folder with --data.' },
   UNREACHABLE: { status: 503, text: d => `cannot reach ${d.url}: ${d.why}`, advice: 'Is the server running, and is the address right?' },
   DISK_FULL: { status: 507, text: d => `no space left where ${d.where} keeps its data`, advice: 'Free some space and run the command again: it resumes.' },
   COUCHDB_ERROR: { status: 502, text: d => `${d.url} answered ${d.status}: ${d.reason}` },
-  NO_ANSWER: { status: 502, text: d => `${d.url} gave no answer for ${some(d.ids)}: ${d.reason}`, advice: 'Part of the server may be away: run it again when the server is well. `tilecouch check` names documents that are damaged.' },
-  BAD_ANSWER: { status: 502, text: d => `${d.url} sent an answer that is not what CouchDB sends: ${d.why}` },
-  PLACE_LOST: { status: 409, text: d => `${d.url} does not remember how far its mirror got`, advice: 'It was made anew or put back to an older state. Run it again: it goes on from where both sides agree.' },
-  ANSWER_TOO_LARGE: { status: 502, text: d => `${d.host} sent more than ${d.most} bytes at once` },
+  NO_ANSWER: { status: 502, text: d => `${d.url} gave no answer for ${some(d.ids)}: ${d.reason}`, advice: 'Part of the server may be down: run it again later. `tilecouch check` names damaged documents.' },
+  BAD_ANSWER: { status: 502, text: d => `${d.url} sent an answer that is not CouchDB's: ${d.why}` },
+  PLACE_LOST: { status: 409, text: d => `${d.url} has lost the checkpoint of its mirror`, advice: 'It was created again or restored to an older state. Run the mirror again: it continues where both sides agree.' },
+  ANSWER_TOO_LARGE: { status: 502, text: d => `${d.host} sent an answer of more than ${d.most} bytes` },
 
   // areas on a device
-  NO_POUCHDB: { status: 501, text: d => `no PouchDB to keep tiles in${d.why ? `: ${d.why}` : ''}`, advice: 'Load PouchDB before (pouchdb-browser, in Node pouchdb-node), or give it as the option PouchDB.' },
-  OFFLINE_FORBIDDEN: { status: 403, text: d => d.host ? `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid taking areas along` : `the layer ${show(d.layer)} is not for offline use`, advice: 'Look at it online. Whoever has leave says permission: true.' },
-  AREA_EXISTS: { status: 409, text: d => `there is an area ${show(d.value)} already`, advice: 'Take another name, or remove that area first.' },
-  AREA_NOT_FOUND: { status: 404, text: d => `no area ${show(d.value)} on this device`, advice: 'It was removed; areas.list() says what there is.' },
-  EDITION_NOT_FOUND: { status: 404, text: d => `no edition ${d.layer}@${d.time} on this device`, advice: 'Begin it first. One that was sent or discarded may be gone; edits.list() says what there is.' },
-  QUOTA_EXCEEDED: { status: 507, text: d => `no room on this device for ${d.area ? show(d.area) : 'this'}${d.needed === undefined ? '' : `: it needs ${megabytes(d.needed)}, and ${megabytes(d.free ?? 0)} are free`}`, advice: 'Remove an area, take a smaller one or fewer zooms, or free space on the device, then download again: it goes on where it was.' },
+  NO_POUCHDB: { status: 501, text: d => `no PouchDB to keep tiles in${d.why ? `: ${d.why}` : ''}`, advice: 'Load PouchDB first (pouchdb-browser, in Node pouchdb-node), or pass it as the option PouchDB.' },
+  OFFLINE_FORBIDDEN: { status: 403, text: d => d.host ? `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid offline use` : `the layer ${show(d.layer)} does not allow offline use`, advice: 'Use it online. If its provider permits it, set permission: true.' },
+  AREA_EXISTS: { status: 409, text: d => `there is an area ${show(d.value)} already`, advice: 'Use another name, or remove that area first.' },
+  AREA_NOT_FOUND: { status: 404, text: d => `no area ${show(d.value)} on this device`, advice: 'areas.list() lists the areas.' },
+  EDITION_NOT_FOUND: { status: 404, text: d => `no edition ${d.layer}@${d.time} on this device`, advice: 'Begin it first; edits.list() lists those that were not sent or discarded.' },
+  QUOTA_EXCEEDED: { status: 507, text: d => `no room on this device for ${d.area ? show(d.area) : 'this'}${d.needed === undefined ? '' : `: it needs ${megabytes(d.needed)}, and ${megabytes(d.free ?? 0)} are free`}`, advice: 'Remove an area, choose a smaller one or fewer zooms, or free space on the device, then download again: it continues.' },
 
   // the couchapp
   CONFIG_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },

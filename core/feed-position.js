@@ -15,6 +15,11 @@ export const feedPosition = ({ update_seq: since, instance_start_time: started, 
   { since, identity: String(started ?? ''), purged: `${sequenceNumber(purged)}` }
 )
 
-/** Whether a feed can go on from a place, as far as one can tell before it is tried. @param {Partial<FeedPosition>} place @param {FeedPosition} now */
+/**
+ * Whether a feed can go on from a place, as far as one can tell before it is tried.
+ * @param {Partial<FeedPosition>} place
+ * @param {FeedPosition} now
+ */
 export const canContinue = ({ since, identity, purged }, now) =>
-  identity === now.identity && (purged === undefined || now.purged === undefined || purged === now.purged) && sequenceNumber(since) <= sequenceNumber(now.since)
+  identity === now.identity && sequenceNumber(since) <= sequenceNumber(now.since) &&
+  (purged === undefined || now.purged === undefined || purged === now.purged)

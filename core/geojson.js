@@ -1,11 +1,11 @@
-// Areas as GeoJSON (RFC 7946) writes them, read into plain polygons. What cannot be an area is refused with the place in
-// the file and what is wrong there; nothing is guessed, since a wrong guess seeds half a continent.
+// Areas as GeoJSON (RFC 7946) writes them, read into plain polygons. What cannot be an area is refused with the place
+// in the file and what is wrong there; nothing is guessed, since a wrong guess seeds half a continent.
 import { TilecouchError } from './errors.js'
 
 export const geojsonLimits = {
   depth: 16, // collections within collections
   longitude: 540, // degrees: one world to either side, as maps that scroll round give it
-  step: 300, // degrees from which on a step in longitude is one over the antimeridian; from 180 to there it could be either
+  step: 300, // degrees from which on a step in longitude is over the antimeridian; from 180 on it could be either
   flat: 1e-10 // degrees from a line within which points lie on it: about 10 micrometres
 }
 
@@ -27,8 +27,8 @@ function show (value) {
 }
 
 /**
- * The polygons of a GeoJSON object, longitudes unwrapped: a polygon over the antimeridian goes on beyond 180. Islands that
- * simplifying has left as a point or a line are dropped among others, as are such holes; alone they are refused.
+ * The polygons of a GeoJSON object, longitudes unwrapped: a polygon over the antimeridian goes on beyond 180. Islands
+ * that simplifying has left as a point or a line are dropped among others, as are such holes; alone they are refused.
  * @param {any} geojson parsed
  * @returns {Polygon[]}
  */
@@ -42,7 +42,8 @@ export function readPolygons (geojson) {
     if (isFlat(outline)) flat ??= where
     else polygons.push([outline, ...holes.filter(hole => !isFlat(hole)).map(hole => beside(hole, west, east))])
   }
-  if (!polygons.length) throw bad(flat ? `ring 1 of ${flat} has no inside: its points lie on one line` : 'the GeoJSON holds no polygon')
+  if (flat && !polygons.length) throw bad(`ring 1 of ${flat} has no inside: its points lie on one line`)
+  if (!polygons.length) throw bad('the GeoJSON has no polygon')
   return polygons
 }
 
@@ -81,10 +82,13 @@ function * eachOf (list, where, name, depth) {
 function checkCrs (crs) {
   if (crs === undefined || crs === null) return
   const name = crs?.properties?.name
-  if (typeof name !== 'string' || !/CRS:?84$|EPSG:+4326$/i.test(name)) throw bad(`its coordinate system is ${show(name ?? crs)}, not longitude and latitude in degrees`)
+  if (typeof name === 'string' && /CRS:?84$|EPSG:+4326$/i.test(name)) return
+  throw bad(`its coordinate system is ${show(name ?? crs)}, not longitude and latitude in degrees`)
 }
 
-/** @returns {Generator<{rings: Polygon, where: string}>} none for the empty list, which RFC 7946 takes for no geometry */
+/**
+ * @returns {Generator<{rings: Polygon, where: string}>} none for the empty list, which RFC 7946 takes for no geometry
+ */
 function * readPolygon (rings, where) {
   if (!Array.isArray(rings)) throw bad(`${where} has no coordinates`)
   if (rings.length) yield { rings: rings.map((ring, index) => readRing(ring, `ring ${index + 1} of ${where}`)), where }
@@ -96,25 +100,28 @@ function readRing (ring, where) {
   if (ring.length < 4) throw bad(`${where} has ${ring.length} positions: a ring has at least 4, the last being the first again`)
   const read = ring.map((position, index) => readPosition(position, () => `position ${index + 1} of ${where}`))
   const [first, last] = [read[0], read[read.length - 1]]
-  if (first[0] !== last[0] || first[1] !== last[1]) throw bad(`${where} is not closed: it starts at ${show(first)} and ends at ${show(last)}`)
+  if (first[0] !== last[0] || first[1] !== last[1]) {
+    throw bad(`${where} is not closed: it starts at ${show(first)} and ends at ${show(last)}`)
+  }
   return unwrap(read, where)
 }
 
 /** @returns {[number, number]} */
 function readPosition (position, where) {
-  if (!Array.isArray(position) || position.length < 2 || !Number.isFinite(position[0]) || !Number.isFinite(position[1])) {
+  const [lon, lat] = Array.isArray(position) ? position : []
+  if (!Number.isFinite(lon) || !Number.isFinite(lat)) {
     throw bad(`${where()} is ${show(position)}, not [longitude, latitude]`)
   }
-  const [lon, lat] = position
-  if (Math.abs(lat) > 90) throw bad(`${where()} has the latitude ${lat}: positions are [longitude, latitude] in degrees`)
-  if (Math.abs(lon) > geojsonLimits.longitude) throw bad(`${where()} has the longitude ${lon}: positions are [longitude, latitude] in degrees`)
+  const beyond = what => bad(`${where()} has the ${what}: positions are [longitude, latitude] in degrees`)
+  if (Math.abs(lat) > 90) throw beyond(`latitude ${lat}`)
+  if (Math.abs(lon) > geojsonLimits.longitude) throw beyond(`longitude ${lon}`)
   return [lon, lat]
 }
 
 /**
- * From 170 to -170 is 20 degrees over the antimeridian, or 340 round the world as RFC 7946 has it. Coasts and countries as they
- * are published step over the antimeridian like that; only a rectangle may well mean the long way, and so is not guessed at.
- * @param {Ring} ring @param {string} where
+ * From 170 to -170 is 20 degrees over the antimeridian, or 340 round the world as RFC 7946 has it. Coasts and countries
+ * as they are published step over the antimeridian like that; only a rectangle may well mean the long way, and so is
+ * not guessed at.
  * @returns {Ring}
  */
 function unwrap (ring, where) {
@@ -126,7 +133,8 @@ function unwrap (ring, where) {
   const unwrapped = ring.map(([lon, lat], index) => {
     const width = index ? widths[index - 1] : 0
     if (Math.abs(width) > 180) {
-      if (rectangle || Math.abs(width) < geojsonLimits.step || Math.abs(width) > 360) throw unclear(ring[index - 1][0], lon, where)
+      const isUnclear = rectangle || Math.abs(width) < geojsonLimits.step || Math.abs(width) > 360
+      if (isUnclear) throw unclear(ring[index - 1][0], lon, where)
       turn += width < 0 ? 360 : -360
     }
     return /** @type {[number, number]} */ ([lon + turn, lat])
@@ -136,16 +144,17 @@ function unwrap (ring, where) {
 
 function unclear (from, to, where) {
   const beyond = to < from ? to + 360 : to - 360
-  return bad(`${where} goes from ${from} to ${to}: write ${beyond} for ${to} if it crosses the antimeridian, or add a point between if it does not`)
+  const advice = `write ${beyond} for ${to} if it crosses the antimeridian, or add a point between if it does not`
+  return bad(`${where} goes from ${from} to ${to}: ${advice}`)
 }
 
-/** A ring that goes round the world goes round a pole: the one that is nearer. @param {Ring} ring */
+/** A ring that goes round the world goes round a pole: the one that is nearer. */
 function overPole (ring) {
   const pole = ring.reduce((sum, [, lat]) => sum + lat, 0) < 0 ? -90 : 90
   return /** @type {Ring} */ ([...ring, [ring[ring.length - 1][0], pole], [ring[0][0], pole], ring[0]])
 }
 
-/** West and east end of a ring. @param {Ring} ring @returns {[number, number]} */
+/** West and east end of a ring. @returns {[number, number]} */
 export function extent (ring) {
   let [west, east] = [Infinity, -Infinity]
   for (const [lon] of ring) {
@@ -162,7 +171,7 @@ function beside (hole, west, east) {
   return turn ? hole.map(([lon, lat]) => /** @type {[number, number]} */ ([lon + turn, lat])) : hole
 }
 
-/** Whether all points lie on one line: between the first and the one farthest from it. @param {Ring} ring */
+/** Whether all points lie on one line: between the first and the one farthest from it. */
 function isFlat (ring) {
   const [[lon, lat]] = ring
   let [dx, dy, length] = [0, 0, 0]
@@ -171,5 +180,6 @@ function isFlat (ring) {
     if (distance > length) [dx, dy, length] = [x - lon, y - lat, distance]
   }
   const most = geojsonLimits.flat * Math.sqrt(length)
-  return Math.sqrt(length) <= geojsonLimits.flat || ring.every(([x, y]) => Math.abs((x - lon) * dy - (y - lat) * dx) <= most)
+  const isOnLine = ([x, y]) => Math.abs((x - lon) * dy - (y - lat) * dx) <= most
+  return Math.sqrt(length) <= geojsonLimits.flat || ring.every(isOnLine)
 }

@@ -7,9 +7,12 @@ import { isExactTime } from './times.js'
 
 const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** No layer may be called like a kind of document, whose ids begin so, nor `db`, which has other addresses. validate_doc_update.js has the same names. */
+/**
+ * No layer may be called like a kind of document, whose ids begin so, nor `db`, which has other addresses.
+ * validate_doc_update.js has the same names.
+ */
 export const RESERVED = new Set(['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'db'])
-const UNREADABLE = new Set(['layer', 'edition']) // stores made before the others were reserved may have layers of those names
+const UNREADABLE = new Set(['layer', 'edition']) // older stores may have layers of the other names
 
 const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/
 const TILE_PATH = /^(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})$/
@@ -72,7 +75,8 @@ export const layerId = layer => `layer:${layer}`
 export const editionId = (layer, time) => `edition:${layer}@${time}`
 
 /** The manifest of a run: what one load said. One with many blocks has parts. */
-export const manifestId = (layer, time, run, part) => `manifest:${layer}@${time}:${run}${part === undefined ? '' : `:${part}`}`
+export const manifestId = (layer, time, run, part) =>
+  `manifest:${layer}@${time}:${run}${part === undefined ? '' : `:${part}`}`
 
 /** A block of 64 x 64 tiles, called by its place and its content. */
 export const blockId = (layer, place, name) => `block:${layer}:${place}:${name}`
@@ -83,10 +87,11 @@ export const removedId = (layer, run) => `removed:${layer}:${run}`
 const OF_LAYER = /^(?:(layer):([^:@]+)|(edition):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
 
 /**
- * The kind of a document of a layer, its layer and its time. Nothing for a tile, and for what belongs to no layer. A block has the
- * zoom, column and row of its place.
+ * The kind of a document of a layer, its layer and its time. Nothing for a tile, and for what belongs to no layer. A
+ * block has the zoom, column and row of its place.
  * @param {string} id
- * @returns {{kind: 'layer' | 'edition' | 'manifest' | 'block' | 'removed', layer: string, time?: string, z?: number, x?: number, y?: number} | undefined}
+ * @returns {{kind: 'layer' | 'edition' | 'manifest' | 'block' | 'removed', layer: string, time?: string, z?: number,
+ *   x?: number, y?: number} | undefined}
  */
 export function parseDocumentId (id) {
   const parts = OF_LAYER.exec(id)
@@ -129,7 +134,8 @@ export function isTileId (id) {
 }
 
 /**
- * `osm@2024-03` -> { layer: 'osm', time: '2024-03' }. The time is as written, partial or not: the caller knows which end of it is meant.
+ * `osm@2024-03` -> { layer: 'osm', time: '2024-03' }. The time is as written, partial or not: the caller knows which
+ * end of it is meant.
  * @param {string} text
  * @returns {{layer: string, time?: string}}
  */

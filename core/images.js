@@ -19,7 +19,8 @@ const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 const [IHDR, IDAT, IEND] = [0x49484452, 0x49444154, 0x49454e44]
 
 const isLetter = byte => (byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122)
-const isChunkType = (bytes, at) => isLetter(bytes[at]) && isLetter(bytes[at + 1]) && isLetter(bytes[at + 2]) && isLetter(bytes[at + 3])
+const isChunkType = (bytes, at) =>
+  isLetter(bytes[at]) && isLetter(bytes[at + 1]) && isLetter(bytes[at + 2]) && isLetter(bytes[at + 3])
 
 const MOST_LAYERS = 10000 // of a vector tile: a map has some twenty, and each costs a look
 const SMALLEST_GZIP = 20 // 10 bytes of header, 2 of data, 8 of check sum and length
@@ -33,7 +34,8 @@ const startsWith = (bytes, signature) => signature.every((byte, index) => bytes[
 /**
  * The format of a tile, or an error that says why it cannot be one.
  * @param {Uint8Array} bytes
- * @param {{gunzip?: (bytes: Uint8Array) => Uint8Array}} [tools] each platform has its own gunzip; without it a vector tile's inside is not checked
+ * @param {{gunzip?: (bytes: Uint8Array) => Uint8Array}} [tools] each platform has its own gunzip; without it a vector
+ *   tile's inside is not checked
  * @returns {{type: string, ext: string}}
  */
 export function inspectTile (bytes, { gunzip } = {}) {
@@ -166,7 +168,8 @@ const u24le = (bytes, at) => u16le(bytes, at) | bytes[at + 2] << 16
 const isPowerOfTwo = value => (value & (value - 1)) === 0
 
 /** Whether tiles have such a size. */
-export const isTileSize = (width, height) => width === height && width >= SMALLEST && width <= LARGEST && isPowerOfTwo(width)
+export const isTileSize = (width, height) =>
+  width === height && width >= SMALLEST && width <= LARGEST && isPowerOfTwo(width)
 
 /**
  * Pixels a side, of an image that has the size of a tile; nothing for any other size, and for vector tiles.
@@ -198,7 +201,8 @@ const headers = {
     for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff;) {
       const marker = bytes[at + 1]
       if (marker === 0xff) { at++; continue } // fill byte
-      if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc) return [u16(bytes, at + 7), u16(bytes, at + 5)]
+      const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
+      if (isFrame) return [u16(bytes, at + 7), u16(bytes, at + 5)]
       at += 2 + u16(bytes, at + 2)
     }
   },

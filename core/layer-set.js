@@ -1,4 +1,5 @@
-// Some layers of a store, by names and patterns: `osm`, `survey-*`, `*` for every layer, `!basemap` for all but that one.
+// Some layers of a store, by names and patterns: `osm`, `survey-*`, `*` for every layer, `!basemap` for all but that
+// one.
 import { TilecouchError } from './errors.js'
 import { isLayer } from './ids.js'
 
@@ -16,17 +17,18 @@ export class LayerSet {
   constructor (texts) {
     const kept = texts.filter(text => !`${text}`.startsWith('!'))
     for (const text of kept) this.#add(text)
-    if (kept.length < texts.length) this.#except = new LayerSet(texts.filter(text => !kept.includes(text)).map(text => text.slice(1)))
+    const others = texts.filter(text => !kept.includes(text))
+    if (others.length) this.#except = new LayerSet(others.map(text => text.slice(1)))
     this.texts = texts
   }
 
   #add (text) {
     if (isLayer(text)) this.#names.add(text)
-    else if (PATTERN.test(text) && text.includes('*') && text.split('*').length <= MOST_STARS + 1) this.#patterns.push(new RegExp(`^${text.replace(/\*+/g, '[a-z0-9_-]*')}$`))
-    else throw new TilecouchError('BAD_LAYER', { value: text })
+    else if (PATTERN.test(text) && text.includes('*') && text.split('*').length <= MOST_STARS + 1) {
+      this.#patterns.push(new RegExp(`^${text.replace(/\*+/g, '[a-z0-9_-]*')}$`))
+    } else throw new TilecouchError('BAD_LAYER', { value: text })
   }
 
-  /** @param {string} name */
   has (name) {
     return (this.#names.has(name) || this.#patterns.some(pattern => pattern.test(name))) && !this.#except?.has(name)
   }

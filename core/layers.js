@@ -14,6 +14,8 @@ const LONGEST = 1000 * 365 * 86400 // seconds a tile may live
 const zoom = whole(0, MAX_ZOOM)
 const numbers = (value, count) => Array.isArray(value) && value.length === count && value.every(Number.isFinite)
 const isPlace = (lon, lat) => Math.abs(lon) <= 180 && Math.abs(lat) <= 90
+const isBounds = value => numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3]
+const isCenter = value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM
 
 /** Field -> what its value must be, for who writes and for who reads: see faultIn in documents.js. */
 export const layerFields = {
@@ -26,8 +28,8 @@ export const layerFields = {
   minzoom: zoom,
   maxzoom: zoom,
   fillzoom: zoom,
-  bounds: value => numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3], // west, south, east, north in degrees
-  center: value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM, // longitude, latitude, zoom
+  bounds: isBounds, // west, south, east, north in degrees
+  center: isCenter, // longitude, latitude, zoom
   vector_layers: value => listOf(object)(value) && value.length <= 1000,
   // the store's
   format: value => Object.values(formats).some(({ ext }) => ext === value), // extension of its tiles' type
@@ -40,7 +42,10 @@ export const layerFields = {
   renaming: isLayer // which layer it is taking over: the name of that one, until it is done
 }
 
-/** What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say themselves which field is wrong. */
+/**
+ * What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say
+ * themselves which field is wrong.
+ */
 const checked = { upstream: checkUpstream, retention: checkRetention }
 
 /**
@@ -52,7 +57,8 @@ export function layerDocument (layer, fields = {}) {
   const doc = /** @type {Record<string, any>} */ ({ _id: layerId(layer), type: 'layer', layer })
   for (const [field, value] of Object.entries(fields)) {
     if (value === undefined || value === null) continue
-    if (!Object.hasOwn(layerFields, field) || !layerFields[field](value)) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
+    const isValid = Object.hasOwn(layerFields, field) && layerFields[field](value)
+    if (!isValid) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
     checked[field]?.(value)
     doc[field] = value
   }
@@ -60,8 +66,8 @@ export function layerDocument (layer, fields = {}) {
 }
 
 /**
- * The host whose terms say that its tiles are for looking at, a view at a time: not for fetching ahead, archives or areas
- * on a device. Nothing where nobody says so.
+ * The host whose terms say that its tiles are for looking at, a view at a time: not for fetching ahead, archives or
+ * areas on a device. Nothing where nobody says so.
  * @param {Record<string, any>} doc a layer document
  */
 export function forbiddingHost ({ upstream }) {
@@ -71,12 +77,15 @@ export function forbiddingHost ({ upstream }) {
 }
 
 /**
- * TileJSON 3.0 of a layer. `tiles` is relative to the document unless a base is given, so that it holds behind any proxy path.
+ * TileJSON 3.0 of a layer. `tiles` is relative to the document unless a base is given, so that it holds behind any
+ * proxy path.
  * @param {Record<string, any>} doc a layer document
  * @param {{time?: string, base?: string}} [options]
  */
 export function tileJson (doc, { time, base = '' } = {}) {
-  const { _id, _rev, _revisions, type, layer, upstream, retention, pruned, renaming, ttl, tilejson, format = 'png', ...fields } = doc
+  const {
+    _id, _rev, _revisions, type, layer, upstream, retention, pruned, renaming, ttl, tilejson, format = 'png', ...fields
+  } = doc
   return {
     tilejson: '3.0.0',
     name: layer,

@@ -1,15 +1,14 @@
-// Numbers in the order of ids without sorting them: numbers with equally many digits sort as strings as they do as numbers,
-// so the order of ids is a merge of at most ten ascending series. Rows and columns differ in what follows the number there:
-// nothing after a row, a colon after a column (see compareRows and compareInner in ids.js).
+// Numbers in the order of ids without sorting them: numbers with equally many digits sort as strings as they do as
+// numbers, so the order of ids is a merge of at most ten ascending series. Rows and columns differ in what follows the
+// number there: nothing after a row, a colon after a column (see compareRows and compareInner in ids.js).
 import { MAX_ZOOM } from './grid.js'
 import { compareInner } from './ids.js'
 
 const DIGITS = `${2 ** MAX_ZOOM}`.length
 
 /**
- * The series of the numbers up to `last`, those of equally many digits together. `scale` brings a number of the series to the
- * length of the longest.
- * @param {number} last
+ * The series of the numbers up to `last`, those of equally many digits together. `scale` brings a number of the series
+ * to the length of the longest.
  * @returns {{first: number, last: number, scale: number}[]}
  */
 export const seriesTo = last => Array.from({ length: `${last}`.length }, (_, index) => (
@@ -21,7 +20,8 @@ export const columnKey = (x, scale) => (x + 1) * scale - 1 // after all that beg
 export const rowKey = (y, scale) => y * scale // before all that begin with it
 
 /** The zooms of a range in the order of ids: 10 before 1. @param {import('./grid.js').Zooms} zooms */
-export const zoomsById = ({ min, max }) => Array.from({ length: max - min + 1 }, (_, index) => min + index).sort(compareInner)
+export const zoomsById = ({ min, max }) =>
+  Array.from({ length: max - min + 1 }, (_, index) => min + index).sort(compareInner)
 
 /**
  * Columns in the order of ids: 10 to 19 before 1.
@@ -31,7 +31,8 @@ export const zoomsById = ({ min, max }) => Array.from({ length: max - min + 1 },
  * @returns {Generator<T>}
  */
 export function * columnsById (z, columns) {
-  const series = seriesTo(2 ** z - 1).map(({ first, last, scale }) => ({ items: columns(first, last), key: ({ x }) => columnKey(x, scale) }))
+  const series = seriesTo(2 ** z - 1)
+    .map(({ first, last, scale }) => ({ items: columns(first, last), key: ({ x }) => columnKey(x, scale) }))
   yield * merge(series.reverse()) // 199, 19 and 1 end at one key: the longest comes first
 }
 
@@ -60,7 +61,9 @@ function * numbers (runs, first, last) {
  * @returns {Generator<T>}
  */
 function * merge (series) {
-  const cursors = series.map(({ items, key }) => ({ iterator: items[Symbol.iterator](), key, item: /** @type {any} */ (undefined), at: 0 })).filter(advance)
+  const cursors = series.map(({ items, key }) => (
+    { iterator: items[Symbol.iterator](), key, item: /** @type {any} */ (undefined), at: 0 }
+  )).filter(advance)
   while (cursors.length) {
     let least = 0
     for (let index = 1; index < cursors.length; index++) if (cursors[index].at < cursors[least].at) least = index

@@ -1,5 +1,5 @@
-// Which moments of a layer are kept, and which versions of a tile no kept moment needs. Rules are as restic and borg have
-// them: each by itself, counted from the newest moment backwards, and what any of them keeps, stays.
+// Which moments of a layer are kept, and which versions of a tile no kept moment needs. Rules are as restic and borg
+// have them: each by itself, counted from the newest moment backwards, and what any of them keeps, stays.
 import { TilecouchError } from './errors.js'
 import { lowerBound } from './search.js'
 import { addSeconds, parsePeriod, toSeconds } from './times.js'
@@ -53,14 +53,15 @@ const FIELDS = {
  * @returns {Retention} without what it does not ask for
  */
 export function checkRetention (policy) {
-  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) throw new TilecouchError('BAD_RETENTION', { why: 'it is no object' })
+  const bad = (why, details) => new TilecouchError('BAD_RETENTION', { ...details, why })
+  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) throw bad('it is no object')
   const asked = Object.entries(policy).filter(([, value]) => value !== undefined && value !== null)
   for (const [field, value] of asked) {
-    if (!Object.hasOwn(FIELDS, field)) throw new TilecouchError('BAD_RETENTION', { field, value, why: 'is no rule' })
-    if (!FIELDS[field].is(value)) throw new TilecouchError('BAD_RETENTION', { field, value, why: `must be ${FIELDS[field].must}` })
+    if (!Object.hasOwn(FIELDS, field)) throw bad('is no rule', { field, value })
+    if (!FIELDS[field].is(value)) throw bad(`must be ${FIELDS[field].must}`, { field, value })
   }
-  const rules = Object.fromEntries(asked.filter(([, value]) => value === true || (Array.isArray(value) ? value.length : value)))
-  if (!Object.keys(rules).length) throw new TilecouchError('BAD_RETENTION', { why: 'it keeps nothing' })
+  const rules = Object.fromEntries(asked.filter(([, value]) => Array.isArray(value) ? value.length : value))
+  if (!Object.keys(rules).length) throw bad('it keeps nothing')
   return rules
 }
 
@@ -83,13 +84,15 @@ export class MomentSelector {
     this.#within = within
     this.#now = now?.()
     this.#rules = Object.entries(counts).map(([rule, left]) => ({ rule, left, period: /** @type {any} */ (undefined) }))
-    this.#named = (Array.isArray(editions) ? editions : []).map(written => ({ written, ...parsePeriod(written), found: false }))
+    const named = Array.isArray(editions) ? editions : []
+    this.#named = named.map(written => ({ written, ...parsePeriod(written), found: false }))
     this.#all = editions === true
   }
 
   /**
    * The next older moment.
-   * @param {{time: string, edition?: boolean, always?: boolean}} moment edition: one has this time; always: it stays whatever the rules say
+   * @param {{time: string, edition?: boolean, always?: boolean}} moment edition: one has this time; always: it stays
+   *   whatever the rules say
    * @returns {string[]} the rules that keep it
    */
   take ({ time, edition = false, always = false }) {
@@ -110,7 +113,8 @@ export class MomentSelector {
     return by
   }
 
-  // counted from the newest that is not in the future: a map that is dated wrongly must not make everything else too old
+  // counted from the newest that is not in the future: a map that is dated wrongly must not make everything else too
+  // old
   #isWithin (time) {
     if (this.#within === undefined) return false
     if (this.#now !== undefined && time > this.#now) return true
@@ -125,13 +129,15 @@ export class MomentSelector {
   }
 
   /**
-   * After the oldest. A rule that has not found as many periods as it asks for keeps the oldest moment as well: what it is
-   * to reach back to grows from there.
-   * @returns {Kept & {oldest: string[], missing: string[]}} oldest: rules that keep the oldest moment only as that; missing: editions that are named and not there
+   * After the oldest. A rule that has not found as many periods as it asks for keeps the oldest moment as well: what it
+   * is to reach back to grows from there.
+   * @returns {Kept & {oldest: string[], missing: string[]}} oldest: rules that keep the oldest moment only as that;
+   *   missing: editions that are named and not there
    */
   end () {
     const { time, by } = this.#oldest
-    const oldest = time ? this.#rules.filter(({ rule, left }) => left && !by.includes(rule)).map(({ rule }) => rule) : []
+    const unfilled = this.#rules.filter(({ rule, left }) => left && !by.includes(rule))
+    const oldest = time ? unfilled.map(({ rule }) => rule) : []
     if (oldest.length && !by.length) this.#moments.push(time)
     if (time && this.#within !== undefined) this.#from ??= addSeconds(/** @type {string} */ (this.#now), -this.#within)
     return {
@@ -150,14 +156,11 @@ export class MomentSelector {
  * @returns {Kept}
  */
 export function keptMoments (policy, times, { now, editions = [] } = {}) {
-  const keeper = new MomentSelector(policy, { now })
-  const own = [...new Set(editions)].sort() // ascending: the newest is popped
-  for (const { time } of times) {
-    while (own.length && own[own.length - 1] > time) keeper.take({ time: /** @type {string} */ (own.pop()), edition: true })
-    keeper.take({ time, edition: own.at(-1) === time && Boolean(own.pop()) })
-  }
-  while (own.length) keeper.take({ time: /** @type {string} */ (own.pop()), edition: true })
-  const { moments, from } = keeper.end()
+  const selector = new MomentSelector(policy, { now })
+  const named = new Set(editions)
+  const all = new Set([...named, ...Array.from(times, ({ time }) => time)])
+  for (const time of [...all].sort().reverse()) selector.take({ time, edition: named.has(time) })
+  const { moments, from } = selector.end()
   return { moments, from }
 }
 

@@ -1,5 +1,5 @@
-// A run is one load or one single write. Its name begins with the moment it began, so that a later run is greater, and two of
-// one moment still have different names: 20240301T101500123-4f9k.
+// A run is one load or one single write. Its name begins with the moment it began, so that a later run is greater, and
+// two of one moment still have different names: 20240301T101500123-4f9k.
 import { now } from './times.js'
 
 const stampOf = iso => iso.replace(/[-:.Z]/g, '')
@@ -15,13 +15,17 @@ export function newRun (after = '') {
 }
 
 function dateOf (run) {
-  const [, year, month, day, hour, minute, second, fraction = ''] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d*)/.exec(run) ?? []
+  const [, year, month, day, hour, minute, second, fraction = ''] =
+    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d*)/.exec(run) ?? []
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}Z`)
   return isNaN(date.getTime()) ? new Date() : date
 }
 
-/** The run at a moment, for what names none: versions of older stores and of other programs. @param {string} [time] exact */
+/**
+ * The run at a moment, for what names none: versions of older stores and of other programs.
+ * @param {string} [time] exact
+ */
 export const runAt = time => typeof time === 'string' ? stampOf(time) : ''
 
-/** When a run began, in the form every document uses. @param {string} run */
+/** When a run began, in the form every document uses. */
 export const beganAt = run => run ? dateOf(run).toISOString().slice(0, 19) + 'Z' : now()

@@ -4,7 +4,6 @@ export class Semaphore {
   #free
   #waiting = /** @type {(() => void)[]} */ ([])
 
-  /** @param {number} count */
   constructor (count) {
     this.#free = count
   }

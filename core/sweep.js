@@ -1,10 +1,10 @@
-// Which tiles polygons touch, column by column from west to east. Edges are straight in longitude and latitude, as GeoJSON
-// has them: in the projection they bend, but still rise or fall all the way, so that the rows an edge crosses in a column
-// are known from its two ends there.
+// Which tiles polygons touch, column by column from west to east. Edges are straight in longitude and latitude, as
+// GeoJSON has them: in the projection they bend, but still rise or fall all the way, so that the rows an edge crosses
+// in a column are known from its two ends there.
 //
-// The rows a polygon touches in a column are those its edges cross, and those inside it at the column's western side: from
-// any place inside, straight west, one meets an edge or that side. Inside is by the even-odd rule, so that it does not
-// matter which way round a ring goes.
+// The rows a polygon touches in a column are those its edges cross, and those inside it at the column's western side:
+// from any place inside, straight west, one meets an edge or that side. Inside is by the even-odd rule, so that it does
+// not matter which way round a ring goes.
 import { extent } from './geojson.js'
 import { EDGE, MAX_LATITUDE, latToY } from './grid.js'
 
@@ -13,7 +13,6 @@ import { EDGE, MAX_LATITUDE, latToY } from './grid.js'
 const CHUNK = 256 // edges that are skipped together when a sweep begins in the middle of the world
 
 export class Sweep {
-  /** @param {import('./geojson.js').Polygon[]} polygons */
   constructor (polygons) {
     const edges = sorted(polygons.flatMap(partsOf))
     this.size = edges.length
@@ -23,13 +22,14 @@ export class Sweep {
     this.lat0 = column('lat0')
     this.lat1 = column('lat1')
     this.part = column('part') // edges of one part are one figure; parts may overlap
-    this.reach = Float64Array.from({ length: Math.ceil(this.size / CHUNK) }, (_, chunk) => this.x1.subarray(chunk * CHUNK, (chunk + 1) * CHUNK).reduce((most, x) => Math.max(most, x), -Infinity))
+    const reachOf = chunk =>
+      this.x1.subarray(chunk * CHUNK, (chunk + 1) * CHUNK).reduce((most, x) => Math.max(most, x), -Infinity)
+    this.reach = Float64Array.from({ length: Math.ceil(this.size / CHUNK) }, (_, chunk) => reachOf(chunk))
   }
 
   /**
-   * The columns from first to last in which anything is touched, ascending, each with its rows: ascending, apart, never empty.
-   * Memory holds the edges under one column.
-   * @param {number} z @param {number} first @param {number} last
+   * The columns from first to last in which anything is touched, ascending, each with its rows: ascending, apart, never
+   * empty. Memory holds the edges under one column.
    * @returns {Generator<{x: number, runs: Run[]}>}
    */
   * columns (z, first, last) {
@@ -54,7 +54,9 @@ export class Sweep {
     }
   }
 
-  /** What the polygons cover between two meridians, from north to south, as parts of the world's height; may overlap. */
+  /**
+   * What the polygons cover between two meridians, from north to south, as parts of the world's height; may overlap.
+   */
   #spans (edges, left, right) {
     const spans = []
     const crossings = []
@@ -66,7 +68,9 @@ export class Sweep {
     }
     // every ring crosses a meridian an even number of times: in and out, in and out
     crossings.sort((a, b) => a.part - b.part || a.y - b.y)
-    for (let index = 0; index + 1 < crossings.length; index += 2) spans.push([crossings[index].y, crossings[index + 1].y])
+    for (let index = 0; index + 1 < crossings.length; index += 2) {
+      spans.push([crossings[index].y, crossings[index + 1].y])
+    }
     return spans
   }
 
@@ -100,11 +104,7 @@ function toRuns (spans, across) {
   return merged
 }
 
-/**
- * The edges of a polygon, once for every time it lies on the world: twice at most, since it is no wider.
- * @param {import('./geojson.js').Polygon} polygon
- * @param {number} index
- */
+/** The edges of a polygon, once for every time it lies on the world: twice at most, since it is no wider. */
 function partsOf (polygon, index) {
   const [outline] = polygon
   if (outline.every(([, lat]) => lat >= MAX_LATITUDE) || outline.every(([, lat]) => lat <= -MAX_LATITUDE)) return []
@@ -128,14 +128,17 @@ function edgeOf (a, b, turn, part) {
   return { x0: toWorld(lon0) + turn, x1: toWorld(lon1) + turn, lat0, lat1, part }
 }
 
-/** From west to east. An edge walked there and back, or shared by a hole and its outline, has the same on both sides: it bounds nothing. */
+/**
+ * From west to east. An edge walked there and back, or shared by a hole and its outline, has the same on both sides: it
+ * bounds nothing.
+ */
 function sorted (edges) {
   edges.sort((a, b) => a.x0 - b.x0 || a.part - b.part || a.lat0 - b.lat0 || a.x1 - b.x1 || a.lat1 - b.lat1)
   const kept = []
   for (const edge of edges) {
     const last = kept[kept.length - 1]
-    const same = last && edge.x0 === last.x0 && edge.part === last.part && edge.lat0 === last.lat0 && edge.x1 === last.x1 && edge.lat1 === last.lat1
-    if (same) kept.pop()
+    const isSame = last && ['x0', 'x1', 'lat0', 'lat1', 'part'].every(field => edge[field] === last[field])
+    if (isSame) kept.pop()
     else kept.push(edge)
   }
   return kept

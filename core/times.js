@@ -1,5 +1,6 @@
 // Times are UTC, ISO 8601, whole seconds, with a Z, so that they sort as strings: 2024-03-01T00:00:00Z.
-// People may write less (2024, 2024-03, 2024-03-01, …): a partial time is a period.
+// People may write less (2024, 2024-03, 2024-03-01, …): a partial time is a period. `osm@2023` means layer osm at the end
+// of 2023: see endOf. A load with the time 2023 is valid from its start: see startOf.
 import { TilecouchError } from './errors.js'
 
 const EXACT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
@@ -38,13 +39,14 @@ let lastExact = ''
  */
 export function parsePeriod (input) {
   if (input instanceof Date && !isNaN(input.getTime())) input = input.toISOString()
-  if (isExactTime(input)) return { start: /** @type {string} */ (input), end: /** @type {string} */ (input), exact: true }
+  if (isExactTime(input)) return { start: String(input), end: String(input), exact: true }
   const match = typeof input === 'string' && WRITTEN.exec(input)
   if (!match) throw new TilecouchError('BAD_TIME', { value: input })
   const [, year, month, day, hour, minute, second, zone] = match
   const start = new Date(`${year}-${month ?? '01'}-${day ?? '01'}T${hour ?? '00'}:${minute ?? '00'}:${second ?? '00'}Z`)
   // Date rolls 30 February over into March: what comes out must be what was written
-  if (isNaN(start.getTime()) || !format(start).startsWith([year, month, day].filter(Boolean).join('-'))) throw new TilecouchError('BAD_TIME', { value: input })
+  const isOnCalendar = !isNaN(start.getTime()) && format(start).startsWith([year, month, day].filter(Boolean).join('-'))
+  if (!isOnCalendar) throw new TilecouchError('BAD_TIME', { value: input })
   const end = new Date(start)
   if (!month) end.setUTCFullYear(end.getUTCFullYear() + 1)
   else if (!day) end.setUTCMonth(end.getUTCMonth() + 1)
@@ -89,7 +91,11 @@ export const fromSeconds = seconds => format(new Date(seconds * 1000))
 
 const CLOCKS = 86400 // seconds that the clock or the zone of a writer may be before ours
 
-/** Whether a time is yet to come, by more than clocks and zones differ. @param {string} time @param {number} [at] milliseconds since 1970 */
+/**
+ * Whether a time is yet to come, by more than clocks and zones differ.
+ * @param {string} time
+ * @param {number} [at] milliseconds since 1970
+ */
 export const isAhead = (time, at = Date.now()) => toSeconds(time) - at / 1000 > CLOCKS
 
 /** @param {string} time @param {number} seconds */
@@ -111,8 +117,8 @@ const LAST = toSeconds('9999-12-31T23:59:59Z')
 export const hasTtl = layer => Number.isFinite(layer?.ttl) && layer.ttl > 0
 
 /**
- * When a tile expires: its own `expires`, else the layer's `ttl` counted from when the store learnt it, else never (null).
- * What is no time was written by another program and says nothing.
+ * When a tile expires: its own `expires`, else the layer's `ttl` counted from when the store learnt it, else never
+ * (null). What is no time was written by another program and says nothing.
  * @param {{expires?: string | null, stored?: string}} tile
  * @param {{ttl?: number}} [layer]
  * @returns {string | null}

@@ -149,7 +149,8 @@ function checkTexts (field, values = {}, own) {
   }
 }
 
-// Addresses of upstreams: templates of tiles and services, what may stand in their braces, and what is too secret for them.
+// Addresses of upstreams: templates of tiles and services, what may stand in their braces, and what is too secret for
+// them.
 
 /** What may stand in braces, in small letters, by type. */
 const PLACES = {
@@ -166,7 +167,11 @@ const NEEDED = [['z', 'tilematrix', 'quadkey'], ['x', 'tilecol', 'quadkey'], ['y
 const SECRET_PARAMETER = /^(x-)?(api|app|access|auth|client|subscription|license|map|maps|tile|tiles)?[-_]?(key|keys|token|secret|code|pass|passwd|password|pwd|auth|authorization|authentication|credentials?|signature|sig|session|sessionid|user|username|login|jwt|bearer)$/i
 const SECRET_HEADER = /auth|cookie|token|secret|key|passw|credential|signature|session|jwt/i
 
-/** Whether a name is one of something that must not be read by everybody. @param {string} name @param {boolean} [header] */
+/**
+ * Whether a name is one of something that must not be read by everybody.
+ * @param {string} name
+ * @param {boolean} [header]
+ */
 const isSecret = (name, header = false) => (header ? SECRET_HEADER : SECRET_PARAMETER).test(name)
 
 /** Where an address or a template leads, for messages. @param {string} url */

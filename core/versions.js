@@ -51,8 +51,8 @@ export function asOf (versions, time) {
 }
 
 /**
- * Versions in ascending order, each time once. A load killed between its two steps leaves the head's content in the past as well;
- * the same load run again overwrites the head, and until then readers see one version, the head's.
+ * Versions in ascending order, each time once. A load killed between its two steps leaves the head's content in the
+ * past as well; the same load run again overwrites the head, and until then readers see one version, the head's.
  * @template {{time: string, current?: boolean}} T
  * @param {T[]} versions
  * @returns {T[]}

@@ -1,4 +1,5 @@
-// Compacts a store: frees the disk that old revisions, deletions and changed indexes hold, if it is enough, and says how much.
+// Compacts a store: frees the disk that old revisions, deletions and changed indexes hold, if it is enough, and says
+// how much.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from './errors.js'
 import { indexesOf, warmAll } from './store/indexes.js'
@@ -12,7 +13,8 @@ export const compactDefaults = {
 
 /**
  * @typedef {{file: number, active: number}} Size file: bytes on the disk; active: of them in use
- * @typedef {Size & {external: number, views: Size}} Sizes external: bytes of the documents, uncompressed, without what else a file holds
+ * @typedef {Size & {external: number, views: Size}} Sizes external: bytes of the documents, uncompressed, without what
+ *   else a file holds
  *
  * @typedef {object} Compaction
  * @property {Sizes} before
@@ -21,7 +23,11 @@ export const compactDefaults = {
  * @property {string} why it was done, or not
  */
 
-/** Names of design documents with views, as addresses of indexes have them. @param {import('./store/couch.js').Couch} couch @param {AbortSignal} [signal] */
+/**
+ * Names of design documents with views, as addresses of indexes have them.
+ * @param {import('./store/couch.js').Couch} couch
+ * @param {AbortSignal} [signal]
+ */
 const designsOf = async (couch, signal) => (await indexesOf(couch, signal)).map(({ id }) => id.slice('_design/'.length))
 
 /**
@@ -94,6 +100,8 @@ async function finished (store, { poll, begin }, { signal, onProgress }) {
 
 async function isCompacting (couch, signal) {
   if ((await couch.request({ path: '', signal })).compact_running) return true
-  for (const name of await designsOf(couch, signal)) if ((await infoOf(couch, name, signal))?.compact_running) return true
+  for (const name of await designsOf(couch, signal)) {
+    if ((await infoOf(couch, name, signal))?.compact_running) return true
+  }
   return false
 }

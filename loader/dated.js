@@ -5,8 +5,8 @@ import { TilecouchError } from './errors.js'
 const MIDNIGHT = 'T00:00:00Z'
 
 /**
- * What may stand for a time, the longest first. Letters may stand before and after a whole date (survey20240301), but a year
- * stands alone: tile2048px has none.
+ * What may stand for a time, the longest first. Letters may stand before and after a whole date (survey20240301), but a
+ * year stands alone: tile2048px has none.
  */
 const FORMS = [
   // 2023-06-01, 2023_6_1, 20240301, each with T1215, T121500Z or _121500
@@ -34,8 +34,8 @@ export function timeInName (name) {
     if (time) times.set(time, text)
     else wrong ||= `${text} ${why}`
   }
-  if (times.size > 1) throw new TilecouchError('NO_TIME_IN_NAME', { value: name, why: `it holds several: ${[...times.values()].join(', ')}` })
-  if (!times.size && wrong) throw new TilecouchError('NO_TIME_IN_NAME', { value: name, why: wrong })
+  const why = times.size > 1 ? `it has several: ${[...times.values()].join(', ')}` : times.size ? '' : wrong
+  if (why) throw new TilecouchError('NO_TIME_IN_NAME', { value: name, why })
   return times.keys().next().value
 }
 
@@ -62,8 +62,8 @@ function read (text, { year, month, day, month2, day2, hour, minute, second, hou
 }
 
 /**
- * A time as a part of a file name, which `timeInName` reads again: the day when it is a midnight, else without the colons that
- * some file systems do not take.
+ * A time as a part of a file name, which `timeInName` reads again: the day when it is a midnight, else without the
+ * colons that some file systems do not take.
  * @param {string} time exact
  */
 export function nameTime (time) {

@@ -1,5 +1,5 @@
-// Finds the embedded store that runs on a folder: its address, and the password of its admin. Both are in files that only the owner
-// of the folder can read.
+// Finds the embedded store that runs on a folder: its address, and the password of its admin. Both are in files that
+// only the owner of the folder can read.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
 import { readSmallFile } from './regular-file.js'
@@ -11,28 +11,27 @@ const PASSWORD = /^[\w-]{16,200}$/
 /** The name of the admin that a store makes for itself. */
 export const ADMIN = 'admin'
 
-/** The file with its password. @param {string} dir */
+/** The file with its password. */
 export const passwordFile = dir => join(dir, 'password')
 
-/** A file of the folder. The folder may come from a foreign project: links are refused. @param {string} file */
+/** A file of the folder. The folder may come from a foreign project: links are refused. */
 const read = file => String(readSmallFile(file, MOST, { links: false }))
 
-/** The password of the folder's admin. @param {string} dir */
+/** The password of the folder's admin. */
 export function readPassword (dir) {
   const password = read(passwordFile(dir)).trim()
   if (!PASSWORD.test(password)) throw new Error('it contains no password')
   return password
 }
 
-/** Proves that a server knows the secret, without sending it. @param {string} secret @param {string} challenge */
+/** Proves that a server knows the secret, without sending it. */
 export const proofOf = (secret, challenge) => createHmac('sha256', secret).update(challenge).digest('base64url')
 
-/** @param {string} url @param {string} [password] none: without a name */
+/** @param {string} [password] none: without a name */
 export const asAdmin = (url, password) => password === undefined ? url : url.replace('//', `//${ADMIN}:${password}@`)
 
 /**
  * The address of the server that runs on a folder and has an admin of its own, if it answers; with name and password.
- * @param {string} dir
  * @returns {Promise<string | null>}
  */
 export async function findEmbedded (dir) {
@@ -42,7 +41,8 @@ export async function findEmbedded (dir) {
     // without its own admin there is no name to use here: that of the environment belongs to another server
     if (!hasAdmin || protocol !== 'http:' || !isHere(hostname)) return null
     const challenge = randomBytes(24).toString('base64url')
-    const answer = await fetch(`${url}/?challenge=${challenge}`, { redirect: 'error', signal: AbortSignal.timeout(2000) })
+    const signal = AbortSignal.timeout(2000)
+    const answer = await fetch(`${url}/?challenge=${challenge}`, { redirect: 'error', signal })
     const { proof } = /** @type {any} */ (await answer.json())
     // by now a server of somebody else may have the port, waiting for a password
     const [given, wanted] = [Buffer.from(String(proof)), Buffer.from(proofOf(secret, challenge))]

@@ -3,8 +3,8 @@
 //   1. what is known before is read: the manifests of other editions, and what was written since
 //   2. the tiles are written; whatever is later than all that is known takes the quick way (core/store/head-writer.js)
 //   3. the manifest is written: from now on it counts
-//   4. what others have done meanwhile is looked at, and the tiles that are touched by it are settled. Of two loads at once
-//      the one that looks later sees what both have said
+//   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
+//      manifests of both
 import { checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
 import { TilecouchError } from './errors.js'
 import { newRun } from '../core/runs.js'
@@ -21,7 +21,8 @@ import { editionDocuments } from './store/layers.js'
 /**
  * @typedef {object} LoadOptions
  * @property {string} layer
- * @property {string} [time] when the map looked like this; a partial time is the start of its period; unless given what the source says, else now
+ * @property {string} [time] when the map looked like this; a partial time is the start of its period; unless given what
+ *   the source says, else now
  * @property {string} [title] of the edition
  * @property {number} [ttl] seconds until a tile of the layer expires
  * @property {boolean} [complete] the source is the whole layer at that time: what it lacks is gone
@@ -34,8 +35,10 @@ import { editionDocuments } from './store/layers.js'
  * @property {number} [concurrency]
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
- * @property {(edition: {layer: string, time: string, warnings: TilecouchError[]}) => void} [onBegin] warnings: what is loaded, or was before, is dated in the future
- * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void} [onProgress]
+ * @property {(edition: {layer: string, time: string, warnings: TilecouchError[]}) => void} [onBegin] warnings: what is
+ *   loaded, or was before, is dated in the future
+ * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void}
+ *   [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  */
 
@@ -45,33 +48,44 @@ import { editionDocuments } from './store/layers.js'
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, anySize, onBegin, ...writing
+  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, anySize,
+  onBegin, ...writing
 }) {
   checkLayer(layer)
-  if (complete && source.diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: source.name, why: 'it is a diff: what it lacks has not changed' })
-  if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
+  const { name } = source
+  if (complete && source.diff) {
+    const why = 'it is a diff: what it lacks has not changed'
+    throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
+  }
+  if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: name })
   await refuseOutdated(store)
   const begun = now()
   const when = time ? startOf(time) : source.time ?? begun
   // what the source says of itself fills gaps; what the operator says counts
-  const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...fields, ...(ttl !== undefined && { ttl }) }))
-  const layers = new StatementsByLayer(store.couch, writing.signal)
+  const own = { ...fields, ...(ttl !== undefined && { ttl }) }
+  const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...own }))
+  const { signal } = writing
+  const layers = new StatementsByLayer(store.couch, signal)
   const statements = layers.of(layer)
   const [editions] = await Promise.all([editionDocuments(store.couch, layer), statements.open()])
   const before = editions.find(edition => edition.time === when)
   const run = newRun([statements.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
-  // a run that was killed has perhaps said everything, and not looked at what others did meanwhile
-  const from = before && !before.finished && statements.manifests.some(manifest => manifest.time === when) ? before.from ?? {} : undefined
-  const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal: writing.signal })
-  const reader = new SourceReader(store, source, { layer: doc, time: when, complete, again: Boolean(before), anySize, signal: writing.signal, onKnown: tile => manifest.say(tile) })
-  const selected = selectorOf(area, zooms)
+  // an earlier run may have been killed after its manifest, before it looked at what others did meanwhile
+  const isPublished = statements.manifests.some(manifest => manifest.time === when)
+  const from = before && !before.finished && isPublished ? before.from ?? {} : undefined
+  const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
+  const reader = new SourceReader(store, source, {
+    layer: doc, time: when, complete, again: Boolean(before), anySize, signal, onKnown: tile => manifest.add(tile)
+  })
+  const isSelected = selectorOf(area, zooms)
   try {
     await reader.begin()
+    const position = from ?? await feedPositionOf(store.couch, signal)
     await store.putEdition(layer, when, {
-      ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, run, of, from: from ?? await feedPositionOf(store.couch, writing.signal)
+      ...(title && { title }), source: name, complete, started: begun, finished: undefined, run, of, from: position
     })
-    const comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal: writing.signal })
-    const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal: writing.signal })
+    const comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal })
+    const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal })
     onBegin?.({ layer, time: when, warnings })
     const options = {
       ...writing,
@@ -81,21 +95,32 @@ export async function load (store, source, {
       ready: () => manifest.ready(),
       areKnown: tiles => comparison.areKnown(tiles),
       onStored (tile, outcome) {
-        manifest.say(tile)
+        manifest.add(tile)
         comparison.note(tile, outcome)
       }
     }
     const summary = reader.count(await store.write(reader.versions(), options))
-    if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
+    if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: name })
     // a source of which nothing can be read is in trouble, not empty
-    const isWhole = complete && summary.failed < summary.tiles
-    if (isWhole) await remove(store, source, { layer, time: when, selected, absent: await reader.absent, summary, options })
-    const { root, run: named, blocks } = await manifest.publish({ complete: isWhole && !summary.failed, area, zooms, known: statements.manifests.filter(comparison.isWhole) })
-    const baseline = await comparison.end({ run: named, documents: summary.documents + manifest.writes, isSelected: selected, again: tiles => store.write(reader.versions(tiles), { ...options, areKnown: undefined, mustSettle: true, onStored: () => {} }) })
-    await store.defineLayer(layer, stored => widen(stored, reader.extent, summary))
+    const removes = complete && summary.failed < summary.tiles
+    if (removes) {
+      const { absent } = reader
+      await remove(store, source, { layer, time: when, isSelected, absent: await absent, summary, options })
+    }
+    const known = statements.manifests.filter(comparison.isWhole)
+    const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known })
     const { types, failures, documents, ...counts } = summary
-    const edition = await store.putEdition(layer, when, editionOf(before, counts, { root, run: named, blocks, baseline, begun }))
-    return { ...summary, ...(source.ignored && { ignored: source.ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
+    const settling = { ...options, areKnown: undefined, mustSettle: true, onStored: () => {} }
+    const baseline = await comparison.end({
+      run: published.run,
+      documents: documents + manifest.writes,
+      isSelected,
+      again: only => store.write(reader.versions(only), settling)
+    })
+    await store.defineLayer(layer, stored => widen(stored, reader.extent, summary))
+    const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
+    const { ignored } = source
+    return { ...summary, ...(ignored && { ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) reader.count(error.summary)
     throw error
@@ -104,8 +129,8 @@ export async function load (store, source, {
   }
 }
 
-/** A load that found everything there says nothing new: the edition keeps what the one says that put it there. */
-function editionOf (before, counts, { begun, ...published }) {
+/** An edition that was loaded again without any change keeps its counts and times. */
+function editionOf (before, counts, begun, published) {
   const isRepeated = before?.tiles !== undefined && !counts.created && !counts.advanced && !counts.backfilled
   const { started = begun, finished = now() } = isRepeated ? before : {}
   return { ...(!isRepeated && counts), ...published, started, finished, from: undefined }
@@ -114,8 +139,10 @@ function editionOf (before, counts, { begun, ...published }) {
 /** A store that was published by an older tilecouch would refuse the manifest, after all tiles. */
 async function refuseOutdated ({ couch, url }) {
   const design = await couch.get('_design/tiles')
-  const validation = design?.validate_doc_update
-  if (typeof validation === 'string' && validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
+  const validation = String(design?.validate_doc_update)
+  if (validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) {
+    throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
+  }
 }
 
 /** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */
@@ -126,9 +153,10 @@ export async function isEmpty (source) {
 }
 
 /** Tiles of the layer that a complete source no longer has become gone. */
-async function remove (store, source, { layer, time, selected, absent, summary, options }) {
+async function remove (store, source, { layer, time, isSelected, absent, summary, options }) {
   const versions = async function * () {
-    for await (const tile of missingTiles(store, source, { layer, selected, absent, signal: options.signal })) yield { layer, time, ...tile, gone: true }
+    const missing = missingTiles(store, source, { layer, isSelected, absent, signal: options.signal })
+    for await (const tile of missing) yield { layer, time, ...tile, gone: true }
   }
   const removed = await store.write(versions(), options)
   for (const field of ['advanced', 'backfilled', 'failed', 'gone', 'documents']) summary[field] += removed[field]

@@ -1,11 +1,11 @@
-// Repeats a task until a signal: after a pause, sooner when something has changed, and after a failure that passes as soon as the
-// store is back.
+// Repeats a task until a signal: after a pause, sooner when something has changed, and after a failure that passes as
+// soon as the store is back.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Follower } from './store/follow.js'
 import { childSignal } from './store/child-signal.js'
 
 export const repeatDefaults = {
-  gather: 1000, // milliseconds between hearing of a change and the next look: what is loaded or replicated comes together
+  gather: 1000, // milliseconds between a change and the next look: more changes of the same load follow
   firstDelay: 250, // milliseconds before the next try when something is away, doubled each time
   longestDelay: 5000 // milliseconds between two tries at most
 }
@@ -13,13 +13,17 @@ export const repeatDefaults = {
 const LONGEST_PAUSE = 2 ** 31 - 1 // milliseconds a timer can wait
 
 /** What passes: the store is waited for. */
-const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING', 'DISK_FULL'])
+const PASSING = new Set([
+  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN',
+  'INDEX_MISSING', 'DISK_FULL'
+])
 
 /**
  * @template T
  * @typedef {object} RepeatOptions
  * @property {(result: T) => number} pause milliseconds until the next look, when nothing else asks for it
- * @property {(wake: () => void) => (() => unknown) | Promise<() => unknown>} [wake] begins to call when there may be something to do; answers what ends it
+ * @property {(wake: () => void) => (() => unknown) | Promise<() => unknown>} [wake] begins to call when there may be
+ *   something to do; answers what ends it
  * @property {AbortSignal} [signal] ends it
  * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] told when it changes
  * @property {Partial<typeof repeatDefaults>} [limits]
@@ -34,10 +38,10 @@ const PASSING = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERRO
 export async function repeat (look, { pause, wake, signal, onState, limits }) {
   const { gather, firstDelay, longestDelay } = { ...repeatDefaults, ...limits }
   let news = childSignal(signal) // ends when something has changed
-  let told = ''
-  const tell = (state, error) => {
-    if (told !== `${state} ${error?.code}`) onState?.({ state, error })
-    told = `${state} ${error?.code}`
+  let last = ''
+  const report = (state, error) => {
+    if (last !== `${state} ${error?.code}`) onState?.({ state, error })
+    last = `${state} ${error?.code}`
   }
   const stop = await wake?.(() => news.end())
   try {
@@ -46,14 +50,14 @@ export async function repeat (look, { pause, wake, signal, onState, limits }) {
       news = childSignal(signal)
       try {
         const result = await look()
-        tell('following')
+        report('following')
         tries = 0
         await wait(pause(result), news.signal)
         if (news.signal.aborted) await wait(gather, signal)
       } catch (error) {
         if (signal?.aborted) return
         if (!PASSING.has(error.code)) throw error
-        tell('away', error)
+        report('away', error)
         await wait(Math.min(firstDelay * 2 ** tries++, longestDelay), signal)
       }
     }
@@ -66,11 +70,7 @@ export async function repeat (look, { pause, wake, signal, onState, limits }) {
 const wait = (milliseconds, signal) =>
   sleep(Math.min(Math.max(milliseconds, 0), LONGEST_PAUSE), undefined, { signal }).catch(() => {})
 
-/**
- * For `wake`: whenever something in the store has changed, or may have.
- * @param {import('./store/index.js').Store} store
- * @param {AbortSignal} [signal]
- */
+/** For `wake`: whenever something in the store has changed, or may have. */
 export const changesOf = (store, signal) => async wake => {
   const follower = new Follower(store, { onChange: wake, onReset: wake })
   // what changes during the first look is heard, unless the store is too slow to say where it is

@@ -1,6 +1,7 @@
-// A list of tiles that need not fit into memory: entered in any order, read in the order of their ids, as often as wanted
-// and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they have no
-// other place. The files lose their names as soon as they are open, so that nothing is left of a process that is killed.
+// A list of tiles that need not fit into memory: entered in any order, read in the order of their ids, as often as
+// wanted and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they
+// have no other place. The files lose their names as soon as they are open, so that nothing is left of a process that
+// is killed.
 import { closeSync, openSync, readSync, writeSync, ftruncateSync } from 'node:fs'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,9 @@ const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${
 const PAGE = 'SELECT * FROM tiles WHERE id > ? ORDER BY id LIMIT ?'
 
 /** @typedef {string | number | null | undefined} Field */
-/** @typedef {{z: number, x: number, y: number, fields: any[], times: number}} SpooledTile times: how often it was added */
+/**
+ * @typedef {{z: number, x: number, y: number, fields: any[], times: number}} SpooledTile times: how often it was added
+ */
 
 export class Spool {
   #scratch
@@ -42,7 +45,7 @@ export class Spool {
     return TemporaryDatabase.open((scratch, own) => new Spool(scratch, own), options)
   }
 
-  /** Use `Spool.open`. @param {TemporaryDatabase} scratch @param {string} folder of its own */
+  /** Use `Spool.open`. @param {string} folder of its own */
   constructor (scratch, folder) {
     this.#scratch = scratch
     scratch.db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}, times INTEGER) WITHOUT ROWID; BEGIN`)
@@ -55,11 +58,10 @@ export class Spool {
 
   /**
    * Enters a tile. One that is there already is replaced.
-   * @param {number} z @param {number} x @param {number} y
    * @param {...Field} fields up to four, given back as they are
    */
   add (z, x, y, ...fields) {
-    if (fields.length > FIELDS) throw new TilecouchError('INTERNAL', { why: `a spool keeps ${FIELDS} fields of a tile, not ${fields.length}` })
+    if (fields.length > FIELDS) throw new TilecouchError('INTERNAL', { why: `more than ${FIELDS} fields of a tile` })
     this.#rows.push(`${z}:${x}:${y}`)
     for (let index = 0; index < FIELDS; index++) this.#rows.push(fields[index] ?? null)
     if (this.#rows.length === GROUP * (FIELDS + 1)) {
@@ -87,11 +89,7 @@ export class Spool {
     }
   }
 
-  /**
-   * The fields of one tile, if it is there.
-   * @param {number} z @param {number} x @param {number} y
-   * @returns {any[] | undefined}
-   */
+  /** The fields of one tile, if it is there. @returns {any[] | undefined} */
   get (z, x, y) {
     this.#flush()
     return this.#work(() => this.#one.get(`${z}:${x}:${y}`))?.slice(1, -1)
@@ -112,10 +110,7 @@ export class Spool {
     })
   }
 
-  /**
-   * Keeps bytes; the answer is where, for `slice`. They are copied.
-   * @param {Uint8Array} bytes
-   */
+  /** Keeps bytes; the answer is where, for `slice`. They are copied. */
   append (bytes) {
     const offset = this.#written + this.#gathered
     if (this.#gathered + bytes.length > this.#buffer.length) this.#write()
@@ -131,11 +126,12 @@ export class Spool {
 
   /**
    * Keeps bytes at a place that the caller keeps account of: for who does not `append`. What is left out needs no room.
-   * @param {number} offset @param {Uint8Array} bytes
    */
   place (offset, bytes) {
     this.#work(() => {
-      for (let done = 0; done < bytes.length;) done += writeSync(this.#data, bytes, done, bytes.length - done, offset + done)
+      for (let done = 0; done < bytes.length;) {
+        done += writeSync(this.#data, bytes, done, bytes.length - done, offset + done)
+      }
     })
   }
 
@@ -145,10 +141,7 @@ export class Spool {
     this.#gathered = 0
   }
 
-  /**
-   * Bytes that were kept.
-   * @param {number} offset @param {number} length
-   */
+  /** Bytes that were kept. */
   slice (offset, length) {
     if (this.#gathered && offset + length > this.#written) this.#write()
     const bytes = Buffer.allocUnsafe(length)
@@ -189,7 +182,8 @@ export class TemporaryDatabase {
 
   /**
    * @template T
-   * @param {(scratch: TemporaryDatabase, folder: string) => T} open makes what uses it, and opens other files in the folder
+   * @param {(scratch: TemporaryDatabase, folder: string) => T} open makes what uses it, and opens other files in the
+   *   folder
    * @param {{folder?: string}} [options] folder: where the temporary files lie
    */
   static async open (open, { folder = tmpdir() } = {}) {
@@ -210,9 +204,8 @@ export class TemporaryDatabase {
     this.#folder = folder
     this.db = new Database(path.join(folder, 'index'))
     const { cache, page } = temporaryDefaults
-    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY', `page_size = ${page}`, `cache_size = -${cache / 1000}`]) {
-      this.db.exec(`PRAGMA ${setting}`)
-    }
+    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY',
+      `page_size = ${page}`, `cache_size = -${cache / 1000}`]) this.db.exec(`PRAGMA ${setting}`)
     this.db.exec('CREATE TABLE opened (once)') // the file is there when there is something in it
     this.#index = openSync(path.join(folder, 'index'), 'r+')
   }
@@ -236,7 +229,8 @@ export class TemporaryDatabase {
     if (this.#closed) return false
     this.#closed = true
     this.db.close()
-    // libsql keeps a database open until its statements are collected as garbage: that may be late, and the file is large
+    // libsql keeps a database open until its statements are collected as garbage: that may be late, and the file is
+    // large
     ftruncateSync(this.#index)
     closeSync(this.#index)
     await remove(this.#folder)
@@ -260,6 +254,7 @@ async function removeStale (folder) {
 
 function explain (error, folder) {
   if (error instanceof TilecouchError) return error
-  if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${folder}` }, { cause: error })
+  const where = `the folder for temporary files ${folder}`
+  if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where }, { cause: error })
   return new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: error.message }, { cause: error })
 }

@@ -1,7 +1,7 @@
 // What the operating system knows: its processes, its disks and its network addresses.
 import { networkInterfaces } from 'node:os'
 
-/** Whether a process with this number runs here, whoever owns it. @param {number} pid */
+/** Whether a process with this number runs here, whoever owns it. */
 export function isRunning (pid) {
   try {
     return process.kill(pid, 0)

@@ -6,13 +6,12 @@ export class Tally {
   /** @type {{id: string, what: string, reason: string}[]} what: the count it belongs to, such as `refused` */
   named = []
 
-  /** Counts a document that was not treated as planned. @param {string} what @param {string} id @param {string} reason */
+  /** Counts a document that was not treated as planned. */
   note (what, id, reason) {
     this[what]++
     this.name(what, id, reason)
   }
 
-  /** @param {string} what @param {string} id @param {string} reason */
   name (what, id, reason) {
     if (this.named.length < MOST_NAMED) this.named.push({ id, what, reason })
   }

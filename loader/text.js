@@ -6,7 +6,7 @@ export const count = number => Number(number).toLocaleString('en-US')
 /** @param {number | undefined} number @param {string} noun in the singular */
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 
-/** @param {number} number @returns {string} such as `1.5 MB` */
+/** @returns {string} such as `1.5 MB` */
 export function bytes (number) {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
   let value = number
@@ -18,18 +18,14 @@ export function bytes (number) {
   return `${unit && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
 }
 
-/** @param {number} seconds @returns {string} such as `1:02:03` */
+/** @returns {string} such as `1:02:03` */
 export function duration (seconds) {
   const total = Math.max(0, Math.round(seconds))
   const [h, m, s] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60]
   return h ? `${h}:${String(m).padStart(2, '0')}:${String(s).padStart(2, '0')}` : `${m}:${String(s).padStart(2, '0')}`
 }
 
-/**
- * Aligned columns; numbers to the right.
- * @param {string[]} head
- * @param {any[][]} rows
- */
+/** Aligned columns; numbers to the right. @param {any[][]} rows */
 export function table (head, rows) {
   const cells = rows.map(row => row.map(cell => typeof cell === 'number' ? count(cell) : String(cell ?? '')))
   const right = head.map((_, column) => rows.some(row => typeof row[column] === 'number'))

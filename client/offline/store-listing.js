@@ -47,7 +47,7 @@ export class StoreListing {
     this.#page = Math.min(this.limits.firstPage, this.limits.page)
   }
 
-  /** The rows of each query. @param {string} view @param {any[]} queries */
+  /** The rows of each query. */
   ask (view, queries, most = this.limits.spans, options = {}) {
     this.requests += Math.ceil(queries.length / most)
     const onBytes = bytes => { this.bytes += bytes }
@@ -77,7 +77,6 @@ export class StoreListing {
 
   /**
    * The columns of each zoom that hold anything, in the width of the area.
-   * @param {number[]} zooms
    * @param {string} [view]
    * @param {string} [kind] where keys have one between zoom and column
    * @returns {Promise<Map<number, Map<number, any>>>}
@@ -92,7 +91,7 @@ export class StoreListing {
     return found
   }
 
-  /** The columns that the area lies in, without gaps. @param {number} z */
+  /** The columns that the area lies in, without gaps. */
   spansOf (z) {
     const { area } = this.selection
     if (!area) return [{ z, x0: 0, x1: 2 ** z - 1 }]
@@ -150,7 +149,7 @@ export class StoreListing {
     }
   }
 
-  /** Fits the size of the next request to the line. @param {number} rows @param {number} took milliseconds */
+  /** Fits the size of the next request to the line. @param {number} took milliseconds */
   #measure (rows, took) {
     const { page, leastPage, pageTime } = this.limits
     const fit = Math.max(rows, leastPage) * pageTime / Math.max(took, 1)
@@ -197,7 +196,6 @@ class RangeQueue {
   #ranges
   #back = /** @type {Range[]} */ ([])
 
-  /** @param {Iterable<Range>} ranges */
   constructor (ranges) {
     this.#ranges = ranges[Symbol.iterator]()
   }
@@ -216,7 +214,7 @@ class RangeQueue {
     this.#back.unshift(...ranges)
   }
 
-  /** As many as hold about so many rows. @param {number} most ranges @param {number} rows */
+  /** As many as hold about so many rows. @param {number} most ranges */
   take (most, rows) {
     const some = []
     let filled = 0
@@ -244,7 +242,6 @@ function selectedOfTile (rows, { current, since }) {
 /**
  * What belongs to a selection, and what is on the device already: that stays.
  * @param {ListedVersion[]} rows ascending by tile
- * @param {import('../../core/mirror/index.js').Selection} selection
  * @param {Map<string, any>} there
  */
 export function * selectedRows (rows, selection, there) {
@@ -256,7 +253,7 @@ export function * selectedRows (rows, selection, there) {
   }
 }
 
-/** Where a layer's documents are that are no tiles. @param {string} layer */
+/** Where a layer's documents are that are no tiles. */
 export const layerDocumentRanges = layer => (
   { keys: [STORE_ID, layerId(layer)], startkey: editionId(layer, ''), endkey: editionId(layer, '~') }
 )
@@ -300,7 +297,7 @@ export async function eachPage (pages, task, { most, onFailed, onSettled }) {
 
 /**
  * What of ranges comes before a tile.
- * @param {Iterable<Range>} ranges ascending @param {TilePosition} spot
+ * @param {Iterable<Range>} ranges ascending
  * @returns {Generator<Range>}
  */
 export function * rangesBefore (ranges, [z, x, y]) {
@@ -313,7 +310,8 @@ export function * rangesBefore (ranges, [z, x, y]) {
 
 /**
  * The rest of them.
- * @param {Iterable<Range>} ranges ascending @param {TilePosition} [spot]
+ * @param {Iterable<Range>} ranges ascending
+ * @param {TilePosition} [spot]
  * @returns {Generator<Range>}
  */
 export function * rangesFrom (ranges, [z, x, y] = [0, 0, 0]) {

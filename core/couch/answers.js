@@ -75,7 +75,7 @@ export async function askAll (url, ids, ask, options) {
   return rows
 }
 
-export const noAnswer = (url, ids, { reason } = {}) => new TilecouchError('NO_ANSWER', { url, ids, reason })
+export const noAnswer = (url, ids, failure) => new TilecouchError('NO_ANSWER', { url, ids, reason: failure?.reason })
 
 /**
  * The rows of an answer to _bulk_get, in JSON or multipart: one for each revision of a document, and one for each

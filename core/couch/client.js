@@ -120,7 +120,7 @@ export class CouchClient {
         return await this.#once({ ...request, signal, most })
       } catch (caught) {
         if (signal?.aborted || caught.name === 'AbortError') throw new TilecouchError('ABORTED')
-        const { error, mayPass, isBroken } = this.#explain(caught, request)
+        const { error, mayPass, isBroken } = this.#explain(caught, request.server)
         const allowed = error.details.silent ? Math.min(options.silentRetries, retries) : retries
         if (!mayPass || attempt >= allowed || (isBroken && request.isDivisible)) throw error
         for (const listener of this.retryListeners) listener(error)
@@ -179,11 +179,11 @@ export class CouchClient {
   }
 
   /** The error of the catalogue for a failure, and whether the request may succeed later. */
-  #explain (caught, { server }) {
+  #explain (caught, server = false) {
     const { isBroken = false } = caught
     const asked = { url: server ? this.serverUrl : this.url, db: this.db }
     const explained = caught instanceof Refusal
-      ? failureOf(caught, { ...asked, isServer: Boolean(server) })
+      ? failureOf(caught, { ...asked, isServer: server })
       : caught instanceof TilecouchError
         ? { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
         : { error: new TilecouchError('UNREACHABLE', { ...asked, why: whyOf(caught) }), mayPass: true }

@@ -13,9 +13,9 @@ export const zoomQuery = (layer, { min, max } = { min: 0, max: MAX_ZOOM }, level
   { startkey: [layer, min], endkey: [layer, max, {}], group_level: level }
 )
 
+/** @typedef {{prefix: any[], x0: number, x1: number}} Span of columns. prefix: what keys have before the column */
+
 /**
- * @typedef {{prefix: any[], x0: number, x1: number}} Span of columns. prefix: what keys have before the column
- *
  * @template {Span} S
  * @param {(queries: object[]) => Promise<any[][]>} ask answers the rows of each query
  * @param {S[]} spans
@@ -30,7 +30,7 @@ export async function * columnsIn (ask, spans, { limit, most = spans.length }) {
     const some = spans.slice(at, at + most)
     const answers = await ask(some.map(queryOf))
     for (const [index, span] of some.entries()) {
-      let rows = answers[index]
+      let rows = /** @type {any[] | undefined} */ (answers[index])
       while (rows) {
         const found = rows.map(({ key, value }) => ({ span, x: key[span.prefix.length], value }))
         yield * found.filter(({ x }) => Number.isInteger(x))

@@ -1,5 +1,5 @@
-// A block: what one edition said of 64 x 64 tiles of a zoom, eight bytes a tile. Blocks are named by their content, so that
-// editions which repeat each other share them.
+// A block: what one edition said of 64 x 64 tiles of a zoom, eight bytes a tile. Blocks are named by their content, so
+// that editions which repeat each other share them.
 //
 //   dense    0, x, y, width, height, then eight bytes for every tile of that box, row by row
 //   sparse   1, then for every tile two bytes of its position (64 * row + column) and eight bytes
@@ -22,29 +22,31 @@ export const GONE = 'gone'
  */
 export const contentOf = digest => digest ? atob(digest.slice(4, 16)).slice(0, BYTES) : GONE
 
-/** The place of a block. @param {number} z @param {number} x @param {number} y of a tile */
+/** The place of a block. @param {number} y of a tile */
 export const placeOfTile = (z, x, y) => `${z}:${x >> 6}:${y >> 6}`
 
 const PLACE = /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/
 
-/** Whether a zoom has such a block. @param {number} z @param {number} x @param {number} y column and row of the block */
-export const hasBlock = (z, x, y) => z <= MAX_ZOOM && x < Math.ceil(2 ** z / BLOCK_SIDE) && y < Math.ceil(2 ** z / BLOCK_SIDE)
+/** Whether a zoom has such a block. @param {number} y column and row of the block */
+export const hasBlock = (z, x, y) => z <= MAX_ZOOM && Math.max(x, y) < Math.ceil(2 ** z / BLOCK_SIDE)
 
-/** Whether a value is the place of a block. @param {any} value */
+/** Whether a value is the place of a block. */
 export function isPlace (value) {
   const [, z, x, y] = (typeof value === 'string' && PLACE.exec(value)) || []
   return z !== undefined && hasBlock(+z, +x, +y)
 }
 
-/** The first tile of a place: the one of least x and y. @param {string} place */
+/** The first tile of a place: the one of least x and y. */
 export function firstTileOf (place) {
   const [z, column, row] = place.split(':').map(Number)
   return { z, x: column * BLOCK_SIDE, y: row * BLOCK_SIDE }
 }
 
-/** The places that a box of tiles touches. @param {number} z @param {{x0: number, x1: number, y0: number, y1: number}} box @returns {Generator<string>} */
+/** The places that a range of tiles touches. @returns {Generator<string>} */
 export function * placesIn (z, { x0, x1, y0, y1 }) {
-  for (let column = x0 >> 6; column <= x1 >> 6; column++) for (let row = y0 >> 6; row <= y1 >> 6; row++) yield `${z}:${column}:${row}`
+  for (let column = x0 >> 6; column <= x1 >> 6; column++) {
+    for (let row = y0 >> 6; row <= y1 >> 6; row++) yield `${z}:${column}:${row}`
+  }
 }
 
 export class Block {
@@ -55,7 +57,7 @@ export class Block {
 
   /**
    * What was said of a tile; nothing when it was not looked at.
-   * @param {number} x @param {number} y of the tile in its zoom
+   * @param {number} y of the tile in its zoom
    * @returns {string | undefined}
    */
   get (x, y) {
@@ -71,14 +73,18 @@ export class Block {
     return any === 0 ? undefined : all === 255 ? GONE : text
   }
 
-  /** @param {number} x @param {number} y @param {string} content as `contentOf` says it */
+  /** @param {string} content as `contentOf` says it */
   set (x, y, content) {
     const from = offsetOf(x, y)
     if (content === GONE) this.digests.fill(255, from, from + BYTES)
     else for (let at = 0; at < BYTES; at++) this.digests[from + at] = content.charCodeAt(at)
   }
 
-  /** The tiles that were looked at. @param {string} place of the block @returns {Generator<{z: number, x: number, y: number}>} */
+  /**
+   * The tiles that were looked at.
+   * @param {string} place of the block
+   * @returns {Generator<{z: number, x: number, y: number}>}
+   */
   * tilesAt (place) {
     const { z, x, y } = firstTileOf(place)
     for (const { column, row } of this.tiles()) yield { z, x: x + column, y: y + row }
@@ -86,10 +92,12 @@ export class Block {
 
   /** The tiles that were looked at. @returns {Generator<{column: number, row: number}>} within the block */
   * tiles () {
-    for (let at = 0; at < TILES; at++) if (this.#isSaid(at)) yield { column: at % BLOCK_SIDE, row: Math.floor(at / BLOCK_SIDE) }
+    for (let at = 0; at < TILES; at++) {
+      if (this.#isSet(at)) yield { column: at % BLOCK_SIDE, row: Math.floor(at / BLOCK_SIDE) }
+    }
   }
 
-  #isSaid (at) {
+  #isSet (at) {
     const { digests } = this
     for (let byte = at * BYTES; byte < (at + 1) * BYTES; byte++) if (digests[byte]) return true
     return false
@@ -124,18 +132,16 @@ export class Block {
     return bytes
   }
 
-  /**
-   * A stored block; nothing when it is none.
-   * @param {Uint8Array} bytes
-   * @returns {Block | undefined}
-   */
+  /** A stored block; nothing when it is none. @returns {Block | undefined} */
   static decode (bytes) {
     const block = new Block()
     if (bytes[0] === 0) {
       const [, x, y, width, height] = bytes
-      if (x + width > BLOCK_SIDE || y + height > BLOCK_SIDE || bytes.length !== HEAD + width * height * BYTES) return undefined
+      const line = width * BYTES
+      if (x + width > BLOCK_SIDE || y + height > BLOCK_SIDE || bytes.length !== HEAD + height * line) return undefined
       for (let row = 0; row < height; row++) {
-        block.digests.set(bytes.subarray(HEAD + row * width * BYTES, HEAD + (row + 1) * width * BYTES), ((y + row) * BLOCK_SIDE + x) * BYTES)
+        const from = HEAD + row * line
+        block.digests.set(bytes.subarray(from, from + line), ((y + row) * BLOCK_SIDE + x) * BYTES)
       }
       return block
     }

@@ -29,7 +29,9 @@ export function pastOf (head) {
   return { _id: `${_id}@${head.time}`, ...fields, current: false, ...imageAnew(head) }
 }
 
-/** The image of a document that is written elsewhere: its digest, its length and its revision are the store's to say. */
+/**
+ * The image of a document that is written elsewhere: its digest, its length and its revision are the store's to say.
+ */
 export function imageAnew ({ _attachments: attachments }) {
   const image = attachments?.[TILE_ATTACHMENT]
   return image && { _attachments: { [TILE_ATTACHMENT]: { content_type: image.content_type, data: image.data } } }
@@ -38,7 +40,10 @@ export function imageAnew ({ _attachments: attachments }) {
 /** What a stored document shows, for comparing; null when nothing. */
 export const shownBy = doc => doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null
 
-/** Whether two documents hold the same version: then one of them is a copy. One that had to move there from another time is not. */
+/**
+ * Whether two documents hold the same version: then one of them is a copy. One that had to move there from another time
+ * is not.
+ */
 export const isSameVersion = (a, b) => a.time === b.time && shownBy(a) === shownBy(b) && a.contested === b.contested
 
 /** What the timeline needs to know of a stored document. */

@@ -10,7 +10,10 @@ const clamp = (value, most) => Math.min(Math.max(value, -most), most)
 
 /** The box of columns and rows seen at each zoom. */
 export class Extent {
-  /** Zoom -> west, north, east and south most of the columns and rows. @type {Map<number, [number, number, number, number]>} */
+  /**
+   * Zoom -> west, north, east and south most of the columns and rows.
+   * @type {Map<number, [number, number, number, number]>}
+   */
   zooms = new Map()
   /** Pixels a side of the tiles, where they show it. @type {number | undefined} */
   tileSize
@@ -33,24 +36,26 @@ export class Extent {
   }
 
   /**
-   * The bounds, as far out as the tiles of every zoom need it. The finest zoom says most exactly where a map is, and the
-   * coarse tiles above it reach far beyond, so a side moves only where a zoom has tiles that the bounds do not touch.
+   * The bounds, as far out as the tiles of every zoom need it. The finest zoom says most exactly where a map is, and
+   * the coarse tiles above it reach far beyond, so a side moves only where a zoom has tiles that the bounds do not
+   * touch.
    * @param {Bbox} [bounds] as they were
    */
   widen (bounds) {
-    for (const [z, box] of [...this.zooms].sort((a, b) => b[0] - a[0])) bounds = bounds ? touching(bounds, z, box) : edgesOf(z, box)
+    const finestFirst = [...this.zooms].sort((a, b) => b[0] - a[0])
+    for (const [z, box] of finestFirst) bounds = bounds ? touching(bounds, z, box) : edgesOf(z, box)
     return bounds
   }
 }
 
-/** @param {number} z @param {[number, number, number, number]} box @returns {Bbox} */
+/** @returns {Bbox} */
 function edgesOf (z, [x0, y0, x1, y1]) {
   const [west, , , north] = tileBounds(z, x0, y0)
   const [, south, east] = tileBounds(z, x1, y1)
   return [clamp(west, 180), clamp(south, 90), clamp(east, 180), clamp(north, 90)]
 }
 
-/** @param {Bbox} bounds @param {number} z @param {[number, number, number, number]} box @returns {Bbox} */
+/** @param {[number, number, number, number]} box @returns {Bbox} */
 function touching (bounds, z, box) {
   const ranges = tileRanges(bounds, z)
   const [{ y0, y1 }] = ranges
@@ -65,22 +70,21 @@ function touching (bounds, z, box) {
 
 /**
  * The fields of a layer that reach as far as what was loaded into it.
- * @param {Record<string, any>} stored
- * @param {Extent} extent
  * @param {{types: Record<string, number>}} summary
  */
-export function widen (stored, extent, { types }) {
+export function widen (stored, extent, summary) {
   const levels = [...extent.zooms.keys()]
   if (!levels.length) return stored
-  const [commonest] = Object.entries(types).sort((a, b) => b[1] - a[1])
+  const [commonest] = Object.entries(summary.types).sort((a, b) => b[1] - a[1])
   const { minzoom, maxzoom, bounds, upstream } = stored
+  const isUnusual = extent.tileSize !== undefined && extent.tileSize !== USUAL
   return {
     ...stored,
     // beyond what is loaded an upstream has more: a limit that it was not given it does not get
     ...((!upstream || minzoom !== undefined) && { minzoom: Math.min(minzoom ?? Infinity, ...levels) }),
     ...((!upstream || maxzoom !== undefined) && { maxzoom: Math.max(maxzoom ?? 0, ...levels) }),
     ...((!upstream || bounds) && { bounds: extent.widen(bounds) }),
-    ...(stored.tileSize === undefined && extent.tileSize !== undefined && extent.tileSize !== USUAL && { tileSize: extent.tileSize }),
+    ...(stored.tileSize === undefined && isUnusual && { tileSize: extent.tileSize }),
     ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
   }
 }

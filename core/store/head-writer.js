@@ -1,12 +1,12 @@
-// Stores one batch of versions: reads what the heads are, decides, writes. Every step may be repeated, and whatever is
-// killed between two of them, no version is lost.
+// Writes versions of tiles: new heads, and heads that are overwritten after their content was copied to the past. Every
+// step may be repeated, and whatever is killed between two of them, no version is lost.
 //
-// The quick way, which nearly every version takes: its time is later than all that is known of its tile, so that the head
-// alone decides.
-//   1. new heads, and copies of the heads that will be overwritten, go out together: none of them destroys anything
-//   2. only heads whose copy stands are overwritten, at the revision that was copied
-//   3. whatever met a conflict is read again and decided again
-// Everything else (an older time, a tile that lost its head, what another edition said of a later time) is settled: settle.js.
+// The quick way, for nearly all versions: the time is later than all that is known of the tile, so that the head alone
+// decides.
+//   1. new heads, and copies of the heads that will be overwritten, are sent together: none of them destroys anything
+//   2. heads that have a copy are overwritten (#overwriteHeads), at the revision that was copied
+//   3. what met a conflict is read again and decided again
+// All others (an older time, a tile without a head, a later statement of another edition) are settled: settle.js.
 import { TilecouchError } from '../errors.js'
 import { compareIds, headId, parseTileId, pastRange } from '../ids.js'
 import { newRun } from '../runs.js'
@@ -28,166 +28,179 @@ import { seenIn, settleTiles, versionIn } from './settle.js'
  * @property {string} time
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
- * @property {string} [stored] when another store learnt it, or another layer
+ * @property {string} [stored] when another store or another layer stored it
  * @property {Record<string, any>} [others] fields of other writers
  * @property {string} [type] content type
  * @property {Uint8Array} [bytes] none when gone
  * @property {string | null} digest as CouchDB writes it; null when gone
- * @property {string} [expectedRev] the revision of the head that it is to follow; where another one stands it is left out, as unchanged
+ * @property {string} [expectedRev] of the head; where that is another one, the tile is left out, as unchanged
  * @property {number} attempts rounds of conflict
  * @property {boolean} [mustSettle] the head alone does not decide
- * @property {boolean} [hasLaterVersion] a later version was found that no manifest tells of
- * @property {'create' | 'advance' | 'backfill'} [tried] what a request that held it was to do, perhaps in vain
+ * @property {boolean} [hasLaterVersion] one that is in no manifest
+ * @property {'create' | 'advance' | 'backfill'} [tried] what an earlier request was to do, perhaps in vain
  *
- * @typedef {import('../couch/client.js').CouchClient} Couch
+ * @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome
+ * @typedef {{tile: Tile, action: string, head?: any, doc?: any}} Step
+ * @typedef {import('./settle.js').TileAccess} TileAccess
  */
-/** @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome */
-/** @typedef {{tile: Tile, action: string, head?: any, doc?: any}} Step */
 
 export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as contended
 const MOST_SEEN = 16 // single writes that a head remembers of those that found it unchanged
 
 export class HeadWriter {
   #hasBegun = false
+  #isNewGround = true // whether the last tiles were all new to the store
 
   /**
-   * @param {Couch} couch
+   * @param {import('../couch/client.js').CouchClient} couch
    * @param {object} options
-   * @param {string} options.stored when the store learnt it
+   * @param {string} options.stored time at which the store learns it
    * @param {AbortSignal} [options.signal]
-   * @param {import('./settle.js').TileAccess['send']} options.send attachments' `data` is as `docs` and the tiles have it
-   * @param {import('./settle.js').TileAccess['fetch']} [options.fetch] see TileAccess
-   * @param {import('./settle.js').TileAccess['replace']} [options.replace] see TileAccess
+   * @param {TileAccess['send']} options.send takes attachments as `docs` and the tiles have them
+   * @param {TileAccess['fetch']} [options.fetch]
+   * @param {TileAccess['replace']} [options.replace]
    * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
-   * @param {string} [options.run] that says all this
-   * @param {boolean} [options.inManifest] a manifest will say the same: what is unchanged need not be noted with the tile
-   * @param {StatementsByLayer} [options.statements] what editions have said
+   * @param {string} [options.run]
+   * @param {boolean} [options.inManifest] a manifest will say the same: what is unchanged need not be noted in its head
+   * @param {StatementsByLayer} [options.statements] of editions
    */
-  constructor (couch, { stored, signal, send, fetch, replace, report, run = newRun(), inManifest = false, statements = new StatementsByLayer(couch, signal) }) {
+  constructor (couch, {
+    stored, signal, send, replace, report, run = newRun(), inManifest = false,
+    fetch = (asked, until) => couch.revisions(asked, { signal: until }),
+    statements = new StatementsByLayer(couch, signal)
+  }) {
     this.couch = couch
-    this.send = send
     this.stored = stored
     this.signal = signal
     this.report = report
     this.run = run
     this.inManifest = inManifest
     this.statements = statements
-    this.newGround = true // whether the last tiles looked at were all new to the store
-    this.access = { couch, send, fetch: fetch ?? ((asked, until) => couch.revisions(asked, { signal: until })), replace }
+    this.access = { couch, send, fetch, replace }
   }
 
   /** @param {Tile[]} tiles */
   async store (tiles) {
     let pending = tiles
     while (pending.length) {
-      // several versions of one tile go round by round, oldest first
-      const { first, later } = firstOfEach([...pending].sort((a, b) => compareIds(a.id, b.id) || compareIds(a.time, b.time)))
-      const again = await this.#round(first)
+      // several versions of one tile are written in several rounds, the oldest first
+      const sorted = [...pending].sort((a, b) => compareIds(a.id, b.id) || compareIds(a.time, b.time))
+      const isFirst = (tile, at) => tile.id !== sorted[at - 1]?.id
+      const again = await this.#round(sorted.filter(isFirst))
       const contended = again.filter(tile => ++tile.attempts >= ATTEMPTS)
-      for (const tile of contended) this.report(tile, new TilecouchError('CONTENDED', { id: tile.id, attempts: ATTEMPTS }))
+      for (const tile of contended) this.#fail(tile, 'CONTENDED', { attempts: ATTEMPTS })
+      const later = sorted.filter((tile, at) => !isFirst(tile, at))
       pending = [...again.filter(tile => !contended.includes(tile)), ...later]
     }
   }
 
-  /**
-   * One decision and one write for each tile. Answers those that must be decided again.
-   * @param {Tile[]} tiles
-   */
+  #fail (tile, code, details) {
+    this.report(tile, new TilecouchError(code, { id: tile.id, ...details }))
+  }
+
+  /** One decision and one write for each tile. Answers those that must be decided again. */
   async #round (tiles) {
-    // a load looks once, and again when it is done; single writes may go on for long, and are said as they go
+    const layers = [...new Set(tiles.map(({ layer }) => layer))].map(layer => this.statements.of(layer))
+    // a load reads statements once, and again when it ends; single writes may go on for long
     const isFresh = this.#hasBegun && !this.inManifest
     this.#hasBegun = true
-    await Promise.all([...new Set(tiles.map(({ layer }) => layer))].map(layer => isFresh ? this.statements.of(layer).refresh() : this.statements.of(layer).open()))
-    // what is written after something was said is said after it, whatever the clocks of two machines say
-    const last = tiles.reduce((latest, { layer }) => this.statements.of(layer).lastRun > latest ? this.statements.of(layer).lastRun : latest, '')
+    await Promise.all(layers.map(own => isFresh ? own.refresh() : own.open()))
+    // the run of a single write is greater than those before it, whatever the clocks of two machines say
+    const last = layers.reduce((latest, { lastRun }) => lastRun > latest ? lastRun : latest, '')
     if (!this.inManifest && this.run <= last) this.run = newRun(last)
-    const slow = tiles.filter(tile => this.#mustSettle(tile))
-    const steps = await this.#decide(tiles.filter(tile => !slow.includes(tile)))
+    const unclear = tiles.filter(tile => this.#mustSettle(tile))
+    const steps = await this.#decide(tiles.filter(tile => !unclear.includes(tile)))
     const again = []
     const work = []
     for (const step of steps) {
-      if (step.action === 'settle') {
-        step.tile.mustSettle = true
-        slow.push(step.tile)
-      } else if (step.action === 'taken') this.report(step.tile, new TilecouchError('VERSION_TAKEN', { id: step.tile.id, time: step.tile.time }))
+      const { tile, action, head } = step
+      if (action === 'settle') {
+        tile.mustSettle = true
+        unclear.push(tile)
+      } else if (action === 'taken') this.#fail(tile, 'VERSION_TAKEN', { time: tile.time })
       // "unchanged" because an earlier try of ours got through although its answer did not
-      else if (step.action === 'unchanged') this.report(step.tile, (step.tile.time === step.head?.time && step.tile.tried) || 'unchanged')
+      else if (action === 'unchanged') this.report(tile, (tile.time === head?.time && tile.tried) || 'unchanged')
       else work.push(step)
     }
-    const safe = await this.#writeFirst(work, await this.#copies(work.filter(({ action }) => action === 'advance'), again), again)
-    await this.#writeHeads(safe, again)
-    const meant = await this.#standing(slow)
-    if (meant.length) await this.#settle(meant)
+    const copies = await this.#copies(work.filter(({ action }) => action === 'advance'), again)
+    const copied = await this.#writeFirst(work, copies, again)
+    await this.#overwriteHeads(copied, again)
+    const expected = await this.#withExpectedHead(unclear)
+    if (expected.length) await this.#settle(expected)
     if (work.length && !this.inManifest) await this.#lookAgain(work.map(({ tile }) => tile))
     return again
   }
 
-  /** Without those whose head is not the one that they are to follow any more. @param {Tile[]} tiles */
-  async #standing (tiles) {
-    const followers = tiles.filter(({ expectedRev }) => expectedRev)
-    if (!followers.length) return tiles
-    const rows = await this.couch.docs(followers.map(({ id }) => id), { signal: this.signal })
-    const others = followers.filter(({ expectedRev }, index) => rows[index].doc?._rev !== expectedRev)
+  /** Without those whose head has another revision than expected. */
+  async #withExpectedHead (tiles) {
+    const expecting = tiles.filter(({ expectedRev }) => expectedRev)
+    if (!expecting.length) return tiles
+    const rows = await this.couch.docs(expecting.map(({ id }) => id), { signal: this.signal })
+    const others = expecting.filter(({ expectedRev }, index) => rows[index].doc?._rev !== expectedRev)
     for (const tile of others) this.report(tile, 'unchanged')
     return tiles.filter(tile => !others.includes(tile))
   }
 
-  // A load looks at what others have said when it is done. A single write is said with its version, and so it looks now: of two
-  // at once the one that looks later sees both
+  // A load reads the statements of others when it ends. A single write is its own statement, and so it reads them now:
+  // of two at once, the one that reads later sees both
   async #lookAgain (tiles) {
     const layers = [...new Set(tiles.map(({ layer }) => layer))]
     const news = await Promise.all(layers.map(layer => this.statements.of(layer).refresh()))
     const ids = tiles.filter(({ layer }) => news[layers.indexOf(layer)]).map(({ id }) => id)
-    if (ids.length) await settleTiles(this.access, ids, { knownOf: some => this.statements.knownOf(some), signal: this.signal })
+    if (!ids.length) return
+    await settleTiles(this.access, ids, { knownOf: some => this.statements.knownOf(some), signal: this.signal })
   }
 
-  /** Whether an edition has said something of this time or a later one, or a removal is on its way. @param {Tile} tile */
+  /** Whether an edition has a statement about this time or a later one, or a removal is under way. */
   #mustSettle ({ layer, time, mustSettle, expectedRev }) {
-    const statements = this.statements.of(layer)
-    return Boolean(mustSettle) || (!expectedRev && (time <= statements.latest || statements.isBeingRemoved))
+    const { latest, isBeingRemoved } = this.statements.of(layer)
+    return Boolean(mustSettle) || (!expectedRev && (time <= latest || isBeingRemoved))
   }
 
-  /** @param {Tile[]} tiles */
   async #decide (tiles) {
     if (!tiles.length) return []
-    if (this.newGround && tiles.length > 1 && await this.#isEmptyRange(tiles)) return tiles.map(tile => ({ tile, head: null, action: this.#first(tile) }))
+    if (this.#isNewGround && tiles.length > 1 && await this.#isEmptyRange(tiles)) {
+      return tiles.map(tile => ({ tile, head: null, action: this.#firstAction(tile) }))
+    }
     const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
     const headless = rows.filter(({ doc }) => !doc).map(({ id }) => id)
     // a head that somebody deleted or purged leaves its past behind
     const orphaned = new Set((await readPastIds(this.couch, headless, this.signal)).map(headId))
-    this.newGround = headless.length === tiles.length && !orphaned.size
+    this.#isNewGround = headless.length === tiles.length && !orphaned.size
     const unclean = await this.#withRemovedPast(tiles.filter((_, index) => rows[index].doc))
     return rows.map(({ doc }, index) => {
       const tile = tiles[index]
       const head = doc ? versionOf(doc) : null
       if (tile.expectedRev && tile.expectedRev !== head?.rev) return { tile, head, action: 'unchanged' }
-      if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#first(tile) }
+      if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#firstAction(tile) }
+      const { run, seen } = versionIn(doc)
       const action = decide(tile, head)
-      if (unclean.has(tile.id) || this.statements.of(tile.layer).isRemoved(tile.id, head.time, versionIn(doc).run)) return { tile, head, action: 'settle' }
-      if (action === 'ask' || action === 'taken' || versionIn(doc).seen.some(([time]) => time >= tile.time)) return { tile, head, action: 'settle' }
-      return { tile, head, doc, action: action === 'unchanged' && tile.time > head.time && !this.inManifest ? 'confirm' : action }
+      const isRemoved = unclean.has(tile.id) || this.statements.of(tile.layer).isRemoved(tile.id, head.time, run)
+      if (isRemoved || action === 'ask' || action === 'taken' || seen.some(([time]) => time >= tile.time)) {
+        return { tile, head, action: 'settle' }
+      }
+      const isConfirmed = action === 'unchanged' && tile.time > head.time && !this.inManifest
+      return { tile, head, doc, action: isConfirmed ? 'confirm' : action }
     })
   }
 
-  /**
-   * Tiles with a past version that was removed: who was killed right after copying a head may have written it when the removal
-   * had passed. Who writes the tile next looks.
-   * @param {Tile[]} tiles
-   */
+  /** Tiles with a past version that was removed: a writer that was killed after copying a head may have left it. */
   async #withRemovedPast (tiles) {
     const ids = tiles.filter(({ layer }) => this.statements.of(layer).removals.length).map(({ id }) => id)
     const isDoubtful = id => {
       const { layer, z, x, y, time = '' } = parseTileId(id)
-      return this.statements.of(layer).removals.some(removal => isOfTime(removal, time) && removal.touches(headId(id), z, x, y))
+      const { removals } = this.statements.of(layer)
+      return removals.some(removal => isOfTime(removal, time) && removal.touches(headId(id), z, x, y))
     }
     const doubtful = (await readPastIds(this.couch, ids, this.signal)).filter(isDoubtful)
     if (!doubtful.length) return new Set()
     const pasts = await this.couch.docs(doubtful, { signal: this.signal })
-    return new Set(pasts.filter(({ doc }) => doc && this.statements.of(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)).map(({ id }) => headId(id)))
+    const isRemoved = doc => this.statements.of(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)
+    return new Set(pasts.filter(({ doc }) => doc && isRemoved(doc)).map(({ id }) => headId(id)))
   }
 
-  /** The first that is said of a tile. An edition need not write that there is none, its manifest says so. @param {Tile} tile */
-  #first ({ digest }) {
+  /** For the first version of a tile. That there is no tile need not be written where a manifest says so. */
+  #firstAction ({ digest }) {
     return digest === null && this.inManifest ? 'unchanged' : 'create'
   }
 
@@ -214,49 +227,52 @@ export class HeadWriter {
     return copies
   }
 
-  /** Step 1: everything that destroys nothing. Answers the advances whose copy stands. */
+  /** Step 1: everything that destroys nothing. Answers the advances whose copy is stored. */
   async #writeFirst (work, copies, again) {
     const writes = []
-    const safe = []
+    const copied = []
     for (const step of work) {
       if (copies.has(step)) writes.push({ step, doc: copies.get(step) })
       else if (step.action === 'create') writes.push({ step, doc: this.#document(step.tile) })
       else if (step.action === 'confirm') writes.push({ step, doc: this.#confirmed(step) })
       // else it was changed while it was copied: in `again`
     }
-    const standing = []
+    const existing = []
     await this.#write(writes, ({ step, doc }, result) => {
-      const copy = copies.has(step)
-      if (result.ok) copy ? safe.push(step) : this.report(step.tile, step.action === 'confirm' ? 'unchanged' : step.action)
+      const isCopy = copies.has(step)
+      if (result.ok && isCopy) copied.push(step)
+      else if (result.ok) this.report(step.tile, step.action === 'confirm' ? 'unchanged' : step.action)
       else if (result.error !== 'conflict') this.#refused(step.tile, result, again)
-      else if (copy) standing.push({ step, doc })
+      else if (isCopy) existing.push({ step, doc })
       else again.push(step.tile)
     })
-    await this.#compareStanding(standing, safe, again)
-    return safe
+    await this.#compareExisting(existing, copied, again)
+    return copied
   }
 
-  // A copy that is there already: an earlier try made it, or a removal left it. If it holds something else, the head must stay
-  // and the tile is settled. The same image that was loaded for another time, and had to move here, is something else, and so is
-  // what another run said: that run may have been removed.
-  async #compareStanding (standing, safe, again) {
-    if (!standing.length) return
-    const rows = await this.couch.docs(standing.map(({ doc }) => doc._id), { signal: this.signal })
-    standing.forEach(({ step, doc }, index) => {
-      const stands = rows[index]?.doc
-      if (stands && shownBy(stands) === step.head.digest && stands.contested === doc.contested && versionIn(stands).run === versionIn(doc).run && saysAsMuch(stands, doc)) return safe.push(step)
+  // A copy that is there already: an earlier try made it, or a removal left it. If it differs, the head must stay and
+  // the tile is settled. An image that was loaded for another time, and had to move here, differs; and so does the
+  // version of another run, which may have been removed.
+  async #compareExisting (existing, copied, again) {
+    if (!existing.length) return
+    const rows = await this.couch.docs(existing.map(({ doc }) => doc._id), { signal: this.signal })
+    existing.forEach(({ step, doc }, index) => {
+      const other = rows[index]?.doc
+      const isSame = other && shownBy(other) === step.head.digest && other.contested === doc.contested &&
+        versionIn(other).run === versionIn(doc).run && hasSeenAll(other, doc)
+      if (isSame) return copied.push(step)
       step.tile.mustSettle = true
       again.push(step.tile)
     })
   }
 
-  /** Step 2: the heads. */
-  async #writeHeads (steps, again) {
+  /** Step 2. */
+  async #overwriteHeads (steps, again) {
     const writes = steps.map(step => ({ step, doc: { ...this.#document(step.tile), _rev: step.head.rev } }))
     await this.#write(writes, ({ step }, result) => {
       if (result.ok) this.report(step.tile, 'advance')
       else if (result.error === 'conflict') {
-        step.tile.mustSettle = true // its copy may stand for a head that was removed meanwhile
+        step.tile.mustSettle = true // its copy may be of a head that was removed meanwhile
         again.push(step.tile)
       } else this.#refused(step.tile, result, again)
     })
@@ -267,7 +283,7 @@ export class HeadWriter {
     return { ...tileDocument(tile, { current: true, stored: this.stored }), run: this.run }
   }
 
-  /** The head, which also says that it was found unchanged. Its image stays where it is. @param {Step} step */
+  /** The head, with the note that it was found unchanged. Its image stays where it is. */
   #confirmed ({ tile, doc: { _revisions, _conflicts, ...doc } }) {
     return { ...doc, seen: [...seenIn(doc), [tile.time, this.run]].slice(-MOST_SEEN) }
   }
@@ -276,72 +292,70 @@ export class HeadWriter {
     if (!writes.length) return
     writes.sort((a, b) => compareIds(a.doc._id, b.doc._id))
     for (const { step } of writes) if (step.action !== 'confirm') step.tile.tried = step.action
-    const results = await this.send(writes.map(write => write.doc), this.signal)
-    if (results.length !== writes.length) throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why: 'results are missing' })
+    const results = await this.access.send(writes.map(({ doc }) => doc), this.signal)
+    if (results.length !== writes.length) {
+      throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why: 'results are missing' })
+    }
     // CouchDB answers in the order of the request, but does not promise it
     const byId = new Map(results.map(result => [result.id, result]))
     for (const write of writes) handle(write, byId.get(write.doc._id) ?? { error: 'no answer', reason: 'no answer' })
   }
 
   #refused (tile, { error, reason }, again) {
-    if (isRefusal(error)) {
-      this.report(tile, new TilecouchError('REFUSED', { id: tile.id, reason: reason || error }))
-    } else again.push(tile) // a shard in trouble: the same as a conflict, read again
+    if (isRefusal(error)) this.#fail(tile, 'REFUSED', { reason: reason || error })
+    else again.push(tile) // a shard in trouble: the same as a conflict, read again
   }
 
-  /** @param {Tile[]} tiles of different places */
   async #settle (tiles) {
     const byId = new Map(tiles.map(tile => [tile.id, tile]))
-    const incoming = new Map(tiles.map(tile => [tile.id, [this.#incomingOf(tile)]]))
+    const incoming = new Map(tiles.map(tile => [tile.id, this.#incomingOf(tile)]))
     const settled = await settleTiles(this.access, [...byId.keys()], {
       knownOf: some => this.statements.knownOf(some),
-      incomingOf: id => incoming.get(id) ?? [],
-      refuse: (id, versions, known) => this.#refuse(/** @type {Tile} */ (byId.get(id)), incoming, versions, known),
+      incomingOf: id => [incoming.get(id)],
+      refuse: (id, versions, known) => this.#refuse(byId.get(id), incoming.get(id), versions, known),
       signal: this.signal
     })
     for (const [id, { error, done, before }] of settled) {
-      const tile = /** @type {Tile} */ (byId.get(id))
+      const tile = byId.get(id)
       const { runs } = this.statements.of(tile.layer)
-      tile.hasLaterVersion = before.some(({ time, run, seen }) => (time > tile.time && !runs.has(run)) || seen.some(([at]) => at > tile.time))
-      const own = done.find(({ done: how, want, from }) => how === 'put' && want?.time === tile.time && from && !from.rev)
-      const isHead = own && !own.id.includes('@')
-      const outcome = error ?? (!own ? tile.tried ?? 'unchanged' : !isHead ? 'backfill' : before.length ? 'advance' : 'create')
-      this.report(tile, outcome)
+      tile.hasLaterVersion = before.some(({ time, run, seen }) =>
+        (time > tile.time && !runs.has(run)) || seen.some(([at]) => at > tile.time))
+      const written = done.filter(step => step.done === 'put' && step.want?.time === tile.time)
+      const own = written.find(({ from }) => from && !from.rev)
+      const action = !own ? tile.tried ?? 'unchanged'
+        : own.id.includes('@') ? 'backfill'
+          : before.length ? 'advance' : 'create'
+      this.report(tile, error ?? action)
     }
   }
 
-  /** @param {Tile} tile @returns {import('./settle.js').Incoming} */
+  /** @returns {import('./settle.js').Incoming} */
   #incomingOf (tile) {
     const document = this.#document(tile)
-    return { time: tile.time, content: contentOf(tile.digest), run: document.run, seen: [], inManifest: this.inManifest, documentOf: () => document }
+    const { inManifest } = this
+    const content = contentOf(tile.digest)
+    return { time: tile.time, content, run: document.run, seen: [], inManifest, documentOf: () => document }
   }
 
-  /** Of another content at this time, the first stays. What stands already is not said twice. */
-  #refuse (tile, incoming, versions, { statements, isRemoved }) {
-    const { id, time, digest } = tile
-    const content = contentOf(digest)
+  /** Refuses another content for a time that has one. The same content takes the run of the statement that is there. */
+  #refuse ({ id, time }, incoming, versions, { statements, isRemoved }) {
+    const { content } = incoming
     // under its own run: of two leaves, one may be of a run that was removed, and must not be the one that stays
-    const all = [
-      ...versions.flatMap(version => [version, ...version.seen.map(([at, run]) => ({ time: at, run, content: version.content }))]),
-      ...statements
-    ].filter(one => one.time === time && !isRemoved(one.time, one.run))
-    // an edition that said "no tile" does not keep an image from its time
-    if (all.some(one => one.content !== content && !(one.content === GONE && statements.includes(one)))) return new TilecouchError('VERSION_TAKEN', { id, time })
-    const same = all.filter(one => one.content === content).sort((a, b) => compareIds(b.run, a.run))[0]
-    if (same) incoming.set(id, (incoming.get(id) ?? []).map(own => own.inManifest ? own : { ...own, run: same.run }))
+    const confirmed = versions.flatMap(version =>
+      version.seen.map(([at, run]) => ({ time: at, run, content: version.content })))
+    const all = [...versions, ...confirmed, ...statements].filter(one => one.time === time && !isRemoved(one.time, one.run))
+    // an edition without this tile does not keep an image from its time
+    const isSilence = one => one.content === GONE && statements.includes(one)
+    const isTaken = all.some(one => one.content !== content && !isSilence(one))
+    if (isTaken) return new TilecouchError('VERSION_TAKEN', { id, time })
+    const [same] = all.filter(one => one.content === content).sort((a, b) => compareIds(b.run, a.run))
+    if (same && !incoming.inManifest) incoming.run = same.run
     return undefined
   }
 }
 
-/** Whether a copy tells of all single writes that found the version unchanged. */
-function saysAsMuch (stands, doc) {
-  const told = new Set(versionIn(stands).seen.map(String))
-  return versionIn(doc).seen.every(one => told.has(String(one)))
-}
-
-function firstOfEach (tiles) {
-  const first = []
-  const later = []
-  for (const tile of tiles) (first.at(-1)?.id === tile.id ? later : first).push(tile)
-  return { first, later }
+/** Whether a copy names all single writes that found the version unchanged. */
+function hasSeenAll (copy, doc) {
+  const seen = new Set(versionIn(copy).seen.map(String))
+  return versionIn(doc).seen.every(one => seen.has(String(one)))
 }

@@ -6,11 +6,11 @@ const RANGES = 200 // ranges of ids a request
 
 /**
  * @typedef {import('../couch/client.js').CouchClient} Couch
- * @typedef {{id: string, heads: any[], pasts: any[]}} TileLeaves heads: CouchDB's winner first; pasts: in the order of their ids
+ * @typedef {{id: string, heads: any[], pasts: any[]}} TileLeaves heads: CouchDB's winner first; pasts: in the order of
+ *   their ids
  */
 
 /**
- * @param {Couch} couch
  * @param {string[]} ids of heads
  * @param {AbortSignal} [signal]
  * @returns {Promise<TileLeaves[]>} in their order
@@ -33,7 +33,8 @@ export async function readPastIds (couch, ids, signal) {
     // not the past of the last tile: that of row 1 comes after row 10
     const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
     const [near] = await couch.ranges([{ startkey, endkey, limit: most }], signal)
-    if (near.length < most) return near.map(({ id }) => id).filter(id => id.includes('@') && wanted.has(headId(id)) && isTileId(id))
+    const isWanted = id => id.includes('@') && wanted.has(headId(id)) && isTileId(id)
+    if (near.length < most) return near.map(({ id }) => id).filter(isWanted)
   }
   const found = []
   for (let at = 0; at < ids.length; at += RANGES) {
@@ -44,7 +45,7 @@ export async function readPastIds (couch, ids, signal) {
   return found
 }
 
-/** @param {Couch} couch @param {string[]} ids @param {AbortSignal} [signal] @returns {Promise<Map<string, any[]>>} the winner first */
+/** @returns {Promise<Map<string, any[]>>} the winner first */
 async function readLivingLeaves (couch, ids, signal) {
   if (!ids.length) return new Map()
   const leaves = await couch.leaves(ids, { signal })

@@ -13,7 +13,6 @@ export const newMarker = (schema = SCHEMA) => (
 /**
  * Whether a document is the marker of a store. Throws when only a newer program understands that store.
  * @param {{type?: string, schema?: number} | undefined} marker
- * @param {string} url
  */
 export function hasMarker (marker, url) {
   if (marker?.type !== 'store') return false
@@ -27,7 +26,6 @@ export function hasMarker (marker, url) {
  * A database without a marker may be a store as well: filled by a program that writes our documents (MapProxy), or by
  * replication of a part. It has no other documents then.
  * @param {string[]} ids some of its documents
- * @param {string} url
  */
 export function refuseForeign (ids, url) {
   const foreign = ids.find(id => !/^(_design\/|(layer|edition|manifest|block|removed):)/.test(id) && !isTileId(id))

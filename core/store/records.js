@@ -11,6 +11,7 @@ const BOXES = 100 // of an area
 const DIGESTS = 32_773 // bytes of the largest block
 
 const NAME = /^[\w-]{12}$/
+const areNames = listOf(name => typeof name === 'string' && NAME.test(name))
 
 const zoom = whole(0, MAX_ZOOM)
 
@@ -37,16 +38,26 @@ const kinds = {
       tiles: count,
       root: text(100),
       ...reach,
-      blocks: value => object(value) && Object.entries(value).every(([place, names]) => isPlace(place) && listOf(name => typeof name === 'string' && NAME.test(name))(names)),
+      blocks: value => object(value) && Object.keys(value).every(isPlace) && Object.values(value).every(areNames),
       parts: listOf(isPlace)
     },
     needs: ['time', 'run'],
     most: 1_048_576,
     id: ({ layer, time, run, part }) => manifestId(layer, time, run, part),
-    fault: ({ blocks, parts }) => (blocks === undefined) === (parts === undefined) ? 'it must have either blocks or parts' : undefined
+    fault ({ blocks, parts }) {
+      return (blocks === undefined) === (parts === undefined) ? 'it must have either blocks or parts' : undefined
+    }
   },
   removed: {
-    fields: { run: isRun, since: isExactTime, until: isExactTime, finished: isExactTime, ...reach, tiles: listOf(isTileId), runs: listOf(isRun) },
+    fields: {
+      run: isRun,
+      since: isExactTime,
+      until: isExactTime,
+      finished: isExactTime,
+      ...reach,
+      tiles: listOf(isTileId),
+      runs: listOf(isRun)
+    },
     needs: ['run'],
     most: 1_048_576,
     id: ({ layer, run }) => removedId(layer, run)
@@ -63,5 +74,8 @@ const kinds = {
   }
 }
 
-/** What is wrong with a manifest, a part of one, a removal or a block, in words; nothing where it may be believed. @param {any} doc as it is stored */
+/**
+ * What is wrong with a manifest, a part of one, a removal or a block, in words; nothing where it may be believed.
+ * @param {any} doc as it is stored
+ */
 export const faultInRecord = doc => faultIn(doc, kinds)

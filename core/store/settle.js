@@ -1,9 +1,10 @@
-// Settles tiles: makes heads and past versions what all statements about a tile together say, whatever the order in which they
-// came. A statement is a time, a content and the run that said it. They come from the manifests of editions, from the versions
-// that are stored (each speaks for itself), and from what is being written.
+// Settles tiles: makes heads and past versions what all statements about a tile together say, in whatever order they
+// came. A statement is a time, a content and the run that made it: in the manifest of an edition, in a stored version,
+// or in what is being written.
 //
-// `planTile` is pure and says what to write next. `settleTiles` reads, plans, writes and reads again, until nothing is left to
-// do. It may be killed anywhere: whoever settles the tile next goes on.
+// `planTile` is pure and says what to write next. `settleTiles` reads, plans, writes and reads again, until nothing is
+// left to do; it may be killed anywhere, and continues where the tile is settled next. `write` overwrites heads, as
+// HeadWriter (head-writer.js) does where the head alone decides.
 import { TilecouchError } from '../errors.js'
 import { TILE_ATTACHMENT, compareIds, headId, parseTileId } from '../ids.js'
 import { beganAt, runAt } from '../runs.js'
@@ -13,14 +14,14 @@ import { imageAnew, shownBy } from './documents.js'
 import { readTileLeaves } from './leaves.js'
 import { isRefusal } from '../couch/answers.js'
 
-const ROUNDS = 40 // of reading and writing before a tile is given up as contended: one whose past is long may need a dozen
+const ROUNDS = 40 // of reading and writing before a tile is given up as contended: a long past may need a dozen
 
 /**
  * @typedef {[time: string, run: string]} Seen a single write that found the version unchanged
  *
  * @typedef {object} Version
  * @property {string} time
- * @property {string} content as `contentOf` says it
+ * @property {string} content as `contentOf` writes it
  * @property {string} run
  * @property {Seen[]} seen
  * @property {string} [contested] the time that it was loaded for, which a greater run has
@@ -29,28 +30,44 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  * @property {any} [doc]
  * @property {() => any} [documentOf] its fields and bytes, while it is not stored
  *
- * @typedef {Version & {inManifest: boolean, documentOf: () => any}} Incoming a version on its way into the store. inManifest: a manifest says
- * the same. documentOf: its fields and bytes
+ * @typedef {Version & {inManifest: boolean, documentOf: () => any}} Incoming a version on its way into the store.
+ * inManifest: a manifest says the same
  *
  * @typedef {{time: string, content: string, run: string}} Statement
  *
- * @typedef {object} Known what others say of a tile
+ * @typedef {object} Known
  * @property {Statement[]} statements of manifests
- * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: that says so, when it is no manifest
+ * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: the one that makes the
+ * statement, if it is no manifest
  *
- * @typedef {{time: string, content: string, run: string, inManifest: boolean, seen: Seen[], contested?: string}} Wanted contested: the
- * time that it was loaded for, which a greater run has
- * @typedef {{id: string, rev?: string, want?: Wanted, from?: Version, end?: Version}} Write want: what is to stand there, with the bytes
- * `from`; end: what goes
+ * @typedef {object} Wanted a version that must be stored
+ * @property {string} time
+ * @property {string} content
+ * @property {string} run
+ * @property {boolean} inManifest
+ * @property {Seen[]} seen
+ * @property {string} [contested]
+ *
+ * @typedef {object} Write
+ * @property {string} id
+ * @property {string} [rev] that is overwritten or ended
+ * @property {Wanted} [want] what is written
+ * @property {Version} [from] has the bytes of `want`
+ * @property {Version} [end] what is deleted
+ *
  * @typedef {{writes: Write[], unknown: Statement[]}} Plan unknown: statements whose bytes are nowhere
  */
 
 /** The single writes that a stored document names. @param {any} doc @returns {Seen[]} */
-export const seenIn = ({ seen }) => Array.isArray(seen) ? seen.filter(one => Array.isArray(one) && isExactTime(one[0]) && typeof one[1] === 'string') : []
+export const seenIn = ({ seen }) => Array.isArray(seen) ? seen.filter(isSeen) : []
 
-/** A stored document as a version; fields that no program of ours writes are passed over. @param {any} doc without bytes @returns {Version} */
+const isSeen = one => Array.isArray(one) && isExactTime(one[0]) && typeof one[1] === 'string'
+
+/** A stored document, with or without bytes, as a version. Fields of the wrong type are ignored. @returns {Version} */
 export function versionIn (doc) {
   const checked = doc.origin?.checked
+  // the upstream was asked again and had nothing new: the same as a single write that found no change
+  const isChecked = isExactTime(checked) && checked > doc.time
   return {
     id: doc._id,
     rev: doc._rev,
@@ -59,8 +76,7 @@ export function versionIn (doc) {
     content: contentOf(shownBy(doc)),
     run: typeof doc.run === 'string' ? doc.run : runAt(doc.stored),
     ...(isExactTime(doc.contested) && { contested: doc.contested }),
-    // an upstream that was asked and had nothing new has said the same again
-    seen: [...seenIn(doc), ...(isExactTime(checked) && checked > doc.time ? [/** @type {Seen} */ ([checked, runAt(checked)])] : [])]
+    seen: isChecked ? [...seenIn(doc), [checked, runAt(checked)]] : seenIn(doc)
   }
 }
 
@@ -77,78 +93,87 @@ export function planTile (id, heads, pasts, { statements, isRemoved }, incoming 
   pasts = [...pasts].sort(firstOf)
   const all = [...heads, ...pasts]
   const sources = [...all, ...incoming]
-  const byTime = gather(statements, [...all, ...incoming], isRemoved)
-  const isStated = version => byTime.get(version.time)?.content === version.content
-  const { wanted, unknown } = walk(byTime, all, sources, isStated, isRemoved)
+  const byTime = statementsByTime(statements, sources, isRemoved)
+  const { wanted, unknown } = wantedVersions(byTime, all, sources, isRemoved)
 
   const top = wanted.at(-1)
   const [head, ...others] = heads
   const inPast = want => pasts.some(version => isSame(version, want))
+  const isStored = want => inPast(want) || heads.some(version => isSame(version, want))
+  const hasSeen = (version, time) => version.seen.some(([at]) => at === time)
+  const end = version => ({ id: version.id, rev: version.rev, end: version })
   const put = (want, at, rev) => ({ id: at, ...(rev && { rev }), want, from: sourceOf(want, sources) })
-  const placeOf = want => `${id}@${want.time}`
-  const place = (want, over = pasts.find(({ time }) => time === want.time)) => {
-    // whatever needs the bytes or a word of a leaf that goes comes first
+  const pastId = want => `${id}@${want.time}`
+  const putInPast = (want, over = pasts.find(({ time }) => time === want.time)) => {
+    // first whatever needs the bytes or a `seen` of the leaf that is replaced
     const first = over && over.content !== want.content && wanted.find(other =>
-      !heads.some(version => isSame(version, other)) && other.time !== want.time && !pasts.some(({ time }) => time === other.time) &&
-      (other.content === over.content || over.seen.some(([at]) => at === other.time)))
-    if (first) return first === top && !head ? put(top, id) : place(first)
-    return put(want, placeOf(want), over?.rev)
+      !heads.some(version => isSame(version, other)) && other.time !== want.time &&
+      !pasts.some(({ time }) => time === other.time) &&
+      (other.content === over.content || hasSeen(over, other.time)))
+    if (first) return first === top && !head ? put(top, id) : putInPast(first)
+    return put(want, pastId(want), over?.rev)
   }
   const writes = () => {
-    // 1. what a leaf of the head holds stands in the past before that leaf goes
+    // 1. what a leaf of the head has is copied to the past before that leaf goes
     for (const leaf of heads) {
       if (!top || (leaf === head && isSame(leaf, top))) continue
-      const needs = wanted.slice(0, -1).filter(want => want.content === leaf.content || leaf.seen.some(([at]) => at === want.time)).filter(want => !inPast(want))
-      if (needs.length) return [place(/** @type {Wanted} */ (needs.at(-1)))]
+      const needsLeaf = want => (want.content === leaf.content || hasSeen(leaf, want.time)) && !inPast(want)
+      const needy = wanted.slice(0, -1).findLast(needsLeaf)
+      if (needy) return [putInPast(needy)]
       if (leaf !== head && isSame(leaf, top) && !isSame(head, top)) return [put(top, id, head.rev)]
     }
-    // 2. the head is the newest: before it falls back, what was between goes, unless its bytes are needed
-    const isMet = want => inPast(want) || heads.some(version => isSame(version, want))
-    const above = !top ? [] : pasts.filter(({ time, content, seen }) => time > top.time &&
-      !wanted.some(want => !isMet(want) && (want.content === content || seen.some(([at]) => at === want.time))))
-    if (above.length) return above.map(version => ({ id: /** @type {string} */ (version.id), rev: version.rev, end: version }))
+    // 2. the head is the newest: before it falls back, later past versions go, unless their bytes are needed
+    const above = !top ? [] : pasts.filter(version => version.time > top.time && !wanted.some(want =>
+      !isStored(want) && (want.content === version.content || hasSeen(version, want.time))))
+    if (above.length) return above.map(end)
     if (top && !(head && isSame(head, top))) return [put(top, id, head?.rev)]
-    // 3. the past: what is new destroys nothing; else from new to old, so that no time changes twice
+    // 3. the past: new times destroy nothing; else from new to old, so that no time changes twice
     const missing = wanted.slice(0, -1).filter(want => !inPast(want)).reverse()
     const fresh = missing.filter(({ time }) => !pasts.some(version => version.time === time))
-    if (fresh.length) return fresh.map(want => put(want, placeOf(want)))
-    if (missing.length) return [place(missing[0])]
-    // 4. last, what nobody says any more goes, and leaves of which another says the same
-    const stays = wanted.map(want => pasts.find(version => isSame(version, want)) ?? pasts.find(({ time, content, contested }) => time === want.time && content === want.content && contested === want.contested))
-    // of two leaves that differ in the type of their image alone, `check --fix` is about to end the one that is wrong
-    const isMended = version => stays.some(other => other && other.id === version.id && other.content === version.content && typeOf(other) !== typeOf(version))
+    if (fresh.length) return fresh.map(want => put(want, pastId(want)))
+    if (missing.length) return [putInPast(missing[0])]
+    // 4. last, deletions: versions that no statement supports, and leaves that repeat another
+    const isLike = (a, b) => a.time === b.time && a.content === b.content && a.contested === b.contested
+    const stays = wanted.map(want =>
+      pasts.find(version => isSame(version, want)) ?? pasts.find(version => isLike(version, want)))
+    // of two leaves whose images differ in their type alone, `check --fix` ends the wrong one
+    const isMended = version => stays.some(other => other && other.id === version.id &&
+      other.content === version.content && typeOf(other) !== typeOf(version))
     const ends = [...others, ...pasts].filter(version => !stays.includes(version) && !isMended(version))
     // the head goes last: a tile has its head, or nothing at all
     if (head && !top && !ends.length) ends.push(head)
-    return ends.map(version => ({ id: /** @type {string} */ (version.id), rev: version.rev, end: version }))
+    return ends.map(end)
   }
   return { writes: writes(), unknown }
 }
 
-/** Time -> what was said of it. Of two for one time the greater run counts. */
-function gather (statements, versions, isRemoved) {
+/** Time -> the statement that counts: that of the greatest run. */
+function statementsByTime (statements, versions, isRemoved) {
   /** @type {Map<string, {content: string, run: string, inManifest: boolean, contested?: string}>} */
   const byTime = new Map()
-  const say = (time, content, run, inManifest, contested, version) => {
+  const add = (time, content, run, inManifest, contested, version) => {
     if (isRemoved(contested ?? time, run, version)) return
     const before = byTime.get(time)
     const isLater = !before || run > before.run || (run === before.run && inManifest)
-    // what belongs there stays rather than what had to move there, though it shows the same
-    const belongs = before?.content !== content ? contested : !before?.contested || !contested ? undefined : before.contested < contested ? before.contested : contested
-    if (isLater) byTime.set(time, { content, run, inManifest, contested: belongs })
-    else if (before?.content === content) before.contested = belongs
+    // a version that was loaded for this time is preferred to one that had to move here, though both show the same
+    const original = before?.content !== content ? contested : earlierOf(before?.contested, contested)
+    if (isLater) byTime.set(time, { content, run, inManifest, contested: original })
+    else if (before?.content === content) before.contested = original
   }
-  for (const { time, content, run } of statements) say(time, content, run, true)
+  for (const { time, content, run } of statements) add(time, content, run, true)
   for (const version of versions) {
     const { time, content, run, seen, contested, inManifest = false } = version
-    say(time, content, run, inManifest, contested, version)
-    for (const [at, by] of seen) say(at, content, by, false, undefined, version)
+    add(time, content, run, inManifest, contested, version)
+    for (const [at, by] of seen) add(at, content, by, false, undefined, version)
   }
   return byTime
 }
 
-/** The versions that must be: where what is said differs from what was shown before. What already stands may stay, though it repeats. */
-function walk (byTime, all, sources, isStated, isRemoved) {
+const earlierOf = (a, b) => !a || !b ? undefined : a < b ? a : b
+
+/** One where the content changes from one statement to the next. A stored version may stay although it repeats. */
+function wantedVersions (byTime, all, sources, isRemoved) {
+  const isStated = version => byTime.get(version.time)?.content === version.content
   const known = new Set([GONE, ...sources.map(({ content }) => content)])
   /** @type {Wanted[]} */
   const wanted = []
@@ -157,26 +182,30 @@ function walk (byTime, all, sources, isStated, isRemoved) {
   let shown = GONE
   for (const time of [...byTime.keys()].sort(compareIds)) {
     const { content, run, inManifest, contested } = byTime.get(time)
-    // a single write that found a version unchanged is told by the one that is shown then, whichever it told it to
+    // a single write that found a version unchanged is noted with the version that is shown then, whichever it met
     const last = wanted.at(-1)
-    const isSeen = sources.some(version => version.content === content && version.seen.some(([at, by]) => at === time && by === run))
-    if (content === shown && (inManifest || (isSeen && last)) && !all.some(version => version.time === time && isStated(version))) {
-      if (!inManifest && last && !last.seen.some(([at, by]) => at === time && by === run)) last.seen.push([time, run])
+    const isThis = ([at, by]) => at === time && by === run
+    const isSeenBy = version => version.content === content && version.seen.some(isThis)
+    const isRepeated = content === shown && (inManifest || (last && sources.some(isSeenBy)))
+    if (isRepeated && !all.some(version => version.time === time && isStated(version))) {
+      if (!inManifest && last && !last.seen.some(isThis)) last.seen.push([time, run])
       continue
     }
     if (!known.has(content)) {
       unknown.push({ time, content, run })
       continue
     }
-    const seen = sources.filter(version => version.time === time && version.content === content).flatMap(version => version.seen)
-    const each = [...new Map(seen.map(one => [`${one}`, one])).values()].filter(([at, by]) => !isRemoved(at, by))
-    wanted.push({ time, content, run, inManifest, seen: each.sort(([a], [b]) => compareIds(a, b)), ...(contested && { contested }) })
+    const same = sources.filter(version => version.time === time && version.content === content)
+    const distinct = new Map(same.flatMap(({ seen }) => seen).map(one => [`${one}`, one]))
+    const seen = [...distinct.values()].filter(([at, by]) => !isRemoved(at, by)).sort(([a], [b]) => compareIds(a, b))
+    wanted.push({ time, content, run, inManifest, seen, ...(contested && { contested }) })
     shown = content
   }
-  return { wanted: [...wanted, ...displaced(byTime, all, isRemoved)].sort((a, b) => compareIds(a.time, b.time)), unknown }
+  const sorted = [...wanted, ...displaced(byTime, all, isRemoved)].sort((a, b) => compareIds(a.time, b.time))
+  return { wanted: sorted, unknown }
 }
 
-/** Versions that gave way to a greater run of the very time: no image is lost, it goes to the first free second before. */
+/** Versions whose time a greater run has taken: no image is lost, it moves to the first free second before. */
 function displaced (byTime, all, isRemoved) {
   const taken = new Set(byTime.keys())
   /** @type {Wanted[]} */
@@ -185,53 +214,57 @@ function displaced (byTime, all, isRemoved) {
     const { time, content, run, seen } = version
     const own = ownTime(version)
     const holder = byTime.get(time)
-    if ((holder?.content === content && holder.contested === version.contested) || isRemoved(own, run, version)) continue
-    const stands = other => other.content === content && other.time < time && ownTime(other) === own
-    if (all.some(other => byTime.get(other.time)?.content === content && stands(other)) || wanted.some(stands)) continue
+    const isHolder = holder?.content === content && holder.contested === version.contested
+    if (isHolder || isRemoved(own, run, version)) continue
+    const hasMoved = other => other.content === content && other.time < time && ownTime(other) === own
+    const isThere = all.some(other => byTime.get(other.time)?.content === content && hasMoved(other))
+    if (isThere || wanted.some(hasMoved)) continue
     let free = addSeconds(time, -1)
     while (taken.has(free)) free = addSeconds(free, -1)
-    if (!isExactTime(free)) continue // there is no second left: it stays where it is
+    if (!isExactTime(free)) continue // no second is left: it stays where it is
     taken.add(free)
     wanted.push({ time: free, content, run, inManifest: false, seen, contested: own })
   }
   return wanted
 }
 
-/** The time that a version was loaded for. @param {Version | Wanted} version */
+/** The time that a version was loaded for. */
 const ownTime = ({ contested, time }) => contested ?? time
 
-/** Whether a stored version says all that is wanted. Which run byTime it matters where no manifest does. @param {Version} version @param {Wanted} want */
-const isSame = (version, { time, content, run, inManifest, seen, contested }) => version.time === time && version.content === content && version.contested === contested && (inManifest || version.run === run) &&
-  seen.every(one => version.seen.some(other => `${other}` === `${one}`))
+/** Whether a stored version is the wanted one. Its run matters where no manifest makes the statement. */
+const isSame = (version, want) =>
+  version.time === want.time && version.content === want.content && version.contested === want.contested &&
+  (want.inManifest || version.run === want.run) && want.seen.every(one => version.seen.some(other => `${other}` === `${one}`))
 
-/** What a version is made of: itself where it stands or comes from, else anything with the same bytes. */
-const sourceOf = ({ time, content, run, contested }, sources) => {
+/** What has the bytes of a version: itself where it is stored or incoming, else anything with the same content. */
+function sourceOf ({ time, content, run, contested }, sources) {
   const same = sources.filter(version => version.content === content)
-  return same.find(version => version.time === time && version.run === run && version.contested === contested) ?? same.find(version => version.time === time && version.run === run) ?? same.find(version => version.time === time) ?? same[0]
+  const ofTime = same.filter(version => version.time === time)
+  const ofRun = ofTime.filter(version => version.run === run)
+  return ofRun.find(version => version.contested === contested) ?? ofRun[0] ?? ofTime[0] ?? same[0]
 }
 
-/** @param {Version} version */
-const typeOf = ({ doc }) => doc?._attachments?.[TILE_ATTACHMENT]?.content_type
+const typeOf = version => version.doc?._attachments?.[TILE_ATTACHMENT]?.content_type
 
-/** Leaves of one document, those of greater runs first: whoever settles what, one ends only for one before it. */
+/** Order of the leaves of one document: greater runs first, so that all writers end the same ones. */
 function firstOf (a, b) {
   const rank = ({ time, content, seen, rev }) => JSON.stringify([time, content, seen, rev])
   return compareIds(b.run, a.run) || b.seen.length - a.seen.length || compareIds(rank(a), rank(b))
 }
 
 /**
- * @typedef {object} TileAccess to the database
+ * @typedef {object} TileAccess how settleTiles reads and writes
  * @property {import('../couch/client.js').CouchClient} couch
- * @property {(docs: any[], signal?: AbortSignal) => Promise<{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}[]>} send new revisions
- * @property {(asked: {id: string, rev: string}[], signal?: AbortSignal) => Promise<any[]>} fetch those very revisions, with their bytes
- * @property {(docs: {doc: any, over: string}[], signal?: AbortSignal) => Promise<void>} [replace] past versions that are to stand instead of the
- * revision `over`; without it they are left to `tilecouch check --fix`
+ * @property {(docs: any[], signal?: AbortSignal) => Promise<import('../couch/client.js').Written[]>} send new revisions
+ * @property {(asked: {id: string, rev: string}[], signal?: AbortSignal) => Promise<any[]>} fetch revisions with bytes
+ * @property {(docs: {doc: any, over: string}[], signal?: AbortSignal) => Promise<void>} [replace] writes past versions
+ * instead of the revision `over`; without it that is left to `tilecouch check --fix`
  *
  * @typedef {object} Settled what became of a tile
  * @property {Statement[]} unknown statements whose bytes are nowhere
  * @property {TilecouchError} [error]
  * @property {any} [odd] a document of it that is no valid tile: then nothing of it is touched
- * @property {Version[]} before what stood there, oldest first; the head last
+ * @property {Version[]} before what was stored, oldest first; the head last
  * @property {(Write & {done: 'put' | 'ended'})[]} done
  */
 
@@ -239,14 +272,16 @@ function firstOf (a, b) {
  * @param {TileAccess} access
  * @param {string[]} ids of heads
  * @param {object} options
- * @param {(ids: string[]) => Promise<(id: string) => Known>} options.knownOf what is byTime of some tiles: asked anew in every round
+ * @param {(ids: string[]) => Promise<(id: string) => Known>} options.knownOf called in every round
  * @param {(id: string) => Incoming[]} [options.incomingOf]
- * @param {(id: string, versions: Version[], known: Known) => TilecouchError | undefined} [options.refuse] looked at before anything is written
- * @param {boolean} [options.dryRun] says what would be written
+ * @param {(id: string, versions: Version[], known: Known) => TilecouchError | undefined} [options.refuse] called before
+ *   anything is written
+ * @param {boolean} [options.dryRun] reports what would be written
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<Map<string, Settled>>}
  */
-export async function settleTiles (access, ids, { knownOf, incomingOf = () => [], refuse = () => undefined, dryRun = false, signal }) {
+export async function settleTiles (access, ids, options) {
+  const { knownOf, incomingOf = () => [], refuse = () => undefined, dryRun = false, signal } = options
   const result = new Map(ids.map(id => [id, /** @type {Settled} */ ({ unknown: [], before: [], done: [] })]))
   let pending = ids
   for (let round = 0; pending.length; round++) {
@@ -279,7 +314,7 @@ export async function settleTiles (access, ids, { knownOf, incomingOf = () => []
       }
     }
     if (!writes.length) return result
-    for (const [id, error] of await writeAll(access, writes, result, signal)) {
+    for (const [id, error] of await write(access, writes, result, signal)) {
       busy.delete(id)
       const own = /** @type {Settled} */ (result.get(id))
       own.error = error
@@ -289,26 +324,28 @@ export async function settleTiles (access, ids, { knownOf, incomingOf = () => []
   return result
 }
 
-/** Whether a document says what it is: other programs write here, too. */
+/** Whether a document is a valid tile: other programs write here, too. */
 function isTile (doc) {
   const { layer, z, x, y, time } = parseTileId(doc._id)
-  const isRight = doc.layer === layer && doc.z === z && doc.x === x && doc.y === y && doc.current === (time === undefined) && (time === undefined || doc.time === time)
-  return isRight && doc.type === 'tile' && isExactTime(doc.time) && Boolean(doc._attachments?.[TILE_ATTACHMENT]) !== (doc.gone === true)
+  const isHead = time === undefined
+  return doc.type === 'tile' && doc.layer === layer && doc.z === z && doc.x === x && doc.y === y &&
+    doc.current === isHead && (isHead || doc.time === time) && isExactTime(doc.time) &&
+    Boolean(doc._attachments?.[TILE_ATTACHMENT]) !== (doc.gone === true)
 }
 
-/** What would be written, step by step. @param {string} id @param {Version[]} heads @param {Version[]} pasts @param {Known} known */
+/** What would be written, step by step. */
 function rehearse (id, heads, pasts, known) {
   /** @type {Settled['done']} */
   const done = []
   for (let round = 0; round < ROUNDS; round++) {
     const { writes } = planTile(id, heads, pasts, known)
     if (!writes.length) break
-    for (const write of writes) {
-      const { id: at, rev, want, end } = write
-      done.push({ ...write, done: end ? 'ended' : 'put' })
+    for (const step of writes) {
+      const { id: at, rev, want, end } = step
+      done.push({ ...step, done: end ? 'ended' : 'put' })
       const isHead = at === id
       const others = (isHead ? heads : pasts).filter(version => version.id !== at || version.rev !== rev)
-      const left = end ? others : [{ .../** @type {Wanted} */ (want), id: at, rev: `${ROUNDS + round}-rehearsed` }, ...others]
+      const left = end ? others : [{ ...want, id: at, rev: `${ROUNDS + round}-rehearsed` }, ...others]
       if (isHead) heads = left
       else pasts = left
     }
@@ -316,50 +353,57 @@ function rehearse (id, heads, pasts, known) {
   return done
 }
 
-/** @param {TileAccess} access @param {Write[]} writes @returns {Promise<Map<string, TilecouchError>>} tiles that cannot go on */
-async function writeAll (access, writes, result, signal) {
+/** Overwrites heads, writes past versions, deletes. @returns {Promise<Map<string, TilecouchError>>} of failed tiles */
+async function write (access, writes, result, signal) {
   const failed = new Map()
-  const stored = writes.flatMap(({ from }) => from?.rev ? [{ id: /** @type {string} */ (from.id), rev: from.rev }] : [])
+  const stored = writes.flatMap(({ from }) => from?.rev ? [{ id: from.id, rev: from.rev }] : [])
   const asked = [...new Map(stored.map(one => [`${one.id} ${one.rev}`, one])).values()]
-  const docs = new Map((asked.length ? await access.fetch(asked, signal) : []).map(doc => [`${doc._id} ${doc._rev}`, doc]))
-  const [sent, over] = [/** @type {Map<string, {doc: any, write: Write}>} */ (new Map()), /** @type {{doc: any, over: string, write: Write}[]} */ ([])]
-  for (const write of writes) {
-    const { id, rev, end, want, from } = write
+  const fetched = asked.length ? await access.fetch(asked, signal) : []
+  const docs = new Map(fetched.map(doc => [`${doc._id} ${doc._rev}`, doc]))
+  /** @type {Map<string, {doc: any, step: Write}>} */
+  const sent = new Map()
+  /** @type {{doc: any, over: string}[]} */
+  const over = []
+  for (const step of writes) {
+    const { id, rev, end, want, from } = step
     if (end) {
       // one leaf of a document at a time
-      if (!sent.has(id)) sent.set(id, { doc: { _id: id, _rev: rev, _deleted: true }, write })
+      if (!sent.has(id)) sent.set(id, { doc: { _id: id, _rev: rev, _deleted: true }, step })
       continue
     }
     const source = from?.rev ? docs.get(`${from.id} ${from.rev}`) : from?.documentOf?.()
     if (from && !source) continue // somebody wrote it meanwhile: read again
-    const doc = documentOf(id, /** @type {Wanted} */ (want), source)
-    if (id.includes('@') && rev) over.push({ doc, over: rev, write })
-    else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, write })
+    const doc = documentOf(id, want, source)
+    if (id.includes('@') && rev) over.push({ doc, over: rev })
+    else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, step })
   }
-  if (over.length) {
-    if (access.replace) await access.replace(over, signal)
-    else for (const { write } of over) failed.set(headId(write.id), new TilecouchError('CONTENDED', { id: write.id, attempts: 1 }))
-  }
+  const contended = id => failed.set(headId(id), new TilecouchError('CONTENDED', { id, attempts: 1 }))
+  if (over.length && access.replace) await access.replace(over, signal)
+  else for (const { doc } of over) contended(doc._id)
   if (!sent.size) return failed
-  const answers = new Map((await access.send([...sent.values()].map(({ doc }) => doc).sort((a, b) => compareIds(a._id, b._id)), signal)).map(answer => [answer.id, answer]))
-  for (const [id, { write }] of sent) {
+  const sorted = [...sent.values()].map(({ doc }) => doc).sort((a, b) => compareIds(a._id, b._id))
+  const answers = new Map((await access.send(sorted, signal)).map(answer => [answer.id, answer]))
+  for (const [id, { step }] of sent) {
     const { rev, error, reason } = answers.get(id) ?? { error: 'no answer' }
-    if (rev && !error) result.get(headId(id)).done.push({ ...write, done: write.end ? 'ended' : 'put' })
+    if (rev && !error) result.get(headId(id)).done.push({ ...step, done: step.end ? 'ended' : 'put' })
     else if (isRefusal(error)) failed.set(headId(id), new TilecouchError('REFUSED', { id, reason: reason || error }))
     // a conflict, or a shard in trouble: read again
   }
   return failed
 }
 
-/** A wanted version as a document. @param {string} id @param {Wanted} want @param {any} [source] a document with the same bytes */
-function documentOf (id, { time, content, run, seen, contested }, source) {
+/** A wanted version as a document. source: a document with the same bytes */
+function documentOf (id, want, source) {
+  const { time, content, run, seen, contested } = want
   const isHead = !id.includes('@')
   const { layer, z, x, y } = parseTileId(id)
-  const { _id, _rev, _revisions, _conflicts, _attachments, seen: own, contested: was, origin, gone, ...fields } = source ?? {}
+  const {
+    _id, _rev, _revisions, _conflicts, _attachments, seen: own, contested: was, origin, gone, ...fields
+  } = source ?? {}
   const isOwn = source?.time === time || Boolean(contested)
-  // what somebody saw later is told by `origin.checked` where an upstream was asked
   const isHere = isOwn || (isHead && origin?.checked === time)
-  const told = isOwn && origin?.checked ? seen.filter(([at]) => at !== origin.checked) : seen
+  // that an upstream was asked later is in `origin.checked`
+  const others = isOwn && origin?.checked ? seen.filter(([at]) => at !== origin.checked) : seen
   return {
     ...(isHere && fields),
     _id: id,
@@ -373,9 +417,8 @@ function documentOf (id, { time, content, run, seen, contested }, source) {
     stored: isHere && fields.stored ? fields.stored : beganAt(run),
     ...(run && { run }),
     ...(isHere && origin && { origin }),
-    ...(told.length && { seen: told }),
+    ...(others.length && { seen: others }),
     ...(contested && { contested }),
     ...(content === GONE ? { gone: true } : imageAnew(source))
   }
 }
-

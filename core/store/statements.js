@@ -1,5 +1,5 @@
-// What the editions of a layer said of its tiles: the statements of their manifests, without those that were removed. Blocks
-// are read when a tile of theirs is asked for, and a bounded number is kept.
+// The statements of the editions of a layer, read from their manifests, without those that were removed. Blocks are read
+// when they are needed, and a bounded number is kept.
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
 import { blockId, byLayer, compareIds, manifestId, parseTileId } from '../ids.js'
@@ -13,13 +13,13 @@ const DOCS = 50 // blocks a request
 /**
  * @typedef {import('./settle.js').Statement} Statement
  *
- * @typedef {object} Manifest what one load said, once it had said all
+ * @typedef {object} Manifest the statements of one load, once they are complete
  * @property {string} id
  * @property {string} layer
  * @property {string} time
  * @property {string} run
- * @property {boolean} complete of every other tile of its area and zooms it statements that there is none
- * @property {number} tiles that it looked at
+ * @property {boolean} complete all other tiles of its area and zooms are gone
+ * @property {number} tiles that it names
  * @property {string} root over all blocks
  * @property {{boxes: any[], polygon?: object}} [area]
  * @property {{min: number, max: number}} [zooms]
@@ -34,15 +34,15 @@ const DOCS = 50 // blocks a request
  * @property {{boxes: any[], polygon?: object}} [area]
  * @property {{min: number, max: number}} [zooms]
  * @property {string[]} [tiles] ids of heads
- * @property {string[]} [runs] only what these have statements
+ * @property {string[]} [runs] only statements of these
  * @property {string} [finished]
  */
 
-/** @param {Removal} removal @param {string} time */
 export const isOfTime = ({ since = '', until = '~' }, time) => time >= since && time <= until
 
-/** Whether a removal takes out what a run statements of a time: of which tiles, it says itself. @param {Removal} removal @param {string} time @param {string} run */
-export const takesOut = (removal, time, run) => run < removal.run && (!removal.runs || removal.runs.includes(run)) && isOfTime(removal, time)
+/** Whether a removal withdraws the statements of a run for a time: for which tiles, `touches` tells. */
+export const takesOut = (removal, time, run) =>
+  run < removal.run && (!removal.runs || removal.runs.includes(run)) && isOfTime(removal, time)
 
 export class LayerStatements {
   /** @type {(Manifest & {selects: (z: number, x: number, y: number) => boolean})[]} oldest first */
@@ -60,11 +60,6 @@ export class LayerStatements {
   /** @type {Promise<void> | undefined} */
   #reading
 
-  /**
-   * @param {import('../couch/client.js').CouchClient} couch
-   * @param {string} layer
-   * @param {AbortSignal} [signal]
-   */
   constructor (couch, layer, signal) {
     this.couch = couch
     this.layer = layer
@@ -80,14 +75,16 @@ export class LayerStatements {
   async refresh () {
     await this.open()
     const before = this.records
-    await (this.#reading = (this.#reading ?? Promise.resolve()).catch(() => {}).then(() => this.#read())) // one after the other
+    // one after the other
+    await (this.#reading = (this.#reading ?? Promise.resolve()).catch(() => {}).then(() => this.#read()))
     return before.size !== this.records.size || [...before].some(([id, rev]) => this.records.get(id) !== rev)
   }
 
   async #read () {
     const { layer } = this
     const records = await this.#list([`manifest:${layer}@`, `removed:${layer}:`])
-    const known = new Map([...this.manifests, ...this.removals].map(one => /** @type {[string, any]} */ ([one.id, one])))
+    /** @type {Map<string, any>} */
+    const known = new Map([...this.manifests, ...this.removals].map(one => [one.id, one]))
     const wanted = [...records].filter(([id, rev]) => this.records.get(id) !== rev && !isPart(id)).map(([id]) => id)
     for (let at = 0; at < wanted.length; at += DOCS) {
       for (const { id, doc } of await this.couch.docs(wanted.slice(at, at + DOCS), { signal: this.signal })) {
@@ -99,7 +96,7 @@ export class LayerStatements {
         }
         const fault = faultInRecord(doc)
         if (fault) this.faults.set(id, fault)
-        else if (id.startsWith('manifest:')) known.set(id, this.#manifestOf(doc))
+        else if (id.startsWith('manifest:')) known.set(id, manifestOf(doc))
         else known.set(id, removalOf(doc))
       }
     }
@@ -117,23 +114,20 @@ export class LayerStatements {
     this.records = records
   }
 
-  /** Ids that begin so, with their revisions. @param {string[]} prefixes @returns {Promise<Map<string, string>>} */
+  /** Ids that begin so, with their revisions. @returns {Promise<Map<string, string>>} */
   async #list (prefixes) {
     const found = new Map()
     let ranges = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
     while (ranges.length) {
       const answers = await this.couch.ranges(ranges, this.signal)
-      for (const rows of answers) for (const { id, value } of rows) found.set(id, value?.rev ?? '')
-      ranges = ranges.flatMap((range, at) => answers[at].length < PAGE ? [] : [{ ...range, startkey: `${answers[at][PAGE - 1].id} ` }])
+      for (const { id, value } of answers.flat()) found.set(id, value?.rev ?? '')
+      const restOf = (range, rows) => rows.length < PAGE ? [] : [{ ...range, startkey: `${rows[PAGE - 1].id} ` }]
+      ranges = ranges.flatMap((range, at) => restOf(range, answers[at]))
     }
     return found
   }
 
-  #manifestOf ({ _id: id, _rev, type, ...fields }) {
-    return { ...fields, id, selects: selectorOf(fields.area && areaFrom(fields.area), fields.zooms) }
-  }
-
-  /** The newest time of which an edition said anything. */
+  /** The newest time that an edition has a statement for. */
   get latest () {
     return this.manifests.reduce((latest, { time }) => time > latest ? time : latest, '')
   }
@@ -153,7 +147,7 @@ export class LayerStatements {
     return this.removals.some(({ finished }) => !finished)
   }
 
-  /** @param {string} id of a head @param {string} time @param {string} run */
+  /** @param {string} id of a head */
   isRemoved (id, time, run) {
     const { z, x, y } = this.removals.length ? parseTileId(id) : { z: 0, x: 0, y: 0 }
     return this.removals.some(removal => takesOut(removal, time, run) && removal.touches(id, z, x, y))
@@ -171,22 +165,22 @@ export class LayerStatements {
     for (const id of ids) {
       const { z, x, y } = parseTileId(id)
       const place = placeOfTile(z, x, y)
-      if (!places.has(place)) places.set(place, /** @type {any} */ (undefined))
+      if (!places.has(place)) places.set(place, await this.#at(place))
     }
-    for (const place of places.keys()) places.set(place, await this.#at(place))
     return id => {
       const { z, x, y } = parseTileId(id)
       const statements = []
       for (const { manifest, blocks } of places.get(placeOfTile(z, x, y))) {
         const { time, run } = manifest
-        const content = contentIn(blocks, x, y) ?? (manifest.complete && blocks.isWhole && manifest.selects(z, x, y) ? GONE : undefined)
-        if (content !== undefined) statements.push({ time, content, run })
+        const content = contentIn(blocks, x, y)
+        const isGone = content === undefined && manifest.complete && blocks.isWhole && manifest.selects(z, x, y)
+        if (content !== undefined || isGone) statements.push({ time, content: content ?? GONE, run })
       }
       return { statements, isRemoved: (time, run) => this.isRemoved(id, time, run) }
     }
   }
 
-  /** What each manifest said of a place. @returns {Promise<{manifest: Manifest, blocks: Blocks}[]>} */
+  /** The blocks of each manifest at a place. @returns {Promise<{manifest: Manifest, blocks: Blocks}[]>} */
   async #at (place) {
     const found = []
     for (const manifest of this.manifests) {
@@ -197,36 +191,40 @@ export class LayerStatements {
     const blocks = new Map(await this.#load(ids))
     return found.map(({ manifest, names }) => {
       const own = names.map(name => blocks.get(blockId(this.layer, place, name)))
-      // what replication has not brought yet says nothing, and does not say "gone" either
-      return { manifest, blocks: Object.assign(own.filter(block => block !== undefined), { isWhole: own.every(block => block !== undefined) }) }
+      const here = own.filter(block => block !== undefined)
+      // a block that replication has not brought yet does not mean "gone"
+      return { manifest, blocks: Object.assign(here, { isWhole: here.length === own.length }) }
     })
   }
 
   /**
    * Names of the blocks that a manifest has at a place.
-   * @param {Manifest} manifest @param {string} place
-   * @returns {Promise<string[] | undefined>} nothing when a part that would tell has not come yet
+   * @returns {Promise<string[] | undefined>} nothing when the part that lists them is not here yet
    */
-  async namesAt ({ blocks, parts, time, run }, place) {
+  async namesAt (manifest, place) {
+    const { blocks, parts, time, run } = manifest
     if (blocks) return blocks[place] ?? []
     const index = (parts ?? []).findLastIndex(first => compareIds(first, place) <= 0)
     if (index < 0) return []
     const id = manifestId(this.layer, time, run, index)
-    if (!this.#parts.has(id)) this.#parts.set(id, this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => partIn(doc)))
+    const read = () => this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => partIn(doc))
+    if (!this.#parts.has(id)) this.#parts.set(id, read())
     const own = await this.#parts.get(id)
     if (!own) this.#parts.delete(id)
     return own && (own[place] ?? [])
   }
 
-  /** @param {string[]} ids @returns {Promise<[string, Block | undefined][]>} */
+  /** @returns {Promise<[string, Block | undefined][]>} */
   async #load (ids) {
     const wanted = ids.filter(id => !this.#blocks.has(id))
     for (let at = 0; at < wanted.length; at += DOCS) {
       const some = wanted.slice(at, at + DOCS)
-      const reading = this.couch.docs(some, { attachments: true, signal: this.signal }).then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
+      const reading = this.couch.docs(some, { attachments: true, signal: this.signal })
+        .then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
       for (const id of some) this.#blocks.set(id, reading.then(found => found.get(id)))
     }
-    const found = await Promise.all(ids.map(async id => /** @type {[string, Block | undefined]} */ ([id, await this.#blocks.get(id)])))
+    /** @type {[string, Block | undefined][]} */
+    const found = await Promise.all(ids.map(async id => [id, await this.#blocks.get(id)]))
     for (const [id, block] of found) {
       // the one that was asked for last stays longest
       const reading = this.#blocks.get(id)
@@ -240,8 +238,9 @@ export class LayerStatements {
     return found
   }
 
-  /** Every place at which a manifest has blocks. @param {Manifest} manifest @returns {Promise<Record<string, string[]>>} */
-  async blocksOf ({ blocks, parts, time, run }) {
+  /** Every place at which a manifest has blocks. @returns {Promise<Record<string, string[]>>} */
+  async blocksOf (manifest) {
+    const { blocks, parts, time, run } = manifest
     if (blocks) return blocks
     const all = /** @type {Record<string, string[]>} */ ({})
     for (const index of (parts ?? []).keys()) {
@@ -254,7 +253,7 @@ export class LayerStatements {
     return all
   }
 
-  /** @param {string} place @param {string} name @returns {Promise<Block | undefined>} */
+  /** @returns {Promise<Block | undefined>} */
   async block (place, name) {
     const [[, block]] = await this.#load([blockId(this.layer, place, name)])
     return block
@@ -263,26 +262,31 @@ export class LayerStatements {
 
 /** @typedef {Block[] & {isWhole: boolean}} Blocks */
 
-/** What was statements of a tile; where it was looked at twice, the last. @param {Block[]} blocks */
+/** The content of a tile, from the last block that has it. */
 function contentIn (blocks, x, y) {
-  for (let at = blocks.length - 1; at >= 0; at--) {
-    const content = blocks[at].get(x, y)
+  for (const block of [...blocks].reverse()) {
+    const content = block.get(x, y)
     if (content !== undefined) return content
   }
   return undefined
 }
 
-/** The blocks that a part of a manifest names. One that is not valid is as one that has not come. */
+/** The blocks that a part of a manifest names, if it is valid. */
 const partIn = doc => doc && !faultInRecord(doc) ? doc.blocks : undefined
 
 /** The attachment of a block: as bytes, or in base64. */
 function blockIn ({ _attachments: attachments }) {
   const data = attachments?.digests?.data
-  return data && Block.decode(typeof data === 'string' ? Uint8Array.from(atob(data), letter => letter.charCodeAt(0)) : data)
+  const bytes = typeof data === 'string' ? Uint8Array.from(atob(data), letter => letter.charCodeAt(0)) : data
+  return data && Block.decode(bytes)
 }
 
+const selectsOf = doc => selectorOf(doc.area && areaFrom(doc.area), doc.zooms)
+
+const manifestOf = ({ _id: id, _rev, type, ...fields }) => ({ ...fields, id, selects: selectsOf(fields) })
+
 function removalOf ({ _id: id, _rev, type, ...fields }) {
-  const selects = selectorOf(fields.area && areaFrom(fields.area), fields.zooms)
+  const selects = selectsOf(fields)
   const tiles = fields.tiles && new Set(fields.tiles)
   return { ...fields, id, touches: (head, z, x, y) => (!tiles || tiles.has(head)) && selects(z, x, y) }
 }
@@ -300,14 +304,17 @@ export class StatementsByLayer {
     this.signal = signal
   }
 
-  /** @param {string} layer */
   of (layer) {
     let statements = this.#layers.get(layer)
     if (!statements) this.#layers.set(layer, statements = new LayerStatements(this.couch, layer, this.signal))
     return statements
   }
 
-  /** What is known of tiles, with what came since the last reading. @param {string[]} ids of heads @returns {Promise<(id: string) => import('./settle.js').Known>} */
+  /**
+   * What is known of tiles, with what came since the last reading.
+   * @param {string[]} ids of heads
+   * @returns {Promise<(id: string) => import('./settle.js').Known>}
+   */
   async knownOf (ids) {
     const known = new Map()
     for (const [layer, own] of byLayer(ids)) {

@@ -1,8 +1,8 @@
-// What others did to a layer while it was loaded, and what is known of it before: so that an edition is compared with the
-// manifests of those before it, and no tile is read that nobody else has written.
+// What others did to a layer while it was loaded, and what is known of it before: so that an edition is compared with
+// the manifests of those before it, and no tile is read that nobody else has written.
 //
-// The edition that was loaded last says up to where the changes of the store were heard, and which tiles then showed something
-// that no manifest says (`baseline`). What was written since is told by the feed of changes.
+// The edition that was loaded last says up to where the changes of the store were heard, and which tiles then showed
+// something that no manifest says (`baseline`). What was written since is told by the feed of changes.
 import { headId, isTileId, parseTileId } from '../../core/index.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
 
@@ -19,7 +19,8 @@ export const baselineDefaults = {
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
  * @param {string | number} since
- * @param {{signal?: AbortSignal, isOwn?: (tile: {z: number, x: number, y: number}) => boolean}} [options] isOwn: tiles that are passed over
+ * @param {{signal?: AbortSignal, isOwn?: (tile: {z: number, x: number, y: number}) => boolean}} [options] isOwn: tiles
+ *   that are passed over
  * @returns {Promise<Tiles>}
  */
 export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
@@ -36,7 +37,8 @@ export async function tilesSince (couch, layer, since, { signal, isOwn = () => f
 }
 
 /**
- * @typedef {object} Baseline up to a place in the feed, every tile of which the manifests of these runs speak is as the newest of them says
+ * @typedef {object} Baseline up to a place in the feed, every tile of which the manifests of these runs speak is as the
+ *   newest of them says
  * @property {string[]} runs
  * @property {string[]} differing tiles of which that is not so: single writes
  * @property {string | number} since
@@ -48,16 +50,14 @@ export async function tilesSince (couch, layer, since, { signal, isOwn = () => f
 
 /**
  * What manifests tell of the present, as far as anybody knows.
- * @param {import('../store/couch.js').Couch} couch
- * @param {string} layer
- * @param {any[]} editions
  * @param {Awaited<ReturnType<typeof feedPositionOf>>} now
  * @param {AbortSignal} [signal]
  * @returns {Promise<Trusted | undefined>}
  */
 export async function trustedNow (couch, layer, editions, now, signal) {
-  const bases = /** @type {Baseline[]} */ (editions.map(({ baseline }) => baseline).filter(base => base && canContinue(base, now)))
-  const base = bases.reduce((last, one) => !last || sequenceNumber(one.since) > sequenceNumber(last.since) ? one : last, /** @type {Baseline | undefined} */ (undefined))
+  /** @type {Baseline[]} */
+  const bases = editions.map(({ baseline }) => baseline).filter(base => base && canContinue(base, now))
+  const base = bases.sort((a, b) => sequenceNumber(a.since) - sequenceNumber(b.since)).at(-1)
   if (!base) return undefined
   const changed = await tilesSince(couch, layer, base.since, { signal })
   if (!changed) return undefined
@@ -65,11 +65,12 @@ export async function trustedNow (couch, layer, editions, now, signal) {
   return changed.size > baselineDefaults.most ? undefined : { runs: new Set(base.runs), differing: changed }
 }
 
-/** Where the feed of a store is. @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal] */
+/** Where the feed of a store is. */
 export async function feedPositionOf (couch, signal) {
   const info = await couch.request({ path: '', signal })
   return { ...feedPosition(info), copies: info.cluster?.n ?? 1 }
 }
 
 /** How many documents were written between two places, where that can be told exactly. */
-export const writesBetween = (before, after) => before.copies === 1 ? sequenceNumber(after.since) - sequenceNumber(before.since) : NaN
+export const writesBetween = (before, after) =>
+  before.copies === 1 ? sequenceNumber(after.since) - sequenceNumber(before.since) : NaN

@@ -11,13 +11,15 @@ export class Comparison {
 
   /**
    * @param {import('../store/index.js').Store} store
-   * @param {{layer: string, time: string, statements: import('../../core/store/statements.js').LayerStatements, editions: any[], from?: any, signal?: AbortSignal}} of
+   * @param {{layer: string, time: string, statements: import('../../core/store/statements.js').LayerStatements,
+   *   editions: any[], from?: any, signal?: AbortSignal}} of
    * from: where an earlier run began, which was killed after it had said everything
    */
   static async begin (store, { layer, time, statements, editions, from, signal }) {
     const { couch } = store
     const place = await feedPositionOf(couch, signal)
-    const trusted = statements.manifests.length && !from ? await trustedNow(couch, layer, editions, place, signal) : undefined
+    const isNew = !statements.manifests.length || from
+    const trusted = isNew ? undefined : await trustedNow(couch, layer, editions, place, signal)
     return new Comparison(store, { layer, time, statements, signal, place, trusted, from })
   }
 
@@ -38,24 +40,28 @@ export class Comparison {
     this.differing = trusted?.differing ?? new Set()
   }
 
-  /** Whether nothing of a manifest was taken out. @type {(manifest: import('../../core/store/statements.js').Manifest) => boolean} */
+  /**
+   * Whether nothing of a manifest was taken out.
+   * @type {(manifest: import('../../core/store/statements.js').Manifest) => boolean}
+   */
   isWhole = ({ time, run }) => !this.statements.removals.some(removal => takesOut(removal, time, run))
 
   /**
    * Which tiles are as the manifests say: where nobody else has written since, the store need not be asked.
-   * @param {import('../store/tile.js').Tile[]} tiles
    * @returns {Promise<(tile: import('../store/tile.js').Tile) => boolean>}
    */
   async areKnown (tiles) {
     const { trusted, differing, statements, time } = this
     if (!trusted || statements.isBeingRemoved) return () => false
     const known = await statements.knownOf(tiles.map(({ id }) => id))
+    const isLater = (a, b) => a.time > b.time || (a.time === b.time && a.run > b.run)
     return ({ id, digest }) => {
       if (differing.has(id)) return false
-      const { statements, isRemoved } = known(id)
-      let newest
-      for (const statement of statements) if (!isRemoved(statement.time, statement.run) && (!newest || statement.time > newest.time || (statement.time === newest.time && statement.run > newest.run))) newest = statement
-      return newest !== undefined && trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)
+      const own = known(id)
+      const left = own.statements.filter(one => !own.isRemoved(one.time, one.run))
+      if (!left.length) return false
+      const newest = left.reduce((last, one) => isLater(one, last) ? one : last)
+      return trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)
     }
   }
 
@@ -73,7 +79,8 @@ export class Comparison {
    * @param {string} parts.run of the manifest
    * @param {number} parts.documents that this load has written
    * @param {(z: number, x: number, y: number) => boolean} parts.isSelected
-   * @param {(only: (z: number, x: number, y: number) => boolean) => Promise<any>} parts.again writes some tiles of the source once more
+   * @param {(only: (z: number, x: number, y: number) => boolean) => Promise<any>} parts.again writes some tiles of the
+   *   source once more
    * @returns {Promise<any>} the baseline of the next load, if there can be one
    */
   async end ({ run, documents, isSelected, again }) {
@@ -82,46 +89,55 @@ export class Comparison {
     const isAlone = !from && writesBetween(place, now) === documents
     const changed = isAlone ? new Set() : await this.#changedSince(from ?? place, now)
     await statements.refresh()
-    const news = [...statements.manifests, ...statements.removals].filter(record => record.run !== run && this.records.get(/** @type {any} */ (record).id) !== statements.records.get(/** @type {any} */ (record).id))
+    const isNews = record => record.run !== run && this.records.get(record.id) !== statements.records.get(record.id)
+    const news = [...statements.manifests, ...statements.removals].filter(isNews)
     if (changed?.size !== 0 || news.length) await this.#settle({ run, changed, news, isSelected, again })
     if (!isAlone || this.differing.size > baselineDefaults.most) return undefined
-    // another load may have said what it has not yet settled
-    if ((await this.store.editions(layer)).some(({ time, finished }) => !finished && time !== this.time)) return undefined
+    // another load may have written its manifest, and not settled its tiles yet
+    const editions = await this.store.editions(layer)
+    if (editions.some(({ time, finished }) => !finished && time !== this.time)) return undefined
     const there = statements.runs
-    const runs = [...this.trusted?.runs ?? [], run].filter((one, at, all) => there.has(one) && all.indexOf(one) === at).sort().slice(-baselineDefaults.runs)
+    const trusted = new Set([...this.trusted?.runs ?? [], run])
+    const runs = [...trusted].filter(one => there.has(one)).sort().slice(-baselineDefaults.runs)
     return { runs, differing: [...this.differing], since: now.since, identity: now.identity, purged: now.purged }
   }
 
   /** @returns {Promise<Set<string> | undefined>} */
   async #changedSince (from, now) {
     if (!canContinue(from, now)) return undefined
-    return tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn: ({ z, x, y }) => this.#written.has(z, x, y) })
+    const isOwn = ({ z, x, y }) => this.#written.has(z, x, y)
+    return tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn })
   }
 
   async #settle ({ run, changed, news, isSelected, again }) {
     const { statements, layer, couch, signal } = this
     const own = statements.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
     if (!own) return
+    const manifests = news.filter(({ id }) => id.startsWith('manifest:'))
     const places = new Map()
-    for (const record of news) if (record.id.startsWith('manifest:')) places.set(record, await statements.blocksOf(record))
-    const isTouched = id => {
-      const { z, x, y } = parseTileId(id)
-      return !changed || changed.has(id) || news.some(record => record.touches ? record.touches(id, z, x, y) : places.get(record)[placeOfTile(z, x, y)] || (record.complete && record.selects(z, x, y)))
-    }
+    for (const manifest of manifests) places.set(manifest, await statements.blocksOf(manifest))
+    const isTouchedBy = (record, id, { z, x, y }) => record.touches
+      ? record.touches(id, z, x, y)
+      : places.get(record)[placeOfTile(z, x, y)] || (record.complete && record.selects(z, x, y))
+    const isTouched = id =>
+      !changed || changed.has(id) || news.some(record => isTouchedBy(record, id, parseTileId(id)))
     const touched = async function * () {
       for await (const id of tilesOf(statements, own)) if (isTouched(id)) yield id
       if (!own.complete) return
-      // of the others that are there it said that there are none
-      const silent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
-      for (const id of changed ?? []) if (silent(id)) yield id
-      for (const record of news) if (record.id.startsWith('manifest:')) for await (const id of tilesOf(statements, record)) if (silent(id)) yield id
+      // all other tiles in its area are gone
+      const isSilent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
+      for (const id of changed ?? []) if (isSilent(id)) yield id
+      for (const manifest of manifests) {
+        for await (const id of tilesOf(statements, manifest)) if (isSilent(id)) yield id
+      }
     }
     const unknown = new Set()
     await settleAll(couch, layer, touched(), {
       statements,
       signal,
       onSettled (settled) {
-        for (const [id, one] of settled) if (one.unknown.some(statement => statement.run === run && statement.content !== GONE)) unknown.add(id)
+        const isOwn = statement => statement.run === run && statement.content !== GONE
+        for (const [id, one] of settled) if (one.unknown.some(isOwn)) unknown.add(id)
       }
     })
     // their bytes went with what was removed meanwhile: the source has them

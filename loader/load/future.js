@@ -1,12 +1,13 @@
-// Tiles that are dated in the future, by a mistake mostly: every later load of an earlier time goes into their past, and the
-// map no longer changes. Said when such a load is made, and by every load that meets it.
+// Tiles that are dated in the future, by a mistake mostly: every later load of an earlier time goes into their past,
+// and the map no longer changes. Said when such a load is made, and by every load that meets it.
 import { isAhead } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { BY_TIME } from '../store/reader.js'
 
 /**
  * @param {import('../store/couch.js').Couch} couch
- * @param {{layer: string, time: string, editions: any[], signal?: AbortSignal}} of time: that is loaded; editions: that there were before
+ * @param {{layer: string, time: string, editions: any[], signal?: AbortSignal}} of time: that is loaded; editions: that
+ *   there were before
  * @returns {Promise<TilecouchError[]>} none, or what is wrong
  */
 export async function futureWarnings (couch, { layer, time, editions, signal }) {
@@ -16,15 +17,13 @@ export async function futureWarnings (couch, { layer, time, editions, signal }) 
 }
 
 /**
- * The newest time of a layer: of its last edition, or of what was written without one, as far as the index knows it by now.
- * @param {import('../store/couch.js').Couch} couch
- * @param {string} layer
- * @param {string} [edition]
- * @param {AbortSignal} [signal]
+ * The newest time of a layer: of its last edition, or of what was written without one, as far as the index knows it by
+ * now.
  * @returns {Promise<string | undefined>}
  */
 export async function newestOf (couch, layer, edition, signal) {
-  const [row] = await couch.view(BY_TIME, { startkey: [layer, {}], endkey: [layer], descending: true, limit: 1, reduce: false, update: false }, signal).catch(error => {
+  const newest = { startkey: [layer, {}], endkey: [layer], descending: true, limit: 1, reduce: false, update: false }
+  const [row] = await couch.view(BY_TIME, newest, signal).catch(error => {
     if (error.code === 'INDEX_MISSING') return [] // not published yet
     throw error
   })

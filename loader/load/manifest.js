@@ -1,6 +1,6 @@
-// Writes the manifest of a load: which tiles it looked at, and what it said of each. Digests are gathered in blocks; a block
-// is written as soon as too many are open, and the manifest itself at the end, so that nothing is said by a load that was
-// killed but what its versions say.
+// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in blocks; a
+// block is written as soon as too many are open, and the manifest itself at the end, so that nothing is said by a load
+// that was killed but what its versions say.
 import { hash } from 'node:crypto'
 import { blockId, compareIds, manifestId } from '../../core/index.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
@@ -39,7 +39,7 @@ export class ManifestWriter {
   }
 
   /** What was said of a tile. @param {{z: number, x: number, y: number, digest: string | null}} tile */
-  say ({ z, x, y, digest }) {
+  add ({ z, x, y, digest }) {
     const place = placeOfTile(z, x, y)
     let block = this.#open.get(place)
     if (block) this.#open.delete(place)
@@ -59,7 +59,9 @@ export class ManifestWriter {
       return { place, name, bytes }
     })
     this.#waiting++
-    this.#writing = this.#writing.then(() => this.#error ? undefined : this.#write(blocks)).catch(error => { this.#error ??= error }).finally(() => { this.#waiting-- })
+    this.#writing = this.#writing.then(() => this.#error ? undefined : this.#write(blocks))
+      .catch(error => { this.#error ??= error })
+      .finally(() => { this.#waiting-- })
   }
 
   /** Resolves when not too much waits to be written. */
@@ -71,19 +73,22 @@ export class ManifestWriter {
     const ids = blocks.map(({ place, name }) => blockId(this.layer, place, name))
     // most of those of an edition that repeats another one are there
     const there = await this.couch.docs(ids, { signal: this.signal })
-    const missing = blocks.flatMap(({ place, bytes }, index) => there[index].doc ? [] : [blockDocument(ids[index], this.layer, place, bytes)])
+    const documentOf = ({ place, bytes }, index) => blockDocument(ids[index], this.layer, place, bytes)
+    const missing = blocks.map(documentOf).filter((_, index) => !there[index].doc)
     // a conflict: somebody else has written the same block
     for (const rev of (await this.couch.writeAll(missing, this.signal)).values()) if (rev) this.writes++
   }
 
   /**
    * Everything was said: from now on it counts. An edition that says what its last run said is not written again.
-   * @param {{complete: boolean, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, known: import('../../core/store/statements.js').Manifest[]}} end
+   * @param {{complete: boolean, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms,
+   *   known: import('../../core/store/statements.js').Manifest[]}} end
    * @returns {Promise<{root: string, run: string, blocks: number}>}
    */
   async publish ({ complete, area, zooms, known }) {
     const places = [...this.#open.keys()]
-    for (let at = 0; at < places.length; at += manifestDefaults.batch) this.#close(places.slice(at, at + manifestDefaults.batch))
+    const { batch, part } = manifestDefaults
+    for (let at = 0; at < places.length; at += batch) this.#close(places.slice(at, at + batch))
     await this.#writing
     if (this.#error) throw this.#error
     const entries = [...this.#stored].sort(([a], [b]) => compareIds(a, b))
@@ -91,19 +96,20 @@ export class ManifestWriter {
     const root = rootOf(entries, reach)
     const same = known.find(manifest => manifest.time === this.time && manifest.root === root)
     if (same) return { root, run: same.run, blocks: entries.length }
-    const { part } = manifestDefaults
     const isLong = entries.length > part
     const parts = []
     for (let at = 0; isLong && at < entries.length; at += part) parts.push(entries.slice(at, at + part))
-    const own = { type: 'manifest', layer: this.layer, time: this.time, run: this.run }
+    const { layer, time, run, tiles } = this
+    const own = { type: 'manifest', layer, time, run }
     for (const [index, some] of parts.entries()) {
-      await this.#put({ _id: manifestId(this.layer, this.time, this.run, index), ...own, part: index, blocks: Object.fromEntries(some) })
+      const _id = manifestId(layer, time, run, index)
+      await this.#put({ _id, ...own, part: index, blocks: Object.fromEntries(some) })
     }
     await this.#put({
-      _id: manifestId(this.layer, this.time, this.run), ...own, ...reach, tiles: this.tiles, root,
+      _id: manifestId(layer, time, run), ...own, ...reach, tiles, root,
       ...(isLong ? { parts: parts.map(([[first]]) => first) } : { blocks: Object.fromEntries(entries) })
     })
-    return { root, run: this.run, blocks: entries.length }
+    return { root, run, blocks: entries.length }
   }
 
   async #put (doc) {
@@ -112,14 +118,14 @@ export class ManifestWriter {
   }
 }
 
-/** What a block is called by. @param {Uint8Array} bytes */
+/** What a block is called by. */
 export const nameOf = bytes => hash('md5', bytes, 'base64url').slice(0, NAME)
 
-/** The digest of all that an edition said. @param {[string, string[]][]} entries in the order of their places @param {Record<string, any>} reach */
+/** The digest of all that an edition said. @param {[string, string[]][]} entries in the order of their places */
 export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, reach]), 'hex')
 
-/** @param {string} id @param {string} layer @param {string} place @param {Uint8Array} bytes */
 export function blockDocument (id, layer, place, bytes) {
   const [z, x, y] = place.split(':').map(Number)
-  return { _id: id, type: 'block', layer, z, x, y, _attachments: { digests: { content_type: 'application/octet-stream', data: bytes } } }
+  const digests = { content_type: 'application/octet-stream', data: bytes }
+  return { _id: id, type: 'block', layer, z, x, y, _attachments: { digests } }
 }

@@ -6,15 +6,16 @@ import { TilecouchError } from '../errors.js'
  * Walks what the source has beside what the layer has. Both come in the order of their ids, so that it needs no memory.
  * @param {import('../store/index.js').Store} store
  * @param {import('../sources/index.js').Source} source
- * @param {{layer: string, selected: (z: number, x: number, y: number) => boolean, absent?: import('../spool.js').Spool, signal?: AbortSignal}} options
+ * @param {{layer: string, isSelected: (z: number, x: number, y: number) => boolean, absent?: import('../spool.js').Spool,
+ *   signal?: AbortSignal}} options
  * absent: tiles that the source named, and had none when it was asked
  * @returns {AsyncGenerator<{z: number, x: number, y: number}>}
  */
-export async function * missingTiles (store, source, { layer, selected, absent, signal }) {
+export async function * missingTiles (store, source, { layer, isSelected, absent, signal }) {
   const present = new Walk(source.tiles(), layer, source.name)
   const denied = new Walk(absent ? absent.tiles() : none(), layer, source.name)
   for await (const { id, z, x, y } of store.heads(layer, { signal })) {
-    if (!selected(z, x, y)) continue
+    if (!isSelected(z, x, y)) continue
     if (!await present.reaches(id) || await denied.reaches(id)) yield { z, x, y }
   }
 }
@@ -35,7 +36,7 @@ class Walk {
     this.#name = name
   }
 
-  /** Goes on to an id. Answers whether it is there. @param {string} id */
+  /** Goes on to an id. Answers whether it is there. */
   async reaches (id) {
     while (this.#id === undefined || (this.#id !== null && compareIds(this.#id, id) < 0)) {
       const { done, value } = await this.#tiles.next()

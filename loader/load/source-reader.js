@@ -13,7 +13,9 @@ export class SourceReader {
   #known = 0
   /** Of tiles that an earlier run has stored. @type {Map<string, string | undefined>} */
   #digests = new Map()
-  /** @type {AsyncIterator<import('../sources/index.js').SourceTile> | undefined} from `begin` on, as the two that follow */
+  /**
+   * @type {AsyncIterator<import('../sources/index.js').SourceTile> | undefined} from `begin` on, as the two that follow
+   */
   #tiles
   /** @type {Promise<IteratorResult<import('../sources/index.js').SourceTile>> | undefined} */
   #first
@@ -21,12 +23,12 @@ export class SourceReader {
   #sizes
 
   /**
-   * @param {import('../store/index.js').Store} store
-   * @param {import('../sources/index.js').Source} source
-   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?: AbortSignal,
+   * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?:
+   *   AbortSignal,
    *   onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void}} options
-   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store already;
-   * anySize: tiles may be of another size than those of the layer; onKnown: told of what is in the store already
+   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store
+   * already; anySize: tiles may be of another size than those of the layer; onKnown: told of what is in the store
+   * already
    */
   constructor (store, source, options) {
     this.store = store
@@ -57,7 +59,7 @@ export class SourceReader {
     const first = await this.#first
     if (!first || first.done) return
     yield first.value
-    yield * { [Symbol.asyncIterator]: () => /** @type {AsyncIterator<import('../sources/index.js').SourceTile>} */ (this.#tiles) }
+    yield * { [Symbol.asyncIterator]: () => /** @type {AsyncIterator<any>} */ (this.#tiles) }
   }
 
   /**
@@ -73,13 +75,16 @@ export class SourceReader {
         this.#known++
         onKnown({ z, x, y, digest: this.#digests.get(tileId(layer.layer, z, x, y)) ?? null })
         this.#digests.delete(tileId(layer.layer, z, x, y))
-      } else yield { layer: layer.layer, z, x, y, time, ...more, ...(read && { read: () => this.#read({ z, x, y }, read) }) }
+      } else {
+        const own = read && { read: () => this.#read({ z, x, y }, read) }
+        yield { layer: layer.layer, z, x, y, time, ...more, ...own }
+      }
     }
   }
 
   async #read ({ z, x, y }, read) {
     const bytes = await read()
-    if (bytes && bytes.length > sourceLimits.tile) throw invalid(this.source.name, `${z}/${x}/${y} has ${bytes.length} bytes`)
+    if (bytes?.length > sourceLimits.tile) throw invalid(this.source.name, `${z}/${x}/${y} has ${bytes.length} bytes`)
     this.#sizes?.check(bytes)
     this.extent.tileSize = this.#sizes?.expected
     if (bytes) this.extent.add(z, x, y)
@@ -99,7 +104,11 @@ export class SourceReader {
     })
   }
 
-  /** What a write did, with what it need not do. @template {import('../store/writer.js').WriteSummary} T @param {T} summary */
+  /**
+   * What a write did, with what it need not do.
+   * @template {import('../store/writer.js').WriteSummary} T
+   * @param {T} summary
+   */
   count (summary) {
     summary.tiles += this.#known
     summary.unchanged += this.#known

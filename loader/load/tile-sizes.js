@@ -1,5 +1,5 @@
-// Tiles of one layer have one size: clients are told it once, and draw or refuse by it. It is what the layer says, else what
-// its stored tiles show, else what the first tile of the source shows.
+// Tiles of one layer have one size: clients are told it once, and draw or refuse by it. It is what the layer says, else
+// what its stored tiles show, else what the first tile of the source shows.
 import { TilecouchError } from '../errors.js'
 import { tileSizeOf } from '../../core/images.js'
 import { imageAnew } from '../../core/store/documents.js'
@@ -28,7 +28,8 @@ export class TileSizes {
     const size = bytes ? tileSizeOf(bytes) : undefined
     if (size === undefined) return
     this.expected ??= size
-    if (size !== this.expected && !this.any) throw new TilecouchError('TILE_SIZE', { layer: this.layer, size, expected: this.expected })
+    const { layer, expected } = this
+    if (size !== expected && !this.any) throw new TilecouchError('TILE_SIZE', { layer, size, expected })
   }
 }
 
@@ -36,5 +37,6 @@ async function stored (store, layer, signal) {
   const ids = []
   for await (const { id } of store.heads(layer, { signal })) if (ids.push(id) >= LOOKED_AT) break
   const rows = await store.couch.docs(ids, { attachments: true, signal })
-  return rows.map(({ doc }) => doc && imageAnew(doc)?._attachments.tile.data).map(bytes => bytes && tileSizeOf(bytes)).find(Boolean)
+  const images = rows.map(({ doc }) => doc && imageAnew(doc)?._attachments.tile.data)
+  return images.map(bytes => bytes && tileSizeOf(bytes)).find(Boolean)
 }

@@ -7,7 +7,8 @@ const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
 /**
  * Takes a database URL apart. What is shown (`url`) never holds a password.
  * @param {string} url
- * @param {{ambient?: boolean}} [options] ambient: a URL without a name or password is opened with those of the environment, unless false
+ * @param {{ambient?: boolean}} [options] ambient: a URL without a name or password is opened with those of the
+ *   environment, unless false
  */
 export function parseDatabaseUrl (url, { ambient = true } = {}) {
   let parsed, at, db
@@ -23,7 +24,9 @@ export function parseDatabaseUrl (url, { ambient = true } = {}) {
   if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
   const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
   const user = parsed.username || (ambient && process.env.COUCHDB_USER)
-  const password = parsed.username ? parsed.password || (ambient && lent(parsed.username)) || '' : user ? encodeURIComponent(secretOf('COUCHDB_PASSWORD') ?? '') : ''
+  const password = parsed.username
+    ? parsed.password || (ambient && storedPassword(parsed.username)) || ''
+    : user ? encodeURIComponent(secretOf('COUCHDB_PASSWORD') ?? '') : ''
   const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
   return {
     db,
@@ -33,4 +36,4 @@ export function parseDatabaseUrl (url, { ambient = true } = {}) {
   }
 }
 
-const lent = username => encodeURIComponent(passwordOf('COUCHDB', decodeURIComponent(username)) ?? '')
+const storedPassword = username => encodeURIComponent(passwordOf('COUCHDB', decodeURIComponent(username)) ?? '')

@@ -2,10 +2,7 @@
 // number of requests may listen to it without a warning.
 import { setMaxListeners } from 'node:events'
 
-/**
- * @param {AbortSignal} [signal]
- * @returns {{signal: AbortSignal, end: () => void}} end: to be called when all is done; stops what still goes on
- */
+/** @returns {{signal: AbortSignal, end: () => void}} end: to be called when all is done; stops what still goes on */
 export function childSignal (signal) {
   const stop = new AbortController()
   setMaxListeners(0, stop.signal)

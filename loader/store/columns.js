@@ -50,12 +50,6 @@ export class Columns {
   #bytes = /** @type {number[]} */ ([])
   #before = /** @type {number[]} */ ([])
 
-  /**
-   * @param {Index} index
-   * @param {string} layer
-   * @param {number} z
-   * @param {import('../../core/area.js').Area} [area]
-   */
   constructor (index, layer, z, area) {
     this.index = index
     this.layer = layer
@@ -63,10 +57,6 @@ export class Columns {
     this.area = area
   }
 
-  /**
-   * @param {import('./couch.js').Couch} couch
-   * @param {AbortSignal} [signal]
-   */
   async read (couch, signal) {
     const { index, layer, z, area } = this
     const { columns: limit, spans: most } = listDefaults
@@ -85,11 +75,7 @@ export class Columns {
     return this
   }
 
-  /**
-   * Those from first to last, ascending.
-   * @param {number} [first] @param {number} [last]
-   * @returns {Generator<Column>}
-   */
+  /** Those from first to last, ascending. @returns {Generator<Column>} */
   * between (first = 0, last = Infinity) {
     const xs = this.#xs
     for (let at = lowerBound(xs, first); at < xs.length && xs[at] <= last; at++) {

@@ -1,5 +1,5 @@
-// How many tiles and bytes a list would give, for progress and estimates. What is now is summed by the index, which costs
-// what the columns of the area cost, and not its tiles; what was then has to be listed.
+// How many tiles and bytes a list would give, for progress and estimates. What is now is summed by the index, which
+// costs what the columns of the area cost, and not its tiles; what was then has to be listed.
 import { heads } from './columns.js'
 import { childSignal } from './child-signal.js'
 import { listDefaults } from './list-defaults.js'
@@ -35,7 +35,6 @@ export async function countListed (couch, layer, { time, ...options } = {}) {
   }
 }
 
-/** @param {import('./ranges.js').RangeReader} reader @param {import('./columns.js').Columns} columns */
 async function addArea (reader, columns, add) {
   let rows = 0
   const ranges = []
@@ -49,7 +48,10 @@ async function addArea (reader, columns, add) {
   }
   const { layer, z } = columns
   for (let at = 0; at < ranges.length; at += listDefaults.ranges) {
-    const queries = ranges.slice(at, at + listDefaults.ranges).map(([x, y0, y1]) => ({ startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], reduce: true }))
-    for (const [row] of await reader.couch.queries(reader.view, queries, reader.signal)) if (row) add(row.value.count, row.value.sum)
+    const queries = ranges.slice(at, at + listDefaults.ranges).map(([x, y0, y1]) => (
+      { startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], reduce: true }
+    ))
+    const answers = await reader.couch.queries(reader.view, queries, reader.signal)
+    for (const [row] of answers) if (row) add(row.value.count, row.value.sum)
   }
 }

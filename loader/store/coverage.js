@@ -1,5 +1,5 @@
-// What editions looked at, read from their manifests: the tiles and the box of one edition, when a view of the map was looked
-// at, and when a version was confirmed.
+// What editions looked at, read from their manifests: the tiles and the box of one edition, when a view of the map was
+// looked at, and when a version was confirmed.
 import { takesOut } from '../../core/store/statements.js'
 import { pMapIterable } from 'p-map'
 import { areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
@@ -21,7 +21,8 @@ const READ_AHEAD = 8 // blocks
  * @property {boolean} complete of every other tile of `area` and `zooms` it says: no tile
  * @property {Record<string, any>} [area] of a complete one that has not the whole layer
  * @property {import('../../core/grid.js').Zooms} [zooms]
- * @property {string[]} roots of its manifests; none while it is being loaded, or where it was loaded before there were manifests
+ * @property {string[]} roots of its manifests; none while it is being loaded, or where it was loaded before there were
+ *   manifests
  * @property {number} tiles that it named
  * @property {number} blocks of 64 x 64 tiles in which they lie
  * @property {import('../../core/grid.js').Bbox} [bounds]
@@ -32,8 +33,6 @@ const READ_AHEAD = 8 // blocks
 
 /**
  * What an edition covered.
- * @param {LayerStatements} statements
- * @param {any[]} editions
  * @param {string} time a partial one may name the only edition of its period
  * @returns {Promise<Coverage>}
  */
@@ -46,7 +45,9 @@ export async function editionCoverage (statements, editions, time) {
   const zooms = new Map()
   for await (const { place, names } of placesOf(statements, manifests)) {
     const tiles = new Map()
-    for (const { manifest, block } of names) for (const tile of block.tilesAt(place)) if (!isRemoved(statements, manifest, tile)) tiles.set(`${tile.x}:${tile.y}`, tile)
+    for (const { manifest, block } of names) {
+      for (const tile of tilesIn(statements, manifest, place, block)) tiles.set(`${tile.x}:${tile.y}`, tile)
+    }
     if (!tiles.size) continue
     const { z } = firstTileOf(place)
     const entry = zooms.get(z) ?? { z, tiles: 0, blocks: 0, extent: new Extent() }
@@ -55,7 +56,8 @@ export async function editionCoverage (statements, editions, time) {
     entry.blocks++
     for (const { x, y } of tiles.values()) for (const extent of [entry.extent, all]) extent.add(z, x, y)
   }
-  const byZoom = [...zooms.values()].sort((a, b) => a.z - b.z).map(({ extent, ...entry }) => ({ ...entry, bounds: extent.bounds }))
+  const byZoom = [...zooms.values()].sort((a, b) => a.z - b.z)
+    .map(({ extent, ...entry }) => ({ ...entry, bounds: extent.bounds }))
   const sum = field => byZoom.reduce((total, entry) => total + entry[field], 0)
   const { created, advanced, backfilled, unchanged } = edition
   return {
@@ -90,23 +92,29 @@ async function * placesOf (statements, manifests) {
     }
   }
   yield * pMapIterable(places, async ([place, names]) => {
-    const blocks = await Promise.all(names.map(async ({ manifest, name }) => ({ manifest, block: await statements.block(place, name) })))
+    const read = async ({ manifest, name }) => ({ manifest, block: await statements.block(place, name) })
+    const blocks = await Promise.all(names.map(read))
     return { place, names: blocks.filter(({ block }) => block) }
   }, { concurrency: READ_AHEAD })
 }
 
-const isRemoved = (statements, { time, run }, { z, x, y }) => statements.removals.length > 0 && statements.isRemoved(tileId(statements.layer, z, x, y), time, run)
+/** The tiles of a block, without those that were removed. */
+function tilesIn (statements, { time, run }, place, block) {
+  const { layer, removals } = statements
+  const isRemoved = ({ z, x, y }) => removals.length > 0 && statements.isRemoved(tileId(layer, z, x, y), time, run)
+  return [...block?.tilesAt(place) ?? []].filter(tile => !isRemoved(tile))
+}
 
 /**
  * How many manifests a layer has, and what their blocks take.
- * @param {import('./couch.js').Couch} couch
- * @param {LayerStatements} statements
  * @returns {Promise<{count: number, blocks: number, bytes: number}>}
  */
 export async function manifestTotals (couch, statements) {
   await statements.refresh()
   const total = { count: statements.manifests.length, blocks: 0, bytes: 0 }
-  for await (const rows of couch.pages({ startkey: `block:${statements.layer}:`, endkey: `block:${statements.layer};`, include_docs: true }, { page: PAGE })) {
+  const { layer } = statements
+  const range = { startkey: `block:${layer}:`, endkey: `block:${layer};`, include_docs: true }
+  for await (const rows of couch.pages(range, { page: PAGE })) {
     total.blocks += rows.length
     for (const { doc } of rows) total.bytes += doc?._attachments?.digests?.length ?? 0
   }
@@ -126,7 +134,8 @@ export async function timesLooked (statements, { bbox, z }, known = new Set()) {
   for (const manifest of statements.manifests) {
     const { time } = manifest
     if (known.has(time) || times.has(time)) continue
-    if (statements.removals.some(removal => !removal.area && !removal.tiles && !removal.zooms && takesOut(removal, time, manifest.run))) continue
+    const isOfAll = ({ area, tiles, zooms }) => !area && !tiles && !zooms
+    if (statements.removals.some(removal => isOfAll(removal) && takesOut(removal, time, manifest.run))) continue
     if (await hasLooked(statements, manifest, bbox, z)) times.add(time)
   }
   return [...times]
@@ -138,23 +147,30 @@ async function hasLooked (statements, manifest, bbox, z) {
   if (manifest.complete && isZoom && touches(manifest.area, bbox, z)) return true
   const ranges = bbox ? tileRanges(bbox, z) : [{ x0: 0, x1: 2 ** z - 1, y0: 0, y1: 2 ** z - 1 }]
   const isIn = ({ x, y }) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
-  for await (const [place, names] of bbox ? namesIn(statements, manifest, z, ranges) : namesOf(statements, manifest, z)) {
+  const places = bbox ? namesIn(statements, manifest, z, ranges) : namesOf(statements, manifest, z)
+  for await (const [place, names] of places) {
     for (const name of names) {
-      for (const tile of (await statements.block(place, name))?.tilesAt(place) ?? []) if (isIn(tile) && !isRemoved(statements, manifest, tile)) return true
+      if (tilesIn(statements, manifest, place, await statements.block(place, name)).some(isIn)) return true
     }
   }
   return false
 }
 
-/** Blocks of a view: no more of a long manifest is read than what tells of them. @returns {AsyncGenerator<[string, string[]]>} */
+/**
+ * Blocks of a view: no more of a long manifest is read than what tells of them.
+ * @returns {AsyncGenerator<[string, string[]]>}
+ */
 async function * namesIn (statements, manifest, z, ranges) {
-  for (const range of ranges) for (const place of placesIn(z, range)) yield [place, await statements.namesAt(manifest, place) ?? []]
+  for (const range of ranges) {
+    for (const place of placesIn(z, range)) yield [place, await statements.namesAt(manifest, place) ?? []]
+  }
 }
 
 /** Blocks of a zoom. @returns {AsyncGenerator<[string, string[]]>} */
 async function * namesOf (statements, manifest, z) {
   try {
-    for (const entry of Object.entries(await statements.blocksOf(manifest))) if (entry[0].startsWith(`${z}:`)) yield entry
+    const places = Object.entries(await statements.blocksOf(manifest))
+    yield * places.filter(([place]) => place.startsWith(`${z}:`))
   } catch (error) {
     if (error.code !== 'NOT_FOUND') throw error // a part of it has not come yet
   }
@@ -167,8 +183,8 @@ function touches (area, bbox, z) {
 }
 
 /**
- * When each version of a tile was last confirmed after its own time: by an edition that looked at it, by a single write, or by
- * an upstream that had nothing new.
+ * When each version of a tile was last confirmed after its own time: by an edition that looked at it, by a single
+ * write, or by an upstream that had nothing new.
  * @param {{time: string}[]} versions of one tile, oldest first
  * @param {any[]} docs their documents
  * @param {import('../../core/store/settle.js').Known} known
@@ -178,9 +194,9 @@ function touches (area, bbox, z) {
 export function checkedAt (versions, docs, { statements, isRemoved: isTakenOut }, until) {
   const stored = docs.map(versionIn)
   const contents = new Map(stored.map(({ id, content }) => [id, content]))
-  const heard = [...statements, ...stored.flatMap(({ content, seen }) => seen.map(([time, run]) => ({ time, run, content })))]
+  const seen = stored.flatMap(version => version.seen.map(([time, run]) => ({ time, run, content: version.content })))
   const checked = new Map()
-  for (const { time, run, content } of heard) {
+  for (const { time, run, content } of [...statements, ...seen]) {
     if (time > until) continue
     const shown = /** @type {any} */ (asOf(versions, time))
     if (!shown || shown.time === time || contents.get(shown.id) !== content || isTakenOut(time, run)) continue

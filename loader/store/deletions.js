@@ -1,8 +1,9 @@
 // What is written where a document was deleted begins a history of its own, beside the one that has ended.
 //
-// CouchDB by itself goes on with the history that ended, and still takes the attachment for one of its first revision. A mirror that
-// knows that revision, and did not hear of the deletion, is then sent the new document without its image, and keeps the old one. So a
-// second deletion is written first, which follows nothing: CouchDB continues the longest history, which is that one.
+// CouchDB by itself goes on with the history that ended, and still takes the attachment for one of its first revision.
+// A mirror that knows that revision, and did not hear of the deletion, is then sent the new document without its image,
+// and keeps the old one. So a second deletion is written first, which follows nothing: CouchDB continues the longest
+// history, which is that one.
 import { fingerprint } from '../../core/fingerprint.js'
 import { generation, readLeaves } from '../../core/mirror/index.js'
 
@@ -10,7 +11,6 @@ const FEW = 10 // documents that are looked at without asking first whether anyt
 const MOST = 16 // histories that one document is given: each is read with it for ever
 
 /**
- * @param {import('./couch.js').Couch} couch
  * @param {string[]} ids of documents that are to be written anew
  * @param {AbortSignal} [signal]
  */

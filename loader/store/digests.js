@@ -7,7 +7,6 @@ const BATCH = 500 // versions asked for together
 /** @typedef {import('./list.js').Listed & {digest?: string}} Entry */
 
 /**
- * @param {import('./index.js').Store} store
  * @param {any[]} entries listed; what knows its digest is not asked for
  * @param {AbortSignal} [signal]
  * @returns {Promise<Map<any, string | undefined>>} nothing for what is nowhere any more
@@ -15,8 +14,9 @@ const BATCH = 500 // versions asked for together
 export async function digestsOf (store, entries, signal) {
   const digests = new Map(entries.map(entry => [entry, entry.digest]))
   await lookUp(entries.filter(({ digest }) => digest === undefined), ({ id }) => id)
-  // a head that has moved on since it was listed: its copy stands in the past
-  await lookUp(entries.filter(entry => digests.get(entry) === undefined && entry.current), ({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
+  // a head that was overwritten since it was listed: its copy is in the past
+  const moved = entries.filter(entry => digests.get(entry) === undefined && entry.current)
+  await lookUp(moved, ({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
   return digests
 
   async function lookUp (wanted, idOf) {

@@ -1,5 +1,5 @@
-// Sends one HTTP request and collects the bytes of its answer. Fetch and the streams of undici cost as much as the tiles
-// of a small answer, since CouchDB sends a dozen pieces for each tile: its dispatcher just hands over the pieces.
+// Sends one HTTP request and collects the bytes of its answer. Fetch and the streams of undici cost as much as the
+// tiles of a small answer, since CouchDB sends a dozen pieces for each tile: its dispatcher just hands over the pieces.
 import { Agent } from 'undici'
 import { TilecouchError } from '../errors.js'
 
@@ -7,7 +7,8 @@ import { TilecouchError } from '../errors.js'
 const agent = new Agent()
 
 /** @type {import('../../core/couch/client.js').Exchange} */
-export const exchange = ({ method, url, headers, body, most = Infinity, signal, onPiece }) => new Promise((resolve, reject) => {
+export const exchange = request => new Promise((resolve, reject) => {
+  const { method, url, headers, body, most = Infinity, signal, onPiece } = request
   /** @type {Buffer[]} */
   const pieces = []
   let [status, reason, length] = [0, '', 0]

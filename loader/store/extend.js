@@ -1,5 +1,5 @@
-// Extends heads that are still what their upstream has: only `expires` and `origin` change. A conflict means that somebody
-// else wrote the head meanwhile; it is left alone then.
+// Extends heads that are still what their upstream has: only `expires` and `origin` change. A conflict means that
+// somebody else wrote the head meanwhile; it is left alone then.
 import { isDeepStrictEqual } from 'node:util'
 import { isExactTime, parseTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'

@@ -1,5 +1,5 @@
-// Reads _changes over one connection, line by line, until it ends, fails or falls silent. A connection that is half open
-// neither ends nor fails: the missing heartbeat is the only sign of it.
+// Reads _changes over one connection, line by line, until it ends, fails or falls silent. A connection that is half
+// open neither ends nor fails: the missing heartbeat is the only sign of it.
 import { TilecouchError } from '../errors.js'
 
 /**
@@ -40,7 +40,7 @@ export async function readFeed (couch, { query, silence, signal, onSign, onChang
 /** A line of a continuous feed, or of a long poll, whose changes are lines of an array. */
 function readLine (line, onChange, couch) {
   const text = line.trim().replace(/,$/, '')
-  if (text === '' || text === '{"results":[' || text === ']') return undefined // a heartbeat, or the frame of a long poll
+  if (['', '{"results":[', ']'].includes(text)) return undefined // a heartbeat, or the frame of a long poll
   const last = /^"last_seq":\s*("[^"]*"|\d+)/.exec(text)
   if (last) return JSON.parse(last[1])
   let row
@@ -52,6 +52,8 @@ function readLine (line, onChange, couch) {
   }
   const { id, changes, last_seq: sequence, error, reason = error } = row
   if (id !== undefined && changes?.[0]) onChange(row)
-  else if (sequence === undefined && error) throw new TilecouchError('COUCHDB_ERROR', { url: couch.url, status: 500, reason })
+  else if (sequence === undefined && error) {
+    throw new TilecouchError('COUCHDB_ERROR', { url: couch.url, status: 500, reason })
+  }
   return sequence
 }

@@ -12,7 +12,7 @@ export const fetchDefaults = {
   concurrency: 4 // requests on their way
 }
 
-const PEEK = 500 // documents a request, without bytes
+const PAGE = 500 // documents a request, without bytes
 
 /** @typedef {import('./list.js').Listed} Listed */
 /** @typedef {import('./reader.js').StoredVersion & {bytes: Buffer}} Fetched */
@@ -22,16 +22,18 @@ const PEEK = 500 // documents a request, without bytes
  * @template {Listed} T
  * @param {import('./couch.js').Couch} couch
  * @param {Iterable<T> | AsyncIterable<T>} listed
- * @param {{signal?: AbortSignal, concurrency?: number, onMissing?: (listed: T) => void}} [options] onMissing: told of what is not there any more
+ * @param {{signal?: AbortSignal, concurrency?: number, onMissing?: (listed: T) => void}} [options] onMissing: told of
+ *   what is not there any more
  * @returns {AsyncGenerator<T & Fetched>}
  */
-export async function * fetchListed (couch, listed, { signal, concurrency = fetchDefaults.concurrency, onMissing } = {}) {
+export async function * fetchListed (couch, listed, { signal, concurrency, onMissing } = {}) {
+  const { batch: most, batchBytes: bytes } = fetchDefaults
   const { signal: own, end } = childSignal(signal)
   try {
-    const answers = pMapIterable(batchesOf(listed, { most: fetchDefaults.batch, bytes: fetchDefaults.batchBytes }), async batch => {
+    const answers = pMapIterable(batchesOf(listed, { most, bytes }), async batch => {
       const found = await readListed(couch, batch, { signal: own })
       return batch.map((one, index) => ({ one, version: found[index] }))
-    }, { concurrency })
+    }, { concurrency: concurrency ?? fetchDefaults.concurrency })
     for await (const answer of answers) {
       for (const { one, version } of answer) {
         if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -55,10 +57,11 @@ export async function readListed (couch, listed, { signal } = {}) {
   const rows = await couch.docs(listed.map(({ id }) => id), { attachments: true, signal })
   const found = rows.map(({ doc }, index) => isListed(doc, listed[index]) ? withBytes(doc) : undefined)
   // what was a head when it was listed and has another time now has moved to the past
-  const moved = listed.flatMap((one, index) => !found[index] && one.time && !one.id.includes('@') ? [{ one, index }] : [])
+  const moved = [...listed.keys()].filter(at => !found[at] && listed[at].time && !listed[at].id.includes('@'))
   if (moved.length) {
-    const copies = await couch.docs(moved.map(({ one }) => versionId(one.layer, one.z, one.x, one.y, one.time)), { attachments: true, signal })
-    copies.forEach(({ doc }, at) => { if (doc && withBytes(doc).bytes) found[moved[at].index] = withBytes(doc) })
+    const ids = moved.map(at => listed[at]).map(({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
+    const copies = await couch.docs(ids, { attachments: true, signal })
+    copies.forEach(({ doc }, at) => { if (doc && withBytes(doc).bytes) found[moved[at]] = withBytes(doc) })
   }
   return /** @type {any} */ (found)
 }
@@ -76,8 +79,9 @@ const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time ==
 export async function versionsById (couch, ids, { signal } = {}) {
   const all = [...ids]
   const found = new Map()
-  for (let at = 0; at < all.length; at += PEEK) {
-    for (const { id, doc } of await couch.docs(all.slice(at, at + PEEK), { signal })) if (doc?.type === 'tile') found.set(id, describe(doc))
+  for (let at = 0; at < all.length; at += PAGE) {
+    const rows = await couch.docs(all.slice(at, at + PAGE), { signal })
+    for (const { id, doc } of rows) if (doc?.type === 'tile') found.set(id, describe(doc))
   }
   return found
 }

@@ -1,5 +1,5 @@
-// Follows the changes of a store, over any number of interruptions, so that what is kept in memory stays true. Tells when
-// changes may have been missed.
+// Follows the changes of a store, over any number of interruptions, so that what is kept in memory stays true. Tells
+// when changes may have been missed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
@@ -128,8 +128,8 @@ export class Follower {
 
   /** Makes sure that what is followed is still the database it was, and finds where to begin. */
   async #anchor () {
-    const info = await this.couch.request({ path: '', retries: 0, timeout: this.limits.silence, signal: this.#stop.signal })
-    const there = feedPosition(info)
+    const asking = { path: '', retries: 0, timeout: this.limits.silence, signal: this.#stop.signal }
+    const there = feedPosition(await this.couch.request(asking))
     if (this.position && !canContinue(this.position, there)) {
       // no feed tells what was purged
       const isPurged = canContinue({ ...this.position, purged: undefined }, there)
@@ -138,7 +138,8 @@ export class Follower {
     this.#identity = there.identity
     this.#purged = there.purged
     if (this.#since === undefined) {
-      // the position first: what is kept after the reset is newer than that, and what was being read before it is not kept
+      // the position first: what is kept after the reset is newer than that, and what was being read before it is not
+      // kept
       this.#since = there.since
       this.onReset()
     }

@@ -8,7 +8,9 @@ import { editionCoverage, manifestTotals, shownSince } from './coverage.js'
 import { extendHeads } from './extend.js'
 import { fetchListed, versionsById } from './fetch.js'
 import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
-import { readAt, readHead, readTimes, readTimesByZoom, readTimesLooked, readVersions, readVersionsIn } from './reader.js'
+import {
+  readAt, readHead, readTimes, readTimesByZoom, readTimesLooked, readVersions, readVersionsIn
+} from './reader.js'
 import { layerStats } from './stats.js'
 import { list, listHeads, listNamed, listTiles } from './list.js'
 import { writeVersions } from './writer.js'
@@ -18,7 +20,10 @@ export const WRITER_ROLE = 'tilecouch-writer'
 /** Who may do what: everybody reads; admins and, by validate_doc_update, the writer role write. */
 export const PUBLIC_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: [] } }
 
-/** As CouchDB 3 makes a database: nobody but admins. A store is filled like this at first, before there is a validation function. */
+/**
+ * As CouchDB 3 makes a database: nobody but admins. A store is filled like this at first, before there is a validation
+ * function.
+ */
 export const PRIVATE_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } }
 
 /** @typedef {ConstructorParameters<typeof Couch>[1]} CouchOptions */
@@ -48,7 +53,8 @@ export class Store {
   /**
    * Opens a store, and makes the database first if it is not there.
    * @param {string} url
-   * @param {CouchOptions & {q?: number, n?: number, public?: boolean}} [options] q: shards; n: copies in a cluster; public: may everybody read from the start
+   * @param {CouchOptions & {q?: number, n?: number, public?: boolean}} [options] q: shards; n: copies in a cluster;
+   *   public: may everybody read from the start
    */
   static async create (url, { q, n, public: open = true, ...options } = {}) {
     const store = new Store(new Couch(url, options))
@@ -94,8 +100,9 @@ export class Store {
   }
 
   /**
-   * What tells this store and its mirrors from others, wherever it is: the embedded one has another port each time. One that
-   * is made anew is another one. Those of before there was a uuid are told by when they were made, those of others by their database.
+   * What tells this store and its mirrors from others, wherever it is: the embedded one has another port each time. One
+   * that is made anew is another one. Those of before there was a uuid are told by when they were made, those of others
+   * by their database.
    * @returns {Promise<string>}
    */
   async identity () {
@@ -147,19 +154,30 @@ export class Store {
   // reading
   head (layer, z, x, y) { return readHead(this.couch, layer, z, x, y) }
   at (layer, z, x, y, time) { return readAt(this.couch, layer, z, x, y, time) }
-  /** Every version of one tile, oldest first; `checked` where somebody confirmed one after its time. @param {string} layer */
+  /**
+   * Every version of one tile, oldest first; `checked` where somebody confirmed one after its time.
+   * @param {string} layer
+   */
   async versions (layer, z, x, y) { return readVersions(this.couch, this.#of(layer), layer, z, x, y) }
   /**
-   * Since when a tile shows what it shows, now or as of a time, and when that was last confirmed: "unchanged since 2022, checked in 2024".
+   * Since when a tile shows what it shows, now or as of a time, and when that was last confirmed: "unchanged since
+   * 2022, checked in 2024".
    * @param {string} layer @param {number} z @param {number} x @param {number} y @param {string} [time]
    * @returns {Promise<{since: string, checked: string, gone: boolean} | undefined>} nothing where there is no version
    */
-  async shownSince (layer, z, x, y, time) { return shownSince(await readVersions(this.couch, this.#of(layer), layer, z, x, y, time)) }
+  async shownSince (layer, z, x, y, time) {
+    return shownSince(await readVersions(this.couch, this.#of(layer), layer, z, x, y, time))
+  }
+
   /** @param {string} layer @param {{bbox: import('../../core/grid.js').Bbox, z: number, signal?: AbortSignal}} view */
   versionsIn (layer, view) { return readVersionsIn(this.couch, layer, view) }
   /** @param {string} layer @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] */
   times (layer, view) { return readTimes(this.couch, layer, view) }
-  /** Those, and with 0 tiles the times of editions that looked at the view and found nothing new. @param {string} layer @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] */
+  /**
+   * Those, and with 0 tiles the times of editions that looked at the view and found nothing new.
+   * @param {string} layer
+   * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view]
+   */
   async timesLooked (layer, view) { return readTimesLooked(this.couch, this.#of(layer), view) }
   /** What an edition covered: tiles, blocks and boxes by zoom. @param {string} layer @param {string} time */
   async coverage (layer, time) { return editionCoverage(this.#of(layer), await this.editions(layer), time) }
@@ -174,7 +192,11 @@ export class Store {
   // reading much
   /** @param {string} layer @param {import('./list.js').ListOptions} [options] */
   listTiles (layer, options) { return listTiles(this.couch, layer, options) }
-  /** @param {string} layer @param {Iterable<{z: number, x: number, ys: number[]}>} columns @param {{signal?: AbortSignal}} [options] */
+  /**
+   * @param {string} layer
+   * @param {Iterable<{z: number, x: number, ys: number[]}>} columns
+   * @param {{signal?: AbortSignal}} [options]
+   */
   listNamed (layer, columns, options) { return listNamed(this.couch, layer, columns, options) }
   /** @param {string} layer @param {import('./list.js').ListOptions & {time?: string}} [options] */
   list (layer, options) { return list(this.couch, layer, options) }

@@ -7,21 +7,14 @@ const REQUEST_TIME = 60_000 // milliseconds one request waits for an index befor
 
 /** @typedef {{id: string, view: string}} Indexed a design document with views, and one of them: they share one index */
 
-/**
- * @param {import('./couch.js').Couch} couch
- * @param {AbortSignal} [signal]
- * @returns {Promise<Indexed[]>}
- */
+/** @returns {Promise<Indexed[]>} */
 export async function indexesOf (couch, signal) {
   const rows = await couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true }, signal)
-  return rows.map(({ id, doc }) => ({ id, view: Object.keys(doc?.views ?? {})[0] })).filter(({ view }) => view !== undefined)
+  return rows.map(({ id, doc }) => ({ id, view: Object.keys(doc?.views ?? {})[0] }))
+    .filter(({ view }) => view !== undefined)
 }
 
-/**
- * Brings every index up to date. One that CouchDB cannot build is skipped: it has no rows that could be wrong.
- * @param {import('./couch.js').Couch} couch
- * @param {AbortSignal} [signal]
- */
+/** Brings every index up to date. One that CouchDB cannot build is skipped: it has no rows that could be wrong. */
 export async function warmAll (couch, signal) {
   for (const { id, view } of await indexesOf(couch, signal)) {
     await warm(couch, id, view, { signal }).catch(error => {
@@ -41,7 +34,8 @@ export async function warm (couch, id, view, { signal, onProgress } = {}) {
   for (;;) {
     const wait = timeoutSignal(REQUEST_TIME, signal)
     try {
-      await couch.request({ path: `${encodeId(id)}/_view/${view}`, qs: { limit: 0, reduce: false }, signal: wait.signal })
+      const path = `${encodeId(id)}/_view/${view}`
+      await couch.request({ path, qs: { limit: 0, reduce: false }, signal: wait.signal })
       return
     } catch (error) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')

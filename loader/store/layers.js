@@ -10,18 +10,21 @@ import { fieldsOf } from './revisions.js'
  * Makes a layer, or changes fields of one that is there.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
- * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} [fields] null removes a field; a function is given those that are valid
+ * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} [fields] null removes a field;
+ *   a function is given those that are valid
  */
 export async function defineLayer (couch, layer, fields = {}) {
   checkLayer(layer)
   const doc = await couch.update(layerId(layer), stored => {
     if (!stored) checkNewLayer(layer)
     const { type, layer: _, ...before } = fieldsOf(stored ?? {})
-    const wanted = { ...before, ...(typeof fields === 'function' ? fields(stored ? examine({ ...stored, type: 'layer', layer }).valid : {}) : fields) }
+    const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
+    const all = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
     // fields of a later version stay as they are
-    const isLater = ([field, value]) => !Object.hasOwn(layerFields, field) && Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
-    const all = Object.entries(wanted)
-    const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, Object.fromEntries(all.filter(entry => !isLater(entry)))) })
+    const isLater = ([field, value]) => !Object.hasOwn(layerFields, field) &&
+      Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
+    const own = Object.fromEntries(all.filter(entry => !isLater(entry)))
+    const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, own) })
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
   return describe(doc)
@@ -30,13 +33,12 @@ export async function defineLayer (couch, layer, fields = {}) {
 /** @returns {any} */
 const describe = ({ type, ...fields }) => fieldsOf(fields)
 
-/** Those whose documents are valid: see faultIn. @param {import('./couch.js').Couch} couch */
+/** Those whose documents are valid: see faultIn. */
 export async function layers (couch) {
   const rows = await couch.page({ startkey: 'layer:', endkey: 'layer;', include_docs: true })
   return soundOf(rows.map(({ doc }) => doc), 'layer').map(describe)
 }
 
-/** @param {import('./couch.js').Couch} couch @param {string} layer */
 export async function getLayer (couch, layer) {
   const doc = await couch.get(layerId(checkLayer(layer)))
   if (!doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
@@ -46,21 +48,16 @@ export async function getLayer (couch, layer) {
 // what only the next load of this very store cares for: see loader/load/baseline.js
 const describeEdition = (/** @type {any} */ { baseline, from, ...doc }) => describe(doc)
 
-/**
- * The editions of a layer, oldest first.
- * @param {import('./couch.js').Couch} couch
- * @param {string} layer
- */
+/** The editions of a layer, oldest first. */
 export const editions = async (couch, layer) => (await editionDocuments(couch, layer)).map(describeEdition)
 
-/** Those that are valid, as they are stored. @param {import('./couch.js').Couch} couch @param {string} layer @returns {Promise<any[]>} */
+/** Those that are valid, as they are stored. @returns {Promise<any[]>} */
 export async function editionDocuments (couch, layer) {
   const start = editionId(checkLayer(layer), '')
   const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true })
   return soundOf(rows.map(({ doc }) => doc), 'edition')
 }
 
-/** @param {import('./couch.js').Couch} couch */
 export async function getEdition (couch, layer, time) {
   const doc = await couch.get(editionId(layer, time))
   return doc && !faultIn(doc) ? describeEdition(doc) : undefined
@@ -68,8 +65,6 @@ export async function getEdition (couch, layer, time) {
 
 /**
  * Writes or changes an edition.
- * @param {import('./couch.js').Couch} couch
- * @param {string} layer
  * @param {string} time exact
  * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} fields
  */

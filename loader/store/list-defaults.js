@@ -1,4 +1,5 @@
-// How a listing asks. A range of keys costs CouchDB as much as some dozens of rows, so that neighbours are asked for together.
+// How a listing asks. A range of keys costs CouchDB as much as some dozens of rows, so that neighbours are asked for
+// together.
 export const listDefaults = {
   page: 2000, // rows a request, about
   ranges: 200, // ranges of keys a request

@@ -6,7 +6,10 @@ import { RangeReader } from './ranges.js'
 import { BY_TILE } from './reader.js'
 import { walk } from './walk.js'
 
-/** As of then a layer is as it is now. So listed its versions know their times, and are found when they move to the past. */
+/**
+ * As of then a layer is as it is now. So listed its versions know their times, and are found when they move to the
+ * past.
+ */
 export const LATEST = '9999-12-31T23:59:59Z'
 
 /**
@@ -25,7 +28,8 @@ export const LATEST = '9999-12-31T23:59:59Z'
  * @property {string} [rev]
  * @property {string} [expires]
  *
- * @typedef {{id: string, z: number, x: number, y: number, versions: (Listed & {time: string, rev: string})[]}} ListedTile id of its head; versions: oldest first
+ * @typedef {{id: string, z: number, x: number, y: number, versions: (Listed & {time: string, rev: string})[]}}
+ *   ListedTile id of its head; versions: oldest first
  *
  * @typedef {object} ListOptions
  * @property {import('../../core/area.js').Area} [area]
@@ -47,11 +51,13 @@ export async function * listTiles (couch, layer, options = {}) {
   }
 }
 
-/** @param {string} layer @param {number} z @param {number} x @param {number} y @param {import('./ranges.js').Row[]} rows @returns {ListedTile | undefined} */
+/** @returns {ListedTile | undefined} */
 function tileIn (layer, z, x, y, rows) {
   const all = timeline(rows.filter(isOwn).map(row => describeVersion(layer, row)))
-  // a head that went to the past between two answers stands there as well
-  for (const version of all.slice(0, -1)) if (version.current) Object.assign(version, { current: false, id: versionId(layer, z, x, y, version.time) })
+  // a head that went to the past between two answers is there as well
+  for (const version of all.slice(0, -1).filter(({ current }) => current)) {
+    Object.assign(version, { current: false, id: versionId(layer, z, x, y, version.time) })
+  }
   return all.length ? { id: tileId(layer, z, x, y), z, x, y, versions: all } : undefined
 }
 
@@ -87,13 +93,16 @@ export async function * listNamed (couch, layer, columns, { signal } = {}) {
   for (const column of columns) {
     const { z, x, ys } = column
     batch.push(column)
-    for (const [y0, y1] of runsOf(ys)) ranges.push({ startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], limit: (y1 - y0 + 1) * listDefaults.depth + listDefaults.slack })
+    for (const [y0, y1] of runsOf(ys)) {
+      const limit = (y1 - y0 + 1) * listDefaults.depth + listDefaults.slack
+      ranges.push({ startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], limit })
+    }
     if (ranges.length >= listDefaults.ranges) yield * read()
   }
   if (ranges.length) yield * read()
 }
 
-/** @param {number[]} numbers @returns {[number, number][]} those that follow each other */
+/** @returns {[number, number][]} those that follow each other */
 function runsOf (numbers) {
   /** @type {[number, number][]} */
   const runs = []

@@ -1,8 +1,10 @@
 // Rows of a view in ranges of keys, several ranges a request, each to its end however long it is.
-import { TilecouchError } from '../errors.js'
 import { listDefaults } from './list-defaults.js'
 
-/** @typedef {{startkey: any[], endkey: any[], startkey_docid?: string, limit: number}} Range limit: rows of an answer; what is beyond is asked for */
+/**
+ * @typedef {{startkey: any[], endkey: any[], startkey_docid?: string, limit: number}} Range limit: rows of an answer;
+ *   what is beyond is asked for
+ */
 /** @typedef {{id: string, key: any[], value: any}} Row */
 /** @typedef {{rows: Row[], rest?: Range}} Page rest: what the limit left out */
 
@@ -44,11 +46,7 @@ export class RangeReader {
     }))
   }
 
-  /**
-   * The rows of one range, page by page, the next page on its way already.
-   * @param {Range} range
-   * @returns {AsyncGenerator<Row>}
-   */
+  /** The rows of one range, page by page, the next page on its way already. @returns {AsyncGenerator<Row>} */
   async * rows (range) {
     /** @type {Promise<Page[]> | undefined} */
     let next = this.#pages([range])
@@ -61,9 +59,9 @@ export class RangeReader {
   }
 
   /**
-   * The shards of a database are not read at one moment. A head that goes to the past meanwhile may be missing from both
-   * answers: its copy was not yet in the one, and it was no more in the other. `settled` reads again what was read while
-   * anything was written: every version that stood before is in one of the two.
+   * The shards of a database are not read at one moment. A head that goes to the past meanwhile may be missing from
+   * both answers: its copy was not yet in the one, and it was no more in the other. `settled` reads again what was read
+   * while anything was written: every version that stood before is in one of the two.
    * @param {Range[]} ranges
    * @returns {Promise<Page[]>}
    */
@@ -74,7 +72,8 @@ export class RangeReader {
     const second = changed ? await this.#query(ranges) : []
     return ranges.map((range, at) => {
       const answers = changed ? [first[at], second[at]] : [first[at]]
-      const ends = answers.filter(rows => rows.length >= range.limit).map(rows => rows[rows.length - 1]).sort(compareKeys)
+      const full = answers.filter(rows => rows.length >= range.limit)
+      const ends = full.map(rows => rows[rows.length - 1]).sort(compareKeys)
       const rows = changed ? union(first[at], second[at]) : first[at]
       if (!ends.length) return { rows }
       const [end] = ends
@@ -89,17 +88,15 @@ export class RangeReader {
     return parseInt((await this.couch.request({ path: '', signal: this.signal })).update_seq)
   }
 
-  async #query (ranges) {
-    const answers = await this.couch.queries(this.view, ranges.map(range => ({ ...range, reduce: false })), this.signal)
-    if (answers.length !== ranges.length || !answers.every(Array.isArray)) throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why: 'rows are missing' })
-    return answers
+  #query (ranges) {
+    return this.couch.queries(this.view, ranges.map(range => ({ ...range, reduce: false })), this.signal)
   }
 }
 
-/** What the later answer says of a key counts. */
+/** The rows of both; of two for a key, the later one. */
 function union (earlier, later) {
-  const said = new Set(later.map(({ key }) => key.join()))
-  return [...later, ...earlier.filter(({ key }) => !said.has(key.join()))].sort(compareKeys)
+  const keys = new Set(later.map(({ key }) => key.join()))
+  return [...later, ...earlier.filter(({ key }) => !keys.has(key.join()))].sort(compareKeys)
 }
 
 /** In the order of the view: column, row, time, id. */

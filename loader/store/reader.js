@@ -1,4 +1,5 @@
-// Reading tiles and their past. One tile is read from the primary index, which is never behind; views of the map from the time index.
+// Reading tiles and their past. One tile is read from the primary index, which is never behind; views of the map from
+// the time index.
 import {
   AFTER, TILE_ATTACHMENT, checkLayer, checkTile, columnRanges, endOf, parseTileId, pastRange, tileId, timeline
 } from '../../core/index.js'
@@ -64,10 +65,7 @@ const addressed = (layer, z, x, y) => {
   return tileId(layer, z, x, y)
 }
 
-/**
- * The newest version of a tile, with its bytes.
- * @param {import('./couch.js').Couch} couch
- */
+/** The newest version of a tile, with its bytes. */
 export async function readHead (couch, layer, z, x, y) {
   const id = addressed(layer, z, x, y)
   const [row] = await couch.docs([id], { attachments: true })
@@ -75,10 +73,7 @@ export async function readHead (couch, layer, z, x, y) {
   return withBytes(row.doc)
 }
 
-/**
- * The version of a tile as of a time, with its bytes. A partial time is the end of its period.
- * @param {import('./couch.js').Couch} couch
- */
+/** The version of a tile as of a time, with its bytes. A partial time is the end of its period. */
 export async function readAt (couch, layer, z, x, y, time) {
   const id = addressed(layer, z, x, y)
   const when = endOf(time)
@@ -96,8 +91,8 @@ export async function readAt (couch, layer, z, x, y, time) {
 
 /**
  * Every version of one tile, oldest first, without bytes.
- * @param {import('./couch.js').Couch} couch
- * @param {import('../../core/store/statements.js').LayerStatements} statements of editions: they confirm what they found unchanged
+ * @param {import('../../core/store/statements.js').LayerStatements} statements of editions: they confirm what they
+ *   found unchanged
  * @param {string} [time] what came later is left out; a partial time is the end of its period
  * @returns {Promise<StoredVersion[]>}
  */
@@ -114,7 +109,8 @@ export async function readVersions (couch, statements, layer, z, x, y, time) {
   const docs = [...past, ...heads].filter(row => row.doc).map(row => row.doc)
   const versions = timeline(docs.map(describe)).filter(version => version.time <= until)
   const checked = checkedAt(versions, docs, knownOf(id), until)
-  return versions.map(version => checked.has(version.time) ? { ...version, checked: checked.get(version.time) } : version)
+  const whenChecked = ({ time }) => checked.has(time) && { checked: checked.get(time) }
+  return versions.map(version => ({ ...version, ...whenChecked(version) }))
 }
 
 /**
@@ -122,7 +118,8 @@ export async function readVersions (couch, statements, layer, z, x, y, time) {
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {{bbox: import('../../core/grid.js').Bbox, z: number, signal?: AbortSignal}} view
- * @returns {Promise<{z: number, x: number, y: number, time: string, current: boolean, rev: string, bytes: number, expires: string | null, gone: boolean}[]>}
+ * @returns {Promise<{z: number, x: number, y: number, time: string, current: boolean, rev: string, bytes: number,
+ *   expires: string | null, gone: boolean}[]>}
  */
 export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
   checkLayer(layer)
@@ -136,7 +133,8 @@ export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
 }
 
 /**
- * The times at which anything changed, and those of editions that looked and found nothing new, with 0 tiles. Oldest first.
+ * The times at which anything changed, and those of editions that looked and found nothing new, with 0 tiles. Oldest
+ * first.
  * @param {import('./couch.js').Couch} couch
  * @param {import('../../core/store/statements.js').LayerStatements} statements
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] a box needs a zoom
@@ -150,8 +148,6 @@ export async function readTimesLooked (couch, statements, view = {}) {
 
 /**
  * How many versions there are of each time and zoom.
- * @param {import('./couch.js').Couch} couch
- * @param {string} layer
  * @param {string} [until] the last time
  * @returns {Promise<{time: string, z: number, versions: number}[]>}
  */
@@ -171,7 +167,8 @@ export async function readTimes (couch, layer, { bbox, z } = {}) {
   checkLayer(layer)
   if (bbox && z === undefined) throw new TilecouchError('BAD_OPTION', { option: 'z', value: z })
   if (!bbox) {
-    const rows = await couch.view(BY_TIME, { startkey: [layer], endkey: [layer, AFTER], group_level: z === undefined ? 2 : 3 })
+    const level = z === undefined ? 2 : 3
+    const rows = await couch.view(BY_TIME, { startkey: [layer], endkey: [layer, AFTER], group_level: level })
     return rows.filter(({ key }) => z === undefined || key[2] === z)
       .map(({ key, value }) => ({ time: key[1], tiles: value.count, bytes: value.sum }))
   }

@@ -1,6 +1,6 @@
-// What a leaf says, told apart from where it stands, and the documents that are written of it. Everything here follows from
-// what is stored alone, revisions included: CouchDB and the embedded store work out revisions differently, and neither may
-// do so here, or what is put right on both sides of a replication would be two documents.
+// What a leaf says, told apart from where it stands, and the documents that are written of it. Everything here follows
+// from what is stored alone, revisions included: CouchDB and the embedded store work out revisions differently, and
+// neither may do so here, or what is put right on both sides of a replication would be two documents.
 import { hash } from 'node:crypto'
 import { TILE_ATTACHMENT, headId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
@@ -36,10 +36,11 @@ export function leafOf (doc) {
   const { current, time, contested, ...fields } = fieldsOf(doc)
   const own = contested ?? time
   const digest = imageOf(doc)?.digest ?? ''
-  return { doc, id: doc._id, rev: doc._rev, time, own, key: `${own} ${digest}`, content: md5(canonical([own, digest, fields])) }
+  const content = md5(canonical([own, digest, fields]))
+  return { doc, id: doc._id, rev: doc._rev, time, own, key: `${own} ${digest}`, content }
 }
 
-/** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent @param {string} text */
+/** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent */
 function revisionsUnder (parent, text) {
   const [start, above] = parent ? [generation(parent) + 1, [parent.slice(parent.indexOf('-') + 1)]] : [1, []]
   return { start, ids: [md5(`${parent ?? ''} ${text}`), ...above] }
@@ -52,13 +53,14 @@ export function written (doc, parent) {
   const fields = { _id: doc._id, ...fieldsOf(doc) }
   const image = imageOf(doc)
   if (!image) return under(fields, revisionsUnder(parent, canonical(fields)))
-  const revisions = revisionsUnder(parent, canonical({ ...fields, [TILE_ATTACHMENT]: [image.content_type, image.digest] }))
+  const shown = { ...fields, [TILE_ATTACHMENT]: [image.content_type, image.digest] }
+  const revisions = revisionsUnder(parent, canonical(shown))
   const { digest, length, follows, stub, ...sent } = image
   // CouchDB takes it as it is given: with none, replicators would never send the bytes
   return under({ ...fields, _attachments: { [TILE_ATTACHMENT]: { ...sent, revpos: revisions.start } } }, revisions)
 }
 
-/** The end of a leaf. @param {string} id @param {string} rev */
+/** The end of a leaf. */
 export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, revisionsUnder(rev, 'deleted'))
 
 /** A past version as the head. @param {any} doc with bytes */
@@ -67,15 +69,14 @@ export const headOf = doc => ({ ...doc, _id: headId(doc._id), current: true })
 // Every leaf of documents, those that were ended as well.
 
 /**
- * @param {import('./couch.js').Couch} couch
- * @param {string[]} ids
- * @param {AbortSignal} [signal]
- * @returns {Promise<Map<string, {living: any[], ended: any[]}>>} without bytes; nothing of documents that there never were
+ * @returns {Promise<Map<string, {living: any[], ended: any[]}>>} without bytes; nothing of documents that there never
+ *   were
  */
 export async function readLeaves (couch, ids, signal) {
   const found = new Map()
   for (const [id, leaves] of await couch.leaves(ids, { signal })) {
-    if (leaves.length) found.set(id, { living: leaves.filter(doc => !doc._deleted), ended: leaves.filter(doc => doc._deleted) })
+    const [living, ended] = [leaves.filter(doc => !doc._deleted), leaves.filter(doc => doc._deleted)]
+    if (leaves.length) found.set(id, { living, ended })
   }
   return found
 }

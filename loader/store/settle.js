@@ -17,7 +17,6 @@ export const settleDefaults = {
 }
 
 /**
- * @param {import('./couch.js').Couch} couch
  * @param {(docs: any[], signal?: AbortSignal) => Promise<any[]>} [send] of new revisions
  * @returns {import('../../core/store/settle.js').TileAccess}
  */
@@ -29,11 +28,11 @@ export function tileAccess (couch, send = (docs, signal) => couch.write(docs, si
     fetch: async (asked, signal) => {
       const { docs, failed = [] } = await peer.fetch(asked, { signal, latest: false })
       const broken = failed.find(({ error }) => error !== 'not_found')
-      if (broken) throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: `${broken.id}: ${broken.reason ?? broken.error}` })
-      return docs
+      if (!broken) return docs
+      throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: `${broken.id}: ${broken.reason ?? broken.error}` })
     },
-    // a past version never changes: it is written anew beside the one that stands there, which is then ended as one that
-    // nobody says
+    // a past version never changes: it is written anew beside the one that stands there, which is then ended as one
+    // that nobody says
     async replace (pasts, signal) {
       const [refused] = await writeAlike(couch, peer, pasts.map(({ doc }) => doc), signal)
       if (refused) throw new TilecouchError('REFUSED', { id: refused.id, reason: refused.reason || refused.error })
@@ -43,7 +42,6 @@ export function tileAccess (couch, send = (docs, signal) => couch.write(docs, si
 
 /**
  * A access for what several masters put right of the same leaves: each of them makes the very same revisions of it.
- * @param {import('./couch.js').Couch} couch
  * @returns {import('../../core/store/settle.js').TileAccess}
  */
 export function deterministicAccess (couch) {
@@ -54,7 +52,10 @@ export function deterministicAccess (couch) {
   })
 }
 
-/** Revisions that follow from what is stored alone, as replicators write them: below the one that is named, else below whatever was ended there. */
+/**
+ * Revisions that follow from what is stored alone, as replicators write them: below the one that is named, else below
+ * whatever was ended there.
+ */
 async function writeAlike (couch, peer, docs, signal) {
   const fresh = docs.filter(({ _rev }) => !_rev)
   const leaves = await readLeaves(couch, fresh.map(({ _id }) => _id), signal)
@@ -81,35 +82,35 @@ function withDigest (doc) {
  * @param {import('../../core/store/settle.js').TileAccess} [options.access]
  * @param {boolean} [options.dryRun]
  * @param {AbortSignal} [options.signal]
- * @param {(settled: Map<string, import('../../core/store/settle.js').Settled>) => void} [options.onSettled] after each batch
+ * @param {(settled: Map<string, import('../../core/store/settle.js').Settled>) => void} [options.onSettled] after each
+ *   batch
  */
-export async function settleAll (couch, layer, ids, { statements = new LayerStatements(couch, layer), access = tileAccess(couch), dryRun, signal, onSettled } = {}) {
+export async function settleAll (couch, layer, ids, {
+  statements = new LayerStatements(couch, layer), access = tileAccess(couch), dryRun, signal, onSettled
+} = {}) {
+  const knownOf = some => statements.knownOf(some, { isFresh: true })
   const settled = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), some => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    return settleTiles(access, [...new Set(some)], { knownOf: wanted => statements.knownOf(wanted, { isFresh: true }), dryRun })
+    return settleTiles(access, [...new Set(some)], { knownOf, dryRun })
   }, { concurrency: settleDefaults.concurrency })
   for await (const tiles of settled) onSettled?.(tiles)
 }
 
 /**
  * The tiles that a manifest looked at, by the ids of their heads. What has not come yet is passed over.
- * @param {LayerStatements} statements
- * @param {import('../../core/store/statements.js').Manifest} manifest
  * @returns {AsyncGenerator<string>}
  */
 export async function * tilesOf (statements, manifest) {
   for (const [place, names] of Object.entries(await statements.blocksOf(manifest))) {
     for (const name of names) {
-      for (const { z, x, y } of (await statements.block(place, name))?.tilesAt(place) ?? []) yield tileId(statements.layer, z, x, y)
+      const block = await statements.block(place, name)
+      for (const { z, x, y } of block?.tilesAt(place) ?? []) yield tileId(statements.layer, z, x, y)
     }
   }
 }
 
 /**
  * Every tile that has a document, and those of which a manifest speaks although there is none: ids of heads.
- * @param {import('./couch.js').Couch} couch
- * @param {LayerStatements} statements
- * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<string>}
  */
 export async function * everyTile (couch, statements, signal) {
@@ -121,5 +122,7 @@ export async function * everyTile (couch, statements, signal) {
   for await (const rows of couch.pages(layerRange(statements.layer), { signal })) {
     for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
   }
-  for (const manifest of statements.manifests) for await (const id of tilesOf(statements, manifest)) if (isNew(id)) yield id
+  for (const manifest of statements.manifests) {
+    for await (const id of tilesOf(statements, manifest)) if (isNew(id)) yield id
+  }
 }

@@ -8,7 +8,8 @@ export const BY_ZOOM = '_design/sizes/_view/by_zoom'
 /**
  * @typedef {object} Stats
  * @property {number} tiles that exist now
- * @property {number} versions present and past, those that say "gone" included; one that a head fell back to has a document in the past as well, and counts twice
+ * @property {number} versions present and past, those that say "gone" included; one that a head fell back to has a
+ *   document in the past as well, and counts twice
  * @property {number} bytes of all versions
  * @property {number} currentBytes of the newest versions
  * @property {string | null} first time of any version
@@ -16,11 +17,7 @@ export const BY_ZOOM = '_design/sizes/_view/by_zoom'
  * @property {[number, number, number, number] | null} bounds of the tiles that exist now
  */
 
-/**
- * @param {import('./couch.js').Couch} couch
- * @param {string} layer
- * @returns {Promise<Stats & {layer: string, zooms: (Stats & {z: number})[]}>}
- */
+/** @returns {Promise<Stats & {layer: string, zooms: (Stats & {z: number})[]}>} */
 export async function layerStats (couch, layer) {
   checkLayer(layer)
   const rows = await couch.view(BY_ZOOM, { startkey: [layer], endkey: [layer, {}], group_level: 3 })
@@ -52,7 +49,6 @@ function add (entry, kind, z, [size, seconds, x, y]) {
   entry.bounds = [west, south, east, north]
 }
 
-/** @param {Stats} sum @param {Stats} part */
 function total (sum, part) {
   return {
     tiles: sum.tiles + part.tiles,

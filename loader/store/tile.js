@@ -5,7 +5,8 @@ import { TilecouchError } from '../errors.js'
 import { inspectWhole } from '../unpack.js'
 
 /**
- * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is no tile.
+ * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is
+ * no tile.
  * @typedef {object} NewVersion
  * @property {string} layer
  * @property {number} z
@@ -69,7 +70,8 @@ export class Tile {
   }
 }
 
-const toBuffer = bytes => Buffer.isBuffer(bytes) || !bytes ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const toBuffer = bytes =>
+  Buffer.isBuffer(bytes) || !bytes ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The digest CouchDB gives an attachment it does not compress, which it does for none of our types. */
 export const digestOf = bytes => `md5-${hash('md5', bytes, 'base64')}`

@@ -1,4 +1,5 @@
-// Finds the batch size and the number of batches in flight while a load runs: it climbs on throughput and steps back on trouble.
+// Finds the batch size and the number of batches in flight while a load runs: it climbs on throughput and steps back on
+// trouble.
 //
 // One setting is tried per window. A neighbour that is clearly faster becomes the new best; when no neighbour is, the
 // best is kept and tried against its neighbours again now and then, since a server's mood changes over hours.
@@ -10,7 +11,7 @@ export const tunerDefaults = {
   startBatch: 200, // documents in a batch to start with
   minBatch: 20, // documents
   maxBatch: 4000, // documents
-  startConcurrency: 8, // batches in flight to start with: more than a first load needs, and what a second edition gains from
+  startConcurrency: 8, // batches in flight to start with: a second edition gains from more than a first load needs
   maxConcurrency: 12, // batches in flight
   margin: 0.025, // a setting must be this much faster to win: windows are noisy
   windowBatches: 6, // batches a window holds at least

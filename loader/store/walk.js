@@ -16,17 +16,12 @@ const NONE = /** @type {TileRows[]} */ ([])
  * @typedef {import('./columns.js').Column} Column
  * @typedef {import('./ranges.js').Row} Row
  * @typedef {{x: number, y: number, rows: Row[]}} TileRows
- * @typedef {import('./ranges.js').Range & {columns: Column[], whole: boolean}} ColumnRange whole: no row of its columns was left out
+ * @typedef {import('./ranges.js').Range & {columns: Column[], whole: boolean}} ColumnRange whole: no row of its columns
+ *   was left out
  * @typedef {{x: number, tiles: Iterable<TileRows> | AsyncIterable<TileRows>}} ColumnTiles
  */
 
-/**
- * @param {import('./couch.js').Couch} couch
- * @param {import('./columns.js').Index} index
- * @param {string} layer
- * @param {import('./list.js').ListOptions} options
- * @returns {AsyncGenerator<TileRows & {z: number}>} ascending by id
- */
+/** @returns {AsyncGenerator<TileRows & {z: number}>} ascending by id */
 export async function * walk (couch, index, layer, options) {
   const { signal, end } = childSignal(options.signal)
   try {
@@ -53,11 +48,7 @@ export async function openLayer (couch, index, layer, { area, zooms, signal }) {
   }
 }
 
-/**
- * @param {RangeReader} reader
- * @param {Columns} columns
- * @returns {AsyncGenerator<TileRows & {z: number}>} ascending by id
- */
+/** @returns {AsyncGenerator<TileRows & {z: number}>} ascending by id */
 export async function * walkZoom (reader, columns) {
   const { layer, z } = columns
   const series = seriesTo(2 ** z - 1).map(({ first, last, scale }) => (
@@ -77,7 +68,9 @@ async function * readColumns (reader, prefix, columns) {
   let next
   for (const { tall, ranges } of requests(columns, prefix)) {
     const before = /** @type {Promise<ColumnTiles[]> | undefined} */ (next)
-    next = tall ? Promise.resolve([tallColumn(reader, tall, prefix)]) : reader.read(ranges).then(rows => wantedOf(ranges, rows, prefix[1]))
+    next = tall
+      ? Promise.resolve([tallColumn(reader, tall, prefix)])
+      : reader.read(ranges).then(rows => wantedOf(ranges, rows, prefix[1]))
     next.catch(() => {}) // it is awaited after those before it, if anybody still wants it
     if (before) yield * await before
   }
@@ -116,9 +109,13 @@ function * requests (columns, prefix) {
 }
 
 /** @returns {ColumnRange} */
-const rangeOf = (prefix, column, [y0, y1], count, whole) => (
-  { startkey: [...prefix, column.x, y0], endkey: [...prefix, column.x, y1, {}], limit: Math.max(1, count + listDefaults.slack), columns: [column], whole }
-)
+const rangeOf = (prefix, column, [y0, y1], count, whole) => ({
+  startkey: [...prefix, column.x, y0],
+  endkey: [...prefix, column.x, y1, {}],
+  limit: Math.max(1, count + listDefaults.slack),
+  columns: [column],
+  whole
+})
 
 /** Rows of the zoom up to the end of a range. */
 function rowsTo ({ columns }) {
@@ -136,7 +133,6 @@ function extend (range, column, prefix) {
  * What is wanted of the rows of ranges, in columns.
  * @param {ColumnRange[]} ranges
  * @param {Row[][]} answers
- * @param {number} z
  */
 function wantedOf (ranges, answers, z) {
   /** @type {{x: number, tiles: TileRows[]}[]} */
@@ -160,7 +156,8 @@ function wantedOf (ranges, answers, z) {
  */
 function tallColumn (reader, { x, runs }, prefix) {
   const series = seriesTo(2 ** prefix[1] - 1).map(({ first, last, scale }) => {
-    const within = (runs ?? all(prefix[1])).filter(([y0, y1]) => y0 <= last && y1 >= first).map(([y0, y1]) => [Math.max(y0, first), Math.min(y1, last)])
+    const within = (runs ?? all(prefix[1])).filter(([y0, y1]) => y0 <= last && y1 >= first)
+      .map(([y0, y1]) => [Math.max(y0, first), Math.min(y1, last)])
     return { items: tilesOfRuns(reader, [...prefix, x], within), key: ({ y }) => rowKey(y, scale) }
   })
   return { x, tiles: merge(series) }
@@ -169,7 +166,8 @@ function tallColumn (reader, { x, runs }, prefix) {
 async function * tilesOfRuns (reader, prefix, runs) {
   for (const [y0, y1] of runs) {
     const gather = new Gathering()
-    for await (const row of reader.rows({ startkey: [...prefix, y0], endkey: [...prefix, y1, {}], limit: listDefaults.page })) yield * gather.add(row)
+    const range = { startkey: [...prefix, y0], endkey: [...prefix, y1, {}], limit: listDefaults.page }
+    for await (const row of reader.rows(range)) yield * gather.add(row)
     yield * gather.end()
   }
 }
@@ -186,7 +184,7 @@ class Gathering {
   /** @type {TileRows | undefined} */
   #tile
 
-  /** Answers the tile before, when the row belongs to another one. @param {Row} row @returns {TileRows[]} */
+  /** Answers the tile before, when the row belongs to another one. @returns {TileRows[]} */
   add (row) {
     const tile = this.#tile
     const [, , x, y] = row.key
@@ -204,7 +202,8 @@ class Gathering {
 }
 
 /**
- * The merge of core/order.js for items that have to be waited for: by ascending key; of equal keys, that of the earlier series first.
+ * The merge of core/order.js for items that have to be waited for: by ascending key; of equal keys, that of the earlier
+ * series first.
  * @template T
  * @param {{items: AsyncGenerator<T>, key: (item: T) => number}[]} series each ascending
  * @returns {AsyncGenerator<T>}

@@ -12,12 +12,18 @@ import { Tuner } from './tuner.js'
 
 export const writeDefaults = {
   readAhead: 32, // tiles read and checked at once
-  wait: 2000, // milliseconds that a tile of a slow source waits for others at most: what is lost when the load is killed
+  wait: 2000, // milliseconds that a tile of a slow source waits for others; a load that is killed loses these
   maxFailures: 1000 // failures kept for the summary; all are counted, and given to onFailure
 }
 
 /** Failures that concern the whole store: going on would fail for every tile. */
-const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 'DATABASE_NOT_FOUND', 'ABORTED', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR'])
+const FATAL = new Set([
+  'UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 'DATABASE_NOT_FOUND', 'ABORTED', 'BAD_ANSWER', 'NO_ANSWER',
+  'COUCHDB_ERROR'
+])
+
+/** @typedef {import('./tile.js').Tile} Tile */
+/** @typedef {import('./tile.js').NewVersion} NewVersion */
 
 /**
  * What a write did. `tiles` = created + advanced + backfilled + unchanged + failed.
@@ -38,7 +44,7 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
 
 /**
  * @param {import('./couch.js').Couch} couch
- * @param {AsyncIterable<import('./tile.js').NewVersion> | Iterable<import('./tile.js').NewVersion>} versions in ascending order of ids for the best speed
+ * @param {AsyncIterable<NewVersion> | Iterable<NewVersion>} versions fastest in ascending order of ids
  * @param {object} [options]
  * @param {number} [options.batch] documents in a batch; tunes itself unless given
  * @param {number} [options.concurrency] batches in flight; tunes itself unless given
@@ -47,20 +53,34 @@ const FATAL = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 
  * @param {(summary: WriteSummary, tuner: Tuner) => void} [options.onProgress] after every batch
  * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
  * @param {Tuner} [options.tuner]
- * @param {string} [options.run] that says all this
+ * @param {string} [options.run] of these versions
  * @param {boolean} [options.mustSettle] every tile is settled, whatever its head says
  * @param {import('../../core/store/statements.js').StatementsByLayer} [options.statements] of editions
- * @param {(tile: import('./tile.js').Tile, outcome: string) => void} [options.onStored] told of each tile that is as it was said: a manifest will say so
- * @param {(tiles: import('./tile.js').Tile[]) => Promise<(tile: import('./tile.js').Tile) => boolean>} [options.areKnown] which of some tiles
- * are known to be unchanged, without asking the store for them
+ * @param {(tile: Tile, outcome: string) => void} [options.onStored] for tiles that a manifest will name
+ * @param {(tiles: Tile[]) => Promise<(tile: Tile) => boolean>} [options.areKnown] which of some tiles are known to be
+ *   unchanged, without asking the store for them
  * @param {() => Promise<void>} [options.ready] waited for between two batches
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
-  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }), run = newRun(), mustSettle = false, statements, onStored, areKnown, ready
+  batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }),
+  run = newRun(), mustSettle = false, statements, onStored, areKnown, ready
 } = {}) {
   /** @type {WriteSummary} */
-  const summary = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, missing: 0, gone: 0, bytes: 0, documents: 0, types: {}, failures: [] }
+  const summary = {
+    tiles: 0,
+    created: 0,
+    advanced: 0,
+    backfilled: 0,
+    unchanged: 0,
+    failed: 0,
+    missing: 0,
+    gone: 0,
+    bytes: 0,
+    documents: 0,
+    types: {},
+    failures: []
+  }
   const counted = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
   const report = (tile, outcome) => {
@@ -74,7 +94,8 @@ export async function writeVersions (couch, versions, {
     if (!tile.bytes) summary.gone++
   }
   const fail = (tile, error) => {
-    const failure = { id: tile.id ?? `${tile.layer}:${tile.z}:${tile.x}:${tile.y}`, code: error.code ?? 'INTERNAL', reason: error.message }
+    const { layer, z, x, y, id = `${layer}:${z}:${x}:${y}` } = tile
+    const failure = { id, code: error.code ?? 'INTERNAL', reason: error.message }
     summary.failed++
     if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push(failure)
     onFailure?.(failure)
@@ -88,12 +109,14 @@ export async function writeVersions (couch, versions, {
     for (const { rev, error } of answers) if (rev && !error) summary.documents++
     return answers
   }
-  const batches = new HeadWriter(couch, { ...tileAccess(couch, sendDocs), stored, report, signal: stop.signal, run, inManifest: Boolean(onStored), statements })
+  const heads = new HeadWriter(couch, {
+    ...tileAccess(couch, sendDocs), stored, report, signal: stop.signal, run, inManifest: Boolean(onStored), statements
+  })
   const store = async tiles => {
     const isKnown = await areKnown?.(tiles)
     const others = isKnown ? tiles.filter(tile => !isKnown(tile)) : tiles
     if (isKnown) for (const tile of tiles) if (isKnown(tile)) report(tile, 'unchanged')
-    if (others.length) await batches.store(others)
+    if (others.length) await heads.store(others)
   }
   let fatal
   let broken // the source
@@ -103,7 +126,8 @@ export async function writeVersions (couch, versions, {
     const done = store(tiles)
       .then(() => tuner.record(tiles.length))
       .catch(error => {
-        fatal ??= FATAL.has(error.code) ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
+        const isKnown = FATAL.has(error.code)
+        fatal ??= isKnown ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
         stop.abort()
       })
       .finally(() => {
@@ -131,7 +155,8 @@ export async function writeVersions (couch, versions, {
 
   const slowDown = () => tuner.trouble()
   couch.retryListeners.add(slowDown)
-  const timer = setInterval(() => { if (performance.now() - since > writeDefaults.wait && mayStart()) flush() }, writeDefaults.wait / 2)
+  const { wait } = writeDefaults
+  const timer = setInterval(() => { if (performance.now() - since > wait && mayStart()) flush() }, wait / 2)
   try {
     for await (const { tile, error } of prepared(untilAborted(versions, signal))) {
       if (fatal) break
@@ -177,5 +202,6 @@ function prepared (versions) {
   }, { concurrency: writeDefaults.readAhead })
 }
 
-const unreadable = (version, error) =>
-  new TilecouchError('SOURCE_UNREADABLE', { value: `${version.z}/${version.x}/${version.y}`, why: error.message }, { cause: error })
+function unreadable ({ z, x, y }, error) {
+  return new TilecouchError('SOURCE_UNREADABLE', { value: `${z}/${x}/${y}`, why: error.message }, { cause: error })
+}

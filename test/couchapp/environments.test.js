@@ -83,7 +83,7 @@ describe('environments', () => {
     const project = environments({ default: { db: 'https://maps.example.org/tiles' }, here: { db: 'http://127.0.0.1:5984/tiles' }, name: { db: 'tiles' } })
     const refused = (target, options) => assert.rejects(resolve(target, { project, ...options }), error => {
       assert.equal(error.code, 'PASSWORD_NOT_SENT', error.stack)
-      assert.match(error.message, /https:\/\/maps\.example\.org: only \S+\.couchapprc names it/)
+      assert.match(error.message, /https:\/\/maps\.example\.org, which only \S+\.couchapprc names/)
       assert.ok(!JSON.stringify([error.message, error.details]).includes(COUCHDB_PASSWORD))
       return true
     })

@@ -53,7 +53,7 @@ onEachStore('tilecouch export', backend => {
     await go('osm', at('out.mbtiles'))
     const { code, err } = await go('osm@2021', at('out.mbtiles'))
     assert.equal(code, 1)
-    assert.match(err, /is there already \[TARGET_EXISTS\]\n.*--force/)
+    assert.match(err, /exists already \[TARGET_EXISTS\]\n.*--force/)
     assertSame(await contentsOf(at('out.mbtiles')), expected())
     assert.equal((await go('osm@2021', at('out.mbtiles'), '--force')).code, 0)
     assertSame(await contentsOf(at('out.mbtiles')), expected('2021'))

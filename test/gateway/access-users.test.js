@@ -169,7 +169,7 @@ onEachStore('a gateway of private layers', backend => {
       const { headers: { 'set-cookie': [cookie] } } = await ask(gateway.url, `/?token=${token(['*'])}`, { headers })
       assert.match(cookie, /; Path=\/maps\/; HttpOnly; SameSite=Lax; Secure$/)
       assert.equal((await ask(gateway.url, '/open/3/1/0.png')).status, 401, 'true means every layer')
-      assert.match((await ask(gateway.url, '/db/_all_docs?startkey=%22layer:%22&endkey=%22layer;%22')).json.reason, /not for everybody/)
+      assert.match((await ask(gateway.url, '/db/_all_docs?startkey=%22layer:%22&endkey=%22layer;%22')).json.reason, /is private/)
     } finally {
       closeConnections()
       await gateway.close()

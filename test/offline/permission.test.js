@@ -24,14 +24,14 @@ onEachStore('layers that may not be taken along', backend => {
 
     it('are refused when they say so themselves, by their name', async () => {
       await define({ offline: false })
-      assert.equal(await refusal(offline.areas.add(wish)), 'the layer "osm" is not for offline use')
-      assert.equal(await refusal(offline.areas.estimate(wish)), 'the layer "osm" is not for offline use')
+      assert.equal(await refusal(offline.areas.add(wish)), 'the layer "osm" does not allow offline use')
+      assert.equal(await refusal(offline.areas.estimate(wish)), 'the layer "osm" does not allow offline use')
       assert.deepEqual(offline.areas.list(), [])
     })
 
     it('are refused when the terms of their upstream forbid it, which is named', async () => {
       await define({ upstream: OSM })
-      assert.equal(await refusal(offline.areas.add(wish)), 'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid taking areas along')
+      assert.equal(await refusal(offline.areas.add(wish)), 'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid offline use')
       await define({ upstream: { ...OSM, seed: true } })
       assert.equal((await offline.areas.add(wish)).state, 'new')
     })
@@ -51,7 +51,7 @@ onEachStore('layers that may not be taken along', backend => {
       await define({ offline: false })
       await refusal(area.refresh())
       const { state, tiles, error, reason } = area.status()
-      assert.deepEqual([state, tiles, error, reason], ['complete', 16, 'OFFLINE_FORBIDDEN', 'the layer "osm" is not for offline use'])
+      assert.deepEqual([state, tiles, error, reason], ['complete', 16, 'OFFLINE_FORBIDDEN', 'the layer "osm" does not allow offline use'])
       await define({})
       const other = await offline.areas.add({ ...wish, name: 'Other' })
       await define({ upstream: OSM })

@@ -65,7 +65,7 @@ describe('what editions said', () => {
   async function stored ({ complete = true, tiles = 3 } = {}) {
     const couch = new Database('m')
     const writer = new ManifestWriter(couch, { layer: 'osm', time: T, run: '20240101T000000000-aaaa' })
-    for (let at = 0; at < tiles; at++) writer.say({ z: 10, x: at * 64, y: at * 64, digest: at === 1 ? null : digest(at) })
+    for (let at = 0; at < tiles; at++) writer.add({ z: 10, x: at * 64, y: at * 64, digest: at === 1 ? null : digest(at) })
     await writer.publish({ complete, known: [] })
     return couch
   }

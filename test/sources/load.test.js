@@ -84,7 +84,7 @@ onEachStore('loading archives', backend => {
     write('cut.tgz', whole.subarray(0, -100))
     const cut = await tilecouch('load', 'cut.tgz', '-l', 'osm', '-t', '2021', '--db', db)
     assert.equal(cut.code, 1)
-    assert.match(cut.stderr, /"cut.tgz" is damaged or no such archive: .*\n.*Fetch or make it again/)
+    assert.match(cut.stderr, /"cut.tgz" is damaged or of another format: .*\n.*Download or create it again/)
     const bad = [...files(first).slice(2), { name: 'tiles/4/0/0.png', bytes: png(1).subarray(0, 200) }, { name: 'tiles/4/99/1.png', bytes: png(1) }, { name: 'tiles/4/0/1.png', bytes: png(1) }, { name: 'tiles/4/0/1.jpg', bytes: png(2) }]
     write('bad.zip', writeZip(bad))
     const { code, stdout } = await tilecouch('load', 'bad.zip', '-l', 'osm', '-t', T1, '--db', db)

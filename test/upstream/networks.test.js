@@ -68,7 +68,7 @@ describe('an upstream in an inner network', () => {
   const given = useUpstream()
   const port = () => given.server.host.split(':')[1]
   const at = host => `http://${host}:${port()}/xyz/{z}/{x}/{y}.png`
-  const refused = { code: 'UPSTREAM_ADDRESS', message: /^the upstream http:\/\/\S+ leads to \S.* inner network$/, advice: /upstream-networks/ }
+  const refused = { code: 'UPSTREAM_ADDRESS', message: /^the upstream http:\/\/\S+ leads to \S.* private network$/, advice: /upstream-networks/ }
 
   it('is not asked, however its address is written', async () => {
     for (const host of ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '0.0.0.0', '[::1]', '[::]', 'localhost', '127.0.0.1.', '１２７.0.0.1']) {
