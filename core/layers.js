@@ -14,7 +14,8 @@ const LONGEST = 1000 * 365 * 86400 // seconds a tile may live
 const zoom = whole(0, MAX_ZOOM)
 const numbers = (value, count) => Array.isArray(value) && value.length === count && value.every(Number.isFinite)
 const isPlace = (lon, lat) => Math.abs(lon) <= 180 && Math.abs(lat) <= 90
-const isBounds = value => numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3]
+const isBounds = value =>
+  numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3]
 const isCenter = value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM
 
 /** Field -> what its value must be, for who writes and for who reads: see faultIn in documents.js. */

@@ -1,6 +1,6 @@
-// Times are UTC, ISO 8601, whole seconds, with a Z, so that they sort as strings: 2024-03-01T00:00:00Z.
-// People may write less (2024, 2024-03, 2024-03-01, …): a partial time is a period. `osm@2023` means layer osm at the end
-// of 2023: see endOf. A load with the time 2023 is valid from its start: see startOf.
+// Times are UTC, ISO 8601, whole seconds, with a Z, so that they sort as strings: 2024-03-01T00:00:00Z. People may
+// write less (2024, 2024-03, 2024-03-01, …): a partial time is a period. `osm@2023` means layer osm at the end of 2023:
+// see endOf. A load with the time 2023 is valid from its start: see startOf.
 import { TilecouchError } from './errors.js'
 
 const EXACT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/

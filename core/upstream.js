@@ -2,11 +2,12 @@
 // that nothing secret may be in it: keys and passwords belong into the configuration of whoever asks the upstream.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
+import { object as isObject, whole as isWhole } from './values.js'
 
 /** Every field, what it is when it is not given, and what it says. */
 export const upstreamDefaults = {
   type: 'xyz', // kind of address: xyz, tms, wmts (templates) or wms (a service)
-  url: undefined, // template of a tile's address, see above; wms: address of the service, without the parameters of GetMap
+  url: undefined, // template of a tile's address; wms: address of the service, without the parameters of GetMap
   subdomains: undefined, // list of what {s} stands for, such as ["a", "b", "c"]
   headers: undefined, // sent with every request, such as {"Referer": "https://example.org/"}; never anything secret
   minzoom: undefined, // zoom below which the upstream has nothing; the layer's own minzoom holds as well
@@ -18,18 +19,18 @@ export const upstreamDefaults = {
   matrix: undefined, // wmts: {TileMatrix}, with {z} for the zoom, such as EPSG:3857:{z} ({z})
   version: undefined, // wms: 1.1.1 or 1.3.0 (1.3.0)
   srs: undefined, // wms: EPSG:3857 or another name of Web Mercator: EPSG:900913, EPSG:3785, EPSG:102100 (EPSG:3857)
-  format: undefined, // wms: image/png, image/jpeg or image/webp, for the request and for the tiles (as the layer's format says, else image/png)
+  format: undefined, // wms: image/png, image/jpeg or image/webp (that of the layer, else image/png)
   transparent: undefined, // wms: true or false (false)
   params: undefined, // wms: other parameters of GetMap, such as {"map": "/srv/city.map"}; never anything secret
-  metatile: undefined, // wms: tiles a side that are asked for at once, 1 to 8 (4); fewer where the picture would have more than 6144 pixels a side
-  buffer: undefined, // wms: pixels around a metatile that are asked for and cut off, so that no label is cut at its edge, 0 to 512 (64)
-  expires: 'layer', // when tiles expire: layer (after its ttl), upstream (as Cache-Control or Expires say, else after the ttl), or a number of seconds
+  metatile: undefined, // wms: tiles a side in one request, 1 to 8 (4); fewer where it would have over 6144 pixels a side
+  buffer: undefined, // wms: pixels around a metatile that are cut off, for labels at its edge, 0 to 512 (64)
+  expires: 'layer', // when tiles expire: layer (its ttl), upstream (Cache-Control or Expires, else the ttl), or seconds
   time: 'modified', // time of a new version: modified (Last-Modified where it makes sense, else now) or fetched (now)
   concurrency: 4, // requests at once
   rate: undefined, // requests a second at most
   timeout: 30, // seconds for one request, from connecting to the last byte
   negative: 60, // seconds for which it is remembered that a tile is missing
-  seed: true // whether tiles may be fetched ahead; false where the terms forbid it, as tile.openstreetmap.org does (false there unless said)
+  seed: true // whether tiles may be fetched in advance; false where the terms forbid it (tile.openstreetmap.org)
 }
 
 /** Fields that only some types have, and what they are there when not given. */
@@ -37,28 +38,44 @@ const typeDefaults = {
   xyz: {},
   tms: {},
   wmts: { layers: undefined, styles: 'default', matrixSet: 'GoogleMapsCompatible', matrix: '{z}' },
-  wms: { layers: undefined, styles: '', version: '1.3.0', srs: 'EPSG:3857', format: undefined, transparent: false, params: undefined, metatile: 4, buffer: 64 }
+  wms: {
+    layers: undefined,
+    styles: '',
+    version: '1.3.0',
+    srs: 'EPSG:3857',
+    format: undefined,
+    transparent: false,
+    params: undefined,
+    metatile: 4,
+    buffer: 64
+  }
 }
 const SPECIAL = new Set(Object.values(typeDefaults).flatMap(Object.keys))
 
 /**
  * What `upstreamDefaults` describes, as it is after a check.
  * @typedef {{
- *   type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, subdomains?: string[], headers?: Record<string, string>, minzoom?: number, maxzoom?: number,
- *   bounds?: import('./grid.js').Bbox, layers?: string, styles?: string, matrixSet?: string, matrix?: string, version?: string, srs?: string, format?: string,
- *   transparent?: boolean, params?: Record<string, string>, metatile?: number, buffer?: number, expires: 'layer' | 'upstream' | number,
+ *   type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, subdomains?: string[], headers?: Record<string, string>,
+ *   minzoom?: number, maxzoom?: number, bounds?: import('./grid.js').Bbox, layers?: string, styles?: string,
+ *   matrixSet?: string, matrix?: string, version?: string, srs?: string, format?: string, transparent?: boolean,
+ *   params?: Record<string, string>, metatile?: number, buffer?: number, expires: 'layer' | 'upstream' | number,
  *   time: 'modified' | 'fetched', concurrency: number, rate?: number, timeout: number, negative: number, seed: boolean
  * }} UpstreamSettings
  */
 
-const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = value => typeof value === 'string' && value.length <= 1000 && !/[\p{Cc}]/u.test(value)
-const between = (low, high) => ({ test: value => Number.isFinite(value) && value >= low && value <= high, why: `must be a number from ${low} to ${high}` })
-const whole = (low, high) => ({ test: value => Number.isInteger(value) && value >= low && value <= high, why: `must be a whole number from ${low} to ${high}` })
-const oneOf = (...values) => ({ test: value => values.includes(value), why: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` })
+const between = (low, high) => (
+  { test: value => Number.isFinite(value) && value >= low && value <= high, why: `must be a number from ${low} to ${high}` }
+)
+const whole = (low, high) => ({ test: isWhole(low, high), why: `must be a whole number from ${low} to ${high}` })
+const oneOf = (...values) => (
+  { test: value => values.includes(value), why: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` }
+)
 const text = { test: isText, why: 'must be a text' }
 
-// by requests themselves, or not honest
+const isSubdomain = name => typeof name === 'string' && /^[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?$/i.test(name)
+
+// set by requests themselves, or dishonest
 const OWN_HEADERS = /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|keep-alive|expect|range|if-.*|accept-encoding|user-agent|proxy-.*)$/i
 const OWN_PARAMS = /^(service|request|version|layers|styles|srs|crs|bbox|width|height|format|transparent)$/i
 
@@ -66,7 +83,7 @@ const rules = {
   type: oneOf('xyz', 'tms', 'wmts', 'wms'),
   url: { test: value => isText(value) && value !== '', why: 'must be an address, such as https://example.org/{z}/{x}/{y}.png' },
   subdomains: {
-    test: value => Array.isArray(value) && value.length > 0 && value.length <= 100 && value.every(name => typeof name === 'string' && /^[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?$/i.test(name)),
+    test: value => Array.isArray(value) && value.length > 0 && value.length <= 100 && value.every(isSubdomain),
     why: 'must be a list of names, such as ["a", "b", "c"]'
   },
   headers: { test: isObject, why: 'must be an object of texts' },
@@ -84,7 +101,10 @@ const rules = {
   params: { test: isObject, why: 'must be an object of texts' },
   metatile: whole(1, 8),
   buffer: whole(0, 512),
-  expires: { test: value => value === 'layer' || value === 'upstream' || (Number.isInteger(value) && value > 0 && value <= 1e9), why: 'must be layer, upstream or a number of seconds' },
+  expires: {
+    test: value => value === 'layer' || value === 'upstream' || isWhole(1, 1e9)(value),
+    why: 'must be layer, upstream or a number of seconds'
+  },
   time: oneOf('modified', 'fetched'),
   concurrency: whole(1, 64),
   rate: between(0.01, 1000),
@@ -158,7 +178,15 @@ const PLACES = {
   tms: ['z', 'x', 'y', '-y', 's', 'r'],
   wmts: ['z', 'x', 'y', 's', 'r', 'tilematrix', 'tilecol', 'tilerow', 'tilematrixset', 'style', 'layer']
 }
-const NAMES = { tilematrix: 'TileMatrix', tilecol: 'TileCol', tilerow: 'TileRow', tilematrixset: 'TileMatrixSet', style: 'Style', layer: 'Layer' }
+const NAMES = {
+  tilematrix: 'TileMatrix',
+  tilecol: 'TileCol',
+  tilerow: 'TileRow',
+  tilematrixset: 'TileMatrixSet',
+  style: 'Style',
+  layer: 'Layer'
+}
+const inBraces = name => `{${NAMES[name] ?? name}}`
 
 /** Some of each line must be in a template: otherwise every tile would have one address. */
 const NEEDED = [['z', 'tilematrix', 'quadkey'], ['x', 'tilecol', 'quadkey'], ['y', '-y', 'tilerow', 'quadkey']]
@@ -185,7 +213,8 @@ const isOpenStreetMap = url => /^https?:\/\/([^/?#]*\.)?tile\.(openstreetmap|osm
  * @param {string} url
  * @param {(name: string) => string | undefined} value of a name in small letters
  */
-export const fillTemplate = (url, value) => url.replace(/\{([^{}]*)\}/g, (place, name) => value(name.toLowerCase()) ?? place)
+export const fillTemplate = (url, value) =>
+  url.replace(/\{([^{}]*)\}/g, (place, name) => value(name.toLowerCase()) ?? place)
 
 /**
  * @param {'xyz' | 'tms' | 'wmts'} type
@@ -196,12 +225,15 @@ function checkTemplate (type, url, { subdomains, layers }) {
   const found = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
   const known = PLACES[type]
   for (const name of found) {
-    if (!known.includes(name)) refuse('url', `holds {${name}}: in a ${type} template there may be ${known.map(place => `{${NAMES[place] ?? place}}`).join(' ')}`)
+    if (known.includes(name)) continue
+    refuse('url', `contains {${name}}: a ${type} template may contain ${known.map(inBraces).join(' ')}`)
   }
   for (const needed of NEEDED) {
-    if (!needed.some(name => found.includes(name))) refuse('url', `needs ${needed.filter(name => known.includes(name)).map(name => `{${NAMES[name] ?? name}}`).join(' or ')}`)
+    const names = needed.filter(name => known.includes(name))
+    if (!names.some(name => found.includes(name))) refuse('url', `needs ${names.map(inBraces).join(' or ')}`)
   }
-  if (found.includes('s') !== Boolean(subdomains)) refuse('subdomains', subdomains ? 'are given, but there is no {s} in the url' : 'are needed: the url has {s}')
+  if (subdomains && !found.includes('s')) refuse('subdomains', 'are given, but the url has no {s}')
+  if (found.includes('s') && !subdomains) refuse('subdomains', 'are needed: the url has {s}')
   if (found.includes('layer') && layers === undefined) refuse('layers', 'are needed: the url has {Layer}')
   const [, authority] = /^[a-z]+:\/\/([^/\\?#]*)/i.exec(url) ?? []
   if (authority && /\{(?!s\})/i.test(authority)) refuse('url', 'may have {s} in the name of the host, and nothing else in braces')

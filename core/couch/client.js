@@ -137,7 +137,8 @@ export class CouchClient {
     if (qs) url.search = searchOf(qs)
     const silence = timeout ?? this.options.silence
     const waiting = silence ? timeoutSignal(silence, signal) : undefined
-    const { type = 'application/json', accept = raw && !parse ? '*/*' : 'application/json', nobody, onPiece, onBytes } = rest
+    const { type = 'application/json', nobody, onPiece, onBytes } = rest
+    const { accept = raw && !parse ? '*/*' : 'application/json' } = rest
     const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
     try {

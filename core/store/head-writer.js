@@ -343,7 +343,8 @@ export class HeadWriter {
     // under its own run: of two leaves, one may be of a run that was removed, and must not be the one that stays
     const confirmed = versions.flatMap(version =>
       version.seen.map(([at, run]) => ({ time: at, run, content: version.content })))
-    const all = [...versions, ...confirmed, ...statements].filter(one => one.time === time && !isRemoved(one.time, one.run))
+    const all = [...versions, ...confirmed, ...statements]
+      .filter(one => one.time === time && !isRemoved(one.time, one.run))
     // an edition without this tile does not keep an image from its time
     const isSilence = one => one.content === GONE && statements.includes(one)
     const isTaken = all.some(one => one.content !== content && !isSilence(one))

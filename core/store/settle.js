@@ -234,7 +234,8 @@ const ownTime = ({ contested, time }) => contested ?? time
 /** Whether a stored version is the wanted one. Its run matters where no manifest makes the statement. */
 const isSame = (version, want) =>
   version.time === want.time && version.content === want.content && version.contested === want.contested &&
-  (want.inManifest || version.run === want.run) && want.seen.every(one => version.seen.some(other => `${other}` === `${one}`))
+  (want.inManifest || version.run === want.run) &&
+  want.seen.every(one => version.seen.some(other => `${other}` === `${one}`))
 
 /** What has the bytes of a version: itself where it is stored or incoming, else anything with the same content. */
 function sourceOf ({ time, content, run, contested }, sources) {

@@ -1,5 +1,5 @@
-// The statements of the editions of a layer, read from their manifests, without those that were removed. Blocks are read
-// when they are needed, and a bounded number is kept.
+// The statements of the editions of a layer, read from their manifests, without those that were removed. Blocks are
+// read when they are needed, and a bounded number is kept.
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
 import { blockId, byLayer, compareIds, manifestId, parseTileId } from '../ids.js'

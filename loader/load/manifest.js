@@ -1,6 +1,6 @@
-// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in blocks; a
-// block is written as soon as too many are open, and the manifest itself at the end, so that nothing is said by a load
-// that was killed but what its versions say.
+// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in
+// blocks; a block is written as soon as too many are open, and the manifest itself at the end, so that nothing is said
+// by a load that was killed but what its versions say.
 import { hash } from 'node:crypto'
 import { blockId, compareIds, manifestId } from '../../core/index.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'

@@ -71,13 +71,12 @@ export const attachmentBytes = (database, id, name, stub) => new Promise((resolv
  * @returns {Promise<any[]>}
  */
 export async function openRevisions (database, id, asked, { latest, attsSince, ...options }) {
-  let revs = asked === 'all' ? [] : [...new Set(/** @type {string[]} */ (asked))]
-  if (asked === 'all' || latest) {
-    const leaves = await leavesOf(database, id)
-    if (asked === 'all') revs = leaves.map(({ rev }) => rev)
-    else revs = [...new Set(revs.flatMap(rev => { const newer = leaves.filter(leaf => leaf.revs.has(rev)).map(leaf => leaf.rev); return newer.length ? newer : rev }))]
-  }
-  return Promise.all(revs.map(async rev => {
+  const isAll = asked === 'all'
+  const leaves = isAll || latest ? await leavesOf(database, id) : []
+  const leavesAfter = revision => leaves.filter(({ revs }) => revs.has(revision)).map(({ rev }) => rev)
+  const newestOf = rev => leavesAfter(rev).length ? leavesAfter(rev) : rev
+  const revs = new Set(isAll ? leaves.map(({ rev }) => rev) : asked.flatMap(newestOf))
+  return Promise.all(Array.from(revs, async rev => {
     const ok = await findDocument(database, id, { ...options, rev })
     if (ok && attsSince && options.attachments) await leaveOut(database, ok, attsSince)
     return ok ? { ok } : { missing: rev }
