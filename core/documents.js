@@ -1,7 +1,6 @@
-// What the documents of layers and editions may hold. Whoever reads one from a store asks `faultIn` first and leaves
-// out what has a fault, so that nobody loops over, allocates by or shows what was not looked at. Manifests, blocks and
-// removals are judged the same way in store/records.js. validate_doc_update.js refuses what is refused here, and a test
-// compares the two.
+// Checks documents of layers and editions as they are stored: readers use `faultIn` first and ignore what has a fault.
+// Manifests, blocks and removals are checked in store/records.js. validate_doc_update.js refuses the same; a test
+// compares both.
 import { TilecouchError } from './errors.js'
 import { editionId, isLayer, isTileId, layerId } from './ids.js'
 import { layerFields } from './layers.js'
@@ -79,7 +78,7 @@ export function examine (doc, kinds = named) {
       size += length
       const isValid = () => Object.hasOwn(fields, field) ? fields[field](value) : length <= UNKNOWN
       if (length < Infinity && isValid()) valid[field] = value
-      // what stands there instead of an upstream may be a password
+      // an invalid upstream may be a password
       else faults.push(`bad ${field.slice(0, 60)}${field === 'upstream' || length > most ? '' : ` ${show(value)}`}`)
     }
     const missing = needs.filter(field => !Object.hasOwn(valid, field) && doc[field] === undefined)
@@ -102,7 +101,7 @@ function show (value) {
 }
 
 /**
- * What is wrong with a document of a layer or an edition, in words; nothing where it may be believed.
+ * What is wrong with a document of a layer or an edition, if anything.
  * @param {any} doc as it is stored
  * @param {Record<string, Kind>} [kinds]
  * @returns {string | undefined}
@@ -110,10 +109,10 @@ function show (value) {
 export const faultIn = (doc, kinds) => examine(doc, kinds).faults[0]
 
 /**
- * Those documents that may be believed.
+ * The documents without a fault.
  * @param {any[]} docs
  * @param {'layer' | 'edition'} type
- * @param {(doc: any, why: string) => void} [onFault] told of the others
+ * @param {(doc: any, why: string) => void} [onFault] called with the others
  */
 export function soundOf (docs, type, onFault) {
   return docs.filter(doc => {

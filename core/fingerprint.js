@@ -1,4 +1,4 @@
-/** 64 bits of a text, in two halves that are mixed apart (FNV-1a): it tells texts apart, and keeps no secrets. */
+/** 64 bits of a text, in two halves (FNV-1a): it distinguishes texts, and is no protection. */
 export function fingerprint (text) {
   let [a, b] = [0x811c9dc5, 0xcbf29ce4]
   for (let at = 0; at < text.length; at++) {

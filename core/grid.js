@@ -22,9 +22,7 @@ export const EDGE = 1e-12
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
 
-/**
- * @param {number} z @param {number} x @param {number} y
- */
+/** @param {number} z @param {number} x @param {number} y */
 export function checkTile (z, x, y) {
   const across = 2 ** z
   const bad = why => new TilecouchError('BAD_TILE', { value: `${z}/${x}/${y}`, why })
@@ -54,9 +52,7 @@ export function tileAt (lon, lat, z) {
   return { z, x: clamp(Math.floor(lonToX(lon, z)), 0, last), y: clamp(Math.floor(latToY(lat, z)), 0, last) }
 }
 
-/**
- * @returns {Bbox}
- */
+/** @returns {Bbox} */
 export const tileBounds = (z, x, y) => [xToLon(x, z), yToLat(y + 1, z), xToLon(x + 1, z), yToLat(y, z)]
 
 /** The row in the other scheme: TMS counts from the south. Its own inverse. */
@@ -81,11 +77,7 @@ export function parseQuadkey (key) {
   return { z: key.length, x, y }
 }
 
-/**
- * `5.9,45.8,10.5,47.8` or an array of four numbers.
- * @param {string | number[]} input
- * @returns {Bbox}
- */
+/** `5.9,45.8,10.5,47.8` or an array of four numbers. @param {string | number[]} input @returns {Bbox} */
 export function parseBbox (input) {
   const numberOf = part => part.trim() === '' ? NaN : Number(part)
   const parts = typeof input === 'string' ? input.split(',').map(numberOf) : input
@@ -95,11 +87,7 @@ export function parseBbox (input) {
   return /** @type {Bbox} */ (parts)
 }
 
-/**
- * `7` or `0-14`.
- * @param {string | number | Zooms} input
- * @returns {Zooms}
- */
+/** `7` or `0-14`. @param {string | number | Zooms} input @returns {Zooms} */
 export function parseZooms (input) {
   const text = typeof input === 'object' ? `${input?.min}-${input?.max}` : String(input)
   const match = /^(\d{1,2})(?:-(\d{1,2}))?$/.exec(text)

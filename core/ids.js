@@ -1,4 +1,4 @@
-// Names and document ids. Ids are short, natural and sort so that a tile's past stands together, after its head:
+// Names and document ids. Ids are short, readable, and sort so that the past of a tile follows its head:
 //   osm:10:300:412  <  osm:10:300:412@2023-06-01T00:00:00Z
 // Between the two come rows whose numbers go on with the same digits: osm:10:300:4120.
 import { TilecouchError } from './errors.js'
@@ -29,20 +29,13 @@ export const TILE_ATTACHMENT = 'tile'
 /** Whether a store may have a layer of this name. @param {unknown} name */
 export const isLayer = name => typeof name === 'string' && LAYER.test(name) && !UNREADABLE.has(name)
 
-/**
- * @param {unknown} name
- * @returns {string}
- */
+/** @param {unknown} name @returns {string} */
 export function checkLayer (name) {
   if (!isLayer(name)) throw new TilecouchError('BAD_LAYER', { value: name })
   return /** @type {string} */ (name)
 }
 
-/**
- * A name for a layer that is not there yet.
- * @param {unknown} name
- * @returns {string}
- */
+/** A name for a layer that is not there yet. @param {unknown} name @returns {string} */
 export function checkNewLayer (name) {
   const layer = checkLayer(name)
   if (RESERVED.has(layer)) throw new TilecouchError('BAD_LAYER', { value: name, why: 'the name is reserved' })
@@ -74,7 +67,7 @@ export const layerId = layer => `layer:${layer}`
 
 export const editionId = (layer, time) => `edition:${layer}@${time}`
 
-/** The manifest of a run: what one load said. One with many blocks has parts. */
+/** The manifest of a run. One with many blocks has parts. */
 export const manifestId = (layer, time, run, part) =>
   `manifest:${layer}@${time}:${run}${part === undefined ? '' : `:${part}`}`
 
@@ -144,14 +137,11 @@ export function parseReference (text) {
   if (at < 0) return { layer: checkLayer(text) }
   const time = text.slice(at + 1)
   if (!time) throw new TilecouchError('BAD_TIME', { value: time })
-  // an address that is no reference is shown whole: half of it would hide from whoever takes passwords out
+  // the whole address in the error: of one half, passwords could not be removed
   return { layer: checkLayer(text.includes('://') ? text : text.slice(0, at)), time }
 }
 
-/**
- * `10/300/412` -> { z, x, y }
- * @param {string} text
- */
+/** `10/300/412` -> { z, x, y } @param {string} text */
 export function parseTilePath (text) {
   const match = TILE_PATH.exec(String(text))
   if (!match) throw new TilecouchError('BAD_TILE', { value: text })
@@ -173,5 +163,5 @@ export const compareRows = (a, b) => compareIds(`${a}`, `${b}`)
 /** Every document of a layer's tiles lies in this range of ids. */
 export const layerRange = layer => ({ startkey: `${layer}:`, endkey: `${layer};` })
 
-/** The past versions of one tile lie in this range of ids; its head, whose id is shorter, stands before it. */
+/** The past versions of one tile lie in this range of ids; its head comes before it. */
 export const pastRange = id => ({ startkey: `${id}@`, endkey: `${id}@~` })

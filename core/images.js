@@ -160,7 +160,7 @@ function printable (bytes) {
 
 // How many pixels an image is wide and high, from its header. Nothing is decoded.
 
-const SMALLEST = 128 // pixels a side: what is smaller stands for an empty tile, say, and tells nothing of the others
+const SMALLEST = 128 // pixels a side; smaller images are used for empty tiles, for example
 export const LARGEST = 4096
 
 const u16le = (bytes, at) => bytes[at] | bytes[at + 1] << 8
@@ -183,7 +183,7 @@ export function tileSizeOf (bytes) {
 
 /**
  * @param {Uint8Array} bytes of a tile; whatever it is
- * @returns {{width: number, height: number} | undefined} nothing where the header does not say it
+ * @returns {{width: number, height: number} | undefined} if the header has it
  */
 export function imageSize (bytes) {
   const [width, height] = headers[formatOf(bytes) ?? 'mvt'](bytes) ?? []

@@ -49,10 +49,7 @@ export const layerFields = {
  */
 const checked = { upstream: checkUpstream, retention: checkRetention }
 
-/**
- * @param {string} layer
- * @param {Record<string, any>} [fields]
- */
+/** @param {string} layer @param {Record<string, any>} [fields] */
 export function layerDocument (layer, fields = {}) {
   checkLayer(layer)
   const doc = /** @type {Record<string, any>} */ ({ _id: layerId(layer), type: 'layer', layer })

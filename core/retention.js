@@ -34,15 +34,12 @@ const PERIODS = {
   yearly: time => time.slice(0, 4)
 }
 
-/** Rules that keep the newest moment of each of so many periods, finest first. */
-export const periodRules = Object.keys(PERIODS)
-
 const isCount = most => value => Number.isInteger(value) && value >= 0 && value <= most
 const isTimes = value => Array.isArray(value) && value.every(time => parsePeriod(time))
 
 /** Field -> what its value must be. */
 const FIELDS = {
-  ...Object.fromEntries(periodRules.map(rule => [rule, { is: isCount(MOST), must: `a whole number up to ${MOST}` }])),
+  ...Object.fromEntries(Object.keys(PERIODS).map(rule => [rule, { is: isCount(MOST), must: `a whole number up to ${MOST}` }])),
   within: { is: isCount(LONGEST), must: 'whole seconds, at most 1000 years' },
   editions: { is: value => value === true || isTimes(value), must: 'true (all) or a list of times' }
 }

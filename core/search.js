@@ -1,7 +1,7 @@
 // Finding a place in what is in order.
 
 /**
- * How many of the first so many are less than a value: where it stands, or would stand.
+ * The index of a value, or where it would be inserted, among the first `count` elements.
  * @template {number | string} T
  * @param {ArrayLike<T>} sorted ascending @param {T} value @param {number} [count]
  */

@@ -16,10 +16,7 @@ const format = date => date.toISOString().slice(0, 19) + 'Z'
 /** Now, in the form every document uses. */
 export const now = () => format(new Date())
 
-/**
- * Whether a text is a time as documents hold it: complete, normal and on the calendar.
- * @param {unknown} text
- */
+/** Whether a text is a time as documents hold it: complete, normal and on the calendar. @param {unknown} text */
 export function isExactTime (text) {
   if (typeof text !== 'string' || !EXACT.test(text)) return false
   if (text === lastExact) return true
@@ -101,10 +98,7 @@ export const isAhead = (time, at = Date.now()) => toSeconds(time) - at / 1000 > 
 /** @param {string} time @param {number} seconds */
 export const addSeconds = (time, seconds) => fromSeconds(toSeconds(time) + seconds)
 
-/**
- * `7d` -> 604800. A bare number is seconds.
- * @param {string | number} text
- */
+/** `7d` -> 604800. A bare number is seconds. @param {string | number} text */
 export function parseDuration (text) {
   const match = /^(\d{1,9}(?:\.\d+)?)\s*([smhdwy]?)$/i.exec(String(text).trim())
   if (!match) throw new TilecouchError('BAD_DURATION', { value: text })
@@ -113,7 +107,7 @@ export function parseDuration (text) {
 
 const LAST = toSeconds('9999-12-31T23:59:59Z')
 
-/** Whether a layer says so what a tile of it lives. Where nobody validates, anything may stand there. */
+/** Whether a layer has a valid ttl. Stores without validation may have anything there. */
 export const hasTtl = layer => Number.isFinite(layer?.ttl) && layer.ttl > 0
 
 /**

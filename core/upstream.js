@@ -1,14 +1,14 @@
-// What the `upstream` of a layer may say: where its missing tiles come from. Everybody who reads the store reads it, so
-// that nothing secret may be in it: keys and passwords belong into the configuration of whoever asks the upstream.
+// Settings of the `upstream` of a layer, where its missing tiles come from. Everybody who reads the store can read them,
+// so they must not have secrets: keys and passwords belong into the configuration of the gateway.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
 import { object as isObject, whole as isWhole } from './values.js'
 
-/** Every field, what it is when it is not given, and what it says. */
+/** Every field with its default and its meaning. */
 export const upstreamDefaults = {
   type: 'xyz', // kind of address: xyz, tms, wmts (templates) or wms (a service)
   url: undefined, // template of a tile's address; wms: address of the service, without the parameters of GetMap
-  subdomains: undefined, // list of what {s} stands for, such as ["a", "b", "c"]
+  subdomains: undefined, // list of values for {s}, such as ["a", "b", "c"]
   headers: undefined, // sent with every request, such as {"Referer": "https://example.org/"}; never anything secret
   minzoom: undefined, // zoom below which the upstream has nothing; the layer's own minzoom holds as well
   maxzoom: undefined, // zoom beyond which the upstream has nothing; the layer's own maxzoom holds as well
@@ -22,7 +22,7 @@ export const upstreamDefaults = {
   format: undefined, // wms: image/png, image/jpeg or image/webp (that of the layer, else image/png)
   transparent: undefined, // wms: true or false (false)
   params: undefined, // wms: other parameters of GetMap, such as {"map": "/srv/city.map"}; never anything secret
-  metatile: undefined, // wms: tiles a side in one request, 1 to 8 (4); fewer where it would have over 6144 pixels a side
+  metatile: undefined, // wms: tiles a side in one request, 1 to 8 (4); fewer if it would have over 6144 pixels a side
   buffer: undefined, // wms: pixels around a metatile that are cut off, for labels at its edge, 0 to 512 (64)
   expires: 'layer', // when tiles expire: layer (its ttl), upstream (Cache-Control or Expires, else the ttl), or seconds
   time: 'modified', // time of a new version: modified (Last-Modified where it makes sense, else now) or fetched (now)
@@ -127,7 +127,7 @@ function refuse (field, why, value) {
 }
 
 /**
- * The settings of an upstream, with what was not said filled in; an error that names the field, when one is wrong.
+ * The settings of an upstream, with the defaults; throws an error with the field that is wrong.
  * @param {any} value the `upstream` of a layer document
  * @returns {UpstreamSettings}
  */
@@ -135,7 +135,7 @@ export function checkUpstream (value) {
   if (!isObject(value)) refuse('upstream', 'must be an object with type and url', value)
   const given = Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null))
   for (const field of Object.keys(given)) {
-    // what is wrong here may be a password in a place of its own: it is not repeated
+    // the value may be a password: it is not shown
     if (!Object.hasOwn(rules, field)) refuse(field, `is not a field: there are ${Object.keys(rules).join(', ')}`)
   }
   const type = /** @type {UpstreamSettings['type']} */ (given.type ?? upstreamDefaults.type)
@@ -158,11 +158,11 @@ export function checkUpstream (value) {
   })
 }
 
-/** Names and texts: none that the request has of its own, none that is secret. */
+/** Names and texts: none that every request has, none that is secret. */
 function checkTexts (field, values = {}, own) {
   for (const [name, value] of Object.entries(values)) {
     const what = `${field}.${name}`
-    if (!/^[\w!#$%&'*+.^`|~:-]{1,100}$/.test(name)) refuse(field, 'has a name that is none', name)
+    if (!/^[\w!#$%&'*+.^`|~:-]{1,100}$/.test(name)) refuse(field, 'has a bad name', name)
     if (isSecret(name, field === 'headers')) refuse(what, 'is secret, and everybody can read it here')
     if (own.test(name)) refuse(what, 'is not to be set: every request has its own')
     if (!isText(value) || (field === 'headers' && !/^[\t -~]*$/.test(value))) refuse(what, 'must be a text')
@@ -172,7 +172,7 @@ function checkTexts (field, values = {}, own) {
 // Addresses of upstreams: templates of tiles and services, what may stand in their braces, and what is too secret for
 // them.
 
-/** What may stand in braces, in small letters, by type. */
+/** What braces may contain, in small letters, by type. */
 const PLACES = {
   xyz: ['z', 'x', 'y', '-y', 'quadkey', 's', 'r'],
   tms: ['z', 'x', 'y', '-y', 's', 'r'],
@@ -216,11 +216,7 @@ const isOpenStreetMap = url => /^https?:\/\/([^/?#]*\.)?tile\.(openstreetmap|osm
 export const fillTemplate = (url, value) =>
   url.replace(/\{([^{}]*)\}/g, (place, name) => value(name.toLowerCase()) ?? place)
 
-/**
- * @param {'xyz' | 'tms' | 'wmts'} type
- * @param {string} url
- * @param {{subdomains?: string[], layers?: string}} given
- */
+/** @param {'xyz' | 'tms' | 'wmts'} type @param {string} url @param {{subdomains?: string[], layers?: string}} given */
 function checkTemplate (type, url, { subdomains, layers }) {
   const found = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
   const known = PLACES[type]
@@ -240,21 +236,15 @@ function checkTemplate (type, url, { subdomains, layers }) {
   checkParsed(fillTemplate(url, () => '1'))
 }
 
-/**
- * @param {string} url of a service
- * @param {RegExp} own parameters that requests have of their own
- */
+/** @param {string} url of a service @param {RegExp} own parameters that requests have of their own */
 function checkAddress (url, own) {
   if (/[{}]/.test(url)) refuse('url', 'of a wms is the address of the service, without anything in braces')
   for (const name of checkParsed(url).searchParams.keys()) {
-    if (own.test(name)) refuse('url', `holds the parameter ${name}, which every request has of its own: leave it out`)
+    if (own.test(name)) refuse('url', `has the parameter ${name}, which every request sets: leave it out`)
   }
 }
 
-/**
- * Messages do not repeat the address: what is wrong with it may be a password.
- * @param {string} url
- */
+/** Messages do not repeat the address: what is wrong with it may be a password. @param {string} url */
 function checkParsed (url) {
   // without two slashes and the name of a host, the parser takes the next best word for one: what stands in braces, too
   if (!/^[a-z]+:\/\/[^/\\?#]/i.test(url) || !URL.canParse(url)) refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')

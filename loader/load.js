@@ -30,7 +30,7 @@ import { editionDocuments } from './store/layers.js'
  * @property {import('../core/area.js').Area} [area] the same
  * @property {import('../core/grid.js').Zooms} [zooms] the same
  * @property {Record<string, any>} [fields] of the layer document
- * @property {string} [of] which state of the source it is, for whoever loads it again
+ * @property {string} [of] the state of the source, for the next load of it
  * @property {number} [batch]
  * @property {number} [concurrency]
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
@@ -61,7 +61,7 @@ export async function load (store, source, {
   await refuseOutdated(store)
   const begun = now()
   const when = time ? startOf(time) : source.time ?? begun
-  // what the source says of itself fills gaps; what the operator says counts
+  // fields of the source fill gaps; those of the operator count
   const own = { ...fields, ...(ttl !== undefined && { ttl }) }
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...own }))
   const { signal } = writing

@@ -25,12 +25,12 @@ const PASSING = new Set([
  * @property {(wake: () => void) => (() => unknown) | Promise<() => unknown>} [wake] begins to call when there may be
  *   something to do; answers what ends it
  * @property {AbortSignal} [signal] ends it
- * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] told when it changes
+ * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] called when it changes
  * @property {Partial<typeof repeatDefaults>} [limits]
  */
 
 /**
- * Returns when the signal says so; rejects with what does not pass.
+ * Returns when the signal is aborted; rejects with an error that does not pass.
  * @template T
  * @param {() => Promise<T>} look
  * @param {RepeatOptions<T>} options
@@ -73,7 +73,7 @@ const wait = (milliseconds, signal) =>
 /** For `wake`: whenever something in the store has changed, or may have. */
 export const changesOf = (store, signal) => async wake => {
   const follower = new Follower(store, { onChange: wake, onReset: wake })
-  // what changes during the first look is heard, unless the store is too slow to say where it is
+  // so that no change during the first look is missed, unless the store is too slow to answer
   await Promise.race([follower.start(), wait(repeatDefaults.longestDelay, signal)])
   return () => follower.close()
 }

@@ -295,11 +295,7 @@ export async function eachPage (pages, task, { most, onFailed, onSettled }) {
   if (failure) throw failure
 }
 
-/**
- * What of ranges comes before a tile.
- * @param {Iterable<Range>} ranges ascending
- * @returns {Generator<Range>}
- */
+/** What of ranges comes before a tile. @param {Iterable<Range>} ranges ascending @returns {Generator<Range>} */
 export function * rangesBefore (ranges, [z, x, y]) {
   for (const range of ranges) {
     if (range.z > z || (range.z === z && range.x > x)) return

@@ -98,7 +98,7 @@ export class CouchClient {
     this.serverUrl = serverUrl
     this.db = db
     this.options = { ...clientDefaults, ...options }
-    /** Functions that are told of every repetition. @type {Set<(error: TilecouchError) => void>} */
+    /** Functions that are called before every repetition. @type {Set<(error: TilecouchError) => void>} */
     this.retryListeners = new Set()
     this.#headers = headers
     this.#exchange = parts.exchange
@@ -106,11 +106,7 @@ export class CouchClient {
     this.#decode = parts.decode
   }
 
-  /**
-   * One request, repeated as long as it may succeed.
-   * @param {CouchRequest} request
-   * @returns {Promise<any>}
-   */
+  /** One request, repeated as long as it may succeed. @param {CouchRequest} request @returns {Promise<any>} */
   async request (request) {
     const { options } = this
     const { signal = options.signal, retries = options.retries, most = options.most } = request
@@ -202,7 +198,7 @@ export class CouchClient {
     }
   }
 
-  /** What CouchDB says of the database. @param {AbortSignal} [signal] @returns {Promise<any>} */
+  /** Facts about the database. @param {AbortSignal} [signal] @returns {Promise<any>} */
   info (signal) {
     return this.request({ path: '', signal })
   }
@@ -239,7 +235,7 @@ export class CouchClient {
   }
 
   /**
-   * Documents by their ids, in that order: the winner of each, or the fact that there is none.
+   * Documents by their ids, in that order: the winner of each, if there is one.
    * @param {string[]} ids
    * @param {Options & {attachments?: boolean}} [options] attachments: with their bytes
    * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>}
@@ -478,7 +474,7 @@ export const encodeId = id =>
 
 const isSuccess = status => status >= 200 && status < 300
 
-/** Whether CouchDB says that something is not there, in a database that is. */
+/** Whether something is missing, in a database that exists. */
 const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404
 
 const KEYS = new Set(['key', 'keys', 'startkey', 'endkey', 'start_key', 'end_key'])

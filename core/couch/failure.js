@@ -17,7 +17,7 @@ export function failureOf ({ status, message, answer }, { url, db, isServer }) {
   if (status === 401 || status === 403) return failed('FORBIDDEN')
   if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return failed('DATABASE_NOT_FOUND')
   if (status >= 300 && status < 400) return badAnswer(`${status}: redirects are not followed`)
-  // from a proxy whose CouchDB is down, say: it does not tell that the document is missing
+  // from a proxy whose CouchDB is down, for example: it does not mean that the document is missing
   if (status === 404 && !isServer && typeof answer?.error !== 'string') return badAnswer('404, and not from CouchDB')
   return failed('COUCHDB_ERROR', {}, status === 429 || status >= 500)
 }

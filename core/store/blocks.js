@@ -1,5 +1,5 @@
-// A block: what one edition said of 64 x 64 tiles of a zoom, eight bytes a tile. Blocks are named by their content, so
-// that editions which repeat each other share them.
+// A block: the statements of one edition about 64 x 64 tiles of a zoom, eight bytes a tile. Blocks are named by their
+// content, so that editions with the same content share them.
 //
 //   dense    0, x, y, width, height, then eight bytes for every tile of that box, row by row
 //   sparse   1, then for every tile two bytes of its position (64 * row + column) and eight bytes
@@ -17,7 +17,7 @@ const HEAD = 5 // bytes before the digests of a dense block
 export const GONE = 'gone'
 
 /**
- * What tells the content of one version from that of another: the first eight bytes of its digest.
+ * What identifies the content of a version: the first eight bytes of its digest.
  * @param {string | null | undefined} digest `md5-…` as CouchDB writes it; null when gone
  */
 export const contentOf = digest => digest ? atob(digest.slice(4, 16)).slice(0, BYTES) : GONE
@@ -56,7 +56,7 @@ export class Block {
   }
 
   /**
-   * What was said of a tile; nothing when it was not looked at.
+   * The content of a tile; nothing when it was not looked at.
    * @param {number} y of the tile in its zoom
    * @returns {string | undefined}
    */
@@ -73,7 +73,7 @@ export class Block {
     return any === 0 ? undefined : all === 255 ? GONE : text
   }
 
-  /** @param {string} content as `contentOf` says it */
+  /** @param {string} content see `contentOf` */
   set (x, y, content) {
     const from = offsetOf(x, y)
     if (content === GONE) this.digests.fill(255, from, from + BYTES)
@@ -105,12 +105,12 @@ export class Block {
 
   /** As it is stored. @returns {Uint8Array} */
   encode () {
-    const said = [...this.tiles()]
-    const columns = said.map(({ column }) => column)
-    const rows = said.map(({ row }) => row)
+    const tiles = [...this.tiles()]
+    const columns = tiles.map(({ column }) => column)
+    const rows = tiles.map(({ row }) => row)
     const [x, y] = [Math.min(...columns), Math.min(...rows)]
     const [width, height] = [Math.max(...columns) - x + 1, Math.max(...rows) - y + 1]
-    if (said.length * (BYTES + 2) + 1 < HEAD + width * height * BYTES) return this.#sparse(said)
+    if (tiles.length * (BYTES + 2) + 1 < HEAD + width * height * BYTES) return this.#sparse(tiles)
     const bytes = new Uint8Array(HEAD + width * height * BYTES)
     bytes.set([0, x, y, width, height])
     for (let row = 0; row < height; row++) {
@@ -120,10 +120,10 @@ export class Block {
     return bytes
   }
 
-  #sparse (said) {
-    const bytes = new Uint8Array(1 + said.length * (BYTES + 2))
+  #sparse (tiles) {
+    const bytes = new Uint8Array(1 + tiles.length * (BYTES + 2))
     bytes[0] = 1
-    said.forEach(({ column, row }, index) => {
+    tiles.forEach(({ column, row }, index) => {
       const position = row * BLOCK_SIDE + column
       const to = 1 + index * (BYTES + 2)
       bytes.set([position >> 8, position & 255], to)
@@ -132,7 +132,7 @@ export class Block {
     return bytes
   }
 
-  /** A stored block; nothing when it is none. @returns {Block | undefined} */
+  /** A stored block, if it is valid. @returns {Block | undefined} */
   static decode (bytes) {
     const block = new Block()
     if (bytes[0] === 0) {

@@ -30,7 +30,7 @@ export function pastOf (head) {
 }
 
 /**
- * The image of a document that is written elsewhere: its digest, its length and its revision are the store's to say.
+ * The image of a document that is copied: the store sets its digest, length and revision.
  */
 export function imageAnew ({ _attachments: attachments }) {
   const image = attachments?.[TILE_ATTACHMENT]

@@ -1,10 +1,10 @@
-// Which zooms were seen, and where: what a load tells the layer document, and an export its target.
+// Zooms and boxes of tiles: a load writes them into the layer document, an export into its target.
 import { MAX_ZOOM, tileBounds, tileRanges } from '../grid.js'
 import { extensionOf } from '../images.js'
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
 
-const USUAL = 256 // pixels, of a layer that says nothing
+const USUAL = 256 // pixels, of a layer without a tile size
 
 const clamp = (value, most) => Math.min(Math.max(value, -most), most)
 

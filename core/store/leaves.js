@@ -10,11 +10,7 @@ const RANGES = 200 // ranges of ids a request
  *   their ids
  */
 
-/**
- * @param {string[]} ids of heads
- * @param {AbortSignal} [signal]
- * @returns {Promise<TileLeaves[]>} in their order
- */
+/** @param {string[]} ids of heads @param {AbortSignal} [signal] @returns {Promise<TileLeaves[]>} in their order */
 export async function readTileLeaves (couch, ids, signal) {
   const pastIds = await readPastIds(couch, ids, signal)
   const leaves = await readLivingLeaves(couch, [...ids, ...pastIds], signal)

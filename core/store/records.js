@@ -75,7 +75,7 @@ const kinds = {
 }
 
 /**
- * What is wrong with a manifest, a part of one, a removal or a block, in words; nothing where it may be believed.
+ * What is wrong with a manifest, a part of one, a removal or a block, if anything.
  * @param {any} doc as it is stored
  */
 export const faultInRecord = doc => faultIn(doc, kinds)

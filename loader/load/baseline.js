@@ -1,8 +1,8 @@
-// What others did to a layer while it was loaded, and what is known of it before: so that an edition is compared with
-// the manifests of those before it, and no tile is read that nobody else has written.
+// What is known of a layer before a load, and what others write while it runs: so that an edition is compared with the
+// manifests of earlier ones, and no tile is read that nobody else has written.
 //
-// The edition that was loaded last says up to where the changes of the store were heard, and which tiles then showed
-// something that no manifest says (`baseline`). What was written since is told by the feed of changes.
+// The last edition notes a position in the change feed, and which tiles differed from all manifests then (`baseline`).
+// The feed tells what was written since.
 import { headId, isTileId, parseTileId } from '../../core/index.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
 
@@ -49,7 +49,7 @@ export async function tilesSince (couch, layer, since, { signal, isOwn = () => f
  */
 
 /**
- * What manifests tell of the present, as far as anybody knows.
+ * Which manifests describe the present state, and which tiles differ from them.
  * @param {Awaited<ReturnType<typeof feedPositionOf>>} now
  * @param {AbortSignal} [signal]
  * @returns {Promise<Trusted | undefined>}
@@ -71,6 +71,6 @@ export async function feedPositionOf (couch, signal) {
   return { ...feedPosition(info), copies: info.cluster?.n ?? 1 }
 }
 
-/** How many documents were written between two places, where that can be told exactly. */
+/** How many documents were written between two positions; NaN where that is not exact. */
 export const writesBetween = (before, after) =>
   before.copies === 1 ? sequenceNumber(after.since) - sequenceNumber(before.since) : NaN

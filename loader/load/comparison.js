@@ -13,7 +13,7 @@ export class Comparison {
    * @param {import('../store/index.js').Store} store
    * @param {{layer: string, time: string, statements: import('../../core/store/statements.js').LayerStatements,
    *   editions: any[], from?: any, signal?: AbortSignal}} of
-   * from: where an earlier run began, which was killed after it had said everything
+   * from: where an earlier run began, which was killed after it had written its manifest
    */
   static async begin (store, { layer, time, statements, editions, from, signal }) {
     const { couch } = store
@@ -36,7 +36,7 @@ export class Comparison {
     this.records = from ? new Map() : statements.records
     /** @type {import('./baseline.js').Trusted | undefined} */
     this.trusted = trusted
-    /** Tiles that show something that no manifest says. @type {Set<string>} */
+    /** Tiles that differ from all manifests. @type {Set<string>} */
     this.differing = trusted?.differing ?? new Set()
   }
 
@@ -47,7 +47,7 @@ export class Comparison {
   isWhole = ({ time, run }) => !this.statements.removals.some(removal => takesOut(removal, time, run))
 
   /**
-   * Which tiles are as the manifests say: where nobody else has written since, the store need not be asked.
+   * Which tiles are as in the manifests: where nobody else has written since, the store need not be asked.
    * @returns {Promise<(tile: import('../store/tile.js').Tile) => boolean>}
    */
   async areKnown (tiles) {

@@ -1,6 +1,5 @@
-// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in
-// blocks; a block is written as soon as too many are open, and the manifest itself at the end, so that nothing is said
-// by a load that was killed but what its versions say.
+// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in blocks.
+// A block is written when too many are open, the manifest itself at the end: a load that was killed has none.
 import { hash } from 'node:crypto'
 import { blockId, compareIds, manifestId } from '../../core/index.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
@@ -38,7 +37,7 @@ export class ManifestWriter {
     this.signal = signal
   }
 
-  /** What was said of a tile. @param {{z: number, x: number, y: number, digest: string | null}} tile */
+  /** Adds a tile. @param {{z: number, x: number, y: number, digest: string | null}} tile */
   add ({ z, x, y, digest }) {
     const place = placeOfTile(z, x, y)
     let block = this.#open.get(place)
@@ -80,7 +79,7 @@ export class ManifestWriter {
   }
 
   /**
-   * Everything was said: from now on it counts. An edition that says what its last run said is not written again.
+   * Writes the manifest: from now on it counts. One that repeats the last run of its edition is not written again.
    * @param {{complete: boolean, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms,
    *   known: import('../../core/store/statements.js').Manifest[]}} end
    * @returns {Promise<{root: string, run: string, blocks: number}>}
@@ -121,7 +120,7 @@ export class ManifestWriter {
 /** What a block is called by. */
 export const nameOf = bytes => hash('md5', bytes, 'base64url').slice(0, NAME)
 
-/** The digest of all that an edition said. @param {[string, string[]][]} entries in the order of their places */
+/** The digest of a whole manifest. @param {[string, string[]][]} entries in the order of their places */
 export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, reach]), 'hex')
 
 export function blockDocument (id, layer, place, bytes) {

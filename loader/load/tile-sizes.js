@@ -4,7 +4,7 @@ import { TilecouchError } from '../errors.js'
 import { tileSizeOf } from '../../core/images.js'
 import { imageAnew } from '../../core/store/documents.js'
 
-const LOOKED_AT = 8 // stored tiles of a layer that does not say its size
+const LOOKED_AT = 8 // stored tiles of a layer whose document has no size
 
 export class TileSizes {
   /** @param {string} layer @param {{expected?: number, any?: boolean}} options any: other sizes are taken as well */

@@ -16,7 +16,7 @@ export function parseDatabaseUrl (url, { ambient = true } = {}) {
     parsed = new URL(url)
     at = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
     db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(at + 1))
-    // a name or password with a % of its own is decoded later, where nobody expects it to fail
+    // a bad % in a name or password would fail later, where it is decoded
     decodeURIComponent(parsed.username + parsed.password)
   } catch {
     throw new TilecouchError('BAD_DATABASE', { value: url })

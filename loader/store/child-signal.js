@@ -1,4 +1,4 @@
-// A signal of one's own that follows another: what is on its way can be stopped when nobody wants it any more, and any
+// A signal that follows another one and can be aborted alone: to stop requests whose answers are no longer needed. Any
 // number of requests may listen to it without a warning.
 import { setMaxListeners } from 'node:events'
 

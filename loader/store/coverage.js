@@ -18,7 +18,7 @@ const READ_AHEAD = 8 // blocks
  * @typedef {object} Coverage
  * @property {string} layer
  * @property {string} time
- * @property {boolean} complete of every other tile of `area` and `zooms` it says: no tile
+ * @property {boolean} complete all other tiles of `area` and `zooms` are gone
  * @property {Record<string, any>} [area] of a complete one that has not the whole layer
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {string[]} roots of its manifests; none while it is being loaded, or where it was loaded before there were

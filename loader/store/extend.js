@@ -9,7 +9,7 @@ const CHUNK = 500 // heads a request
 /**
  * @typedef {object} Extension
  * @property {string} id of a head
- * @property {string} [rev] the revision that was looked at; whatever stands there, unless given
+ * @property {string} [rev] the revision that was looked at; any, unless given
  * @property {string | null} [expires] exact time; null: never by itself; as it was, unless given
  * @property {Record<string, any>} [origin] as it was, unless given
  *

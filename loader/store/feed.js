@@ -12,7 +12,7 @@ import { TilecouchError } from '../errors.js'
  * @param {AbortSignal} options.signal
  * @param {() => void} options.onSign called with every sign of life
  * @param {(change: Change) => void} options.onChange
- * @returns {Promise<string | number | undefined>} the last sequence, if the feed tells it
+ * @returns {Promise<string | number | undefined>} the last sequence, if the feed has it
  */
 export async function readFeed (couch, { query, silence, signal, onSign, onChange }) {
   const decoder = new TextDecoder()

@@ -47,7 +47,7 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
 }
 
 /**
- * One bulk read: what was listed, where it stands now.
+ * One bulk read: what was listed, also if it has moved since.
  * @param {import('./couch.js').Couch} couch
  * @param {Listed[]} listed
  * @param {{signal?: AbortSignal}} [options]

@@ -145,11 +145,11 @@ export class Follower {
     }
   }
 
-  /** Nobody can tell what has changed. From here on nothing is kept, until there is a new position to follow from. */
+  /** Changes may have been missed: nothing may be kept until there is a new position to follow from. */
   #drop (why) {
     this.#since = undefined
     this.#counts.resets++
-    this.log?.warn?.({ db: this.couch.url, why }, 'memory begins anew')
+    this.log?.warn?.({ db: this.couch.url, why }, 'everything in memory is dropped')
     this.onReset()
   }
 
@@ -178,7 +178,7 @@ export class Follower {
     if (seq !== null && seq !== undefined) {
       // changes that were reported before: the store does not know the position, and begins somewhere else
       if (!(sequenceNumber(seq) > sequenceNumber(this.#since))) {
-        const why = `changes begin anew at ${sequenceNumber(seq)}`
+        const why = `the feed has begun again at ${sequenceNumber(seq)}`
         this.#drop(why)
         throw new TilecouchError('BAD_ANSWER', { url: this.couch.url, why })
       }

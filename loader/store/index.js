@@ -39,11 +39,7 @@ export class Store {
     this.isNew = false
   }
 
-  /**
-   * Opens a store that is there.
-   * @param {string} url of the database
-   * @param {CouchOptions} [options]
-   */
+  /** Opens a store that is there. @param {string} url of the database @param {CouchOptions} [options] */
   static async open (url, options) {
     const store = new Store(new Couch(url, options))
     await store.checkIsStore()
@@ -110,7 +106,7 @@ export class Store {
     return uuid ?? created ?? `${this.url} of ${(await this.info()).instance_start_time}`
   }
 
-  /** What CouchDB says of the database: documents, sizes, shards. */
+  /** Facts about the database: documents, sizes, shards. */
   info () {
     return this.couch.request({ path: '' })
   }
@@ -139,10 +135,7 @@ export class Store {
   putEdition (layer, time, fields) { return putEdition(this.couch, layer, time, fields) }
 
   // writing
-  /**
-   * @param {Parameters<typeof writeVersions>[1]} versions
-   * @param {Parameters<typeof writeVersions>[2]} [options]
-   */
+  /** @param {Parameters<typeof writeVersions>[1]} versions @param {Parameters<typeof writeVersions>[2]} [options] */
   write (versions, options) { return writeVersions(this.couch, versions, options) }
   /**
    * Heads that are still true expire later.

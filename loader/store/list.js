@@ -115,7 +115,7 @@ function runsOf (numbers) {
 }
 
 /**
- * Whether a document is called as its fields say. Where nobody validates, anything may say that it is a tile.
+ * Whether the id of a document fits its fields: without validation, anything may have the type of a tile.
  * @param {import('./ranges.js').Row} row
  */
 function isOwn ({ id, key }) {

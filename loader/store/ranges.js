@@ -29,11 +29,7 @@ export class RangeReader {
     return this
   }
 
-  /**
-   * The rows of each range, as many as there are.
-   * @param {Range[]} ranges
-   * @returns {Promise<Row[][]>}
-   */
+  /** The rows of each range, as many as there are. @param {Range[]} ranges @returns {Promise<Row[][]>} */
   async read (ranges) {
     return Promise.all((await this.#pages(ranges)).map(async ({ rows, rest }) => {
       const all = [rows]

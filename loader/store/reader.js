@@ -84,7 +84,7 @@ export async function readAt (couch, layer, z, x, y, time) {
   const doc = head?.doc && head.doc.time <= when ? head.doc : past?.doc
   if (!doc || doc.gone) throw new TilecouchError('TILE_NOT_FOUND', { id, time })
   const [row] = await couch.docs([doc._id], { attachments: true })
-  // the head moved to the past between the two requests: its copy stands there
+  // the head moved to the past between the two requests: its copy is there
   if (row?.doc?.time !== doc.time) return readAt(couch, layer, z, x, y, time)
   return withBytes(row.doc)
 }

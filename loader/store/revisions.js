@@ -1,6 +1,6 @@
-// What a leaf says, told apart from where it stands, and the documents that are written of it. Everything here follows
-// from what is stored alone, revisions included: CouchDB and the embedded store work out revisions differently, and
-// neither may do so here, or what is put right on both sides of a replication would be two documents.
+// Leaves of tiles, and documents that are written instead of them. Everything here follows from what is stored alone,
+// revisions included: CouchDB and the embedded store compute revisions differently, and a repair on both sides of a
+// replication must write the same document.
 import { hash } from 'node:crypto'
 import { TILE_ATTACHMENT, headId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
@@ -10,10 +10,10 @@ import { generation } from '../../core/mirror/index.js'
  * @property {any} doc without bytes
  * @property {string} id
  * @property {string} rev
- * @property {string} time where it stands
+ * @property {string} time of its id
  * @property {string} own the time it was loaded for: another one, when another image stood there
- * @property {string} key which version it is, wherever it stands
- * @property {string} content fingerprint of everything it says
+ * @property {string} key of the version, whatever its id is
+ * @property {string} content fingerprint of all its fields
  */
 
 /** JSON that is the same for equal values: fields in the order of their names. @returns {string} */

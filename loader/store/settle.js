@@ -31,8 +31,7 @@ export function tileAccess (couch, send = (docs, signal) => couch.write(docs, si
       if (!broken) return docs
       throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: `${broken.id}: ${broken.reason ?? broken.error}` })
     },
-    // a past version never changes: it is written anew beside the one that stands there, which is then ended as one
-    // that nobody says
+    // a past version never changes: another leaf is written beside it, and settling ends the old one later
     async replace (pasts, signal) {
       const [refused] = await writeAlike(couch, peer, pasts.map(({ doc }) => doc), signal)
       if (refused) throw new TilecouchError('REFUSED', { id: refused.id, reason: refused.reason || refused.error })
@@ -110,7 +109,7 @@ export async function * tilesOf (statements, manifest) {
 }
 
 /**
- * Every tile that has a document, and those of which a manifest speaks although there is none: ids of heads.
+ * Every tile that has a document or is in a manifest: ids of heads.
  * @returns {AsyncGenerator<string>}
  */
 export async function * everyTile (couch, statements, signal) {

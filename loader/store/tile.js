@@ -20,10 +20,7 @@ import { inspectWhole } from '../unpack.js'
  * @property {Record<string, any>} [origin]
  */
 
-/**
- * @param {NewVersion} version
- * @returns {Promise<Tile | null>} nothing when there is no tile
- */
+/** @param {NewVersion} version @returns {Promise<Tile | null>} nothing when there is no tile */
 export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, expires, origin }) {
   checkLayer(layer)
   checkTile(z, x, y)
@@ -55,9 +52,9 @@ export class Tile {
     this.bytes = bytes // none when gone
     this.attempts = 0 // rounds of conflict
     this.mustSettle = false // its head alone does not decide
-    this.hasLaterVersion = false // a later version was found that no manifest tells of
+    this.hasLaterVersion = false // one that is in no manifest
     /** @type {'create' | 'advance' | 'backfill' | undefined} */
-    this.tried = undefined // what a request that held it was to do, perhaps in vain
+    this.tried = undefined // what an earlier request was to do, perhaps in vain
   }
 
   /**

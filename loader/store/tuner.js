@@ -49,7 +49,7 @@ export class Tuner {
     return batches === 0 || (batches < this.concurrency && bytesInFlight + bytes <= this.options.maxBytesInFlight)
   }
 
-  /** Small tiles want larger batches: the first tiles say how large. */
+  /** Small tiles need larger batches: the first tiles show how large. */
   seed (averageBytes) {
     if (this.fixed.batch || this.#best.rate) return
     this.batch = this.#clampBatch(Math.min(this.options.batchBytes / averageBytes, 5 * this.options.startBatch))
@@ -69,7 +69,7 @@ export class Tuner {
     const rate = window.count / (time - window.start)
     // the first window holds connections being opened and files being found: it is no measure
     if (this.#settleFirst) this.#settleFirst = false
-    else this.#judge(rate)
+    else this.#compare(rate)
     this.#open(time)
   }
 
@@ -85,7 +85,7 @@ export class Tuner {
     this.#window = { count: 0, batches: 0, start: time }
   }
 
-  #judge (rate) {
+  #compare (rate) {
     const current = { batch: this.batch, concurrency: this.concurrency, rate }
     if (same(current, this.#best)) {
       // a fresh figure for the best; halfway, so that one lucky window does not rule

@@ -129,11 +129,7 @@ function extend (range, column, prefix) {
   range.columns.push(column)
 }
 
-/**
- * What is wanted of the rows of ranges, in columns.
- * @param {ColumnRange[]} ranges
- * @param {Row[][]} answers
- */
+/** What is wanted of the rows of ranges, in columns. @param {ColumnRange[]} ranges @param {Row[][]} answers */
 function wantedOf (ranges, answers, z) {
   /** @type {{x: number, tiles: TileRows[]}[]} */
   const found = []

@@ -35,7 +35,7 @@ const FATAL = new Set([
  * @property {number} unchanged
  * @property {number} failed
  * @property {number} missing tiles that turned out not to be there when they were read; not among `tiles`
- * @property {number} gone versions among the written that say "no tile here any more"
+ * @property {number} gone versions among the written without a tile
  * @property {number} bytes of the tiles written
  * @property {number} documents written for that
  * @property {Record<string, number>} types tiles by content type, the unchanged included
@@ -54,7 +54,7 @@ const FATAL = new Set([
  * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
  * @param {Tuner} [options.tuner]
  * @param {string} [options.run] of these versions
- * @param {boolean} [options.mustSettle] every tile is settled, whatever its head says
+ * @param {boolean} [options.mustSettle] every tile is settled, whatever its head is
  * @param {import('../../core/store/statements.js').StatementsByLayer} [options.statements] of editions
  * @param {(tile: Tile, outcome: string) => void} [options.onStored] for tiles that a manifest will name
  * @param {(tiles: Tile[]) => Promise<(tile: Tile) => boolean>} [options.areKnown] which of some tiles are known to be
