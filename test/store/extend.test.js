@@ -3,6 +3,7 @@ import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2, T3, T4] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -11,91 +12,84 @@ const tile = (time, seed, more) => ({ layer: 'osm', z: 3, x: 1, y: 2, time, byte
 const origin = { url: 'https://example.org/3/1/2.png', etag: '"a"' }
 
 onEachStore('extending heads', backend => {
-  /** @type {Store} */
-  let store
-  let url
-  beforeEach(async () => {
-    url = await backend.database()
-    store = await Store.create(url)
-  })
-  afterEach(() => store.destroy())
+  const own = useStore(backend)
 
-  const head = () => store.head('osm', 3, 1, 2)
+  const head = () => own.store.head('osm', 3, 1, 2)
 
   it('changes when they expire and what their upstream said, and nothing else', async () => {
-    await store.write([tile(T1, 1, { expires: T2, origin })], { stored: T1 })
-    const doc = await store.couch.get(ID)
-    await store.couch.put({ ...doc, timestamp: 1234.5 }) // a field of another program
+    await own.store.write([tile(T1, 1, { expires: T2, origin })], { stored: T1 })
+    const doc = await own.store.couch.get(ID)
+    await own.store.couch.put({ ...doc, timestamp: 1234.5 }) // a field of another program
     const before = await head()
     const said = { ...origin, etag: '"b"', checked: T2 }
-    const { extended, changed } = await store.extend([{ id: ID, rev: before.rev, expires: T3, origin: said }])
+    const { extended, changed } = await own.store.extend([{ id: ID, rev: before.rev, expires: T3, origin: said }])
     const after = await head()
     assert.deepEqual([[...extended], changed], [[[ID, after.rev]], []])
     assert.notEqual(after.rev, before.rev)
     assert.deepEqual(after, { ...before, rev: after.rev, expires: T3, origin: said })
-    assert.equal((await store.couch.get(ID)).timestamp, 1234.5)
-    assert.equal((await store.versions('osm', 3, 1, 2)).length, 1, 'no new version')
-    await checkLoaded(url, [tile(T1, 1)])
+    assert.equal((await own.store.couch.get(ID)).timestamp, 1234.5)
+    assert.equal((await own.store.versions('osm', 3, 1, 2)).length, 1, 'no new version')
+    await checkLoaded(own.url, [tile(T1, 1)])
   })
 
   it('takes an expiry away, keeps what is not named, and writes nothing when nothing changes', async () => {
-    await store.write([tile(T1, 1, { expires: T2, origin })])
-    const { extended: first } = await store.extend([{ id: ID, expires: T3 }])
+    await own.store.write([tile(T1, 1, { expires: T2, origin })])
+    const { extended: first } = await own.store.extend([{ id: ID, expires: T3 }])
     assert.deepEqual((await head()).origin, origin)
-    const { extended: second } = await store.extend([{ id: ID, expires: T3, origin: { ...origin } }])
+    const { extended: second } = await own.store.extend([{ id: ID, expires: T3, origin: { ...origin } }])
     assert.deepEqual([...second], [...first], 'the same revision')
-    await store.extend([{ id: ID, expires: null }])
-    assert.equal((await store.couch.get(ID)).expires, undefined)
+    await own.store.extend([{ id: ID, expires: null }])
+    assert.equal((await own.store.couch.get(ID)).expires, undefined)
   })
 
   it('leaves alone what somebody else has written or removed, and says so', async () => {
-    await store.write([tile(T1, 1)])
+    await own.store.write([tile(T1, 1)])
     const { rev } = await head()
-    await store.write([tile(T2, 2)])
-    assert.deepEqual(await store.extend([{ id: ID, rev, expires: T4 }, { id: 'osm:3:0:0', rev, expires: T4 }]), { extended: new Map(), changed: [ID, 'osm:3:0:0'] })
+    await own.store.write([tile(T2, 2)])
+    assert.deepEqual(await own.store.extend([{ id: ID, rev, expires: T4 }, { id: 'osm:3:0:0', rev, expires: T4 }]), { extended: new Map(), changed: [ID, 'osm:3:0:0'] })
     assert.equal((await head()).expires, undefined)
     const now = await head()
-    await store.couch.request({ method: 'DELETE', path: ID, qs: { rev: now.rev } })
-    assert.deepEqual((await store.extend([{ id: ID, rev: now.rev, expires: T4 }])).changed, [ID])
+    await own.store.couch.request({ method: 'DELETE', path: ID, qs: { rev: now.rev } })
+    assert.deepEqual((await own.store.extend([{ id: ID, rev: now.rev, expires: T4 }])).changed, [ID])
   })
 
   it('is for heads alone, and for exact times', async () => {
-    await store.write([tile(T1, 1), tile(T2, 2)])
-    await assert.rejects(store.extend([{ id: `${ID}@${T1}`, expires: T4 }]), { code: 'BAD_ID' })
-    await assert.rejects(store.extend([{ id: 'layer:osm', expires: T4 }]), { code: 'BAD_ID' })
-    await assert.rejects(store.extend([{ id: ID, expires: '2024' }]), { code: 'BAD_TIME' })
-    assert.deepEqual(await store.extend([]), { extended: new Map(), changed: [] })
+    await own.store.write([tile(T1, 1), tile(T2, 2)])
+    await assert.rejects(own.store.extend([{ id: `${ID}@${T1}`, expires: T4 }]), { code: 'BAD_ID' })
+    await assert.rejects(own.store.extend([{ id: 'layer:osm', expires: T4 }]), { code: 'BAD_ID' })
+    await assert.rejects(own.store.extend([{ id: ID, expires: '2024' }]), { code: 'BAD_TIME' })
+    assert.deepEqual(await own.store.extend([]), { extended: new Map(), changed: [] })
   })
 
   it('keeps a tile that is gone gone', async () => {
-    await store.write([tile(T1, 1)])
-    await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: T2, gone: true }])
-    assert.equal((await store.extend([{ id: ID, expires: T4 }])).extended.size, 1)
-    const doc = await store.couch.get(ID)
+    await own.store.write([tile(T1, 1)])
+    await own.store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: T2, gone: true }])
+    assert.equal((await own.store.extend([{ id: ID, expires: T4 }])).extended.size, 1)
+    const doc = await own.store.couch.get(ID)
     assert.deepEqual([doc.gone, doc.expires, doc._attachments], [true, T4, undefined])
-    await checkInvariants(url)
+    await checkInvariants(own.url)
   })
 
   it('goes over thousands of heads at once', async () => {
     const tiles = square({ layer: 'osm', time: T1, side: 33, z: 6, seed: (x, y) => x * 33 + y })
-    await store.write(tiles)
-    const { extended, changed } = await store.extend(tiles.map(({ z, x, y }) => ({ id: `osm:${z}:${x}:${y}`, expires: T4, origin })))
+    await own.store.write(tiles)
+    const { extended, changed } = await own.store.extend(tiles.map(({ z, x, y }) => ({ id: `osm:${z}:${x}:${y}`, expires: T4, origin })))
     assert.deepEqual([extended.size, changed.length], [33 * 33, 0])
-    await checkLoaded(url, tiles)
+    await checkLoaded(own.url, tiles)
   })
 
   it('loses no version to a load that goes on at the same time', async () => {
     const editions = [T1, T2, T3, T4].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 100 + x * 8 + y }))
-    await store.write(editions[0])
+    await own.store.write(editions[0])
     const ids = editions[0].map(({ z, x, y }) => `osm:${z}:${x}:${y}`)
     let loading = true
     const extending = (async () => {
       const counts = { extended: 0, changed: 0 }
       for (let round = 0; loading; round++) {
         const some = ids.slice(round % 16 * 4, round % 16 * 4 + 4)
-        const heads = await store.couch.docs(some)
+        const heads = await own.store.couch.docs(some)
         const checked = new Date(1e12 + round * 1000).toISOString().slice(0, 19) + 'Z'
-        const result = await store.extend(heads.map(({ id, doc }) => ({ id, rev: doc._rev, expires: T4, origin: { ...origin, checked } })))
+        const result = await own.store.extend(heads.map(({ id, doc }) => ({ id, rev: doc._rev, expires: T4, origin: { ...origin, checked } })))
         counts.extended += result.extended.size
         counts.changed += result.changed.length
       }
@@ -103,21 +97,21 @@ onEachStore('extending heads', backend => {
     })()
     for (const edition of editions.slice(1)) {
       // a tile that is extended again and again while it is written may be given up as contended: running it again ends that
-      for (let failed = 1; failed; ({ failed } = await store.write(edition, { batch: 16, concurrency: 2 })));
+      for (let failed = 1; failed; ({ failed } = await own.store.write(edition, { batch: 16, concurrency: 2 })));
     }
     loading = false
     const { extended } = await extending
     assert.ok(extended > 0)
-    await checkLoaded(url, editions.flat())
+    await checkLoaded(own.url, editions.flat())
   })
 
   it('is allowed by the validation of a published store, for whoever may write', async () => {
-    await store.write([tile(T1, 1)])
-    await publish(store)
-    assert.equal((await store.extend([{ id: ID, expires: T4, origin }])).extended.size, 1)
+    await own.store.write([tile(T1, 1)])
+    await publish(own.store)
+    assert.equal((await own.store.extend([{ id: ID, expires: T4, origin }])).extended.size, 1)
     assert.deepEqual((await head()).bytes, png(1))
     if (!backend.supports.users) return
-    const nobody = new URL(url)
+    const nobody = new URL(own.url)
     nobody.username = nobody.password = ''
     await assert.rejects((await Store.open(nobody.href)).extend([{ id: ID, expires: T3 }]), error => ['REFUSED', 'UNAUTHORIZED', 'FORBIDDEN'].includes(error.code))
   })

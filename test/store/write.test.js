@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2, T3, T4] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -10,21 +11,14 @@ const counts = ({ created, advanced, backfilled, unchanged, failed, gone }) => (
 const none = { created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, gone: 0 }
 
 onEachStore('writing versions', backend => {
-  /** @type {Store} */
-  let store
-  let url
-  beforeEach(async () => {
-    url = await backend.database()
-    store = await Store.create(url)
-  })
-  afterEach(() => store.destroy())
+  const own = useStore(backend)
 
-  const times = async () => (await store.versions('osm', 3, 1, 2)).map(version => [version.time, version.gone ? 'gone' : version.current ? 'head' : 'past'])
-  const write = async (...versions) => counts(await store.write(versions))
+  const times = async () => (await own.store.versions('osm', 3, 1, 2)).map(version => [version.time, version.gone ? 'gone' : version.current ? 'head' : 'past'])
+  const write = async (...versions) => counts(await own.store.write(versions))
 
   it('creates a head for a tile that was not there', async () => {
     assert.deepEqual(await write(tile(T1, 1)), { ...none, created: 1 })
-    const head = await store.head('osm', 3, 1, 2)
+    const head = await own.store.head('osm', 3, 1, 2)
     assert.deepEqual([head.time, head.type, head.current], [T1, 'image/png', true])
     assert.deepEqual(head.bytes, png(1))
     assert.match(head.stored, /^\d{4}-.*Z$/)
@@ -34,21 +28,21 @@ onEachStore('writing versions', backend => {
     await write(tile(T1, 1))
     assert.deepEqual(await write(tile(T2, 2)), { ...none, advanced: 1 })
     assert.deepEqual(await times(), [[T1, 'past'], [T2, 'head']])
-    await checkLoaded(url, [tile(T1, 1), tile(T2, 2)])
+    await checkLoaded(own.url, [tile(T1, 1), tile(T2, 2)])
   })
 
   it('changes nothing when the same bytes are loaded for the same time again', async () => {
     await write(tile(T1, 1))
-    const before = await store.head('osm', 3, 1, 2)
+    const before = await own.store.head('osm', 3, 1, 2)
     assert.deepEqual(await write(tile(T1, 1)), { ...none, unchanged: 1 })
-    assert.equal((await store.head('osm', 3, 1, 2)).rev, before.rev)
+    assert.equal((await own.store.head('osm', 3, 1, 2)).rev, before.rev)
   })
 
   it('makes no new version of unchanged bytes at a later time: the head says that they were seen', async () => {
     await write(tile(T1, 1))
     assert.deepEqual(await write(tile(T2, 1)), { ...none, unchanged: 1 })
     assert.deepEqual(await times(), [[T1, 'head']])
-    assert.deepEqual((await store.couch.get('osm:3:1:2')).seen.map(([time]) => time), [T2])
+    assert.deepEqual((await own.store.couch.get('osm:3:1:2')).seen.map(([time]) => time), [T2])
   })
 
   it('shows the same whatever the order in which single writes come', async () => {
@@ -56,7 +50,7 @@ onEachStore('writing versions', backend => {
     await write(tile(T4, 1))
     assert.deepEqual(await write(tile(T2, 2)), { ...none, backfilled: 1 })
     assert.deepEqual(await times(), [[T1, 'past'], [T2, 'past'], [T4, 'head']])
-    await checkLoaded(url, [tile(T1, 1), tile(T2, 2), tile(T4, 1)])
+    await checkLoaded(own.url, [tile(T1, 1), tile(T2, 2), tile(T4, 1)])
   })
 
   it('sends an older time straight to the past', async () => {
@@ -64,46 +58,46 @@ onEachStore('writing versions', backend => {
     assert.deepEqual(await write(tile(T1, 1)), { ...none, backfilled: 1 })
     assert.deepEqual(await write(tile(T2, 2)), { ...none, backfilled: 1 })
     assert.deepEqual(await times(), [[T1, 'past'], [T2, 'past'], [T3, 'head']])
-    await checkLoaded(url, [tile(T1, 1), tile(T2, 2), tile(T3, 3)])
+    await checkLoaded(own.url, [tile(T1, 1), tile(T2, 2), tile(T3, 3)])
   })
 
   it('refuses other bytes for a time that is taken, in the present and in the past', async () => {
     await write(tile(T1, 1), tile(T2, 2))
-    const summary = await store.write([tile(T2, 9), tile(T1, 8)])
+    const summary = await own.store.write([tile(T2, 9), tile(T1, 8)])
     assert.equal(summary.failed, 2)
     assert.deepEqual(summary.failures.map(failure => failure.code), ['VERSION_TAKEN', 'VERSION_TAKEN'])
-    await checkLoaded(url, [tile(T1, 1), tile(T2, 2)])
+    await checkLoaded(own.url, [tile(T1, 1), tile(T2, 2)])
   })
 
   it('knows tiles that are gone, and their return', async () => {
     await write(tile(T1, 1))
     assert.deepEqual(await write(tile(T2, null)), { ...none, advanced: 1, gone: 1 })
-    await assert.rejects(store.head('osm', 3, 1, 2), { code: 'TILE_NOT_FOUND' })
-    await assert.rejects(store.at('osm', 3, 1, 2, T3), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(own.store.head('osm', 3, 1, 2), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(own.store.at('osm', 3, 1, 2, T3), { code: 'TILE_NOT_FOUND' })
     assert.deepEqual(await write(tile(T3, null)), { ...none, unchanged: 1 })
     assert.deepEqual(await write(tile(T4, 1)), { ...none, advanced: 1 })
     assert.deepEqual(await times(), [[T1, 'past'], [T2, 'gone'], [T4, 'head']])
-    await checkLoaded(url, [tile(T1, 1), tile(T2, null), tile(T3, null), tile(T4, 1)])
+    await checkLoaded(own.url, [tile(T1, 1), tile(T2, null), tile(T3, null), tile(T4, 1)])
   })
 
   it('takes several versions of one tile in one batch, in any order', async () => {
-    assert.equal((await store.write([tile(T3, 3), tile(T1, 1), tile(T4, 4), tile(T2, 2)])).failed, 0)
-    await checkLoaded(url, [tile(T1, 1), tile(T2, 2), tile(T3, 3), tile(T4, 4)])
+    assert.equal((await own.store.write([tile(T3, 3), tile(T1, 1), tile(T4, 4), tile(T2, 2)])).failed, 0)
+    await checkLoaded(own.url, [tile(T1, 1), tile(T2, 2), tile(T3, 3), tile(T4, 4)])
   })
 
   it('keeps expiry, origin and the fields of other programs in the past', async () => {
     await write(tile(T1, 1, { expires: T3, origin: { url: 'https://example.org/1', etag: '"a"' } }))
-    const doc = await store.couch.get('osm:3:1:2')
-    await store.couch.put({ ...doc, timestamp: 1234.5 })
+    const doc = await own.store.couch.get('osm:3:1:2')
+    await own.store.couch.put({ ...doc, timestamp: 1234.5 })
     await write(tile(T2, 2))
-    const past = await store.couch.get(`osm:3:1:2@${T1}`)
+    const past = await own.store.couch.get(`osm:3:1:2@${T1}`)
     assert.deepEqual([past.expires, past.origin, past.timestamp, past.current], [T3, { url: 'https://example.org/1', etag: '"a"' }, 1234.5, false])
   })
 
   it('reports tiles that cannot be stored and stores the others', async () => {
     const bytes = png(1)
     const failures = []
-    const summary = await store.write([
+    const summary = await own.store.write([
       tile(T1, 1, { x: 0 }),
       tile(T1, 1, { x: 1, bytes: bytes.subarray(0, bytes.length - 5) }),
       tile(T1, 1, { x: 2, bytes: Buffer.from('<html><body>502 Bad Gateway</body></html>') }),
@@ -117,42 +111,42 @@ onEachStore('writing versions', backend => {
     assert.deepEqual(counts(summary), { ...none, created: 2, failed: 7 })
     assert.deepEqual(failures.sort(), ['BAD_LAYER', 'BAD_TILE', 'BAD_TIME', 'EMPTY_IMAGE', 'SOURCE_UNREADABLE', 'TRUNCATED_IMAGE', 'UNKNOWN_IMAGE'])
     assert.equal(summary.tiles, 9)
-    await checkInvariants(url)
+    await checkInvariants(own.url)
   })
 
   it('writes ids in ascending order within a batch, and every tile of a larger load', async () => {
     const edition = square({ layer: 'osm', time: T1, side: 20, seed: (x, y) => x * 20 + y })
-    const summary = await store.write(edition, { batch: 30 })
+    const summary = await own.store.write(edition, { batch: 30 })
     assert.equal(summary.created, 400)
     assert.deepEqual(summary.types, { 'image/png': 400 })
-    assert.deepEqual(counts(await store.write(edition)), { ...none, unchanged: 400 })
+    assert.deepEqual(counts(await own.store.write(edition)), { ...none, unchanged: 400 })
     const second = square({ layer: 'osm', time: T2, side: 20, seed: (x, y) => y === 3 ? null : x % 3 ? x * 20 + y : 1000 + x * 20 + y })
-    assert.deepEqual(counts(await store.write(second, { batch: 30 })), { ...none, unchanged: 400 - 20 - 133, advanced: 153, gone: 20 })
-    await checkLoaded(url, [...edition, ...second])
+    assert.deepEqual(counts(await own.store.write(second, { batch: 30 })), { ...none, unchanged: 400 - 20 - 133, advanced: 153, gone: 20 })
+    await checkLoaded(own.url, [...edition, ...second])
   })
 
   it('loses no version when two loaders with different times meet on the same tiles', async () => {
     const editions = [T2, T1, T4, T3].map((time, index) => square({ layer: 'osm', time, seed: (x, y) => index * 1000 + x * 8 + y }))
     const summaries = await Promise.all(editions.map(async edition => {
-      const own = await Store.open(url)
-      return own.write(edition, { batch: 7, concurrency: 3 })
+      const another = await Store.open(own.url)
+      return another.write(edition, { batch: 7, concurrency: 3 })
     }))
     assert.deepEqual(summaries.map(summary => summary.failed), [0, 0, 0, 0])
-    await checkLoaded(url, editions.flat())
+    await checkLoaded(own.url, editions.flat())
   })
 
   it('counts the tiles that another loader of the same edition stored first as unchanged', async () => {
     const edition = square({ layer: 'osm', time: T1, seed: (x, y) => x * 8 + y })
-    const [one, two] = await Promise.all([store.write(edition, { batch: 5 }), (await Store.open(url)).write(edition, { batch: 9 })])
+    const [one, two] = await Promise.all([own.store.write(edition, { batch: 5 }), (await Store.open(own.url)).write(edition, { batch: 9 })])
     assert.equal(one.failed + two.failed, 0)
-    const tiles = await checkLoaded(url, edition)
+    const tiles = await checkLoaded(own.url, edition)
     assert.equal(tiles.size, 64)
   })
 
   it('goes on from the newest past version when somebody deleted the head', async () => {
     await write(tile(T1, 1), tile(T2, 2))
-    const { rev } = await store.head('osm', 3, 1, 2)
-    await store.couch.request({ method: 'DELETE', path: 'osm:3:1:2', qs: { rev } })
+    const { rev } = await own.store.head('osm', 3, 1, 2)
+    await own.store.couch.request({ method: 'DELETE', path: 'osm:3:1:2', qs: { rev } })
     assert.deepEqual(await write(tile(T3, 3)), { ...none, advanced: 1 })
     assert.deepEqual(await times(), [[T1, 'past'], [T3, 'head']])
   })
@@ -160,11 +154,11 @@ onEachStore('writing versions', backend => {
   it('stops on request, says what it did, and resumes', async () => {
     const edition = square({ layer: 'osm', time: T1, side: 20, seed: (x, y) => x * 20 + y })
     const stop = new AbortController()
-    const stopped = store.write(edition, { batch: 20, concurrency: 1, signal: stop.signal, onProgress: ({ tiles }) => tiles >= 100 && stop.abort() })
+    const stopped = own.store.write(edition, { batch: 20, concurrency: 1, signal: stop.signal, onProgress: ({ tiles }) => tiles >= 100 && stop.abort() })
     await assert.rejects(stopped, error => error.code === 'ABORTED' && error.summary.created >= 100 && error.summary.created < 400)
-    const resumed = await store.write(edition)
+    const resumed = await own.store.write(edition)
     assert.equal(resumed.failed, 0)
     assert.ok(resumed.unchanged >= 100)
-    await checkLoaded(url, edition)
+    await checkLoaded(own.url, edition)
   })
 })
