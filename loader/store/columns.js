@@ -17,7 +17,6 @@ const UNKNOWN = 1e9 // rows there may be between two spans
  * @typedef {object} Column
  * @property {number} x
  * @property {number} count rows of the view
- * @property {number} bytes where the view sums them
  * @property {number} before rows of the view in the columns before it
  * @property {import('../../core/sweep.js').Run[]} [runs] rows of the map that the area touches; all unless there is one
  */
@@ -47,7 +46,6 @@ export class Columns {
   // each number in an array of its own: a zoom may have a million columns
   #xs = /** @type {number[]} */ ([])
   #counts = /** @type {number[]} */ ([])
-  #bytes = /** @type {number[]} */ ([])
   #before = /** @type {number[]} */ ([])
 
   constructor (index, layer, z, area) {
@@ -68,7 +66,6 @@ export class Columns {
       last = span
       this.#xs.push(x)
       this.#counts.push(index.count(value))
-      this.#bytes.push(index.bytes(value))
       this.#before.push(sum)
       sum += index.count(value)
     }
@@ -79,7 +76,7 @@ export class Columns {
   * between (first = 0, last = Infinity) {
     const xs = this.#xs
     for (let at = lowerBound(xs, first); at < xs.length && xs[at] <= last; at++) {
-      const column = { x: xs[at], count: this.#counts[at], bytes: this.#bytes[at], before: this.#before[at] }
+      const column = { x: xs[at], count: this.#counts[at], before: this.#before[at] }
       const runs = this.area?.column(this.z, xs[at])
       if (!runs) yield column
       else if (runs.length) yield { ...column, runs }
