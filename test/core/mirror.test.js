@@ -173,7 +173,7 @@ describe('core/mirror: trouble', () => {
   it('and neither is one that says nothing of a document', async () => {
     const source = filled(6)
     source.hook = (call, asked) => call === 'fetch' && asked.some(({ id }) => id === 'doc3') ? { docs: [], bytes: 10, failed: asked.filter(({ id }) => id !== 'doc3').map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) } : undefined
-    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /doc3.*says nothing/ })
+    await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /doc3.*does not name it/ })
   })
 
   it('what the source does not have any more is looked for twice, and counted', async () => {
