@@ -308,6 +308,7 @@ export class HeadWriter {
 
   async #settle (tiles) {
     const byId = new Map(tiles.map(tile => [tile.id, tile]))
+    /** @type {Map<string, any>} */
     const incoming = new Map(tiles.map(tile => [tile.id, this.#incomingOf(tile)]))
     const settled = await settleTiles(this.access, [...byId.keys()], {
       knownOf: some => this.statements.knownOf(some),

@@ -223,8 +223,9 @@ export class LayerStatements {
         .then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
       for (const id of some) this.#blocks.set(id, reading.then(found => found.get(id)))
     }
-    /** @type {[string, Block | undefined][]} */
-    const found = await Promise.all(ids.map(async id => [id, await this.#blocks.get(id)]))
+    const found = await Promise.all(ids.map(async id => (
+      /** @type {[string, Block | undefined]} */ ([id, await this.#blocks.get(id)])
+    )))
     for (const [id, block] of found) {
       // the one that was asked for last stays longest
       const reading = this.#blocks.get(id)

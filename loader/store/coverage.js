@@ -134,7 +134,7 @@ export async function timesLooked (statements, { bbox, z }, known = new Set()) {
   for (const manifest of statements.manifests) {
     const { time } = manifest
     if (known.has(time) || times.has(time)) continue
-    const isOfAll = ({ area, tiles, zooms }) => !area && !tiles && !zooms
+    const isOfAll = removal => !removal.area && !removal.tiles && !removal.zooms
     if (statements.removals.some(removal => isOfAll(removal) && takesOut(removal, time, manifest.run))) continue
     if (await hasLooked(statements, manifest, bbox, z)) times.add(time)
   }
