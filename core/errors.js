@@ -1,6 +1,6 @@
-// Every error that browsers and Node can meet, once; loader/errors.js adds those of Node alone. Callers branch on `code`, never
-// on text.
-// status: what an HTTP answer carries; advice: what to do next. Messages show the value that was wrong.
+// Every error that browsers and Node can meet, once; loader/errors.js adds those of Node alone. Callers branch on
+// `code`, never on text. status: what an HTTP answer carries; advice: what to do next. Messages show the value that was
+// wrong.
 
 /** @type {Record<string, {status: number, text: (d: Record<string, any>) => string, advice?: string}>} */
 export const catalogue = {
@@ -83,8 +83,8 @@ export function show (value) {
 }
 
 /**
- * Removes names and passwords from every URL in a text, also where the password holds a slash or a quote that should have
- * been encoded, and the tokens that let into private layers. Rather too much goes than too little.
+ * Removes names and passwords from every URL in a text, also where the password holds a slash or a quote that should
+ * have been encoded, and the tokens that let into private layers. Rather too much goes than too little.
  * @param {unknown} text
  */
 export function scrub (text) {

@@ -1,5 +1,5 @@
-// Settings of the `upstream` of a layer, where its missing tiles come from. Everybody who reads the store can read them,
-// so they must not have secrets: keys and passwords belong into the configuration of the gateway.
+// Settings of the `upstream` of a layer, where its missing tiles come from. Everybody who reads the store can read
+// them, so they must not have secrets: keys and passwords belong into the configuration of the gateway.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
 import { object as isObject, whole as isWhole } from './values.js'

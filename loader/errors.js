@@ -1,5 +1,5 @@
-// The errors that only Node can meet: of files, commands, backups, upstreams and servers. They join the catalogue of core/errors.js,
-// which browsers load. Code in loader/ and server/ imports TilecouchError from here.
+// The errors that only Node can meet: of files, commands, backups, upstreams and servers. They join the catalogue of
+// core/errors.js, which browsers load. Code in loader/ and server/ imports TilecouchError from here.
 import { TilecouchError, catalogue, show, some } from '../core/errors.js'
 
 Object.assign(catalogue, /** @type {typeof catalogue} */ ({

@@ -87,7 +87,7 @@ export class StoreListing {
     const spans = zooms.flatMap(z => this.spansOf(z)).map(span => ({ ...span, prefix: prefixOf(span.z) }))
     const ask = queries => this.ask(view, queries)
     const columns = columnsIn(ask, spans, { limit: this.limits.columns })
-    for await (const { span, x, value } of columns) found.get(span.z)?.set(x, value)
+    for await (const { span, x, value } of columns) found.get(span.prefix[1])?.set(x, value)
     return found
   }
 

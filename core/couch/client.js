@@ -1,58 +1,14 @@
-// The CouchDB client, for Node and for browsers: one database, asked over HTTP. It repeats requests that may succeed
-// later, turns every failure into an error of the catalogue, and builds the requests for many documents, so that nobody
-// else has to. It is given a function that sends bytes: with undici in Node (loader/store/couch.js), with fetch in
-// browsers.
-import { pause, timeoutSignal } from '../abort.js'
+// The CouchDB client, for Node and for browsers: one database, asked over HTTP (requests.js). It builds the requests for
+// many documents, so that nobody else has to.
 import { TilecouchError } from '../errors.js'
 import { rewrite } from '../rewrite.js'
 import { REFUSALS, askAll, askEach, bulkGetRows, isRefusal, leavesIn, noAnswer, winnerOf } from './answers.js'
-import { Refusal, failureOf, parseJson, whyOf } from './failure.js'
 import { askQueries, askResults, pagesOf } from './queries.js'
-
-export const clientDefaults = {
-  retries: 10, // times a request is repeated after 429, 5xx or a lost connection
-  firstDelay: 100, // milliseconds before the first repetition, doubled each time
-  longestDelay: 5000, // milliseconds between two repetitions at most
-  silentRetries: 1, // times a request with `timeout` is repeated that got no answer in that time
-  silence: /** @type {number | undefined} */ (undefined), // the timeout, in milliseconds, of requests without one; none
-  most: /** @type {number | undefined} */ (undefined), // bytes of an answer, from a database of others; unlimited
-  signal: /** @type {AbortSignal | undefined} */ (undefined) // ends every request that has none of its own
-}
+import { Requester } from './requests.js'
 
 /**
- * @typedef {object} CouchRequest
- * @property {string} [method]
- * @property {string} [path] below the database, already encoded
- * @property {Record<string, any>} [qs] keys are written as JSON, the others as they are
- * @property {any} [body] an object; or JSON already, as a string or bytes
- * @property {string} [type] media type of the body, when not JSON
- * @property {string} [accept] media types of the answer, when not JSON
- * @property {boolean} [raw] answers bytes instead of parsed JSON
- * @property {(bytes: any) => any} [parse] of a raw answer; when it throws BAD_ANSWER, the request is repeated
- * @property {(piece: Uint8Array) => void} [onPiece] takes the answer piece by piece, instead of the result
- * @property {number} [most] bytes of the answer; a larger one is an error
- * @property {boolean} [server] the path is the server's, not the database's
- * @property {boolean} [nobody] without the name and password
- * @property {number} [retries]
- * @property {number} [timeout] milliseconds without a byte of the answer
- * @property {boolean} [isDivisible] the caller can ask for less: an answer that breaks off in the middle is not
- *   repeated
- * @property {(bytes: number) => void} [onBytes] called with the length of a complete answer
- * @property {AbortSignal} [signal]
- *
- * @typedef {object} HttpRequest a request as it is sent
- * @property {string} method
- * @property {URL} url
- * @property {Record<string, string>} headers
- * @property {string | Uint8Array} [body]
- * @property {number} [most] bytes of the answer: rejects with ANSWER_TOO_LARGE
- * @property {AbortSignal} [signal]
- * @property {(piece: Uint8Array, status: number) => boolean} onPiece called with every piece of the answer; true: the
- * piece is not collected
- *
- * @typedef {(request: HttpRequest) => Promise<{status: number, reason?: string, bytes: Uint8Array}>} Exchange reason:
- *   the
- * text beside the status
+ * @typedef {import('./requests.js').CouchRequest} CouchRequest
+ * @typedef {import('./requests.js').Exchange} Exchange
  *
  * @typedef {object} Range of the primary index
  * @property {string} [startkey]
@@ -74,118 +30,20 @@ export const clientDefaults = {
 /** Answers to a written document that a repetition would give again. */
 const FINAL = new Set([...REFUSALS, 'conflict'])
 
-export class CouchClient {
-  #exchange
+export class CouchClient extends Requester {
   #bulkBody
   #decode
-  #headers
 
   /**
-   * @param {object} parts
-   * @param {string} parts.url of the database, without any password: errors show it
-   * @param {string} [parts.serverUrl]
-   * @param {string} [parts.db] its name
-   * @param {() => Record<string, string>} [parts.headers] of every request, such as its authorization
-   * @param {Exchange} parts.exchange sends a request
-   * @param {(docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>
-   *   } [parts.bulkBody] makes the body of a _bulk_docs request
-   * @param {(base64: string) => any} [parts.decode] makes bytes of attachments that came as base64
-   * @param {Partial<typeof clientDefaults>} [parts.options]
+   * @param {ConstructorParameters<typeof Requester>[0] & {
+   *   bulkBody?: (docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>,
+   *   decode?: (base64: string) => any}} parts bulkBody: makes the body of a _bulk_docs request; decode: makes bytes of
+   *   attachments that came as base64
    */
-  constructor (parts) {
-    const { url, serverUrl = url, db = url, headers = () => ({}), bulkBody = jsonBody, options } = parts
-    this.url = url
-    this.serverUrl = serverUrl
-    this.db = db
-    this.options = { ...clientDefaults, ...options }
-    /** Functions that are called before every repetition. @type {Set<(error: TilecouchError) => void>} */
-    this.retryListeners = new Set()
-    this.#headers = headers
-    this.#exchange = parts.exchange
+  constructor ({ bulkBody = jsonBody, decode, ...parts }) {
+    super(parts)
     this.#bulkBody = bulkBody
-    this.#decode = parts.decode
-  }
-
-  /** One request, repeated as long as it may succeed. @param {CouchRequest} request @returns {Promise<any>} */
-  async request (request) {
-    const { options } = this
-    const { signal = options.signal, retries = options.retries, most = options.most } = request
-    for (let attempt = 0; ; attempt++) {
-      if (signal?.aborted) throw new TilecouchError('ABORTED')
-      try {
-        return await this.#once({ ...request, signal, most })
-      } catch (caught) {
-        if (signal?.aborted || caught.name === 'AbortError') throw new TilecouchError('ABORTED')
-        const { error, mayPass, isBroken } = this.#explain(caught, request.server)
-        const allowed = error.details.silent ? Math.min(options.silentRetries, retries) : retries
-        if (!mayPass || attempt >= allowed || (isBroken && request.isDivisible)) throw error
-        for (const listener of this.retryListeners) listener(error)
-        const delay = Math.min(options.firstDelay * 2 ** attempt, options.longestDelay)
-        await pause(delay * (0.5 + Math.random() / 2), signal)
-      }
-    }
-  }
-
-  /** @param {CouchRequest} request */
-  async #once ({ method = 'GET', path = '', qs, body, raw, parse, most, server, timeout, signal, ...rest }) {
-    const base = server ? this.serverUrl : this.url
-    const url = new URL(path ? `${base}/${path}` : base)
-    if (qs) url.search = searchOf(qs)
-    const silence = timeout ?? this.options.silence
-    const waiting = silence ? timeoutSignal(silence, signal) : undefined
-    const { type = 'application/json', nobody, onPiece, onBytes } = rest
-    const { accept = raw && !parse ? '*/*' : 'application/json' } = rest
-    const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
-    let received = 0
-    try {
-      const { status, reason, bytes } = await this.#exchange({
-        method,
-        url,
-        headers: { accept, 'content-type': type, ...(!nobody && this.#headers()) },
-        body: isReady ? body : JSON.stringify(body),
-        most,
-        signal: waiting?.signal ?? signal,
-        onPiece (piece, code) {
-          received += piece.length
-          waiting?.renew()
-          const isTaken = onPiece !== undefined && isSuccess(code)
-          if (isTaken) onPiece(piece)
-          return isTaken
-        }
-      })
-      if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
-      onBytes?.(received)
-      if (onPiece) return undefined
-      return raw ? parse ? parse(bytes) : bytes : this.#parse(bytes)
-    } catch (error) {
-      const isSilent = waiting?.isOver && !signal?.aborted
-      const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
-      const failure = isSilent
-        ? new TilecouchError('UNREACHABLE', { url: this.url, why, ...(timeout && { silent: true }) })
-        : error
-      throw received ? Object.assign(failure, { isBroken: true }) : failure
-    } finally {
-      waiting?.end()
-    }
-  }
-
-  #parse (bytes) {
-    const answer = parseJson(bytes)
-    if (typeof answer === 'object' && answer !== null) return answer
-    throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'not JSON, or cut off' })
-  }
-
-  /** The error of the catalogue for a failure, and whether the request may succeed later. */
-  #explain (caught, server = false) {
-    const { isBroken = false } = caught
-    const asked = { url: server ? this.serverUrl : this.url, db: this.db }
-    const explained = caught instanceof Refusal
-      ? failureOf(caught, { ...asked, isServer: server })
-      : caught instanceof TilecouchError
-        ? { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
-        : { error: new TilecouchError('UNREACHABLE', { ...asked, why: whyOf(caught) }), mayPass: true }
-    if (isBroken) explained.error.details = { ...explained.error.details, isBroken }
-    return { ...explained, isBroken }
+    this.#decode = decode
   }
 
   /** As request; undefined for what is not there. @param {CouchRequest} request */
@@ -472,18 +330,7 @@ export class CouchClient {
 export const encodeId = id =>
   id.replace(/^(_design|_local)\/|[^A-Za-z0-9_.:~-]/gu, (match, special) => special ? match : encodeURIComponent(match))
 
-const isSuccess = status => status >= 200 && status < 300
-
 /** Whether something is missing, in a database that exists. */
 const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404
-
-const KEYS = new Set(['key', 'keys', 'startkey', 'endkey', 'start_key', 'end_key'])
-
-/** @param {Record<string, any>} qs */
-function searchOf (qs) {
-  const given = Object.entries(qs).filter(([, value]) => value !== undefined)
-  const textOf = (name, value) => KEYS.has(name) ? JSON.stringify(value) : String(value)
-  return new URLSearchParams(given.map(([name, value]) => [name, textOf(name, value)])).toString()
-}
 
 const jsonBody = (docs, { newEdits = true }) => JSON.stringify({ ...(!newEdits && { new_edits: false }), docs })

@@ -294,10 +294,8 @@ export async function settleTiles (access, ids, options) {
     for (const { id, heads, pasts } of tiles) {
       const own = /** @type {Settled} */ (result.get(id))
       own.odd = [...heads, ...pasts].find(doc => !isTile(doc))
-      if (own.odd) {
-        own.error = new TilecouchError('REFUSED', { id, reason: `${own.odd._id} is no valid tile` })
-        continue
-      }
+      if (own.odd) own.error = new TilecouchError('REFUSED', { id, reason: `${own.odd._id} is no valid tile` })
+      if (own.odd) continue
       const [living, old] = [heads.map(versionIn), pasts.map(versionIn)]
       if (!round) {
         own.before = [...old, ...living]
@@ -317,8 +315,7 @@ export async function settleTiles (access, ids, options) {
     if (!writes.length) return result
     for (const [id, error] of await write(access, writes, result, signal)) {
       busy.delete(id)
-      const own = /** @type {Settled} */ (result.get(id))
-      own.error = error
+      Object.assign(result.get(id) ?? {}, { error })
     }
     pending = [...busy]
   }

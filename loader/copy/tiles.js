@@ -110,7 +110,7 @@ export class Copier {
     if (!wanted.length) return
     const { to, time, isNew, signal } = this.options
     const rows = await this.source.docs(wanted.map(({ seen }) => seen._id), { attachments: true, signal })
-    /** @type {Map<string, {mine: import('../../core/store/settle.js').Mine & {size: number}, isNewest: boolean}[]>} */
+    /** @type {Map<string, {mine: import('../../core/store/settle.js').Incoming & {size: number}, isNewest: boolean}[]>} */
     const byTile = new Map()
     for (const [index, { doc }] of rows.entries()) {
       const { id, seen, isNewest } = wanted[index]
@@ -127,7 +127,11 @@ export class Copier {
     })
     for (const [id, { error, done }] of settled) {
       if (error) this.tally.fail(id, error)
-      else for (const { mine } of byTile.get(id) ?? []) this.#count(mine, done.some(({ want }) => want?.time === mine.time && want.content === mine.content))
+      else {
+        for (const { mine } of byTile.get(id) ?? []) {
+          this.#count(mine, done.some(({ want }) => want?.time === mine.time && want?.content === mine.content))
+        }
+      }
     }
   }
 

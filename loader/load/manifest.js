@@ -1,5 +1,5 @@
-// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in blocks.
-// A block is written when too many are open, the manifest itself at the end: a load that was killed has none.
+// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in
+// blocks. A block is written when too many are open, the manifest itself at the end: a load that was killed has none.
 import { hash } from 'node:crypto'
 import { blockId, compareIds, manifestId } from '../../core/index.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'

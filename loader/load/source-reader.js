@@ -45,9 +45,9 @@ export class SourceReader {
       ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
       : source.tiles()
     this.#tiles = tiles[Symbol.asyncIterator]()
-    this.#first = this.#tiles.next()
+    const reading = this.#first = this.#tiles.next()
     // what goes wrong here goes wrong again when it is written, and is counted there
-    const first = (await this.#first.catch(() => undefined))?.value
+    const first = (await reading.catch(() => undefined))?.value
     if (!first?.read) return
     const { read } = first
     const bytes = (async () => read())()

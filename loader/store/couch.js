@@ -1,6 +1,7 @@
 // A CouchDB database as Node asks it: the client of core/couch, sending with undici, with names and passwords from the
 // URL or the environment, and with tiles as buffers.
-import { CouchClient, clientDefaults } from '../../core/couch/client.js'
+import { CouchClient } from '../../core/couch/client.js'
+import { clientDefaults } from '../../core/couch/requests.js'
 import { parseDatabaseUrl } from './address.js'
 import { bulkBody } from './bulk-body.js'
 import { beginAnew } from './deletions.js'

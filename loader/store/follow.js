@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
-import { readFeed } from './feed.js'
+import { readFeed } from '../../core/couch/feed.js'
 
 export const followDefaults = {
   heartbeat: 1000, // milliseconds between two signs of life that CouchDB is asked for
@@ -173,7 +173,7 @@ export class Follower {
     if (last !== undefined) this.#since = last
   }
 
-  /** @param {import('./feed.js').Change} change */
+  /** @param {import('../../core/couch/feed.js').Change} change */
   #take ({ id, changes, deleted = false, seq }) {
     if (seq !== null && seq !== undefined) {
       // changes that were reported before: the store does not know the position, and begins somewhere else

@@ -53,7 +53,8 @@ export async function * listTiles (couch, layer, options = {}) {
 
 /** @returns {ListedTile | undefined} */
 function tileIn (layer, z, x, y, rows) {
-  const all = timeline(rows.filter(isOwn).map(row => describeVersion(layer, row)))
+  const described = timeline(rows.filter(isOwn).map(row => describeVersion(layer, row)))
+  const all = /** @type {ListedTile['versions']} */ (described)
   // a head that went to the past between two answers is there as well
   for (const version of all.slice(0, -1).filter(({ current }) => current)) {
     Object.assign(version, { current: false, id: versionId(layer, z, x, y, version.time) })

@@ -109,7 +109,7 @@ export async function readVersions (couch, statements, layer, z, x, y, time) {
   const docs = [...past, ...heads].filter(row => row.doc).map(row => row.doc)
   const versions = timeline(docs.map(describe)).filter(version => version.time <= until)
   const checked = checkedAt(versions, docs, knownOf(id), until)
-  const whenChecked = ({ time }) => checked.has(time) && { checked: checked.get(time) }
+  const whenChecked = version => checked.has(version.time) && { checked: checked.get(version.time) }
   return versions.map(version => ({ ...version, ...whenChecked(version) }))
 }
 

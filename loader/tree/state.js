@@ -8,7 +8,7 @@ const MOST = 2000 // spent times that are remembered; beyond those files carry t
 
 /**
  * @typedef {object} TreeState
- * @property {import('../store/follow.js').Place} place
+ * @property {import('../store/follow.js').FeedPosition} place
  * @property {boolean} whole every tree is what the store was at that place
  * @property {string} selection what of the layer is in the trees
  * @property {string} store which one it is of; empty: unknown

@@ -148,7 +148,7 @@ export class TreeWriter {
 
   #listen () {
     this.#follower = new Follower(this.store, {
-      place: this.#place,
+      position: this.#place,
       onChange: ({ id, deleted }) => {
         this.changes.add(id, deleted)
         this.#wake()

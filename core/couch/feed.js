@@ -5,7 +5,7 @@ import { TilecouchError } from '../errors.js'
 /**
  * @typedef {{seq: string | number | null, id: string, changes: {rev: string}[], deleted?: boolean}} Change
  *
- * @param {import('./couch.js').Couch} couch
+ * @param {import('./client.js').CouchClient} couch
  * @param {object} options
  * @param {Record<string, any>} options.query
  * @param {number} options.silence milliseconds without a byte after which the connection is given up
