@@ -1,5 +1,5 @@
-// The CouchDB client, for Node and for browsers: one database, asked over HTTP (requests.js). It builds the requests for
-// many documents, so that nobody else has to.
+// The CouchDB client, for Node and for browsers: one database, asked over HTTP (requests.js). It builds the requests
+// for many documents, so that nobody else has to.
 import { TilecouchError } from '../errors.js'
 import { rewrite } from '../rewrite.js'
 import { REFUSALS, askAll, askEach, bulkGetRows, isRefusal, leavesIn, noAnswer, winnerOf } from './answers.js'
