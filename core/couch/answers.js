@@ -93,20 +93,6 @@ export function bulkGetRows (answer) {
   return answer.results.flatMap(({ id, docs = [] }) => docs.map(({ ok, error }) => ok ? { id: ok._id, doc: ok } : { ...error, id, error: error?.error ?? UNSAID.error }))
 }
 
-/**
- * Every leaf of documents, the deleted ones as well. By _bulk_get, which is twice to four times as fast as _all_docs with keys.
- * @param {{url?: string, request: (request: any) => Promise<any>}} couch
- * @param {string[]} ids
- * @param {Asking} [options]
- * @returns {Promise<Map<string, any[]>>} none of a document that there never was
- */
-export async function leavesOf (couch, ids, options = {}) {
-  return leavesIn(await askAll(couch.url ?? 'the store', ids, async left => {
-    const body = { docs: left.map(id => ({ id })) }
-    return bulkGetRows(await couch.request({ method: 'POST', path: '_bulk_get', signal: options.signal, body }))
-  }, options))
-}
-
 /** @param {Map<string, any[]>} rows by id */
 export const leavesIn = rows => new Map([...rows].map(([id, own]) => [id, own.flatMap(({ doc }) => doc ?? [])]))
 

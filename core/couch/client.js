@@ -8,6 +8,8 @@ import { askAll, askEach, bulkGetRows, leavesIn, winnerOf } from './answers.js'
 import { Refusal, failureOf, parseJson, whyOf } from './failure.js'
 import { askQueries, askResults, pagesOf } from './queries.js'
 
+const SLOWEST_UPLOAD = 16 // bytes a millisecond of a body: time that is added to `patience` and `silence`
+
 export const clientDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 100, // milliseconds before the first repetition, doubled each time
@@ -121,7 +123,8 @@ export class CouchClient {
     const base = server ? this.serverUrl : this.url
     const url = new URL(path ? `${base}/${path}` : base)
     if (qs) url.search = searchOf(qs)
-    const silence = patience ?? this.options.silence
+    const answerTime = patience ?? this.options.silence
+    const silence = answerTime && answerTime + (body?.length ?? 0) / SLOWEST_UPLOAD
     const heard = silence ? timeoutSignal(silence, signal) : undefined
     let received = 0
     try {
@@ -178,33 +181,33 @@ export class CouchClient {
     }
   }
 
-  /** What CouchDB says of the database. @param {AbortSignal} [signal] @returns {Promise<any>} */
-  info (signal) {
-    return this.request({ path: '', signal })
+  /** What CouchDB says of the database. @param {AbortSignal} [signal] @param {Options} [options] @returns {Promise<any>} */
+  info (signal, options) {
+    return this.request({ ...options, path: '', signal })
   }
 
-  /** @param {string} id @param {AbortSignal} [signal] */
-  get (id, signal) {
-    return this.find({ path: encodeId(id), signal })
+  /** @param {string} id @param {AbortSignal} [signal] @param {Options} [options] */
+  get (id, signal, options) {
+    return this.find({ ...options, path: encodeId(id), signal })
   }
 
-  /** Writes one document; a conflict is COUCHDB_ERROR with status 409. @param {any} doc @param {AbortSignal} [signal] */
-  put (doc, signal) {
-    return this.request({ method: 'PUT', path: encodeId(doc._id), body: doc, signal })
+  /** A conflict is COUCHDB_ERROR with status 409. @param {any} doc @param {AbortSignal} [signal] @param {Options} [options] */
+  put (doc, signal, options) {
+    return this.request({ ...options, method: 'PUT', path: encodeId(doc._id), body: doc, signal })
   }
 
   /**
    * Writes one document as `change` makes it of the stored one; reads and writes again until nobody else wrote in between.
    * @param {string} id
    * @param {(stored: any) => any} change answers the new document, or nothing to leave it alone
-   * @param {AbortSignal} [signal]
+   * @param {AbortSignal} [signal] @param {Options} [options]
    */
-  update (id, change, signal) {
+  update (id, change, signal, options) {
     return rewrite(id, {
-      read: () => this.get(id, signal),
+      read: () => this.get(id, signal, options),
       change,
       write: async (doc, stored) => {
-        const { rev } = await this.put({ ...doc, _id: id, _rev: stored?._rev }, signal)
+        const { rev } = await this.put({ ...doc, _id: id, _rev: stored?._rev }, signal, options)
         return { ...doc, _id: id, _rev: rev }
       }
     })
@@ -231,7 +234,7 @@ export class CouchClient {
    * @returns {Promise<Map<string, any[]>>} an empty list: there never was one
    */
   async leaves (ids, { signal, limits = this.#delays, ...options } = {}) {
-    return leavesIn(await askAll(this.url, ids, left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits }))
+    return leavesIn(await askAll(this.url, ids, left => this.bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits }))
   }
 
   /**
@@ -241,7 +244,7 @@ export class CouchClient {
    * @returns {Promise<{leaves: Map<string, any[]>, failed: Map<string, {error: string, reason: string}>}>} each id is in one of them
    */
   async tryLeaves (ids, { signal, limits = this.#delays, ...options } = {}) {
-    const { rows, failed } = await askEach(ids, left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits })
+    const { rows, failed } = await askEach(ids, left => this.bulkGet(left.map(id => ({ id })), { ...options, signal }), { signal, limits })
     return { leaves: leavesIn(rows), failed }
   }
 
@@ -254,34 +257,39 @@ export class CouchClient {
   async revisions (asked, { signal, limits = this.#delays, attachments = true, ...options } = {}) {
     const byKey = new Map(asked.map(one => [`${one.id} ${one.rev}`, one]))
     const rows = await askAll(this.url, [...byKey.keys()], async left => {
-      const found = await this.#bulkGet(left.map(key => byKey.get(key)), { ...options, attachments, signal })
+      const found = await this.bulkGet(left.map(key => /** @type {any} */ (byKey.get(key))), { ...options, attachments, signal })
       return found.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
     }, { signal, limits })
     return [...leavesIn(rows).values()].flat()
   }
 
-  /** @param {any[]} docs @param {Options & {attachments?: boolean}} options @returns {Promise<any[]>} rows */
-  #bulkGet (docs, { attachments, ...options }) {
+  /**
+   * One _bulk_get request, in which documents without an answer are not asked for again.
+   * @param {{id: string, rev?: string, atts_since?: string[]}[]} docs
+   * @param {Options & {qs?: Record<string, any>, attachments?: boolean, check?: (rows: any[]) => void}} options
+   *   check: throws BAD_ANSWER when the request has to be repeated
+   */
+  bulkGet (docs, { qs, attachments, check, ...options }) {
     return this.request({
       method: 'POST',
       path: '_bulk_get',
-      qs: attachments ? { attachments: true } : {},
+      qs: { ...qs, ...(attachments && { attachments }) },
       accept: attachments && this.#decode ? 'multipart/mixed' : 'application/json', // any mention of JSON, and CouchDB sends that, with base64
       ...options,
       body: { docs },
       raw: true,
-      parse: bytes => this.#decoded(bulkGetRows(bytes))
+      parse: bytes => this.#decoded(bulkGetRows(bytes), check)
     })
   }
 
   // the embedded store answers JSON whatever is asked for
-  #decoded (rows) {
-    if (!this.#decode) return rows
+  #decoded (rows, check) {
     for (const { doc } of rows) {
       for (const attachment of Object.values(doc?._attachments ?? {})) {
-        if (typeof attachment.data === 'string') attachment.data = this.#decode(attachment.data)
+        if (this.#decode && typeof attachment.data === 'string') attachment.data = this.#decode(attachment.data)
       }
     }
+    check?.(rows)
     return rows
   }
 
@@ -342,9 +350,9 @@ export class CouchClient {
     }
   }
 
-  /** Several ranges of the primary index, or documents by `keys`, in one request. @param {object[]} ranges @param {AbortSignal} [signal] @returns {Promise<Row[][]>} the rows of each */
-  ranges (ranges, signal) {
-    return this.queries('_all_docs', ranges, signal)
+  /** As queries, of the primary index, or of documents by `keys`. @type {(...args: any[]) => Promise<Row[][]>} */
+  ranges (ranges, signal, options) {
+    return this.queries('_all_docs', ranges, signal, options)
   }
 
   /**
@@ -382,7 +390,9 @@ export class CouchClient {
   async changes (query, { selector, ...options } = {}) {
     const filtered = selector && { method: 'POST', qs: { ...query, filter: '_selector' }, body: { selector } }
     const answer = await this.request({ ...options, path: '_changes', qs: query, ...filtered })
-    if (!Array.isArray(answer.results)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of changes' })
+    if (!Array.isArray(answer.results) || answer.last_seq === undefined) {
+      throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of changes' })
+    }
     return answer
   }
 

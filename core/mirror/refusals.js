@@ -12,7 +12,7 @@ export class Refusals {
   /** @type {Map<string, Refused>} */
   #named = new Map()
   #unnamed = 0
-  #refusedAgain = /** @type {Set<string> | undefined} */ (undefined) // while they are tried again
+  #refusedAgain // while they are tried again
 
   /** Whether the checkpoint has to be written. */
   isChanged = false
@@ -48,8 +48,9 @@ export class Refusals {
     const key = keyOf(id, rev)
     this.#refusedAgain?.add(key)
     this.isChanged = true
-    if (this.#named.size < MOST || this.#named.has(key)) this.#named.set(key, { id, rev, error, reason: reason?.slice(0, LONGEST) })
-    else this.#unnamed++
+    if (this.#named.size < MOST || this.#named.has(key)) {
+      this.#named.set(key, { id, rev, error, reason: reason?.slice(0, LONGEST) })
+    } else this.#unnamed++
   }
 
   /** Forgets documents that the target has now, and their ancestors. @param {any[]} docs */

@@ -51,7 +51,8 @@ class HastyCouch extends Couch {
   }
 
   request ({ patience, ...request }) {
-    return super.request({ ...request, ...(patience && { patience: patience / this.haste }) })
+    const wait = request.qs?.timeout ?? 0 // of a long poll
+    return super.request({ ...request, ...(patience && { patience: wait + (patience - wait) / this.haste }) })
   }
 }
 
