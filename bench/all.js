@@ -12,10 +12,7 @@ export const all = ['tilecache', 'bulk', 'tilestache', 'keyspace', 'diskcache', 
 
 const runner = fileURLToPath(new URL('run.js', import.meta.url))
 
-/**
- * @param {string} name @param {{quick: boolean, out: string}} options
- * @returns {Promise<{name: string, seconds: number, code: number | null}>}
- */
+/** @returns {Promise<{name: string, seconds: number, code: number | null}>} */
 async function runOne (name, { quick, out }) {
   const start = performance.now()
   const child = spawn(process.execPath, [runner, name, '--out', out, ...(quick ? ['--quick'] : [])], { stdio: 'inherit' })

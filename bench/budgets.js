@@ -1,13 +1,6 @@
 // The budgets of the design: what was promised before it was measured, and which rows of which results answer it.
 
-/**
- * @typedef {object} Promised
- * @property {string} what
- * @property {string} target
- * @property {[result: string, row: RegExp][]} answers rows of `budgets` in a result
- */
-
-/** @type {Promised[]} */
+/** @type {{what: string, target: string, answers: [result: string, row: RegExp][]}[]} answers: rows of results */
 const promised = [
   {
     what: 'bulk load',

@@ -2,14 +2,11 @@
 // one would write by hand.
 import pMap from 'p-map'
 
-/** @typedef {{id: string, doc: any}} Written */
-
 /**
- * @typedef {object} RawOptions
- * @property {number} [concurrency] requests at a time
- * @property {AbortSignal} [signal]
- * @property {number} [deadline] of performance.now(), after which no request begins
- * @property {(written: Written) => void} [onWritten] told of the first document of every request
+ * @typedef {{id: string, doc: any}} Written
+ * @typedef {{concurrency?: number, signal?: AbortSignal, deadline?: number, onWritten?: (written: Written) => void}}
+ *   RawOptions deadline: of performance.now(), after which no request begins; onWritten: called with the first document
+ *   of every request
  */
 
 /**

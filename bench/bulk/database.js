@@ -1,8 +1,8 @@
 // Databases to write into: each new, left alone by the server meanwhile, and looked into.
 import { isDeepStrictEqual } from 'node:util'
 import { compact } from '../../loader/compact.js'
-import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
+import { newDatabase } from '../stoppable.js'
 
 const SAMPLE = 20 // documents compared with what was written
 const NEVER = '1000000000000000' // times what is in use, or bytes that are not
@@ -14,16 +14,13 @@ const POLL = 100 // milliseconds between two looks whether it is compacted
  * @param {{onRetry?: () => void}} [options]
  */
 export async function emptyDatabase (url, { onRetry } = {}) {
-  const store = new Store(new Couch(url, { onRetry }))
-  await store.couch.find({ method: 'DELETE' }).catch(error => { if (error.code !== 'DATABASE_NOT_FOUND') throw error }) // of a run that was killed
-  await store.couch.request({ method: 'PUT' })
-  return store
+  return new Store(await newDatabase(url, undefined, { onRetry }))
 }
 
 /**
  * Keeps a server from compacting by itself: that would take away what is measured, and time. For a server of our own, since it
  * concerns all databases.
- * @param {Couch} couch of any database there
+ * @param {import('../../loader/store/couch.js').Couch} couch of any database there
  */
 export async function holdCompaction (couch) {
   for (const channel of ['ratio_dbs', 'slack_dbs']) {
@@ -32,19 +29,8 @@ export async function holdCompaction (couch) {
 }
 
 /**
- * Keeps some of what is written, to be compared.
- * @returns {{onWritten: (written: import('../raw.js').Written) => void, written: import('../raw.js').Written[]}}
- */
-export function witness () {
-  /** @type {import('../raw.js').Written[]} */
-  const written = []
-  return { onWritten: one => { written.push(one) }, written }
-}
-
-/**
  * Whether all is there, and a sample is what was written: no figure counts otherwise.
  * @param {Store} store
- * @param {number} count
  * @param {import('../raw.js').Written[]} written
  */
 export async function checkStored (store, count, written) {

@@ -37,11 +37,7 @@ function * idsOf (places) {
   for (const { z, x, y } of places) yield tileId(LAYER, z, x, y)
 }
 
-/**
- * Documents without ids, the same on every machine.
- * @param {number} [seed]
- * @returns {(index: number) => any}
- */
+/** Documents without ids, the same on every machine. @returns {(index: number) => any} */
 export function smallDocuments (seed = 1) {
   const next = random(seed)
   const pool = Array.from({ length: POOL }, () => LETTERS[Math.floor(next() * LETTERS.length)]).join('')
@@ -53,11 +49,7 @@ export function smallDocuments (seed = 1) {
   }
 }
 
-/**
- * Versions of tiles in the order of their ids, as the store takes them.
- * @param {number} count
- * @param {number} [size] bytes of a tile
- */
+/** Versions of tiles in the order of their ids, as the store takes them. @param {number} [size] bytes of a tile */
 export const tilesOf = (count, size = BYTES) => placesOf(count).map(({ z, x, y, index }) => ({ layer: LAYER, z, x, y, time: NEW, bytes: noiseTile(index, size) }))
 
 /**

@@ -2,10 +2,7 @@
 import { parseTileId } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 
-/**
- * @param {{url: string, time: string}} options url: of the database; time: of all that is written
- * @returns {Promise<import('./client.js').Client & {setMany: (entries: [string, Buffer][]) => Promise<void>}>}
- */
+/** @param {{url: string, time: string}} options url: of the database; time: of all that is written */
 export async function openCouchDb ({ url, time }) {
   const store = await Store.open(url)
   const setMany = async entries => {

@@ -8,7 +8,6 @@ import { interleaveLatencies } from '../measure.js'
 import { DEEP, LAYER, VIEW, blocksOf, viewsOf } from './data.js'
 
 /** @typedef {{layer: string, z: number, x: number, y: number}} View its corner in the north-west */
-/** @typedef {import('../measure.js').Timed} Timed */
 
 /** @param {View} view */
 export const columnsOf = ({ z, x, y }) => Array.from({ length: VIEW.columns }, (_, index) => ({ z, x: x + index, y0: y, y1: y + VIEW.rows - 1 }))

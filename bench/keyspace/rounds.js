@@ -6,17 +6,6 @@ import { summarise } from '../serve/rounds.js'
 /** @typedef {import('./contenders.js').Contender} Contender */
 
 /**
- * @typedef {object} Sample
- * @property {number} requests values that were written or read
- * @property {number} writes among them
- * @property {number} seconds
- * @property {{write?: ReturnType<typeof percentiles>, read?: ReturnType<typeof percentiles>}} ms
- * @property {number} errors @property {number} misses
- * @property {string} [error] the first
- * @property {boolean} cut the time was up before everything was done
- */
-
-/**
  * @param {object} options
  * @param {import('./contenders.js').Kind} options.kind
  * @param {Contender[]} options.contenders
@@ -37,7 +26,6 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
   const own = contenders.filter(({ kinds }) => kinds.includes(kind))
   // every thread connects, and its code is compiled
   for (const contender of own) await sample(contender, Math.max(...levels))
-  /** @type {Record<string, Record<string, Sample[]>>} */
   const samples = Object.fromEntries(own.map(({ name }) => [name, {}]))
   for (const threads of levels) {
     log(`\n${kind}, ${plural(threads, 'thread')}`)
@@ -52,7 +40,6 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
   ]))
 }
 
-/** @param {Sample} sample */
 const wordsOf = ({ ms, errors, misses, error, cut }) => [
   ...Object.entries(ms).map(([what, { p50, p99 }]) => `  ${what} p50 ${p50.toFixed(2).padStart(7)}  p99 ${p99.toFixed(2).padStart(7)} ms`),
   errors ? `  ${errors} errors (${error})` : '',
@@ -63,7 +50,6 @@ const wordsOf = ({ ms, errors, misses, error, cut }) => [
 /**
  * @param {Contender} contender
  * @param {() => Promise<import('./perform.js').Done[]>} run
- * @returns {Promise<Sample>}
  */
 async function measured ({ name }, run) {
   const parts = await run()
@@ -84,14 +70,14 @@ async function measured ({ name }, run) {
 
 /**
  * What is kept of the rounds.
- * @param {Sample[]} samples
+ * @param {any[]} samples
  */
 export function figuresOf (samples) {
   const sum = pick => samples.reduce((total, sample) => total + pick(sample), 0)
-  const { rates, rate } = summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: {} })))
+  const { rates, rate } = summarise(samples.map(sample => ({ ...sample, ms: {} })))
   const times = kind => {
     if (!samples.every(({ ms }) => ms[kind])) return {}
-    const { count: _, ...ranks } = /** @type {any} */ (summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: sample.ms[kind] }))).ms)
+    const { count: _, ...ranks } = /** @type {any} */ (summarise(samples.map(sample => ({ ...sample, ms: sample.ms[kind] }))).ms)
     return { [kind]: ranks }
   }
   return {

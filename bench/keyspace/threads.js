@@ -2,10 +2,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/**
- * @param {number} count
- * @param {AbortSignal} signal
- */
 export function startThreads (count, signal) {
   const workers = Array.from({ length: count }, () => new Worker(new URL('thread.js', import.meta.url)))
   return {

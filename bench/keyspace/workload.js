@@ -15,13 +15,13 @@ const CORNER = 5000
 const SIDE = 1000 // tiles of a column
 const IMAGES = 16 // that values are made from
 
-/** @param {number} index @returns {string} ids in ascending order */
+/** @returns {string} ids in ascending order */
 export const keyOf = index => tileId(LAYER, ZOOM, CORNER + Math.floor(index / SIDE), CORNER + index % SIDE)
 
 const images = Array.from({ length: IMAGES }, (_, seed) => tileOfLength(seed, BYTES))
 const MARK = 'fiLl' // the chunk of an image that nobody draws: it holds the number
 
-/** A PNG. @param {number} index @returns {Buffer} */
+/** A PNG. */
 export function valueOf (index) {
   const value = Buffer.from(images[index % IMAGES])
   const begin = value.lastIndexOf(MARK)

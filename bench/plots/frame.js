@@ -16,7 +16,7 @@ const WIDTHS = /** @type {[RegExp, number][]} */ ([[/[mwMW@%…—]/, 0.98], [/[
 
 export const textWidth = text => Math.ceil([...text].reduce((sum, letter) => sum + (WIDTHS.find(([letters]) => letters.test(letter))?.[1] ?? 1) * SIZE, 0))
 
-/** Lines of at most so many letters. @param {string} text @returns {string[]} */
+/** Lines of at most so many letters. */
 export function wrap (text, letters = NAME) {
   const lines = ['']
   for (const word of text.split(' ')) {

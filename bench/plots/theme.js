@@ -68,7 +68,6 @@ const palette = [hues.red, hues.green, hues.gold, hues.violet, hues.teal, hues.p
 
 /**
  * A colour for each name of a plot, all of them different while there are enough.
- * @param {string[]} names
  * @returns {string[]} as on a light page: bench/plots/render.js knows what becomes of it on a dark one
  */
 export function coloursOf (names) {

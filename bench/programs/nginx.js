@@ -4,13 +4,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import path from 'node:path'
 import { freePort } from '../wait.js'
-import { findProgram, said, startProgram } from './program.js'
+import { findProgram, outputOf, startProgram } from './program.js'
 
 export const MISSING = 'not installed: apt-get install nginx'
 
 export const findNginx = (env = process.env) => findProgram(env.NGINX_BIN, 'nginx', env)
 
-export const nginxVersion = async bin => /nginx\/(\S+)/.exec(await said(bin, ['-v']))?.[1] ?? 'unknown'
+export const nginxVersion = async bin => /nginx\/(\S+)/.exec(await outputOf(bin, ['-v']))?.[1] ?? 'unknown'
 
 /** All that a process of our own writes stays in its folder. */
 export const mainConf = ({ dir, http, workers = cpus().length, root = process.getuid?.() === 0 }) => `
@@ -49,7 +49,6 @@ export const filesConf = root => port => `  server { listen 127.0.0.1:${port}; r
 
 /**
  * The configuration of deploy/ with other addresses and folders; one that is not there any more is an error.
- * @param {string} text @param {{gateway: string, cache: string}} replacements
  * @returns {(port: number) => string}
  */
 export const proxyCacheConf = (text, { gateway, cache }) => port => [

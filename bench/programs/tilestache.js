@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { LAYER } from '../block.js'
 import { startGunicorn } from './gunicorn.js'
-import { said } from './program.js'
+import { outputOf } from './program.js'
 
 export const MISSING = 'not installed: python3 -m venv DIR, then DIR/bin/pip install "setuptools<81" wheel, then DIR/bin/pip install --no-build-isolation TileStache gunicorn, and TILESTACHE_PYTHON=DIR/bin/python'
 
@@ -18,8 +18,8 @@ sys.modules.setdefault('cgi', types.ModuleType('cgi')).parse_qs = parse_qs`
 export async function findTileStache (env = process.env) {
   const python = env.TILESTACHE_PYTHON
   if (!python) return undefined
-  const words = await said(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
-  const [, tilestache, gunicorn, version] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(words) ?? []
+  const output = await outputOf(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
+  const [, tilestache, gunicorn, version] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(output) ?? []
   return version ? { python, tilestache, gunicorn, version } : undefined
 }
 

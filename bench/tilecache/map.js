@@ -32,7 +32,6 @@ export const placesOf = (blocks = BLOCKS) => blocks.flatMap(({ z, left, top, col
  * @returns {Promise<Tile[]>} in the order of `placesOf`
  */
 export async function drawTiles ({ blocks = BLOCKS, signal } = {}) {
-  /** @type {Tile[]} */
   const tiles = []
   try {
     for (const block of blocks) {

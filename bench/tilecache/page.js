@@ -11,7 +11,7 @@ const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} ($
 const withRange = ({ median, min, max }) => min === max ? exact(median) : `${exact(median)} (${exact(min)}–${exact(max)})`
 const atOnce = connections => Number(connections) === 1 ? '1 at a time' : `${connections} at a time`
 
-/** What was measured: warm or dropped, and how many at a time. @param {any} result @returns {[string, string][]} */
+/** What was measured: warm or dropped, and how many at a time. @returns {[string, string][]} */
 export function settingsOf ({ laps }) {
   const [figures] = Object.values(laps)
   return Object.entries(figures).flatMap(([state, levels]) => Object.keys(levels).map(level => /** @type {[string, string]} */ ([state, level])))
@@ -44,7 +44,6 @@ export function tables (result, table) {
 
 const short = { [names.WARM]: 'page cache warm', [names.DROPPED]: 'page cache dropped' }
 
-/** @param {any} result */
 export function plots (result) {
   const { tiles, laps, seeding, connections } = result
   const ours = name => names.OURS.has(name)

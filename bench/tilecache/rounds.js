@@ -12,7 +12,6 @@ const SAMPLE = 100 // tiles looked at for the header that says where they came f
  * Laps that do not count, until connections are open and what should be in memory is.
  * @param {import('./servers.js').Contender[]} contenders
  * @param {import('./map.js').Tile[]} tiles
- * @param {{connections: number[], signal: AbortSignal}} options
  */
 export async function warmUp (contenders, tiles, { connections, signal }) {
   const sample = Array.from({ length: SAMPLE }, (_, at) => tiles[Math.floor(at * tiles.length / SAMPLE)])
@@ -45,13 +44,11 @@ export async function warmUp (contenders, tiles, { connections, signal }) {
  * @returns {Promise<Laps>}
  */
 export async function measureLaps (contenders, tiles, { states, drop, signal, log }) {
-  /** @type {Laps} */
   const results = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const [state, { rounds, connections }] of Object.entries(states)) {
     for (const level of connections) {
       log(`\nPage cache ${state}, ${level} at a time`)
-      /** @type {Record<string, import('./lap.js').Lap[]>} */
-      const laps = Object.fromEntries(contenders.map(({ name }) => [name, []]))
+      const laps = Object.fromEntries(contenders.map(({ name }) => [name, /** @type {any[]} */ ([])]))
       for (const { contender: { name, get } } of turns(contenders, rounds)) {
         if (state === names.DROPPED) await drop(signal)
         laps[name].push(await runLap(name, tiles, { get, connections: level, signal }))

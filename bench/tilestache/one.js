@@ -11,7 +11,6 @@ export const KEPT = ', kept' // behind the name of a server whose connections ar
 /**
  * Two contenders a server: with a connection for each request, and with connections that are kept, where a server tells ab so.
  * @param {import('../serve/contenders.js').Task} task
- * @param {{ab: string, place: import('../block.js').Place, tile: Buffer, requests: number}} options
  */
 export async function asksForOne ({ name, url, pathOf, header }, { ab, place, tile, requests }) {
   const path = pathOf(place)
@@ -37,8 +36,6 @@ export async function asksForOne ({ name, url, pathOf, header }, { ab, place, ti
 
 /**
  * Whether a server tells a client of HTTP/1.0 that it keeps the connection. One that keeps it without a word leaves ab waiting for its end.
- * @param {string} url
- * @returns {Promise<boolean>}
  */
 export function keepsConnections (url) {
   const { hostname, port, host, pathname } = new URL(url)
@@ -57,10 +54,7 @@ export function keepsConnections (url) {
   })
 }
 
-/**
- * The bytes that are sent for a tile to whoever says nothing of compression, as ab does.
- * @param {string} url @param {Buffer} tile
- */
+/** The bytes that are sent for a tile to whoever says nothing of compression, as ab does. */
 export async function sentOf (url, tile) {
   const { headers, body } = await request(url)
   const sent = Buffer.from(await body.arrayBuffer())
@@ -71,9 +65,7 @@ export async function sentOf (url, tile) {
 
 /**
  * No figure counts when a request failed, in whatever way ab tells it.
- * @param {string} name
- * @param {import('../programs/ab.js').AbSample} sample
- * @param {{requests: number, connections: number, length: number}} expected
+ * @param {ReturnType<typeof import('../programs/ab.js').parseAb>} sample
  */
 export function checkAb (name, sample, { requests, connections, length }) {
   checkSample(name, /** @type {any} */ (sample), { connections, length })

@@ -20,7 +20,11 @@ export async function openDocuments ({ db }) {
   }
   const refused = (what, { status, body }) => new Error(`${what}: ${status} ${body.toString().slice(0, 200).trim()}`)
 
-  /** Writes at the revision that stands. @param {string} key @param {(at: string) => ReturnType<typeof ask>} write @param {boolean} make also when there is none */
+  /**
+   * Writes at the revision that stands.
+   * @param {(at: string) => ReturnType<typeof ask>} write
+   * @param {boolean} make also when there is none
+   */
   async function change (key, write, make) {
     for (let attempt = 0; ; attempt++) {
       const head = await ask('HEAD', key)
@@ -33,10 +37,8 @@ export async function openDocuments ({ db }) {
   }
 
   return {
-    /** @param {string} key @param {Buffer} bytes */
     set: (key, bytes) => change(key, at => ask('PUT', `${key}/${TILE_ATTACHMENT}${at}`, { headers: { ...authorization, 'content-type': TYPE }, body: bytes }), true),
     get: http.get,
-    /** @param {string} key */
     delete: key => change(key, at => ask('DELETE', key + at, { headers: authorization }), false),
     close: async () => { await Promise.all([http.close(), pool.close()]) }
   }

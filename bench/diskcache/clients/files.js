@@ -3,7 +3,6 @@
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** @param {{dir: string}} where */
 export function openFiles ({ dir }) {
   const fileOf = key => path.join(dir, `${key.replaceAll(':', '-')}.png`)
   return {
