@@ -118,8 +118,7 @@ onEachStore('a backup onto a full disk', backend => {
     rmSync(dir, { recursive: true })
   })
 
-  it('says so, leaves nothing, and is made when there is room', async function () {
-    this.timeout(60000)
+  it('says so, leaves nothing, and is made when there is room', async () => {
     const store = await fill(await backend.database(), { count: 200, size: SIZE })
     const target = path.join(dir, 'a.tcb')
     for (const room of [0, 0.5, 0.99]) {
@@ -132,4 +131,4 @@ onEachStore('a backup onto a full disk', backend => {
     await backup(store, target)
     assert.deepEqual(readdirSync(dir), ['a.tcb'])
   })
-})
+}, { timeout: 60000 })

@@ -22,13 +22,11 @@ const start = (args, options) => {
 
 onEachStore('tilecouch serve --from', backend => {
   const folder = useFolder()
-  let from
-  let origin
+  let from, origin
   before(async () => {
     from = await backend.database()
     origin = await fill(from, { layers: ['osm'] })
   })
-  after(() => origin.destroy())
   afterEach(() => Promise.all(running.splice(0).map(edge => edge.stop())))
 
   it('prints addresses that answer, what is mirrored and where to, and no password', async () => {

@@ -5,7 +5,7 @@ import { serve } from '../../server/serve.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { mirrorMetricTable } from '../../server/gateway/mirror-metrics.js'
 import { parseMetrics } from '../gateway/support/prometheus.js'
-import { json, onEachStore } from '../support/backends.js'
+import { json, onEachStore, put } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { startLink } from '../mirror/link.js'
@@ -16,13 +16,11 @@ const WITHIN = 3000 // milliseconds until what changes at the origin is shown by
 onEachStore('tilecouch serve --from, in this process', backend => {
   const folder = useFolder()
   const edges = useEdges()
-  let from
-  let origin
+  let from, origin
   before(async () => {
     from = await backend.database()
     origin = await fill(from)
   })
-  after(() => origin.destroy())
 
   let made = 0
   /** The store of an edge is of the same kind as its origin. */
@@ -64,16 +62,15 @@ onEachStore('tilecouch serve --from, in this process', backend => {
   it('says in /health and /metrics what its store refuses, as long as it does', async () => {
     const bad = await backend.database()
     await json(bad, { method: 'PUT' })
-    const put = (id, doc) => json(`${bad}/${id}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(doc) })
-    await put('tilecouch', { type: 'store', schema: 1 })
-    await put('page', { type: 'page' })
+    await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
+    await put(`${bad}/page`, { type: 'page' })
     const edge = await edges.start(bad, { ...await storage(), public: true })
     await edge.until()
     assert.equal((await edge.json('health')).mirror.refused, 1)
     const lacking = async () => parseMetrics(await edge.metrics()).get('tilecouch_mirror_lacking_revisions').samples[0].value
     assert.equal(await lacking(), 1)
     const { _rev: rev } = await json(`${bad}/page`)
-    await put('page', { _rev: rev, _deleted: true })
+    await put(`${bad}/page`, { _rev: rev, _deleted: true })
     await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
   })
 
@@ -156,6 +153,5 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await edge.until()
     assert.equal((await edge.get(`osm@${T1}/5/0/0.png`)).status, 200)
     await edge.close()
-    await store.destroy()
   })
 })

@@ -42,9 +42,7 @@ for (const { name, start } of kinds) {
   describe(`an edge of an origin that comes and goes, on ${name}`, () => {
     const folder = useFolder()
     const edges = useEdges()
-    let server
-    let from
-    let origin
+    let server, from, origin
     before(async () => {
       server = await start()
       from = `${server.url}/tiles`

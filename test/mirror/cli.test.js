@@ -5,16 +5,15 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PUBLIC_SECURITY } from '../../loader/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { until } from '../../bench/wait.js'
-import { memory } from '../loader/helpers.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { json, onEachStore, post, put, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
 import { edition } from './stage.js'
-import { T2, isThere, notesOf, origin, put } from './pairs.js'
+import { T2, isThere, notesOf, origin } from './pairs.js'
 
 const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
@@ -28,20 +27,9 @@ onEachStore('tilecouch mirror', backend => {
     target = await backend.database()
     store = await origin(url, { side: 4 })
   })
-  afterEach(async () => {
-    for (const child of children) await child.end('SIGKILL')
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
-  })
+  afterEach(async () => { for (const child of children) await child.end('SIGKILL') })
 
-  const run = (...argv) => command('mirror', ...argv)
-
-  async function command (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-    const code = await program.run(argv)
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const run = (...argv) => runCommand(['mirror', ...argv])
 
   /** In a process of its own, which can be told to end. */
   function start (...argv) {
@@ -121,7 +109,7 @@ onEachStore('tilecouch mirror', backend => {
     await request(bad, { method: 'PUT' })
     await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
     const docs = Array.from({ length: 30 }, (_, at) => ({ _id: `page${at}`, type: 'page' }))
-    await json(`${bad}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+    await post(`${bad}/_bulk_docs`, { docs })
     const { code, out } = await run(bad, target)
     assert.equal(code, 1)
     const named = /\n {2}30 revisions refused:\n( {4}page\d+ {2}not a document of a tile store: .*\n){20} {4}… and 10 more\n/
@@ -133,10 +121,9 @@ onEachStore('tilecouch mirror', backend => {
     assert.match((await run('--list', '--db', target)).out, /: 30 revisions refused, such as page\d+: not a document of a tile store: .*\. The next run tries them again/)
     const { rows } = await json(`${bad}/_all_docs?startkey="page"&endkey="page~"`)
     const ends = rows.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true }))
-    await json(`${bad}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: ends }) })
+    await post(`${bad}/_bulk_docs`, { docs: ends })
     assert.equal((await run(bad, target)).code, 0)
     assert.doesNotMatch((await run('--list', '--db', target)).out, /refused/)
-    await request(bad, { method: 'DELETE' })
   })
 
   it('that is stopped in the middle says so, and goes on when it is run again', async () => {

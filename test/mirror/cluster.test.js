@@ -15,17 +15,16 @@ const time = year => `20${year}-01-01T00:00:00Z`
 
 const suite = findCouchDb() ? describe : describe.skip
 
-suite('a cluster of three nodes', () => {
+suite('a cluster of three nodes', function () {
+  this.timeout(240000)
   let cluster, balancer, edge
   let databases = 0
-  before(async function () {
-    this.timeout(120000)
+  before(async () => {
     cluster = await startCluster()
     balancer = await startBalancer(cluster.nodes)
     edge = await startCouchDb()
   })
-  after(async function () {
-    this.timeout(30000)
+  after(async () => {
     balancer?.close()
     await edge?.close()
     await cluster?.close()
@@ -75,8 +74,7 @@ suite('a cluster of three nodes', () => {
   for (const [through, victim, address] of /** @type {const} */ ([
     ['one of the others', 2, () => cluster.nodes[0].url], ['a balancer whose node it was', 0, () => balancer.url]
   ])) {
-    it(`takes a load while a node is killed, through ${through}`, async function () {
-      this.timeout(120000)
+    it(`takes a load while a node is killed, through ${through}`, async () => {
       const name = newDatabase()
       const url = `${address()}/${name}`
       const node = cluster.nodes[victim]
@@ -88,8 +86,7 @@ suite('a cluster of three nodes', () => {
       for (const { url: own } of cluster.nodes) await checkLoaded(`${own}/${name}`, [...first, ...second])
     })
 
-    it(`is mirrored while a node is killed, through ${through}`, async function () {
-      this.timeout(120000)
+    it(`is mirrored while a node is killed, through ${through}`, async () => {
       const name = newDatabase()
       const url = `${address()}/${name}`
       const to = `${edge.url}/${name}`
@@ -109,8 +106,7 @@ suite('a cluster of three nodes', () => {
     })
   }
 
-  it('is restarted node by node under a load and a live mirror, and neither of them fails', async function () {
-    this.timeout(240000)
+  it('is restarted node by node under a load and a live mirror, and neither of them fails', async () => {
     const name = newDatabase()
     const url = `${balancer.url}/${name}`
     const to = `${edge.url}/${name}`
@@ -135,8 +131,7 @@ suite('a cluster of three nodes', () => {
     }
   })
 
-  it('takes what one node alone accepts, and has it everywhere when the others are back', async function () {
-    this.timeout(120000)
+  it('takes what one node alone accepts, and has it everywhere when the others are back', async () => {
     const name = newDatabase()
     const [alone, ...others] = cluster.nodes
     const url = `${alone.url}/${name}`

@@ -5,22 +5,18 @@ import { once } from 'node:events'
 import { compose, push } from '../../loader/index.js'
 import { mirror } from '../../loader/mirror/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { backends, json, onEachStore, request } from '../support/backends.js'
+import { backends, json, onEachPair, onEachStore, put, request } from '../support/backends.js'
 import { theirs } from './compare.js'
-import { designsOf, onEachPair, origin, put } from './pairs.js'
+import { designsOf, origin } from './pairs.js'
 
 const SPITE = "(function () { throw ({ forbidden: 'mine' }) })"
 
 onEachPair('design documents', (from, to) => {
-  let url, store, target
+  let url, target
   beforeEach(async () => {
     url = await from.database()
     target = await to.database()
-    store = await origin(url, { side: 2 })
-  })
-  afterEach(async () => {
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
+    await origin(url, { side: 2 })
   })
 
   /** What `tilecouch push` would still do at the target. */
@@ -73,11 +69,9 @@ onEachStore('a source that answers what nobody asked for', backend => {
     await once(server, 'listening')
     proxy = `http://127.0.0.1:${/** @type {any} */ (server.address()).port}${new URL(url).pathname}`
   })
-  afterEach(async () => {
+  afterEach(() => {
     server.closeAllConnections()
     server.close()
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
   })
 
   async function tamper (req, res) {

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { Store } from '../../loader/index.js'
 import { startCouchDb, findCouchDb } from '../../bench/couchdb.js'
-import { backends, json, request } from '../support/backends.js'
+import { backends, json, post, put, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { openGateway } from '../gateway/support/stand.js'
+import { leaf } from '../backup/stage.js'
 import { differences, theirs } from './compare.js'
 import { startLink } from './link.js'
 import { replication } from './stage.js'
@@ -14,14 +15,9 @@ import { replication } from './stage.js'
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
 const REVS = 30 // of the document that was changed most
 
-const post = (url, body) => json(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-const put = (url, body) => json(url, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 const image = (seed, type = 'image/png') => ({ content_type: type, data: png(seed).toString('base64') })
 const text = words => ({ content_type: 'text/plain', data: Buffer.from(words.repeat(200)).toString('base64') })
 const copy = (from, to, options) => replication(from, to, options).run()
-
-/** Leaves of one document, each with the revisions before it. */
-const leaf = (id, [first, ...rest], fields = {}) => ({ _id: id, _rev: `${rest.length + 1}-${first}`, _revisions: { start: rest.length + 1, ids: [first, ...rest] }, ...fields })
 
 /** A store with everything a store may hold, and what others may have put beside it. */
 async function fill (url) {

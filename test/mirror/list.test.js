@@ -1,24 +1,19 @@
 // `tilecouch mirror --list`: mirrors by tilecouch on every store, by CouchDB's own replicator where there is a CouchDB.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { Mirror, mirror } from '../../loader/mirror/index.js'
 import { forgetMirror, listMirrors } from '../../loader/mirror/list.js'
 import { Couch } from '../../loader/store/couch.js'
 import { startGateway } from '../../server/gateway/index.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachStore, put, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { square } from '../support/tiles.js'
-import { memory, useServer } from '../loader/helpers.js'
-import { origin, put } from './pairs.js'
+import { useServer } from '../loader/helpers.js'
+import { origin } from './pairs.js'
 
 const shown = url => new Couch(url).url
 
-/** Runs the command line with streams that remember. */
-async function run (...argv) {
-  const streams = { stdout: memory(), stderr: memory() }
-  const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
-  return { code: await start(argv), out: streams.stdout.text, err: streams.stderr.text }
-}
+const run = (...argv) => runCommand(argv)
 
 onEachStore('the list of mirrors', backend => {
   const stranger = useServer()
@@ -27,7 +22,6 @@ onEachStore('the list of mirrors', backend => {
     [from, to] = [await backend.database(), await backend.database()]
     store = await origin(from)
   })
-  afterEach(() => Promise.all([from, to].map(url => request(url, { method: 'DELETE' }))))
 
   const listed = async (url, limits) => (await listMirrors(url, { limits })).mirrors
   const write = year => store.write(square({ layer: 'osm', time: `${year}-01-01T00:00:00Z`, side: 2, seed: x => year + x }))
@@ -80,7 +74,7 @@ onEachStore('the list of mirrors', backend => {
     assert.deepEqual([dead.state, dead.pending, dead.seen], ['dead', 8, '2024-01-01T00:00:00Z'])
     assert.ok(dead.lag > 86400)
     const { out } = await run('mirror', '--list', '--db', to)
-    assert.match(out, new RegExp(`${one.id}: no sign of life since 2024-01-01T00:00:00Z. Start it again, or: tilecouch mirror --forget ${one.id}`))
+    assert.match(out, new RegExp(`${one.id}: no heartbeat since 2024-01-01T00:00:00Z. Start it again, or: tilecouch mirror --forget ${one.id}`))
     const { code, out: forgotten } = await run('mirror', '--db', to, '--forget', one.id)
     assert.deepEqual([code, /^Forgotten: /.test(forgotten), /did not answer/.test(forgotten)], [0, true, false])
     assert.deepEqual([await listed(to), await listed(from)], [[], []])

@@ -12,11 +12,7 @@ const tile = (x, time, seed = x) => ({ layer: 'osm', z: 8, x, y: 1, time, bytes:
 const quick = { limits: { ...limits, checkpoint: 100, heartbeat: 200 } }
 
 onEachStore('a live mirror', backend => {
-  let from
-  let to
-  let store
-  let mirror
-  let link
+  let from, to, store, mirror, link
 
   beforeEach(async () => {
     from = await backend.database()

@@ -4,11 +4,11 @@ import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store } from '../../loader/index.js'
 import { Mirror, mirror } from '../../loader/mirror/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachPair, onEachStore, put, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { T2, anonymously, designsOf, isThere, notesOf, onEachPair, origin, pendingOf, put, securityOf } from './pairs.js'
+import { T2, anonymously, designsOf, isThere, notesOf, origin, pendingOf, securityOf } from './pairs.js'
 
 onEachPair('a mirror', (from, to) => {
   let url, store, target
@@ -16,10 +16,6 @@ onEachPair('a mirror', (from, to) => {
     url = await from.database()
     target = await to.database()
     store = await origin(url)
-  })
-  afterEach(async () => {
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
   })
 
   it('has everything, serves at once, and is open as its source is', async () => {
@@ -106,7 +102,6 @@ onEachPair('a mirror', (from, to) => {
       assert.equal(status.refused, refused.length)
     }
     assert.deepEqual((await json(`${target}/_all_docs?startkey="a"`)).rows.map(({ id }) => id), ['osm:1:0:0', 'tilecouch'])
-    await source.destroy()
   })
 
   it('that is live waits for a source that is not up yet, and follows it from then on', async () => {
@@ -136,14 +131,12 @@ onEachPair('a mirror', (from, to) => {
 })
 
 onEachStore('what becomes no mirror', backend => {
-  let url, store, target
+  let url, target
   before(async () => {
     url = await backend.database()
-    store = await origin(url, { side: 2 })
+    await origin(url, { side: 2 })
   })
   beforeEach(async () => { target = await backend.database() })
-  afterEach(() => request(target, { method: 'DELETE' }))
-  after(() => store.destroy())
 
   it('a store of itself, at another port as well, but a copy of its files can', async () => {
     const link = await startLink(url)
@@ -170,7 +163,6 @@ onEachStore('what becomes no mirror', backend => {
     await assert.rejects(mirror(foreign, target), ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('blog'))
     await assert.rejects(mirror(`${url}_not_there`, target), { code: 'SOURCE_NOT_FOUND' })
     await assert.rejects(mirror(`${url}_not_there`, target, { live: true }), { code: 'SOURCE_NOT_FOUND' })
-    await request(foreign, { method: 'DELETE' })
     assert.ok(!await isThere(target))
   })
 

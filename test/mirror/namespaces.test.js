@@ -12,11 +12,11 @@ const COUNT = 600
 const HASTE = 20 // the 30 s that are waited for an answer are 1.5 s
 const year = number => T2.replace('2022', `${number}`)
 
-describe('mirrors between network namespaces', () => {
+describe('mirrors between network namespaces', function () {
+  this.timeout(120000)
   const sides = /** @type {Record<string, {namespace: Namespace, server: Awaited<ReturnType<typeof startCouchDb>>}>} */ ({})
   let from, to, store
   before(async function () {
-    this.timeout(60000)
     const why = findCouchDb() ? whyNot() : 'no CouchDB: COUCHDB_BIN names one'
     if (why) return skip(this, why)
     for (const side of ['source', 'target']) {
@@ -30,8 +30,7 @@ describe('mirrors between network namespaces', () => {
   })
   beforeEach(() => request(to, { method: 'PUT' }))
   afterEach(() => request(to, { method: 'DELETE' }))
-  after(async function () {
-    this.timeout(30000)
+  after(async () => {
     for (const { namespace, server } of Object.values(sides)) {
       await server?.close()
       namespace.close()
@@ -40,8 +39,7 @@ describe('mirrors between network namespaces', () => {
 
   const same = async () => assert.deepEqual(await differences(from, to), [])
 
-  it('go on when either line was cut in the middle, and when nothing was going on', async function () {
-    this.timeout(120000)
+  it('go on when either line was cut in the middle, and when nothing was going on', async () => {
     const mirror = follow(from, to, { couch: { ...hasty, haste: HASTE } })
     try {
       for (const side of ['source', 'target']) {
@@ -66,8 +64,7 @@ describe('mirrors between network namespaces', () => {
     }
   })
 
-  it('arrive whole over slow lines that lose packets', async function () {
-    this.timeout(120000)
+  it('arrive whole over slow lines that lose packets', async () => {
     try {
       for (const { namespace } of Object.values(sides)) namespace.slow({ rate: '8mbit', queue: 10000 })
       await replication(from, to, { couch: { ...hasty, retries: 10 } }).run()

@@ -13,11 +13,9 @@ const COUNT = 300
 const small = { page: 20, pages: 2, batch: 5, smallBytes: 1, concurrency: 2, checkpoint: 0 }
 
 onEachStore('a mirror that is run again', backend => {
-  let from
-  let to
+  let from, to
 
-  beforeEach(async function () {
-    this.timeout(60000)
+  beforeEach(async () => {
     from = await backend.database()
     to = await backend.database()
     await fill(from, { count: COUNT, size: 500 })
@@ -79,16 +77,16 @@ onEachStore('a mirror that is run again', backend => {
     assert.ok(again.changes > COUNT)
     assert.deepEqual([again.missing, again.docs], [0, 0])
   })
-})
+}, { timeout: 60000 })
 
-describe('a mirror of a store that was put back from a backup', () => {
+describe('a mirror of a store that was put back from a backup', function () {
+  this.timeout(60000)
   const folder = useFolder()
   const open = name => startEmbedded({ dir: path.join(folder.dir, name), admins: 'everybody' })
   const [other] = backends
 
   for (const restored of ['source', 'target']) {
-    it(`loses nothing: the ${restored} was`, async function () {
-      this.timeout(60000)
+    it(`loses nothing: the ${restored} was`, async () => {
       const far = await other.database()
       let server = await open('store')
       const near = () => `${server.url}/tiles`

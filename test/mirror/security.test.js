@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store, WRITER_ROLE } from '../../loader/index.js'
 import { mirror } from '../../loader/mirror/index.js'
-import { createProgram } from '../../loader/cli/program.js'
-import { memory, useServer } from '../loader/helpers.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
-import { anonymously, designsOf, isThere, notesOf, origin, securityOf, withUsers } from './pairs.js'
+import { useServer } from '../loader/helpers.js'
+import { as, json, onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { withUsers } from '../support/people.js'
+import { anonymously, designsOf, isThere, notesOf, origin, securityOf } from './pairs.js'
 
 const MEMBERS = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['staff'] } }
 
@@ -16,10 +17,6 @@ onEachStore('a store that not everybody may read', backend => {
     target = await backend.database()
     store = await origin(url, { side: 2 })
     await store.secure(MEMBERS)
-  })
-  afterEach(async () => {
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
   })
 
   it('has a mirror for admins alone, also when that is gone on with', async () => {
@@ -62,14 +59,12 @@ onEachStore('names and passwords of a mirror', backend => {
     users = await withUsers(backend, { reader: ['staff'], writer: ['staff', WRITER_ROLE], nobody: [] })
   })
   beforeEach(async () => {
-    url = users.database()
-    target = users.database()
+    url = await users.database()
+    target = await users.database()
     store = await origin(url, { side: 2 })
   })
   afterEach(async () => {
     for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) delete process.env[name]
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
   })
   after(() => users?.close())
 
@@ -126,14 +121,13 @@ onEachStore('names and passwords of a mirror', backend => {
       assert.equal(error.code, 'UNAUTHORIZED')
       assert.ok(error.message.includes(new URL(where).pathname))
       assert.doesNotMatch(JSON.stringify([error, error.message, error.details, error.stack]), /wr0ng/)
-      const streams = { stdout: memory(), stderr: memory() }
-      assert.equal(await createProgram({ streams, openEmbedded: async () => { throw new Error('none') } }).run(['mirror', from, to, '--json']), 1)
-      assert.doesNotMatch(streams.stdout.text + streams.stderr.text, /wr0ng/)
+      const failed = await runCommand(['mirror', from, to, '--json'])
+      assert.equal(failed.code, 1)
+      assert.doesNotMatch(failed.out + failed.err, /wr0ng/)
     }
-    const streams = { stdout: memory(), stderr: memory() }
-    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('none') } })
-    assert.equal(await program.run(['mirror', users.as(url, 'writer'), target, '--json', '--current']), 0)
-    for (const text of [streams.stdout.text, streams.stderr.text, await notesOf(url), await notesOf(target), JSON.stringify(await json(`${target}/_all_docs?include_docs=true`))]) {
+    const { code, out, err } = await runCommand(['mirror', users.as(url, 'writer'), target, '--json', '--current'])
+    assert.equal(code, 0)
+    for (const text of [out, err, await notesOf(url), await notesOf(target), JSON.stringify(await json(`${target}/_all_docs?include_docs=true`))]) {
       assert.doesNotMatch(text, /s3cret|:test@|admin:/)
     }
   })
