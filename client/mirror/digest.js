@@ -13,7 +13,9 @@ export const fromBase64 = text => Uint8Array.from(atob(text), character => chara
 export function toBase64 (bytes) {
   if (bytes.toBase64) return bytes.toBase64() // browsers of 2025 on
   const pieces = []
-  for (let at = 0; at < bytes.length; at += PIECE) pieces.push(btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE))))
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    pieces.push(btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE))))
+  }
   return pieces.join('')
 }
 

@@ -1,4 +1,4 @@
-// The CouchDB client (core/couch/client.js) for browsers: a CouchDB, an embedded store or the /db of a gateway over fetch.
+// The CouchDB client (core/couch/client.js) for browsers, over fetch.
 import { raceAbort } from '../../core/abort.js'
 import { CouchClient } from '../../core/couch/client.js'
 import { TilecouchError } from '../../core/index.js'
@@ -33,7 +33,7 @@ export class HttpCouch extends CouchClient {
     this.fetchOptions = options.fetchOptions ?? {}
   }
 
-  /** What every request carries; with a name and password, if there is one. @returns {Record<string, string>} */
+  /** Headers of every request, with the name and password if there is one. @returns {Record<string, string>} */
   get headers () {
     return { ...this.#authorization, .../** @type {Record<string, string>} */ (this.fetchOptions.headers) }
   }
@@ -44,7 +44,8 @@ export class HttpCouch extends CouchClient {
       cache: 'no-store', // the device keeps tiles itself, and a repeated request has to get a new answer
       ...this.fetchOptions,
       method,
-      headers: { ...headers, ...(body !== undefined && { 'content-type': type }) }, // without a body it would cost a preflight
+      // without a body the type would cost a preflight
+      headers: { ...headers, ...(body !== undefined && { 'content-type': type }) },
       body: /** @type {any} */ (body),
       signal
     })

@@ -1,7 +1,7 @@
-// A checkpoint says where a replication goes on. Each side has it as a `_local` document, which is not replicated, with
-// a history of sessions as CouchDB's replicator keeps it. The replication goes on from the last place that both sides
-// know: after one of them was restored to an older state, that is an earlier one. `CheckpointWriter` decides when a
-// checkpoint is written.
+// A checkpoint is the place where a replication continues. Each side has it as a `_local` document, which is not
+// replicated, with a history of sessions as CouchDB's replicator keeps it. The replication continues at the last place
+// that both sides know: after one of them was restored to an older state, that is an earlier one. `CheckpointWriter`
+// decides when a checkpoint is written.
 import { timeoutSignal } from '../abort.js'
 import { TilecouchError } from '../errors.js'
 import { now } from '../times.js'
@@ -115,7 +115,8 @@ export class Checkpoint {
         // entries of another mirror of the same two stores, which runs at the same time, stay
         const others = (stored ? historyOf(stored) : this.history).filter(({ session_id: other }) => other !== session)
         const history = [entry, ...others].slice(0, SESSIONS)
-        return { session_id: session, source_last_seq: seq, replication_id_version: 4, history, ...this.about, ...state }
+        const own = { session_id: session, source_last_seq: seq, replication_id_version: 4, history }
+        return { ...own, ...this.about, ...state }
       }
       const { source, target } = this.#sides
       if (this.#isWritable) await source.write(session, seq, fields, signal)

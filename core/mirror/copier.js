@@ -16,7 +16,7 @@ const SILENT_ROUNDS = 2 // of batches, each half as large, until a silent connec
 const GROWTH = 1.05 // factor of the size limit after each batch, once the connection has broken
 const MIN_PACE = 0.001 // part of batchBytes
 const MIN_TIMED = 16384 // bytes: fewer take no less time
-const ROUND_TRIP = 4 // part of batchTime up to which a batch says nothing of the rate: latency dominates
+const ROUND_TRIP = 4 // part of batchTime up to which a batch does not show the rate: latency dominates
 const WEIGHT = 0.2 // of the newest batch in the expected size of a document, when it is smaller
 const MOST_FAILURES = 200 // documents that may fail one after the other until the whole copy fails
 
@@ -111,7 +111,7 @@ export class RevisionCopier {
         running.delete(moving)
       })
       running.add(moving)
-      if (!this.#size) await moving // the first batch tells how many documents fit
+      if (!this.#size) await moving // the first batch shows how many documents fit
     }
     await Promise.all(running)
     if (failure) throw failure
@@ -183,7 +183,7 @@ export class RevisionCopier {
     const { batchTime, batchBytes } = this.limits
     this.#bound *= GROWTH
     const fit = Math.max(bytes, MIN_TIMED) * batchTime / took / batchBytes
-    // a small and quick batch does not tell how much is too much
+    // a small and quick batch does not show how much is too much
     if (fit > this.#pace) this.#pace = Math.min(1, fit, this.#pace * 2)
     else if (took > batchTime / ROUND_TRIP) this.#pace = Math.max(MIN_PACE, fit)
   }

@@ -58,11 +58,11 @@ export class CouchPeer {
 
   /** @type {Peer['changes']} */
   async changes ({ since, limit, wait, signal }) {
-    const query = { style: 'all_docs', since, limit, seq_interval: limit }
-    const answer = wait
-      // a lost poll is not repeated silently: another database may answer
-      ? await this.couch.changes({ ...query, feed: 'longpoll', timeout: wait }, { retries: 0, patience: wait + SILENCE, signal })
-      : await this.couch.changes(query, { ...OPTIONS, signal })
+    const poll = wait && { feed: 'longpoll', timeout: wait }
+    // a lost poll is not repeated silently: another database may answer
+    const options = wait ? { retries: 0, patience: wait + SILENCE } : OPTIONS
+    const query = { style: 'all_docs', since, limit, seq_interval: limit, ...poll }
+    const answer = await this.couch.changes(query, { ...options, signal })
     const rows = answer.results.map(({ id, seq, changes, deleted = false }) =>
       ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
     return { rows, last: answer.last_seq, pending: answer.pending ?? (rows.length < limit ? 0 : 1) }
@@ -71,7 +71,8 @@ export class CouchPeer {
   /** @type {Peer['fetch']} */
   async fetch (asked, { signal, most, latest = true }) {
     let bytes = 0
-    const docs = asked.map(({ id, rev, ancestors }) => ({ id, rev, ...(ancestors?.length && { atts_since: ancestors }) }))
+    const docs = asked.map(({ id, rev, ancestors }) =>
+      ({ id, rev, ...(ancestors?.length && { atts_since: ancestors }) }))
     const rows = await this.couch.bulkGet(docs, {
       ...this.reading,
       attachments: true,
@@ -86,15 +87,16 @@ export class CouchPeer {
   }
 
   /**
-   * An answer leaves out documents that lack nothing; what it says of others must name revisions.
+   * An answer leaves out documents that lack nothing; for others it must name revisions.
    * @type {Peer['revsDiff']}
    */
   async revsDiff (revs, signal) {
     const rows = await askAll(this.name, Object.keys(revs), async ids => {
       const body = Object.fromEntries(ids.map(id => [id, revs[id]]))
       const diff = await this.couch.request({ ...OPTIONS, method: 'POST', path: '_revs_diff', body, signal })
-      const errorOf = own => own && !Array.isArray(own.missing) && { error: own.error ?? 'no list of revisions', reason: own.reason }
-      return ids.map(id => ({ id, own: diff[id], ...errorOf(diff[id]) }))
+      const errorOf = ({ error = 'no list of revisions', reason, missing }) =>
+        !Array.isArray(missing) && { error, reason }
+      return ids.map(id => ({ id, own: diff[id], ...(diff[id] && errorOf(diff[id])) }))
     }, { signal })
     return Object.fromEntries([...rows].flatMap(([id, [{ own }]]) => own ? [[id, own]] : []))
   }
@@ -116,7 +118,8 @@ export class CouchPeer {
 
   async #put ({ _id: id, _rev: rev }, put, signal) {
     try {
-      await this.couch.request({ ...OPTIONS, method: 'PUT', path: encodeURIComponent(id), qs: { new_edits: false }, ...put, signal })
+      const request = { method: 'PUT', path: encodeURIComponent(id), qs: { new_edits: false }, ...put }
+      await this.couch.request({ ...OPTIONS, ...request, signal })
       return []
     } catch (error) {
       if (error.code !== 'FORBIDDEN') throw error

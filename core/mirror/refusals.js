@@ -57,7 +57,8 @@ export class Refusals {
   arrived (docs) {
     if (!this.#named.size) return
     for (const { _id: id, _rev: rev, _revisions: { start, ids } = { start: 0, ids: [] } } of docs) {
-      for (const key of [keyOf(id, rev), ...ids.map((hash, at) => keyOf(id, `${start - at}-${hash}`))]) this.#forget(key)
+      this.#forget(keyOf(id, rev))
+      ids.forEach((hash, at) => this.#forget(keyOf(id, `${start - at}-${hash}`)))
     }
   }
 

@@ -111,7 +111,7 @@ export class Replication {
     this.onProgress?.(this.status())
   }
 
-  /** Resolves when everything is there; a live one ends by ABORTED, when the signal says so. */
+  /** Resolves when everything is copied; a live one rejects with ABORTED on the signal. */
   async run () {
     const { signal } = this
     const abort = () => this.#stop.abort()
@@ -138,7 +138,7 @@ export class Replication {
     }
   }
 
-  /** Each session reads the checkpoint anew: while a side was away, it may have become another database. */
+  /** Each session reads the checkpoint again: a side that was away may have become another database. */
   async #open () {
     const { source, target, dryRun, about, selection, limits, tally } = this
     const checkpoint = await Checkpoint.open(source, target, { key: selection.key, writes: !dryRun, about })

@@ -104,6 +104,6 @@ function parse (id) {
   try {
     return parseTileId(id)
   } catch {
-    return undefined // somebody else's document
+    return undefined // not a tile
   }
 }

@@ -22,7 +22,7 @@ export const visiblePastDefaults = {
  * their tiles.
  *
  * A tile is read after its change was, so the last change of a tile finds its final state. A version that another one
- * from before `since` has replaced stays in the mirror: nobody who asks from `since` on sees it. Deletions at the
+ * from before `since` has replaced stays in the mirror: it is not visible from `since` on. Deletions at the
  * source are copied. (In a cluster the node that answers may be behind the one that announced the change, as with any
  * read.)
  * @param {CouchClient} couch the source

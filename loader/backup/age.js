@@ -37,7 +37,7 @@ export class AgeError extends Error {
 
 /** @typedef {ReturnType<typeof chunksOf>} Chunks encrypts and opens the chunks of one file */
 
-/** Starts a new file: its first bytes, what encrypts the rest, and the size of the file. @param {Recipient[]} recipients */
+/** Starts a new file: its first bytes, what encrypts the rest, and its size. @param {Recipient[]} recipients */
 export function sealFor (recipients) {
   const fileKey = randomBytes(16)
   const nonce = randomBytes(NONCE)
@@ -114,8 +114,10 @@ function fileKeyOf (stanzas, identities) {
       if (found) return found
     }
   }
-  const kinds = [...new Set(stanzas.map(({ args: [kind] }) => kind.slice(0, 30)))].filter(kind => kind !== 'X25519').slice(0, 5)
-  const hint = kinds.length ? ` (the program \`age\` may open it with its keys of the kind ${kinds.join(', ')})` : ''
+  const kinds = new Set(stanzas.map(({ args: [kind] }) => kind.slice(0, 30)))
+  kinds.delete('X25519')
+  const some = [...kinds].slice(0, 5).join(', ')
+  const hint = some && ` (the program \`age\` may open it with its keys of the kind ${some})`
   const why = identities.length ? 'it is encrypted for other keys than those given' : 'no key was given'
   throw new AgeError(why + hint, { locked: true })
 }

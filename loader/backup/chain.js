@@ -1,5 +1,5 @@
 // Incremental backups: which file continues which, whatever their names, and whether a database may continue one. That
-// has to be the same database, which was not restored to an older state meanwhile.
+// has to be the same database, which was not restored to an older state since.
 import { TilecouchError } from '../errors.js'
 import { identityOf, isUnwritable } from '../../core/mirror/index.js'
 import { placeOf, position } from '../../core/place.js'
@@ -80,7 +80,8 @@ export async function databaseState (store, peer) {
 
 /**
  * Throws BACKUP_UNFIT when the database cannot continue a backup.
- * @param {string} file @param {Awaited<ReturnType<typeof databaseState>>} now @param {Peer} peer @param {import('./file.js').Keys} keys
+ * @param {string} file @param {Awaited<ReturnType<typeof databaseState>>} now
+ * @param {Peer} peer @param {import('./file.js').Keys} keys
  * @returns {Promise<{id: string, made: string, file: string, seq: string | number}>}
  */
 export async function checkBase (file, now, peer, keys) {

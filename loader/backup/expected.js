@@ -84,7 +84,7 @@ export class ExpectedDocuments {
     return this.#work(() => this.#temporary.db.prepare(query).raw().all([most])).map(([id]) => id)
   }
 
-  /** @returns {{documents: number, revisions: number, deleted: number, tiles: number, bytes: number}} tiles: versions */
+  /** `tiles` counts versions. */
   counts () {
     return this.#work(() => {
       const one = sql => /** @type {any} */ (this.#temporary.db.prepare(sql).raw().get([]))

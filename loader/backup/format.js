@@ -35,7 +35,7 @@ const ID = 1000 // letters of an id; that of a tile has at most a hundred
 const REVISION = /^[A-Za-z0-9_.]{1,64}$/
 const NAME = 255 // letters of the name of an attachment
 
-const [QUOTE, BACKSLASH, COMMA, LIST, LIST_END, OBJECT, OBJECT_END] = [...'"\\,[]{}'].map(letter => letter.charCodeAt(0))
+const [QUOTE, BACKSLASH, COMMA, LIST, LIST_END, OBJECT, OBJECT_END] = Buffer.from('"\\,[]{}')
 
 const gzip = promisify(gzipWith)
 
@@ -64,7 +64,7 @@ export function encodeFooter (length) {
   return footer
 }
 
-/** `why` may quote the file, without control characters. @param {string} file @param {string} why @param {number} [at] byte */
+/** `why` may quote the file: control characters go. @param {string} file @param {string} why @param {number} [at] byte */
 export const damaged = (file, why, at) =>
   new TilecouchError('BACKUP_DAMAGED', { file, at, why: why.slice(0, 300).replace(/\p{Cc}/gu, '\ufffd') })
 
@@ -132,7 +132,7 @@ export function parseBounded (json) {
   return JSON.parse(json.toString())
 }
 
-/** The JSON of a document, or the limit that it exceeds. @param {any} doc @returns {{json?: string, excess?: string}} */
+/** The JSON of a document, or the limit that it exceeds. @returns {{json?: string, excess?: string}} */
 export function boundedJson (doc) {
   try {
     const json = JSON.stringify(doc)

@@ -76,7 +76,8 @@ export async function backup (store, target, options = {}) {
   try {
     const writer = new BackupWriter(sealed ? await sealSink(sink, sealed) : sink, { signer })
     const since = from?.seq ?? 0
-    const source = new BackupSource(peer, writer, { since, limits: { ...backupDefaults, ...limits }, signal, onProgress })
+    const used = { ...backupDefaults, ...limits }
+    const source = new BackupSource(peer, writer, { since, limits: used, signal, onProgress })
     const id = randomUUID()
     await writer.begin({
       format: FORMAT,
@@ -92,7 +93,7 @@ export async function backup (store, target, options = {}) {
     })
     const { moment, seq } = await source.run()
     const { purged } = placeOf(await peer.info())
-    if (purged !== before.purged) throw overtaken(store.url, 'documents were purged, and the change feed does not show that')
+    if (purged !== before.purged) throw overtaken(store.url, 'documents were purged: the change feed does not show that')
     const noted = await noteBackup(peer, id, signal)
     const security = await securityOf(store)
     const { counts } = await writer.end({ id, finished: now(), moment, seq, purged, noted, security })
@@ -149,7 +150,9 @@ class BackupSource {
     await this.snapshot.readExisting(rows => this.#take(rows))
     for (let round = 0; round < this.limits.rounds; round++) {
       // a revision that does not exist any more has a successor, which comes with a later change
-      const end = await this.snapshot.readChanges(async pages => { for await (const rows of pages) await this.#take(rows) })
+      const end = await this.snapshot.readChanges(async pages => {
+        for await (const rows of pages) await this.#take(rows)
+      })
       if (!this.#missing.size) return end
     }
     const [first] = this.#missing.keys()

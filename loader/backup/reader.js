@@ -95,7 +95,8 @@ async function readBlock (bytes, name) {
   const kind = head.toString('latin1', 0, 1)
   const [json, rest] = [head.readUInt32BE(1), head.readUInt32BE(5)]
   const isKind = [HEADER, DOCUMENTS, TRAILER].includes(kind)
-  if (!isKind || json > formatDefaults.json || rest > formatDefaults.bytes) throw damaged(name, 'no block begins here', at)
+  const isTooLong = json > formatDefaults.json || rest > formatDefaults.bytes
+  if (!isKind || isTooLong) throw damaged(name, 'no block begins here', at)
   const body = await bytes.take(json + rest + CHECK)
   if (body.length < json + rest + CHECK) throw cut()
   if (crc32(body.subarray(0, -CHECK), crc32(head)) !== body.readUInt32BE(json + rest)) {
@@ -112,7 +113,7 @@ async function readBlock (bytes, name) {
 }
 
 const isText = value => typeof value === 'string' && value.length > 0 && value.length < 1000
-const isPlace = value => isText(value) || Number.isInteger(value) || (typeof value === 'string' && value.length < 100000)
+const isPlace = value => Number.isInteger(value) || (typeof value === 'string' && value.length < 100000)
 
 /** @returns {Header} */
 function checkHeader (value, name, at) {
@@ -130,8 +131,8 @@ function checkTrailer (block, { id, counts }, keys, name) {
   const { value, packed, attachments, at } = block
   const { moment, finished, seq, purged, sha256, signer, counts: stated } = value ?? {}
   const isSigned = signer === undefined ? !attachments.length : isText(signer) && attachments.length === SIGNATURE
-  const isValid = ['store', 'tile'].includes(moment) && isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned
-  if (!isValid) throw damaged(name, 'its trailer lacks something', at)
+  const isComplete = isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned
+  if (!isComplete || !['store', 'tile'].includes(moment)) throw damaged(name, 'its trailer lacks something', at)
   if (value.id !== id) throw damaged(name, 'its trailer is of another backup', at)
   if (keys.signedBy) checkSignature(keys.signedBy, { signer, trailer: packed, signature: attachments }, name)
   if (Object.keys(counts).some(key => stated?.[key] !== counts[key])) throw damaged(name, 'its counts are wrong', at)

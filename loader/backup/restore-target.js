@@ -32,7 +32,7 @@ export async function openTarget (couch, chain) {
   const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
   const check = of => {
     if (mark && !isEmpty && String(mark.chain) !== String(of)) {
-      throw refuse('another restore was started there and not finished; remove the database to start anew')
+      throw refuse('another restore was started there and not finished; remove the database to start again')
     }
   }
   if (!mark && !isEmpty) throw refuse()

@@ -65,7 +65,7 @@ const NAMED = 20 // refused documents that are reported
  * @returns {Promise<RestoreSummary>}
  */
 export async function restore (files, url, options = {}) {
-  const { partial = false, dryRun = false, rights, identities, signedBy, q, signal, couch: settings, onProgress } = options
+  const { partial = false, dryRun = false, rights, identities, signedBy, q, signal, onProgress } = options
   const isStream = !Array.isArray(files)
   const keys = { identities, signedBy }
   if (partial && signedBy) {
@@ -79,7 +79,7 @@ export async function restore (files, url, options = {}) {
     work.sources = isStream
       ? [{ file: 'standard input', parts: () => readStreamParts(files, 'standard input', keys) }]
       : links.map(({ file }) => ({ file, parts: () => readFileParts(file, keys) }))
-    const couch = url === null ? null : new Couch(url, settings)
+    const couch = url === null ? null : new Couch(url, options.couch)
     const target = couch && await openTarget(couch, links.map(({ header }) => header.id))
     if (!isStream || dryRun) await work.readAll(target?.security)
     if (!isStream && !dryRun) await work.askRights()

@@ -48,7 +48,8 @@ export function rightsBetween (before, after) {
   }
   if (next.isReadByAll !== old.isReadByAll) add(next.isReadByAll, 'read', 'everybody')
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (!KNOWN.includes(name) && !isDeepStrictEqual(before[name], after[name])) add(name in after, 'field', 'field', name)
+    if (KNOWN.includes(name) || isDeepStrictEqual(before[name], after[name])) continue
+    add(name in after, 'field', 'field', name)
   }
   return found
 }

@@ -1,4 +1,4 @@
-// Reads the change feed of a store that is written to meanwhile, so that the result is the store as it was at one
+// Reads the change feed of a store while others write to it, so that the result is the store as it was at one
 // moment. Existing documents come page by page. Later changes are only recorded, until the feed answers that nothing
 // has changed since the last place: at that moment everything was as recorded. The shards of one answer are not read at
 // one moment; the empty next answer shows that none of them changed in between.
@@ -61,7 +61,8 @@ export class SnapshotReader {
 
   async #wholeStore (changed) {
     for (let attempt = 0; attempt < this.limits.quiet; attempt++) {
-      if (!await this.#readOn(row => changed.add(row))) return { moment: /** @type {const} */ ('store'), seq: this.since }
+      const count = await this.#readOn(row => changed.add(row))
+      if (!count) return { moment: /** @type {const} */ ('store'), seq: this.since }
     }
   }
 

@@ -68,7 +68,8 @@ export class BackupWriter {
     }
     for (const { docs: taken, texts } of parts) {
       if (!taken.length) continue
-      const bytes = taken.flatMap(({ _attachments: attachments = {} }) => Object.values(attachments).map(({ data }) => data))
+      const attachments = taken.flatMap(doc => Object.values(doc._attachments ?? {}))
+      const bytes = attachments.map(({ data }) => data)
       await this.#block(DOCUMENTS, `{"page":${page},"docs":[${texts}]}`, bytes)
       count(this.counts, taken)
     }
@@ -79,7 +80,8 @@ export class BackupWriter {
   async end (about) {
     await this.#queue
     const signer = this.#signer
-    const trailer = { ...about, counts: this.counts, sha256: this.#whole.digest('hex'), ...(signer && { signer: signer.id }) }
+    const sha256 = this.#whole.digest('hex')
+    const trailer = { ...about, counts: this.counts, sha256, ...(signer && { signer: signer.id }) }
     const block = await encodeBlock(TRAILER, trailer, json => signer ? [sign(signer, json)] : [])
     await this.#append(block)
     await this.#append(encodeFooter(block.length))
@@ -109,9 +111,9 @@ const withoutBytes = attachments =>
   Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, about]))
 
 /**
- * A file, locked meanwhile.
+ * A file, locked while it is written.
  * @param {string} name
- * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces an existing file; keys: to check it
+ * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces a file; keys: to check it
  * @returns {Promise<Sink>}
  */
 export async function openFile (name, { force = false, keys = {} }) {
@@ -134,7 +136,7 @@ export async function openFile (name, { force = false, keys = {} }) {
     /** @type {import('node:fs/promises').FileHandle} */
     let handle
     try {
-      await rm(part, { force: true }) // of an earlier run; or a link or file of somebody else
+      await rm(part, { force: true }) // of an earlier run; or a link or file of another user
       handle = await open(part, 'wx', 0o600) // private layers are in it
     } catch (error) {
       await unlock()

@@ -85,8 +85,10 @@ function backupCommand (context, options, file) {
         force: options.force,
         ...keys,
         signal,
-        onProgress: ({ documents, total, size }) => progress.draw(documents, total && Math.max(total, documents), rate =>
-          [bytes(size), `${count(Math.round(rate))}/s`])
+        onProgress ({ documents, total, size }) {
+          const most = total && Math.max(total, documents)
+          progress.draw(documents, most, rate => [bytes(size), `${count(Math.round(rate))}/s`])
+        }
       })
       progress.end()
       const seconds = secondsSince(started)
@@ -104,7 +106,8 @@ function backupCommand (context, options, file) {
 
 /** @param {import('../backup/index.js').BackupSummary} summary @param {number} seconds */
 function describeBackup (summary, seconds) {
-  const { file, base, moment, documents, deleted, tiles, size, encrypted, signer, designs, refused, named, noted } = summary
+  const { file, base, moment, documents, deleted, tiles, size, encrypted, signer } = summary
+  const { designs, refused, named, noted } = summary
   const since = base ? ` changed since ${base}` : ''
   const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)`
   return [
@@ -202,7 +205,8 @@ function describeRestore (summary, seconds, isProven) {
 }
 
 function describeWritten (summary, seconds) {
-  const { resumed, written, refused, refusals, compared, differences, differing, access, security, withheld, rights } = summary
+  const { resumed, written, refused, refusals, compared, differences, differing } = summary
+  const { access, security, withheld, rights } = summary
   const rate = `${duration(seconds)} (${count(Math.round(written / seconds))}/s)`
   const found = differences ? `${count(differences)} differ` : 'all are as the files say'
   return [

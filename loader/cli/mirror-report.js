@@ -126,7 +126,8 @@ export class MirrorReport {
   }
 
   #forecast ({ missing, lacked = {} }) {
-    const kinds = Object.entries(KINDS).filter(([kind]) => lacked[kind]).map(([kind, noun]) => plural(lacked[kind], noun))
+    const present = Object.entries(KINDS).filter(([kind]) => lacked[kind])
+    const kinds = present.map(([kind, noun]) => plural(lacked[kind], noun))
     return [missing ? `  Would copy ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing']
   }
 
@@ -146,7 +147,7 @@ export class MirrorReport {
  * @param {string} to address of the target, or the options that name it
  */
 function describeReady ({ designs, skipped, access }, to) {
-  const deployed = designs.filter(({ action }) => ['new', 'changed', 'carried'].includes(action)).length
+  const deployed = designs.filter(({ action }) => ['new', 'changed', 'copied'].includes(action)).length
   const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id).join(', ')
   return [
     ...(skipped

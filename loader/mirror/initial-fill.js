@@ -92,7 +92,8 @@ async function startPlace ({ source, target, id, dryRun }, now) {
   if ((await target.info()).doc_count) {
     const there = await target.getLocal(note)
     // a source that does not know the token was restored to an older state
-    const isKnown = there && isGood(there, now) && (!there.token || there.token === (await source.getLocal(note))?.token)
+    if (!there || !isGood(there, now)) return undefined
+    const isKnown = !there.token || there.token === (await source.getLocal(note))?.token
     return isKnown ? there.since : undefined
   }
   if (dryRun) return now.since
@@ -115,6 +116,6 @@ async function * idsOf (couch, selection, signal) {
   for (const layer of layers.filter(isLayer)) {
     if (selection.layers && !selection.layers.has(layer)) continue
     const { area, zooms } = selection
-    for await (const { rows } of walk(couch, versions, layer, { area, zooms, signal })) for (const { id } of rows) yield id
+    for await (const { rows } of walk(couch, versions, layer, { area, zooms, signal })) yield * rows.map(({ id }) => id)
   }
 }

@@ -1,7 +1,7 @@
 // Lists the mirrors that a store is the source or target of: those of tilecouch by their checkpoints on either side,
 // those of CouchDB's own replicator as its server lists them.
 import { timeoutSignal } from '../../core/abort.js'
-import { scrub } from '../../core/index.js'
+import { now, scrub } from '../../core/index.js'
 import { PREFIX } from '../../core/mirror/index.js'
 import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
@@ -71,7 +71,7 @@ const isHidden = error => CLOSED.has(error.code) || error.details?.status === 40
 
 /**
  * Removes the checkpoint of a mirror, at both sides if the other one can be reached. The next run compares everything
- * anew.
+ * again.
  * @param {string} url of a store @param {string} id
  * @param {{limits?: Partial<typeof mirrorListDefaults>}} [options]
  * @returns {Promise<{id: string, where: string[]}>}
@@ -113,7 +113,7 @@ async function checkpoints (couch, signal) {
 }
 
 /**
- * Whether a mirror brings only a part of a layer to this store: an area, some zooms, or not all of its past.
+ * Whether a mirror copies only a part of a layer to this store: an area, some zooms, or not all of its past.
  * @param {Couch} couch @param {string} layer @param {AbortSignal} [signal]
  */
 export async function isPartHere (couch, layer, signal) {
@@ -227,8 +227,9 @@ function reach (couch, url) {
 /** Those of CouchDB's own replicator, as its scheduler describes them. */
 async function replications (couch, most, signal) {
   const ask = path => couch.find({ path, server: true, qs: { limit: most }, signal }).catch(error => {
-    const isNoCouchDb = ['DATABASE_NOT_FOUND', 'BAD_ANSWER'].includes(error.code) || [400, 501].includes(error.details?.status)
-    if (!isNoCouchDb) throw error
+    const { code, details } = error
+    const isCouchDb = !['DATABASE_NOT_FOUND', 'BAD_ANSWER'].includes(code) && ![400, 501].includes(details?.status)
+    if (isCouchDb) throw error
   })
   const jobs = (await ask('_scheduler/jobs'))?.jobs ?? []
   const docs = (await ask('_scheduler/docs'))?.docs ?? []
@@ -264,7 +265,7 @@ function describedJob (row, role) {
   const { doc_id: id, id: job, state = 'initializing', info, last_updated: updated } = row
   const { doc_write_failures: refused, changes_pending: pending, error } = info ?? {}
   const isComplete = state === 'completed' || (state === 'running' && pending === 0)
-  const success = state === 'completed' ? updated : isComplete ? new Date().toISOString().replace(/\.\d+/, '') : undefined
+  const success = state === 'completed' ? updated : isComplete ? now() : undefined
   return {
     id,
     by: 'couchdb',

@@ -25,7 +25,7 @@ export async function removeLocal (couch, id, signal) {
 function packed (doc) {
   const attachments = Object.entries(doc._attachments ?? {})
   if (!attachments.some(([, { encoding, data }]) => encoding && data instanceof Uint8Array)) return undefined
-  const described = attachments.map(([name, { data, ...about }]) => [name, { ...about, ...(data && { follows: true }) }])
+  const described = attachments.map(([name, { data, ...about }]) => [name, data ? { ...about, follows: true } : about])
   const json = JSON.stringify({ ...doc, _attachments: Object.fromEntries(described) })
   const boundary = randomUUID()
   const parts = [Buffer.from(`--${boundary}\r\nContent-Type: application/json\r\n\r\n${json}`)]

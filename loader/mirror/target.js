@@ -1,5 +1,5 @@
 // The target of a mirror. `makeDatabase` creates it, for admins only while it is filled. When everything is there,
-// `makeReady` brings the design documents, builds their indexes and last lets readers in. A mirror takes no code from
+// `makeReady` adds the design documents, builds their indexes and last lets readers in. A mirror takes no code from
 // elsewhere: it gets the design documents of this tilecouch. Where the source has exactly the same, they come with
 // their revisions, so that CouchDB's replicator finds nothing to do.
 import { gunzipSync } from 'node:zlib'
@@ -26,7 +26,7 @@ const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
  *   everybody may read the source
  *
  * differs: the target has another one, which was left to its operator
- * @typedef {{id: string, action: 'carried' | 'new' | 'changed' | 'unchanged' | 'differs'}} Deployed
+ * @typedef {{id: string, action: 'copied' | 'new' | 'changed' | 'unchanged' | 'differs'}} Deployed
  * @typedef {import('../couchapp/compose.js').DesignDocument} DesignDocument
  * @typedef {import('../store/couch.js').Couch} Couch
  */
@@ -36,7 +36,7 @@ export async function makeDatabase (target, signal) {
   try {
     await target.request({ method: 'PUT', signal })
   } catch (error) {
-    if (error.details?.status !== 412) throw error // somebody else has just created it
+    if (error.details?.status !== 412) throw error // another program has just created it
     return
   }
   await new Store(target).secure(PRIVATE_SECURITY)
@@ -79,14 +79,14 @@ export async function makeReady (source, target, { isForAll, signal }) {
 /** `replaces`: also existing ones. @returns {Promise<Deployed[]>} */
 async function deployDesigns (source, target, { replaces, docs, signal }) {
   const there = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
-  const carried = new Set()
+  const copied = new Set()
   for (const doc of docs.filter(({ _id }) => there.get(_id) === 'new')) {
-    if (await copyDesign(source, target, doc, signal)) carried.add(doc._id)
+    if (await copyDesign(source, target, doc, signal)) copied.add(doc._id)
   }
   const isLeft = ({ _id }) => !replaces && there.get(_id) === 'changed'
   const pushed = await push(target, docs.filter(doc => !isLeft(doc)), { signal })
   return [
-    ...pushed.map(({ id, action }) => ({ id, action: carried.has(id) ? /** @type {const} */ ('carried') : action })),
+    ...pushed.map(({ id, action }) => ({ id, action: copied.has(id) ? /** @type {const} */ ('copied') : action })),
     ...docs.filter(isLeft).map(({ _id: id }) => ({ id, action: /** @type {const} */ ('differs') }))
   ]
 }

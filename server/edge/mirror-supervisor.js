@@ -58,7 +58,7 @@ export class MirrorSupervisor {
    * @param {object} options
    * @param {import('../../core/mirror/selection.js').Wanted} options.wanted
    * @param {number | null} [options.maxLag] seconds
-   * @param {boolean} [options.isForAll] everybody may read the edge, whoever may read the origin
+   * @param {boolean} [options.isForAll] everybody may read the edge, even if the origin is private
    * @param {import('pino').Logger} options.log
    * @param {(change: StateChange) => void} [options.onStateChange]
    * @param {(report: MirrorReport) => void} [options.onProgress]
@@ -152,7 +152,7 @@ export class MirrorSupervisor {
     }
   }
 
-  /** A live mirror waits out temporary errors itself; others may go when somebody repairs their cause. */
+  /** A live mirror waits out temporary errors itself; others end when their cause is repaired. */
   #fail (error) {
     this.#look()
     this.#past = this.#counts()
@@ -190,9 +190,10 @@ export class MirrorSupervisor {
     this.#state = state
     if (state === 'following') this.#wasComplete = true
     if (before === 'following') this.#writeNote()
-    const { url } = this.origin
-    if (state === 'away') this.log.warn({ from: url, code: error, reason }, 'the mirror waits')
-    else this.log.info({ from: url, to: this.store.url }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
+    const { url: from } = this.origin
+    const { url: to } = this.store
+    if (state === 'away') this.log.warn({ from, code: error, reason }, 'the mirror waits')
+    else this.log.info({ from, to }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
     this.onStateChange?.({ state, before, error, reason, seconds, isFirst, report: this.report() })
   }
 

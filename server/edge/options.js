@@ -27,7 +27,7 @@ const mirrorRows = [
 
 export const serveOptions = fromRows([...table, ...mirrorRows])
 
-/** Defaults that differ with `from`. Tiles that the mirror fetched itself would conflict with later ones of the origin. */
+/** Defaults that differ with `from`. Tiles that an edge fetched itself would conflict with later ones of the origin. */
 export const mirrorDefaults = { data: './edge', upstream: false }
 
 /** With `from`. */
