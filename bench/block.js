@@ -27,10 +27,7 @@ export function placesOf (count) {
   return Array.from({ length: count }, (_, index) => ({ z: CORNER.z, x: CORNER.x + Math.floor(index / side), y: CORNER.y + index % side, index }))
 }
 
-/**
- * Every tile has the same number of bytes, so that a wrong answer shows in the sum of all.
- * @type {TileOf}
- */
+/** Every tile has the same number of bytes: a wrong answer shows in the sum of all. @type {TileOf} */
 export const bytesOf = (index, time) => noiseTile(index * 2 + (time === NEW ? 1 : 0), BYTES)
 export const LENGTH = bytesOf(0, NEW).length
 
@@ -45,11 +42,7 @@ export function shuffled (places, seed) {
   return order
 }
 
-/**
- * Places as people ask for them: the n-th most wanted 1/n as often as the first.
- * @param {Place[]} places the most wanted first
- * @returns {() => Place}
- */
+/** Places as people ask for them: the n-th most wanted 1/n as often as the first. @returns {() => Place} */
 export function zipf (places, seed) {
   const next = random(seed)
   const sums = new Float64Array(places.length)

@@ -62,7 +62,7 @@ async function sample ({ name, kind, command, open, apart = false }, level, { wa
     })), { signal })
     checkSamples(name, outcomes.flatMap(({ samples }) => samples), work.known)
     const figures = roundOf(outcomes, warmup)
-    // the gateway learns of a write a moment after the store has it; of the others nobody may answer what is no longer true
+    // the gateway sees a write a moment after the store has it; the others must not answer old values
     if (figures.behind && name !== GATEWAY) throw new Error(`${name}: ${figures.behind} gets did not answer what was set last`)
     return figures
   } finally {

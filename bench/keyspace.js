@@ -8,10 +8,10 @@ import { BATCH, BYTES, MIX } from './keyspace/workload.js'
 import { stoppable, temporaryFolder } from './stoppable.js'
 
 // keys: there from the start; counts: new values of a sample, the same for everybody, a multiple of each number of threads times what
-// one of them writes at once; seconds: of a sample of reads; patience: seconds that any other sample may take
+// one of them writes at once; seconds: of a sample of reads; timeout: seconds that any other sample may take
 const scales = {
-  quick: { keys: 800, levels: [1, 4, 8], rounds: 2, seconds: 0.4, patience: 10, counts: { writes: 400, mixes: 80 } },
-  full: { keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 5, seconds: 1, patience: 30, counts: { writes: 2400, mixes: 480 } }
+  quick: { keys: 800, levels: [1, 4, 8], rounds: 2, seconds: 0.4, timeout: 10, counts: { writes: 400, mixes: 80 } },
+  full: { keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 5, seconds: 1, timeout: 30, counts: { writes: 2400, mixes: 480 } }
 }
 
 export async function run ({ server, quick, log }) {

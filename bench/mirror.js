@@ -16,6 +16,6 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const copies = await copyAll({ server, target, ...scale, signal, closing, log })
   const memory = await memoryOf({ server, target, tiles: scale.remembered, signal, closing, log })
   const budgets = [...copies.budgets, ...memory.budgets]
-  const { bytes: _, ...rest } = scale // it stands in the sizes
+  const { bytes: _, ...rest } = scale // it is in the sizes
   return { ...rest, servers: other ? 2 : 1, sizes: copies.sizes, memory: memory.figures, budgets }
 })

@@ -8,7 +8,7 @@ import { render } from './plots/render.js'
 import { table } from './plots/words.js'
 import { readResult } from './results.js'
 
-/** Pages in docs/benchmarks by name, and the results that each of them tells. */
+/** Pages in docs/benchmarks by name, and the results that each of them shows. */
 export const pages = {
   tilecache: ['tilecache'],
   bulk: ['bulk'],

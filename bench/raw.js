@@ -41,7 +41,7 @@ export function writePuts (couch, documents, options) {
   }, options)
 }
 
-/** A document as JSON has it: what somebody would write who posts to _bulk_docs by hand. */
+/** A document as JSON has it, as one would post it to _bulk_docs by hand. */
 export function plain (doc) {
   doc._attachments.tile.data = doc._attachments.tile.data.toString('base64')
   return doc

@@ -15,7 +15,7 @@ import { Store } from '../loader/store/index.js'
  */
 export async function stoppable (log, body) {
   const stop = new AbortController()
-  setMaxListeners(0, stop.signal) // whoever waits, listens
+  setMaxListeners(0, stop.signal)
   const abort = () => stop.abort(new Error('interrupted'))
   process.once('SIGINT', abort).once('SIGTERM', abort)
   const closing = []

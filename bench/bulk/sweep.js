@@ -22,12 +22,7 @@ export const atATime = flights => flights === 1 ? 'one request at a time' : `${f
  * @property {any[]} [tiles] for the loader, all of them
  */
 
-/**
- * @param {string} url of a database that is made and dropped for every sample
- * @param {Payload} payload
- * @param {{rounds: number, seconds: number, most: number, signal: AbortSignal, log: (text: string) => void, onRetry: () => void}} options seconds:
- *   after which a sample ends; most: bytes in all requests under way
- */
+/** `seconds`: after which a sample ends; `most`: bytes in all requests under way. @param {Payload} payload @param {any} options */
 export async function sweep (url, { documents, batches, flights, bytes, make, ids, tiles }, { rounds, seconds, most, signal, log, onRetry }) {
   const about = {}
   const contenders = settingsOf({ batches, flights, bytes, most }).map(({ batch, flights: concurrency }) => {

@@ -1,4 +1,4 @@
-// CouchDB as somebody asks it who has tilecouch as a library: the store.
+// CouchDB through tilecouch as a library: the store.
 import { parseTileId } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 

@@ -31,10 +31,6 @@ const fileOf = name => fileURLToPath(new URL(name, import.meta.url))
  * @property {(closing: (() => any)[]) => Promise<any>} open what workers connect to; closing: told how to remove it
  */
 
-/**
- * @param {{server: string, dir: string, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options
- *   closing: told how to end what is started for the whole benchmark
- */
 export async function prepare ({ server, dir, signal, closing, log }) {
   const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
   const contenders = []

@@ -83,11 +83,7 @@ export async function writeOperations (dir, { processes, count, signal }) {
   return { preset, files, known, bytes: Math.round(total / values) }
 }
 
-/**
- * A sample of the answers of all processes: each must be something that was once written for its key.
- * @param {[string, string][]} samples key and digest
- * @param {Map<string, Set<string>>} known
- */
+/** Answers of all processes must have been written once for their keys. @param {[string, string][]} samples key, digest */
 export function checkSamples (name, samples, known) {
   const wrong = samples.filter(([key, digest]) => !known.get(key)?.has(digest))
   if (wrong.length) throw new Error(`${name}: ${wrong.length} of ${samples.length} answers compared were never written, the first for ${wrong[0][0]}`)

@@ -1,5 +1,5 @@
-// One process of the benchmark: it gets what to do on its standard input, says "ready" when it is connected, begins when told, and
-// says in one line of JSON how it went. worker.py does the same with DiskCache.
+// One process of the benchmark: it reads its task from standard input, prints "ready" when it is connected, starts after
+// "go", and prints its result as a line of JSON. worker.py does the same with DiskCache.
 import { hash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'

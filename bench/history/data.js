@@ -29,7 +29,7 @@ export const STAGES = [
   { versions: 100_000, wide: [50, 30], deep: [20, 20] },
   { versions: 1_000_000, wide: [200, 120], deep: [20, 20] }
 ]
-/** For a short run: the largest is named as what it is, and nothing is said of a million. */
+/** For a short run. */
 export const SHORT = [STAGES[0], { versions: 40_000, wide: [50, 15], deep: [10, 10] }]
 const DEPTH = { [LAYER]: 10, [DEEP]: 100 } // versions a tile
 
@@ -45,9 +45,9 @@ export function blocksOf ({ wide, deep }) {
 
 /** The tiles of a stage that the stage before does not have, in the order of their ids. @param {Stage} stage @param {Stage} [before] */
 export function * newTiles (stage, before) {
-  const held = before ? blocksOf(before) : []
+  const existing = before ? blocksOf(before) : []
   for (const { layer, z, x, y, columns, rows } of blocksOf(stage)) {
-    const old = held.find(block => block.layer === layer && block.z === z)
+    const old = existing.find(block => block.layer === layer && block.z === z)
     for (let column = 0; column < columns; column++) {
       for (let row = old && column < old.columns ? old.rows : 0; row < rows; row++) yield { layer, z, x: x + column, y: y + row }
     }
@@ -68,7 +68,7 @@ export function versionsOf ({ layer, z, x, y }) {
 
 /**
  * Writes a stage straight into the database, as prepared documents in the order of their ids.
- * @param {import('../../loader/store/index.js').Store} store @param {Iterable<any>} documents
+ * @param {any} store @param {Iterable<any>} documents
  * @param {{signal: AbortSignal, onProgress?: (written: number) => void, batch?: number}} options
  */
 export async function fill (store, documents, { signal, onProgress = () => {}, batch = BATCH }) {
@@ -106,7 +106,7 @@ export async function deploy (store, { signal, docs, onProgress }) {
   const wanted = docs.filter(({ _id }) => ['_design/tiles', '_design/versions'].includes(_id))
     .map(({ validate_doc_update: _, _attachments, ...doc }) => doc)
   await push(store.couch, wanted, { signal, onProgress: ({ done }) => onProgress?.(done) })
-  // an index that is there is only brought up to date by whoever asks it
+  // an existing index is updated only by a query
   await warm(store.couch, '_design/versions', 'by_tile', { signal, onProgress })
   const seconds = (performance.now() - start) / 1000
   await store.secure(PUBLIC_SECURITY)
@@ -115,7 +115,7 @@ export async function deploy (store, { signal, docs, onProgress }) {
 }
 
 /** Waits until the index, if there is one, is committed, and the server neither builds nor compacts anything. */
-export async function untilIdle (store, signal) {
+async function untilIdle (store, signal) {
   const indexed = await store.couch.get('_design/versions')
   await until(async () => {
     signal.throwIfAborted()

@@ -5,10 +5,7 @@ import { keyOf, stepsOf, valueOf } from './workload.js'
 
 const clock = () => performance.timeOrigin + performance.now()
 
-/**
- * @param {any} client one of bench/clients; with `setMany` when batches are written, and without what is not asked of it
- * @param {import('./workload.js').Part} part
- */
+/** @param {any} client one of bench/clients @param {import('./workload.js').Part} part */
 export async function perform (client, part, { seconds }) {
   const done = {
     writes: 0, // values that were stored

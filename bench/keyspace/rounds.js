@@ -5,23 +5,15 @@ import { summarise } from '../serve/rounds.js'
 
 /** @typedef {import('./contenders.js').Contender} Contender */
 
-/**
- * @param {object} options
- * @param {import('./contenders.js').Kind} options.kind
- * @param {Contender[]} options.contenders
- * @param {ReturnType<typeof import('./threads.js').startThreads>} options.generator
- * @param {Record<string, {next: number}>} options.spaces number of the next new value in each
- * @param {{keys: number, levels: number[], rounds: number, seconds: number, patience: number, counts: Record<string, number>}} options.scale
- * @param {(text: string) => void} options.log
- */
+/** `spaces`: number of the next new value in each. */
 export async function measureKind ({ kind, contenders, generator, spaces, scale, log }) {
-  const { keys, levels, rounds, seconds, patience, counts } = scale
+  const { keys, levels, rounds, seconds, timeout, counts } = scale
   const count = counts[kind] ?? 0
   const sample = async (contender, threads) => {
     const space = spaces[contender.space]
     const part = { kind, threads, first: space.next, count, batch: contender.batch, keys }
     space.next += count
-    return measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : patience))
+    return measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : timeout))
   }
   const own = contenders.filter(({ kinds }) => kinds.includes(kind))
   // every thread connects, and its code is compiled
@@ -47,10 +39,7 @@ const wordsOf = ({ ms, errors, misses, error, cut }) => [
   cut ? '  the time was up' : ''
 ].join('')
 
-/**
- * @param {Contender} contender
- * @param {() => Promise<import('./perform.js').Done[]>} run
- */
+/** @param {Contender} contender @param {() => Promise<import('./perform.js').Done[]>} run */
 async function measured ({ name }, run) {
   const parts = await run()
   const sum = field => parts.reduce((total, part) => total + part[field], 0)
@@ -68,10 +57,6 @@ async function measured ({ name }, run) {
   }
 }
 
-/**
- * What is kept of the rounds.
- * @param {any[]} samples
- */
 export function figuresOf (samples) {
   const sum = pick => samples.reduce((total, sample) => total + pick(sample), 0)
   const { rates, rate } = summarise(samples.map(sample => ({ ...sample, ms: {} })))

@@ -16,7 +16,7 @@ async function timed (take) {
   const start = performance.now()
   const tiles = await take()
   const ms = performance.now() - start
-  await new Promise(resolve => setTimeout(resolve)) // the observer is told of the last task after it
+  await new Promise(resolve => setTimeout(resolve)) // the observer sees the last task after it
   return { tiles, ms, longestTask: Math.round(longest.task) }
 }
 

@@ -30,10 +30,7 @@ ${http}
 }
 `
 
-/**
- * @param {string} bin
- * @param {{dir: string, http: (port: number) => string, probe: string}} options http: what stands inside http { }; probe: path of a tile
- */
+/** `http`: the content of http { }; `probe`: path of a tile. */
 export async function startNginx (bin, { dir, http, probe }) {
   await mkdir(dir)
   const port = await freePort()
@@ -47,10 +44,7 @@ export async function startNginx (bin, { dir, http, probe }) {
 /** A folder of tiles. */
 export const filesConf = root => port => `  server { listen 127.0.0.1:${port}; root ${root}; }`
 
-/**
- * The configuration of deploy/ with other addresses and folders; one that is not there any more is an error.
- * @returns {(port: number) => string}
- */
+/** The configuration of deploy/ with other addresses and folders; a missing one is an error. @returns {(port: number) => string} */
 export const proxyCacheConf = (text, { gateway, cache }) => port => [
   [/(\n\s*server\s+)127\.0\.0\.1:8080(?=[; ])/g, `$1${new URL(gateway).host}`],
   [/(\n\s*listen\s+)80(?=[; ])/g, `$1127.0.0.1:${port}`],

@@ -23,19 +23,12 @@ export async function findTileStache (env = process.env) {
   return version ? { python, tilestache, gunicorn, version } : undefined
 }
 
-/**
- * What is not in the cache is asked of somebody else, and kept.
- * @param {{cache: string, source: string}} where cache: a folder of LAYER/z/x/y.png; source: URL of a server of the same addresses
- */
+/** `cache`: a folder of LAYER/z/x/y.png; `source`: URL of a server for tiles that are not in it. */
 export const configuration = ({ cache, source }) => JSON.stringify({
   cache: { name: 'Disk', path: cache, dirs: 'portable' },
   layers: { [LAYER]: { provider: { name: 'proxy', url: `${source}/${LAYER}/{Z}/{X}/{Y}.png` } } }
 })
 
-/**
- * @param {NonNullable<Awaited<ReturnType<typeof findTileStache>>>} found
- * @param {{cache: string, source: string, dir: string, probe: string}} where probe: path of a tile
- */
 export async function startTileStache ({ python, tilestache, gunicorn, version }, { cache, source, dir, probe }) {
   await mkdir(dir)
   const file = path.join(dir, 'tilestache.cfg')

@@ -22,10 +22,7 @@ export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await outpu
 
 export const writeList = (file, requests) => writeFile(file, requests.map(({ path, etag }) => `${path}${etag ? `\t${etag}` : ''}\n`).join(''))
 
-/**
- * So many connections, each asking for the next of the list as soon as it has its answer.
- * @returns {Promise<Sample>}
- */
+/** Connections that each ask for the next of the list as soon as they have an answer. @returns {Promise<Sample>} */
 export async function runWrk (bin, { url, list, start = 0, connections, seconds, signal }) {
   return parseResult(await runToEnd(bin, ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url], {
     env: { BENCH_LIST: list, BENCH_START: String(start) }, signal

@@ -3,18 +3,13 @@
 const HEADERS = 2000 // bytes at most of the headers of an answer
 
 /** Throws when a request of a sample failed. @param {string} name @param {{requests: number, errors: Record<string, number>}} sample */
-export function checkErrors (name, { requests, errors }) {
+function checkErrors (name, { requests, errors }) {
   const wrong = Object.entries(errors).filter(([, count]) => count)
   if (wrong.length) throw new Error(`${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`)
   if (!requests) throw new Error(`${name}: no request was answered`)
 }
 
-/**
- * All requests of a sample: errors, statuses, and bytes an answer.
- * @param {string} name
- * @param {import('../programs/wrk.js').Sample} sample
- * @param {{connections: number, length: number}} expected length: of a body; 0 for a 304
- */
+/** Checks errors, statuses, and bytes an answer. `length`: of a body; 0 for a 304. */
 export function checkSample (name, sample, { connections, length }) {
   checkErrors(name, sample)
   const { requests, bytes } = sample

@@ -4,7 +4,7 @@ import { budget, median, turns } from '../measure.js'
 import { COLD, COUCH, FILES, HOT, HOT_TWO, NODE } from './names.js'
 
 export const AT = 32 // connections of the budgets
-export const CROWD = 100 // connections of cold tiles as well
+const CROWD = 100 // connections of cold tiles as well
 
 /**
  * @typedef {object} Contender
@@ -15,9 +15,7 @@ export const CROWD = 100 // connections of cold tiles as well
  */
 
 /**
- * @param {Contender[]} contenders
- * @param {{levels: number[], rounds: number, seconds: number, warm: number, signal?: AbortSignal, log: (text: string) => void}} options
- *   levels: numbers of connections; seconds: of a sample; warm: before the first round of a level, not counted
+ * `levels`: numbers of connections; `seconds`: of a sample; `warm`: seconds before the first round of a level.
  * @returns {Promise<Results>}
  */
 export async function measureRounds (contenders, { levels, rounds, seconds, warm, signal, log }) {
@@ -53,10 +51,9 @@ const round = ms => Math.round(ms * 100) / 100
 export const ratio = (a, b) => median(a.rates.map((rate, at) => rate / b.rates[at]))
 
 /**
- * The budgets of DESIGN.md 7. Misses share reads the more of them there are, so cold tiles are judged at a crowd as well; nginx and
- * CouchDB use every core, so the gateway is judged as one process and with a process a core.
+ * The budgets of DESIGN.md 7. Misses share reads the more of them there are, so cold tiles have a budget at a crowd as
+ * well; nginx and CouchDB use every core, so the gateway has one as one process and one with a process a core.
  * @param {Results} results
- * @param {number[]} [levels] numbers of connections that were measured: of others nothing is said
  */
 export function budgetsOf (results, levels = [AT, CROWD]) {
   const at = (name, level) => results[name]?.[level]

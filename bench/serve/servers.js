@@ -10,10 +10,6 @@ import * as tileserver from '../programs/tileserver.js'
 export const xyz = ({ z, x, y }) => `/${LAYER}/${z}/${x}/${y}.png`
 export const asOf = ({ z, x, y }) => `/${LAYER}@${AS_OF}/${z}/${x}/${y}.png`
 
-/**
- * @param {{url: string, dir: string, places: import('../block.js').Place[], store: import('../../loader/store/index.js').Store, closing: (() => any)[], log: (text: string) => void}} options
- *   url: of the database, with what it takes to write; closing: told how to end each
- */
 export async function startServers ({ url, dir, places, store, closing, log }) {
   const [place] = places
   const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })

@@ -1,12 +1,10 @@
-// A lap: everything asked for once. The clock stands while answers are compared, and all of them are: whoever is fast by being wrong ends the run.
+// A lap: every tile requested once. All answers are compared, while the clock is stopped; a wrong one ends the run.
 import pMap from 'p-map'
 import { deviation, mean, median, percentiles } from '../measure.js'
 
 /**
- * @param {string} name
- * @param {import('./map.js').Tile[]} tiles in the order they are asked for
- * @param {{get: (tile: import('./map.js').Tile) => Promise<Uint8Array | ArrayBuffer>, connections: number, signal?: AbortSignal}} options
- *   connections: answers waited for at a time
+ * @param {string} name @param {import('./map.js').Tile[]} tiles
+ * @param {{get: (tile: any) => Promise<any>, connections: number, signal?: AbortSignal}} options
  */
 export async function runLap (name, tiles, { get, connections, signal }) {
   signal?.throwIfAborted()

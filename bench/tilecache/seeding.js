@@ -75,10 +75,7 @@ async function exportAll (store, tiles, folder, signal) {
   if (summary.tiles !== tiles.length || summary.failed) throw new Error(`${summary.tiles} of ${tiles.length} tiles exported, ${summary.failed} failed`)
 }
 
-/**
- * @param {{server: string, dir: string, store: import('../../loader/store/index.js').Store, tiles: Tile[], rounds: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options
- *   store: holds the tiles already, for the export
- */
+/** `store`: holds the tiles already, for the export. */
 export async function measureSeeding ({ server, dir, store, tiles, rounds, signal, closing, log }) {
   const url = `${server}/bench_tilecache_seed`
   const folder = path.join(dir, 'seeded')

@@ -14,10 +14,7 @@ import { BESIDE_TILESTACHE, ORDER, TILESTACHE, TREE } from './names.js'
 
 const NGINX = "Debian's settings, a worker a core, access_log off"
 
-/**
- * @param {any} options url: of the database, with a name that may write; unused: a place that is in the store, and in no
- *   cache
- */
+/** `unused`: a place that is in the store, and in no cache. */
 export async function startServers ({ url, dir, places, unused, tileOf, store, signal, closing, log }) {
   const [place] = places
   const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
