@@ -49,7 +49,7 @@ onEachStore('a backup', backend => {
     await fails(restore([file('a.tcb')], to), 'RESTORE_NOT_EMPTY')
   })
 
-  it('goes on from another one, again and again, and the chain is restored in whatever order its files are named, to those who might read it', async () => {
+  it('continues another one, and the chain is restored from files in any order, with its rights', async () => {
     const own = await backend.database()
     const mine = await fill(own)
     await backup(mine, file('full.tcb'))
@@ -84,7 +84,7 @@ onEachStore('a backup', backend => {
     assert.ok(!readdirSync(folder.dir).some(name => /^no|part/.test(name)))
   })
 
-  it('is no base when the database was put back to an older state, or was purged', async () => {
+  it('is no base after the database was restored to an older state or purged', async () => {
     const own = await backend.database()
     const mine = await fill(own)
     await backup(mine, file('full.tcb'))
@@ -99,7 +99,7 @@ onEachStore('a backup', backend => {
     await fails(backup(mine, file('last.tcb'), { base: file('next.tcb') }), 'BACKUP_UNFIT', /purged/)
   })
 
-  it('leaves what is there, and a database that is not empty, as it is', async () => {
+  it('replaces no file without --force, and no database that is not empty', async () => {
     writeFileSync(file('there.tcb'), 'mine')
     await fails(backup(store, file('there.tcb')), 'TARGET_EXISTS')
     await backup(store, file('there.tcb'), { force: true })
@@ -118,7 +118,7 @@ onEachStore('a backup', backend => {
     assert.equal((await request(nothing)).status, 404, 'a dry run makes no database')
   })
 
-  it('that is read as a stream is restored as well, and a damaged one as far as it is right', async () => {
+  it('is restored from a stream, and from a damaged file up to the damage', async () => {
     await backup(store, file('a.tcb'))
     const streamed = await backend.database()
     assert.equal((await restore(createReadStream(file('a.tcb')), streamed, GIVE)).differences, 0)

@@ -28,7 +28,7 @@ onEachStore('tilecouch backup and restore', backend => {
 
   const run = (...argv) => runCommand(argv)
 
-  it('say what was written and what is there, and JSON to programs', async () => {
+  it('print what was written, or JSON', async () => {
     const made = await run('backup', file('a.tcb'), '--db', url)
     assert.deepEqual([made.code, made.err], [0, ''])
     assert.match(made.out, /a\.tcb: \d+ documents \(\d+ versions of tiles, \d+ deleted\) in 0:\d\d\n.*read again.*\n.*one moment\n$/)
@@ -54,7 +54,7 @@ onEachStore('tilecouch backup and restore', backend => {
     assert.match(stderr, /standard output: \d+ documents/)
   })
 
-  it('name what no store takes, and what differs', async () => {
+  it('name documents that no store takes', async () => {
     const own = await backend.database()
     await request(own, { method: 'PUT' })
     const page = { content_type: 'text/html', data: btoa('<script>alert(1)</script>') }

@@ -81,7 +81,7 @@ onEachStore('a hostile backup', backend => {
   }
   const twice = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, described(99, docs[0])] : docs
 
-  it('is refused with two things about one revision, with pages or shards beyond measure, and with names that are none', async () => {
+  it('is refused with one revision twice, with too many pages or shards, and with bad names', async () => {
     await backup(store, file('a.tcb'))
     const refused = async (change, words) => {
       await rewrite(file('a.tcb'), file('bad.tcb'), { ...change, recount: true })
@@ -97,13 +97,13 @@ onEachStore('a hostile backup', backend => {
     assert.equal((await request(to)).status, 404)
   })
 
-  it('opens no other file than those that were named', async () => {
+  it('opens only the given files', async () => {
     await backup(store, file('a.tcb'))
     await rewrite(file('a.tcb'), file('b.tcb'), { header: one => ({ ...one, base: { id: 'x', made: one.made, file: '../../../etc/passwd' } }) })
     await fails(restore([file('b.tcb'), file('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
   })
 
-  it('of a writer, who stores what no reader of backups takes, does not keep the rest from being backed up', async () => {
+  it('of documents that no backup takes: the others are backed up', async () => {
     const own = await backend.database()
     const mine = await Store.create(own)
     await mine.defineLayer('osm', { format: 'png' })
@@ -130,14 +130,14 @@ describe('a hostile folder or file', function () {
   const folder = useFolder()
   const file = name => path.join(folder.dir, name)
 
-  it('is no file: a folder, a pipe, nothing', async () => {
+  it('is refused: a folder, a pipe, nothing', async () => {
     mkdirSync(file('folder'))
     execFileSync('mkfifo', [file('pipe')])
     for (const name of ['folder', 'pipe']) await fails(restore([file(name)], null, { dryRun: true }), 'SOURCE_UNREADABLE', /no regular file/)
     await fails(restore([file('none')], null, { dryRun: true }), 'SOURCE_NOT_FOUND')
   })
 
-  it('has lists in lists, or more values than anybody stores, and takes no memory for them', async () => {
+  it('with nested lists or too many values is refused without using memory', async () => {
     const most = formatDefaults.unpacked
     const bombs = {
       nested: Buffer.alloc(most - 1, '['),
@@ -157,7 +157,7 @@ onEachStore('a folder in which others write', backend => {
   const folder = useFolder()
   const file = name => path.join(folder.dir, name)
 
-  it('gets no backup through a link that somebody made there, nor into a file that he may read', async () => {
+  it('gets no backup through a link, nor into a file that others may read', async () => {
     const store = await Store.create(await backend.database())
     writeFileSync(file('precious'), 'mine')
     symlinkSync(file('precious'), file('a.tcb.part'))

@@ -90,7 +90,7 @@ onEachStore('a backup with keys', backend => {
     await fails(dry(['signed.tcb'], { partial: true }), 'BAD_OPTION')
   })
 
-  it('goes on from signed ones alone, and no part of a chain is exchanged for an older one', async () => {
+  it('continues only signed ones, and no file of a chain can be replaced by an older one', async () => {
     const mine = await fill(await backend.database())
     const write = seed => mine.write([square({ layer: 'osm', time: `202${seed}-06-01T00:00:00Z`, side: 1, seed: () => 700 + seed })].flat())
     await backup(mine, file('full.tcb'), { signer })
@@ -107,7 +107,7 @@ onEachStore('a backup with keys', backend => {
     await fails(dry(['full.tcb', 'two.tcb', 'three.tcb']), 'BACKUP_MISSING')
   })
 
-  it('is noticed to be another one while it is read', async () => {
+  it('is refused when the file changes while it is read', async () => {
     await backup(store, file('a.tcb'))
     const to = await backend.database()
     await backup(await fill(await backend.database()), file('b.tcb'))
@@ -118,7 +118,7 @@ onEachStore('a backup with keys', backend => {
 
   const run = (...argv) => runCommand(argv)
 
-  it('takes its keys from files, which nobody else may write, and never says what is in them', async function () {
+  it('takes its keys from files that nobody else may write, and never prints them', async function () {
     const write = (name, content, mode = 0o600) => {
       writeFileSync(file(name), content)
       chmodSync(file(name), mode)

@@ -21,7 +21,7 @@ describe('the rights of a backup', function () {
   this.timeout(30000)
   const words = (before, after) => rightsBetween(before, plainSecurity(after)).map(inWords)
 
-  it('are said in words: who gets them, and who loses them', () => {
+  it('are described: who gets them, and who loses them', () => {
     assert.deepEqual(words(MINE, EDITED), ['the user mallory becomes an admin', 'the user mallory may write', 'the user anna may not write any more', 'the role staff may write', 'the user mallory may read'])
     assert.deepEqual(words(PRIVATE_SECURITY, PUBLIC_SECURITY), ['the role tilecouch-writer may write', 'everybody may read, without a name'])
     assert.deepEqual(words(PUBLIC_SECURITY, PRIVATE_SECURITY), ['the role tilecouch-writer may not write any more', 'everybody may not read any more'])
@@ -32,7 +32,7 @@ describe('the rights of a backup', function () {
     assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, cloudant: { nobody: ['_admin'] } }), ['another field is set: cloudant'])
   })
 
-  it('are given as they are shown, whatever their form', () => {
+  it('are given as they are shown', () => {
     assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] } }).members, { names: ['mallory'], roles: [] }, 'CouchDB takes readers for members')
     assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] }, members: { names: ['anna'] } }), { admins: { names: [], roles: [] }, members: { names: ['anna'], roles: [] } })
     assert.deepEqual(plainSecurity({ members: { names: 'mallory', roles: [1] }, tilecouch: { writers: 'x' } }), { admins: { names: [], roles: [] }, members: { names: [], roles: [] }, tilecouch: { writers: { names: [], roles: [] } } })
@@ -88,7 +88,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual(await json(`${to}/_security`), EDITED)
   })
 
-  it('gives what somebody said yes to, and no other', async () => {
+  it('gives rights after a confirmation only', async () => {
     await edited(EDITED)
     const to = await backend.database()
     const no = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'n\n' })
@@ -109,7 +109,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.equal((await request(`${left}/_local/tilecouch-restoring`)).status, 404)
   })
 
-  it('gives none of a file that takes the place of a damaged one while that is restored as far as it goes', async () => {
+  it('gives no rights of a file that replaces a damaged one during the restore', async () => {
     await edited(EDITED)
     writeFileSync(file('cut.tcb'), readFileSync(file('mine.tcb')).subarray(0, -50))
     const to = await backend.database()
@@ -127,7 +127,7 @@ onEachStore('a backup with an edited _security', backend => {
     await assert.rejects(asked ?? Promise.resolve(), { code: 'ABORTED' })
   })
 
-  it('asks nothing where nobody gets a right by it', async () => {
+  it('does not ask when nobody gains a right', async () => {
     const [to, like] = [await backend.database(), await backend.database()]
     const { access } = await restore([await edited(PRIVATE_SECURITY)], to)
     assert.equal(access, 'restored')

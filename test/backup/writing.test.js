@@ -98,7 +98,7 @@ onEachStore('a backup of a store that is written to', backend => {
     })
   }
 
-  it('that is never quiet has each tile as it was at one moment, says so, and the next one has the rest', async () => {
+  it('has each tile at one moment when the store keeps changing, and the next backup has the rest', async () => {
     const store = await Store.create(await backend.database(), { q: backend.name === 'CouchDB' ? 2 : 1 })
     const writers = startWriters(store)
     const [first, second] = ['a.tcb', 'b.tcb'].map(name => path.join(folder.dir, name))

@@ -59,7 +59,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.equal((await edge.get('sea/5/0/0.png')).status, 404)
   })
 
-  it('says in /health and /metrics what its store refuses, as long as it does', async () => {
+  it('reports in /health and /metrics what its store refuses', async () => {
     const bad = await backend.database()
     await json(bad, { method: 'PUT' })
     await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
@@ -74,7 +74,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
   })
 
-  it('says in /health and /metrics how it goes, the same with several workers, and a gateway that is no edge says nothing of it', async () => {
+  it('reports its state in /health and /metrics, also with several workers; a gateway without a mirror does not', async () => {
     const names = Object.values(mirrorMetricTable).map(({ name }) => name)
     for (const workers of [1, 2]) {
       const edge = await start({ workers, layer: 'sea' })
@@ -104,7 +104,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     }
   }).timeout(60000)
 
-  it('serves what has arrived while it is filled, and does not claim to know what it lacks', async () => {
+  it('answers FILLING for everything it lacks while it is filled', async () => {
     const link = await startLink(from)
     edges.with(() => link.close())
     link.cut()
@@ -124,7 +124,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.equal((await edge.get('osm/5/9/9.png')).status, 404, 'now it knows')
   }).timeout(60000)
 
-  it('goes on where it was when it is started again, and fetches next to nothing', async () => {
+  it('continues after a restart, and fetches only what changed', async () => {
     const link = await startLink(from)
     edges.with(() => link.close())
     const flags = await storage()
@@ -142,7 +142,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.ok(second.turns.every(({ state }) => state !== 'away'))
   })
 
-  it('keeps to what its origin allows: no database is its own mirror, and what some may read is not for all', async () => {
+  it('refuses its own database, and a private origin unless --public is given', async () => {
     await assert.rejects(edges.start(from, { db: from }), { code: 'SAME_DATABASE' })
     const closed = await backend.database()
     const store = await fill(closed, { side: 1, layers: ['osm'] })

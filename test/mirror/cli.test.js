@@ -52,7 +52,7 @@ onEachStore('tilecouch mirror', backend => {
     return self
   }
 
-  it('says what it did, and again that nothing was to do', async () => {
+  it('prints what it did, and in the second run that nothing was missing', async () => {
     const first = await run(url, target)
     assert.equal(first.code, 0, first.err)
     assert.match(first.out, /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n {2}4 design documents deployed, indexes built\n {2}Everybody reads the mirror; .*\n {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/)
@@ -64,7 +64,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.deepEqual([from, to].map(address => new URL(address).username), ['', ''])
   })
 
-  it('says by kind what it would carry, and leaves both sides alone', async () => {
+  it('prints by kind what a dry run would copy, and changes neither side', async () => {
     const notes = await notesOf(url)
     const { code, out } = await run(url, target, '--dry-run')
     assert.equal(code, 0)
@@ -75,7 +75,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.ok(!existsSync(data))
   })
 
-  it('takes layers in any way they are said, an area, zooms, the present alone', async () => {
+  it('accepts layers in every notation, an area, zooms, the present alone', async () => {
     await store.defineLayer('relief')
     await store.write([{ layer: 'relief', z: 3, x: 0, y: 0, time: T2, bytes: png(1) }])
     const kinds = async (...argv) => JSON.parse((await run(url, target, '--dry-run', '--json', ...argv)).out).lacked
@@ -89,7 +89,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.match((await run(url, target, '--layer', 'nothing', '--dry-run')).out, /The source has no layer nothing/)
   })
 
-  it('refuses what makes no sense with a code, and says nothing of a beginning', async () => {
+  it('refuses wrong arguments with an error code before it starts', async () => {
     const wrong = [
       [['BAD_LAYER'], url, target, '--layer', 'Ü'], [['BAD_ZOOM'], url, target, '--zoom', 'x'], [['BAD_TIME'], url, target, '--since', 'yesterday'], [['BAD_BBOX'], url, target, '--bbox', '1'],
       [['BAD_OPTION'], url, target, '--live', '--dry-run'], [['BAD_OPTION'], url], [['BAD_OPTION']], [['BAD_OPTION'], url, '--list'], [['SAME_DATABASE'], 'embedded', 'embedded'], [['SAME_DATABASE'], url, url],
@@ -126,7 +126,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.doesNotMatch((await run('--list', '--db', target)).out, /refused/)
   })
 
-  it('that is stopped in the middle says so, and goes on when it is run again', async () => {
+  it('reports that it was stopped, and continues in the next run', async () => {
     const link = await startLink(url, { rate: 200000 })
     try {
       await store.write(edition({ count: 300, size: 5000 }))
@@ -147,7 +147,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
-  it('that is killed before it is ready is made ready when it is run again', async () => {
+  it('is made ready by the next run after it was killed', async () => {
     const child = start(url, target)
     await until(() => child.err.includes('All documents are copied'), { timeout: 20000, what: child.err })
     await child.end('SIGKILL')
@@ -158,7 +158,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
-  it('that is live says when its source is away and back, and ends with 0', async () => {
+  it('reports in a live run when the source is away and back, and exits with 0', async () => {
     const link = await startLink(url)
     try {
       const [people, program] = [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
@@ -182,7 +182,7 @@ onEachStore('tilecouch mirror', backend => {
     }
   })
 
-  it('takes the embedded store by its name, to and from', async () => {
+  it('copies to and from the embedded store by its name', async () => {
     const child = start(url, 'embedded')
     assert.equal(await child.ended, 0, child.err)
     assert.match(child.out, /-> embedded: .*\n {2}24 revisions missing/)

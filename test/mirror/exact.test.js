@@ -82,7 +82,7 @@ describe('mirrors between real CouchDBs', function () {
   })
   after(() => Promise.all(couches.map(couch => couch.close())))
 
-  it('leave what CouchDB leaves: documents, revisions, attachments', async () => {
+  it('write what CouchDB’s replicator writes: documents, revisions, attachments', async () => {
     const status = await copy(A(), B())
     assert.deepEqual([status.missing, status.refused, status.absent], [status.docs, 0, 0])
     await theirs(couches[0].url, A(), C())
@@ -92,7 +92,7 @@ describe('mirrors between real CouchDBs', function () {
     assert.equal((await request(`${B()}/_design/foreign`)).status, 404)
   })
 
-  it('after the one the other finds nothing to do', async () => {
+  it('leave nothing to do for the other replicator', async () => {
     const { missing_checked: checked, missing_found: found } = await theirs(couches[0].url, A(), B())
     assert.ok(checked > 50)
     assert.equal(found, 0)
@@ -116,7 +116,7 @@ describe('mirrors between real CouchDBs', function () {
     assert.deepEqual(await differences(B(), C()), [])
   })
 
-  it('both ways make both the same, and every conflict is kept', async () => {
+  it('in both directions make both stores equal, and keep every conflict', async () => {
     for (const [url, who] of [[A(), 'a'], [B(), 'b']]) await put(`${url}/${encodeURIComponent('osm:6:2:1')}`, { ...await json(`${url}/${encodeURIComponent('osm:6:2:1')}`), who })
     await copy(A(), B())
     await copy(B(), A())
@@ -143,13 +143,13 @@ describe('mirrors between stores of every kind', function () {
         await fill(source)
       })
 
-      it('everything arrives', async () => {
+      it('copies everything', async () => {
         const { docs, missing, refused, absent } = await copy(source, target)
         assert.deepEqual([missing, refused, absent], [docs, 0, 0])
         assert.deepEqual(await differences(source, target, { revpos: false }), [])
       })
 
-      it('and changes after it, without their images', async () => {
+      it('copies later changes without their images', async () => {
         const whole = (await copy(source, target)).bytes
         assert.equal(whole, 0)
         await change(source)
@@ -158,7 +158,7 @@ describe('mirrors between stores of every kind', function () {
         assert.deepEqual(await differences(source, target, { revpos: false }), [])
       })
 
-      it('and there and back again is the same', async () => {
+      it('gives the same store when it is copied back', async () => {
         const again = await server(from).database()
         await request(again, { method: 'PUT' })
         await copy(target, again)
@@ -166,7 +166,7 @@ describe('mirrors between stores of every kind', function () {
         assert.equal((await copy(target, source)).missing, 0)
       })
 
-      it('and a gateway is a source like any other, which only the target remembers', async () => {
+      it('copies from a gateway, with a checkpoint at the target only', async () => {
         const gateway = await openGateway(source)
         try {
           const copied = `${target}_of_a_gateway`

@@ -38,7 +38,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
   /** New versions of some tiles, which are not those of before. */
   const change = (count, seed) => write(store, edition({ count, time: T2.replace('2022', `${2022 + seed}`), seed: 100 + seed }))
 
-  it('arrives whole when connections are reset time and again', async () => {
+  it('is complete when connections are reset again and again', async () => {
     near.set({ loss: 150e3 })
     far.set({ loss: 150e3 })
     const status = await run({ couch: { ...hasty, retries: 20 } })
@@ -47,7 +47,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
     await same()
   })
 
-  it('is made ready to serve over such lines, too', async () => {
+  it('is made ready to serve over such connections', async () => {
     await store.secure(PUBLIC_SECURITY)
     near.set({ loss: 150e3 })
     far.set({ loss: 3e6 }) // the viewer goes in one request
@@ -59,7 +59,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
     assert.ok(rows[0].value > COUNT, 'the index is there')
   })
 
-  it('arrives over a line that is slow and far', async () => {
+  it('is complete over a slow connection with a long delay', async () => {
     near.set({ rate: 400e3, delay: 30 })
     far.set({ rate: 400e3, delay: 30 })
     const began = performance.now()
@@ -70,7 +70,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
   })
 
   for (const side of ['source', 'target']) {
-    it(`goes on where it stopped when the line to the ${side} is cut in the middle, again and again`, async () => {
+    it(`continues where it stopped when the connection to the ${side} is cut again and again`, async () => {
       const next = random(SEED)
       const link = side === 'source' ? near : far
       const clean = (await json(from)).doc_count
@@ -98,7 +98,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
       assert.equal((await run()).missing, 0)
     })
 
-    it(`is away while the line to the ${side} is cut, and comes back by itself`, async () => {
+    it(`is away while the connection to the ${side} is cut, and comes back by itself`, async () => {
       const link = side === 'source' ? near : far
       const following = follow(near.url, far.url)
       try {
@@ -121,7 +121,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
       }
     })
 
-    it(`does not wait for a line to the ${side} that went dead in the middle`, async () => {
+    it(`does not wait for a connection to the ${side} that went dead`, async () => {
       const link = side === 'source' ? near : far
       const following = follow(near.url, far.url, { couch: { ...hasty, haste: HASTE } })
       try {
@@ -138,7 +138,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
       }
     })
 
-    it(`finds out that its connections to the ${side} have been forgotten on the way, and makes new ones`, async () => {
+    it(`replaces connections to the ${side} that a router has forgotten`, async () => {
       const link = side === 'source' ? near : far
       const following = follow(near.url, far.url, { couch: { ...hasty, haste: HASTE } })
       try {
@@ -167,7 +167,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
     await same()
   })
 
-  it('stores nothing at all over a line that changes every answer, and says so', async () => {
+  it('stores nothing when every answer arrives changed, and reports it', async () => {
     near.set({ flip: 100 })
     await assert.rejects(run(), { code: 'BAD_ANSWER' })
     const { rows } = await json(`${to}/_all_docs?include_docs=true`)

@@ -33,7 +33,7 @@ function tiles (random) {
 }
 
 describe('digits of a range', () => {
-  it('stand for the numbers of the range and for no other', () => {
+  it('match the numbers of the range and no others', () => {
     const ends = [0, 1, 2, 8, 9, 10, 11, 19, 20, 55, 98, 99, 100, 101, 109, 110, 199, 200, 555, 999, 1000, 1001]
     for (const low of ends) {
       for (const high of ends.filter(end => end >= low)) {
@@ -59,7 +59,7 @@ describe('a selection as a selector', () => {
     current: [undefined, true]
   }
 
-  it('takes what the selection takes, whatever that is', () => {
+  it('takes what the selection takes', () => {
     const random = seeded(7)
     const ids = [...OTHERS, ...tiles(random)]
     for (const layers of choices.layers) {
@@ -76,7 +76,7 @@ describe('a selection as a selector', () => {
     }
   })
 
-  it('refuses what a selector cannot tell, and says what can', () => {
+  it('refuses what a selector cannot express, with advice', () => {
     const polygon = { type: 'Polygon', coordinates: [[[6, 46], [10, 46], [8, 47], [6, 46]]] }
     const refuses = (wanted, why) => assert.throws(() => selectorOf(new Selection(wanted)), error => {
       assert.equal(error.code, 'REPLICATOR_CANNOT')
@@ -108,7 +108,7 @@ describe('the document', () => {
 })
 
 onEachStore('the selector', backend => {
-  it('lets deletions of what is selected pass, which one of fields would drop', async () => {
+  it('includes deletions, which a selector on fields would leave out', async () => {
     const url = await backend.database()
     await request(url, { method: 'PUT' })
     const couch = new Couch(url)

@@ -19,7 +19,7 @@ onEachStore('a store that not everybody may read', backend => {
     await store.secure(MEMBERS)
   })
 
-  it('has a mirror for admins alone, also when that is gone on with', async () => {
+  it('has a mirror for admins only, also in later runs', async () => {
     const { ready } = await mirror(url, target)
     assert.deepEqual([ready.access, await securityOf(target)], ['closed', PRIVATE_SECURITY])
     assert.equal((await mirror(url, target)).ready.access, 'kept')
@@ -27,7 +27,7 @@ onEachStore('a store that not everybody may read', backend => {
     if (backend.supports.users) assert.equal(await anonymously(target), 401)
   })
 
-  it('does not get into a store that everybody may read, unless that is wanted', async () => {
+  it('is not copied into a public store, unless --public is given', async () => {
     await Store.create(target)
     for (const options of [{}, { dryRun: true }, { live: true }]) {
       await assert.rejects(mirror(url, target, options), { code: 'WOULD_BE_PUBLIC' })
@@ -36,13 +36,13 @@ onEachStore('a store that not everybody may read', backend => {
     assert.ok((await mirror(url, target, { public: true })).docs > 0)
   })
 
-  it('is opened to everybody at its mirror when that is wanted', async () => {
+  it('has a public mirror when --public is given', async () => {
     assert.equal((await mirror(url, target, { public: true })).ready.access, 'opened')
     assert.deepEqual(await securityOf(target), PUBLIC_SECURITY)
     await assert.rejects(mirror(url, target), { code: 'WOULD_BE_PUBLIC' })
   })
 
-  it('stays closed at its mirror also when it was closed while that was filled', async () => {
+  it('has a closed mirror also when it was closed during the fill', async () => {
     await store.secure(PUBLIC_SECURITY)
     let closing
     const onProgress = () => { closing ??= store.secure(MEMBERS) }
@@ -102,7 +102,7 @@ onEachStore('names and passwords of a mirror', backend => {
     await assert.rejects(mirror(url, users.as(`${target}_new`, 'writer')), { code: 'FORBIDDEN' })
   })
 
-  it('of one who may read and not write are refused at once', async () => {
+  it('of a reader who may not write are refused at once', async () => {
     await mirror(url, target)
     await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
     const before = await notesOf(url)
@@ -114,7 +114,7 @@ onEachStore('names and passwords of a mirror', backend => {
     assert.equal(await notesOf(url), before, 'the source was not even asked')
   })
 
-  it('that are wrong are told from each other, and shown nowhere', async () => {
+  it('that are wrong are reported for the right side, and never shown', async () => {
     await mirror(users.as(url, 'writer'), target)
     for (const [from, to, where] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]) {
       const error = await mirror(from, to).catch(found => found)

@@ -52,7 +52,9 @@ class HastyCouch extends Couch {
 
   request ({ patience, ...request }) {
     const wait = request.qs?.timeout ?? 0 // of a long poll
-    return super.request({ ...request, ...(patience && { patience: wait + (patience - wait) / this.haste }) })
+    const upload = (request.body?.length ?? 0) / 16 // milliseconds that the client adds
+    const shorter = patience && wait - upload + (patience + upload - wait) / this.haste
+    return super.request({ ...request, ...(patience && { patience: shorter }) })
   }
 }
 
