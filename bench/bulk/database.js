@@ -39,8 +39,8 @@ function bare (doc) {
   return { ...fields, tile: attachments && Buffer.from(attachments.tile.data, 'base64').toString('base64') }
 }
 
-/** Bytes of the file as it was written, and after compaction. @param {Store} store */
-export async function sizes (store, { signal } = {}) {
+/** Bytes of the file as it was written, and after compaction. @param {Store} store @param {any} options */
+export async function sizes (store, { signal }) {
   const { before, after } = await compact(store, { when: 'always', limits: { poll: POLL }, signal })
   return { written: before.file, compacted: after.file }
 }

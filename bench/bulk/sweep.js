@@ -22,7 +22,7 @@ export const atATime = flights => flights === 1 ? 'one request at a time' : `${f
  * @property {any[]} [tiles] for the loader, all of them
  */
 
-/** `seconds`: after which a sample ends; `most`: bytes in all requests under way. @param {Payload} payload @param {any} options */
+/** `seconds`: after which a sample ends; `most`: bytes in all requests under way. @param {string} url @param {Payload} payload @param {any} options */
 export async function sweep (url, { documents, batches, flights, bytes, make, ids, tiles }, { rounds, seconds, most, signal, log, onRetry }) {
   const about = {}
   const contenders = settingsOf({ batches, flights, bytes, most }).map(({ batch, flights: concurrency }) => {

@@ -8,7 +8,10 @@ import { checkAnswers, checkSample } from '../serve/check.js'
 const PATIENCE = 10_000 // milliseconds for the first bytes of an answer
 export const KEPT = ', kept' // behind the name of a server whose connections are kept
 
-/** Two contenders a server: a connection for each request; kept connections, where a server tells ab that it keeps them. */
+/**
+ * Two contenders a server: a connection for each request; kept connections, where a server tells ab that it keeps them.
+ * @param {import('../serve/contenders.js').Task} task
+ */
 export async function asksForOne ({ name, url, pathOf, header }, { ab, place, tile, requests }) {
   const path = pathOf(place)
   const keeps = await keepsConnections(url + path)

@@ -161,7 +161,7 @@ export function documentsOf (block, bytes, wrong) {
   let at = 0
   for (const doc of block.docs) {
     const fault = documentFault(doc)
-    if (fault) throw wrong(`it holds an invalid document: ${fault}`)
+    if (fault) throw wrong(`it contains an invalid document: ${fault}`)
     for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
       const length = attachment.encoded_length ?? attachment.length
       attachment.data = bytes.subarray(at, at += length)

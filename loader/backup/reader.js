@@ -107,7 +107,7 @@ async function readBlock (bytes, name) {
   try {
     value = parseBounded(await unpack(packed, { limit: formatDefaults.unpacked }))
   } catch (error) {
-    throw damaged(name, `a block holds no JSON: ${error.message}`, at)
+    throw damaged(name, `a block is not JSON: ${error.message}`, at)
   }
   return { kind, value, packed, attachments: body.subarray(json, json + rest), head, body, at }
 }

@@ -94,7 +94,7 @@ function backupCommand (context, options, file) {
       const seconds = secondsSince(started)
       const result = { ...summary, seconds }
       const lines = describeBackup(summary, seconds)
-      // standard output carries the backup
+      // the backup is written to standard output
       if (toStream) output.stderr.write(`${output.json ? JSON.stringify(result) : lines.join('\n')}\n`)
       else output.result(result, lines)
       return summary.refused ? 1 : 0

@@ -29,7 +29,7 @@ export function addMirrorCommand (program, run) {
     .option('-z, --zoom <a-b>', 'only these zooms')
     .option('--current', 'only the present, without the past')
     .option('--since <time>', 'of the past, only versions that were still visible then, and later ones')
-    .option('--live', 'go on with every change until Ctrl-C, also when a side is away meanwhile')
+    .option('--live', 'go on with every change until Ctrl-C, also after a side was away')
     .option('-n, --dry-run', 'count what would be copied, and change nothing')
     .option('--public', 'let everybody read the mirror, also if not everybody may read the source')
     .option('--print-replicator', 'print the _replicator document for CouchDB\'s own replicator that does the same, and copy nothing')
@@ -119,7 +119,7 @@ async function printReplicator ({ output }, wanted, from, to) {
   if (LOOPBACK.test(here) !== LOOPBACK.test(other)) output.note(ONE_IS_LOCAL)
 }
 
-/** Calls an action with the URLs of both sides; an embedded store is open meanwhile. */
+/** Calls an action with the URLs of both sides; an embedded store is open until it ends. */
 async function withSides (context, { data, dryRun }, names, action) {
   let embedded
   try {

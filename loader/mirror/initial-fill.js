@@ -84,7 +84,7 @@ async function takeAll (couch, selection, ids, take, signal) {
 
 /**
  * The place of the source before anything is read; of a fill that was interrupted, its place then. Undefined when the
- * target holds other documents: only the whole feed tells which of them were deleted.
+ * target holds other documents: only the whole feed shows which of them were deleted.
  * @param {FillOptions} options @param {import('../store/follow.js').Place} now
  */
 async function startPlace ({ source, target, id, dryRun }, now) {

@@ -95,7 +95,7 @@ async function recogniseSource (source, signal) {
       throw new TilecouchError('SOURCE_UNREADABLE', { value: source.url, why }, { cause: error })
     }
     if (error.code !== 'NOT_A_STORE') throw error
-    const why = `it is not a tilecouch store: it holds documents such as ${JSON.stringify(error.details.value)}`
+    const why = `it is not a tilecouch store: it has documents such as ${JSON.stringify(error.details.value)}`
     throw new TilecouchError('SOURCE_UNREADABLE', { value: source.url, why }, { cause: error })
   }
 }
