@@ -1,5 +1,5 @@
-// Opens a database that tiles are loaded from. It may belong to others: the name and password of the environment are sent only
-// to the server that is loaded into.
+// Opens a database that tiles are loaded from. It may belong to others: the name and password of the environment are
+// sent only to the server that is loaded into.
 import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
@@ -13,12 +13,12 @@ const FIRST = { retries: 2 } // a mistyped address fails at once; later on, a se
  * @property {AbortSignal} [signal]
  */
 
-/** @param {string} name @param {Reaching} options */
+/** @param {Reaching} options */
 export async function openDatabase (name, options) {
   return new Couch(name, await reach(name, options))
 }
 
-/** @param {string} name @param {Reaching} options */
+/** @param {Reaching} options */
 export async function openStore (name, options) {
   const settings = await reach(name, options)
   try {
@@ -30,7 +30,7 @@ export async function openStore (name, options) {
   }
 }
 
-/** @param {string} name @param {Reaching} options */
+/** @param {Reaching} options */
 async function reach (name, { home, signal }) {
   const ambient = home === undefined || originOf(home) === originOf(name)
   const settings = { ambient, signal, most: sourceLimits.answer }

@@ -1,5 +1,5 @@
-// PMTiles 3 as a source: one file, here or on a web server. Its tiles lie along a Hilbert curve and many of them may share
-// their bytes. When the source is opened its directories are read, and its tiles put into the order of ids.
+// PMTiles 3 as a source: one file, here or on a web server. Its tiles lie along a Hilbert curve and many of them may
+// share their bytes. When the source is opened its directories are read, and its tiles put into the order of ids.
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -24,7 +24,6 @@ export const pmtilesDefaults = {
 
 const pack = promisify(gzip)
 
-/** @param {URL} url */
 export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
 
 /**
@@ -101,10 +100,7 @@ class Archive {
   #header
   #spool
 
-  /**
-   * @param {LocalFile | RemoteFile} file @param {string} name for messages
-   * @param {import('../formats/pmtiles/header.js').Header} header @param {Spool} spool for its tiles
-   */
+  /** @param {LocalFile | RemoteFile} file @param {string} name for messages @param {Spool} spool for its tiles */
   constructor (file, name, header, spool) {
     this.#file = file
     this.#name = name
@@ -139,7 +135,9 @@ class Archive {
             const pause = takeBreak()
             if (pause) await pause
           }
-          if (any && length <= sourceLimits.tile) blocks?.add(offset, length) // what is longer is refused when it is read
+          if (any && length <= sourceLimits.tile) {
+            blocks?.add(offset, length) // what is longer is refused when it is read
+          }
         }
       }
     })
@@ -178,7 +176,7 @@ class Archive {
     }
   }
 
-  // as a store keeps them: images as they are, vector tiles in gzip; what they are packed with is not always what the header says
+  // as a store keeps them: images unchanged, vector tiles in gzip; the header is not always right about the packing
   #isReady (bytes) {
     const { type, tilePacking } = this.#header
     if (tilePacking !== 'none' && tilePacking !== 'gzip') return false

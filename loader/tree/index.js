@@ -1,5 +1,5 @@
-// Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not change
-// between editions is one file with several names.
+// Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not
+// change between editions is one file with several names.
 import { mkdir } from 'node:fs/promises'
 import { checkLayer, selectorOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -26,12 +26,14 @@ export { nginxConfig } from './nginx.js'
  * @property {boolean} [permission] although the terms of the layer's upstream forbid archives
  * @property {AbortSignal} [signal]
  * @property {(tally: import('./tiles.js').Tally) => void} [onProgress]
- * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState] when following
- * @property {(name: string, there: boolean) => void} [onTree] told of trees of editions that come and go
+ * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState]
+ *   when following
+ * @property {(name: string, there: boolean) => void} [onTree] called when the tree of an edition appears or disappears
  * @property {number} [mostChanges] tiles kept in mind that have changed; beyond that everything is compared
  * @property {Partial<import('./writer.js').treeDefaults>} [limits]
  *
- * @typedef {import('./tiles.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures: any[]}} TreeSummary
+ * @typedef {import('./tiles.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures:
+ *   any[]}} TreeSummary
  *   trees: names of folders; links: names of links to them
  */
 
@@ -73,12 +75,13 @@ export async function exportTree (store, layer, folder, options = {}) {
       await writer.run({ follow, adopted })
     } catch (error) {
       // asked to stop following is how following ends
-      if (error.code !== 'ABORTED' || !follow || !writer.isWhole) throw error
+      if (error.code !== 'ABORTED' || !follow || !writer.isComplete) throw error
     }
     return await summaryOf(paths, tileWriter)
   } catch (error) {
     const known = explain(error, folder)
-    throw tileWriter ? Object.assign(known, { summary: await summaryOf(paths, tileWriter).catch(() => undefined) }) : known
+    if (tileWriter) known.summary = await summaryOf(paths, tileWriter).catch(() => undefined)
+    throw known
   } finally {
     await unlock?.()
   }
@@ -92,7 +95,7 @@ async function summaryOf (paths, { tally, failures }) {
   return { layer, folder, trees: [...present ? [layer] : [], ...names(trees)], links: names(links), ...tally, failures }
 }
 
-/** Whether there is anything of these names that no run before has written. @param {Paths} paths */
+/** Whether anything has these names that no earlier run wrote. @param {Paths} paths */
 async function isUnknown (paths) {
   if (await readState(paths.state)) return false
   const { present, trees, links } = await paths.look()

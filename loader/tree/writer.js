@@ -1,5 +1,5 @@
-// Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of changes, or
-// a step of a comparison of everything. What is read later is written later, so no file ever goes back in time.
+// Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of
+// changes, or a step of a comparison of everything. What is read later is written later, so no file goes back in time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
 import { compareIds } from '../../core/index.js'
@@ -22,7 +22,9 @@ export const treeDefaults = {
   mostMissing: 5 // rounds in which a version that is listed may be nowhere, before it is left out
 }
 
-/** Errors that pass: the store is waited for. A layer that is missing may come back, and its trees may be the last copy. */
+/**
+ * Errors that pass: the store is waited for. A layer that is missing may come back, and its trees may be the last copy.
+ */
 const PASSING = new Set([
   'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING',
   'LAYER_NOT_FOUND'
@@ -34,7 +36,7 @@ export class TreeWriter {
   #compared = new Set() // times of the trees that the comparison is of
   #place = /** @type {import('../store/follow.js').Place} */ (/** @type {unknown} */ (undefined))
   #writtenAt = 0
-  #whole = false
+  #isComplete = false
   #removals = false // in the batch before
   #store = '' // the one that is exported now
   #boot = ''
@@ -64,7 +66,8 @@ export class TreeWriter {
    * @param {(state: {state: 'comparing' | 'following' | 'away', error?: any}) => void} [parts.onState]
    * @param {Partial<typeof treeDefaults>} [parts.limits]
    */
-  constructor ({ store, paths, trees, tileWriter, changes, selection, area, zooms, signal, onProgress, onState, limits }) {
+  constructor (parts) {
+    const { store, paths, trees, tileWriter, changes, selection, area, zooms, signal, onProgress, onState, limits } = parts
     this.limits = { ...treeDefaults, ...limits }
     this.store = store
     tileWriter.saveTimes = () => tileWriter.times.isChanged ? this.#writeState() : this.#writing
@@ -81,11 +84,11 @@ export class TreeWriter {
   }
 
   /** Whether everything that is shown was right at some moment; there may be more to come. */
-  get isWhole () {
-    return this.#whole
+  get isComplete () {
+    return this.#isComplete
   }
 
-  /** @param {{follow: boolean, adopted: boolean}} options adopted: files are there, and nothing that says of which store */
+  /** @param {{follow: boolean, adopted: boolean}} options adopted: there are files, of an unknown store */
   async run ({ follow, adopted }) {
     try {
       await this.#begin(adopted)
@@ -111,11 +114,11 @@ export class TreeWriter {
     }
   }
 
-  /** One thing. @returns {Promise<boolean>} whether there is nothing more to do */
+  /** One step. @returns {Promise<boolean>} whether it is done */
   async #next (follow) {
     this.#showState()
     if (this.#reset) await this.#begin(false)
-    if (!this.#isAllRight()) await this.#compare(!this.#whole)
+    if (!this.#isAllRight()) await this.#compare(!this.#isComplete)
     const isAdrift = this.#follower && !this.#follower.isAnchored
     const isCrowded = this.#comparison && this.#comparison.touched.size > this.limits.mostTouched
     if (this.changes.any && !isAdrift && !isCrowded) {
@@ -127,7 +130,7 @@ export class TreeWriter {
     return false
   }
 
-  /** Looks what is there and where to go on. */
+  /** Reads the state, and decides where to continue. */
   async #begin (adopted) {
     const { store, paths } = this
     await store.layer(paths.layer)
@@ -137,13 +140,13 @@ export class TreeWriter {
     this.#isOfStore = state ? state.store === identity : !adopted
     this.tileWriter.times.open(state?.spent)
     this.#store = identity
-    this.#whole = Boolean(state?.whole && state.store === identity && state.selection === this.selection && state.boot === this.#boot &&
-      isGood(state.place, there))
-    // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
-    this.#place = this.#whole && state ? state.place : this.#follower?.place ?? there
+    const isSame = state?.store === identity && state.selection === this.selection && state.boot === this.#boot
+    this.#isComplete = Boolean(isSame && state.whole && isGood(state.place, there))
+    // the place before anything is read, so that nothing is missed; a follower that had to begin again has one already
+    this.#place = this.#isComplete && state ? state.place : this.#follower?.place ?? there
     await this.#writeState()
     await this.trees.arrange()
-    if (!this.#whole) await this.#compare(true)
+    if (!this.#isComplete) await this.#compare(true)
   }
 
   #listen () {
@@ -170,7 +173,9 @@ export class TreeWriter {
       // what is one batch of the feed may have begun in the one before
       if (batch.removals || this.#removals) for (const change of batch.tiles.values()) change.deleted = true
       const ids = [...batch.tiles.keys()].sort(compareIds)
-      for (let at = 0; at < ids.length; at += this.limits.round) await this.#updateTiles(ids.slice(at, at + this.limits.round), batch.tiles)
+      for (let at = 0; at < ids.length; at += this.limits.round) {
+        await this.#updateTiles(ids.slice(at, at + this.limits.round), batch.tiles)
+      }
     } catch (error) {
       this.changes.restore(batch)
       throw error
@@ -186,12 +191,16 @@ export class TreeWriter {
     const times = heads.flatMap(({ id, versions: [head] }) => [...changes.get(id).times, ...(head ? [head.time] : [])])
     await this.trees.unlinkWrong(new Set(times))
     const { list } = this.trees
-    // while everything is compared, nothing can be told from what is there
+    // while everything is compared, files prove nothing
     const stored = await this.store.peek(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
-    const certain = await pMap(heads, head => !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored), { concurrency: this.limits.looks })
+    const isRight = head => !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored)
+    const certain = await pMap(heads, isRight, { concurrency: this.limits.looks })
     const others = heads.filter((head, at) => !certain[at])
-    const again = await this.tileWriter.update(heads.filter((head, at) => certain[at]), list, { check: list.slice(0, 1), heads: true })
-    if (others.length) again.push(...await this.tileWriter.update(await readPast(this.store.couch, others, this.signal), list))
+    const right = heads.filter((head, at) => certain[at])
+    const again = await this.tileWriter.update(right, list, { check: list.slice(0, 1), heads: true })
+    if (others.length) {
+      again.push(...await this.tileWriter.update(await readPast(this.store.couch, others, this.signal), list))
+    }
     for (const id of ids) if (!again.includes(id)) this.#missing.delete(id)
     for (const id of again) this.#readAgain(id)
     this.onProgress?.(this.tileWriter.tally)
@@ -204,27 +213,28 @@ export class TreeWriter {
     else this.tileWriter.fail({ id, reason: 'the store lists a version that it does not have' })
   }
 
-  /** @param {boolean} everything or only the trees that are not whole */
+  /** @param {boolean} everything or only the unfinished trees */
   async #compare (everything) {
     await this.#comparison?.close()
-    if (everything && this.#whole) {
-      this.#whole = false
+    if (everything && this.#isComplete) {
+      this.#isComplete = false
       await this.#writeState()
     }
     this.tileWriter.trust = !everything
     this.#compared = new Set(this.trees.unfinished.map(({ time }) => time))
     this.#comparison = new Comparison(this.store, this.paths.layer, this.tileWriter, {
-      trees: () => this.trees.list, check: tree => everything || !tree.whole, ...this.listing, signal: this.signal
+      trees: () => this.trees.list, check: tree => everything || !tree.complete, ...this.listing, signal: this.signal
     })
   }
 
   /** Whether everything that is not known to be right is being compared. */
   #isAllRight () {
     const { unfinished } = this.trees
-    return this.#comparison ? unfinished.every(({ time }) => this.#compared.has(time)) : this.#whole && !unfinished.length
+    if (!this.#comparison) return this.#isComplete && !unfinished.length
+    return unfinished.every(({ time }) => this.#compared.has(time))
   }
 
-  /** A comparison that broke off has lost what it had read, and the rest of the list: it begins anew. */
+  /** A comparison that broke off has lost what it had read, and the rest of the list: it begins again. */
   async #drop () {
     await this.#comparison?.close().catch(() => {})
     this.#comparison = undefined
@@ -239,7 +249,7 @@ export class TreeWriter {
     if (!this.#isAllRight()) return
     this.#comparison = undefined
     await this.trees.finish()
-    this.#whole = true
+    this.#isComplete = true
     this.tileWriter.trust = this.#isOfStore = true
     await this.#writeState()
   }
@@ -255,7 +265,8 @@ export class TreeWriter {
 
   /** Without following: what has changed since the place. @returns {Promise<boolean>} whether anything has */
   async #catchUp () {
-    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange: (id, deleted) => this.changes.add(id, deleted) })
+    const onChange = (id, deleted) => this.changes.add(id, deleted)
+    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange })
     this.#place = { ...this.#place, since }
     if (!this.changes.any) await this.#writeState()
     return this.changes.any
@@ -265,11 +276,11 @@ export class TreeWriter {
     const { times } = this.tileWriter
     this.#writtenAt = Date.now()
     times.isChanged = false
-    const state = { place: this.#place, whole: this.#whole, selection: this.selection, store: this.#isOfStore ? this.#store : '', spent: times.list, boot: this.#boot }
+    const state = { place: this.#place, whole: this.#isComplete, selection: this.selection, store: this.#isOfStore ? this.#store : '', spent: times.list, boot: this.#boot }
     return (this.#writing = this.#writing.then(() => writeState(this.paths.state, state, this.paths.tmp)))
   }
 
-  /** @param {boolean} [wakes] ends when something is heard */
+  /** @param {boolean} [wakes] ends when a change comes */
   async #pause (ms, wakes = false) {
     const heard = childSignal(this.signal)
     if (wakes) this.#wake = heard.end

@@ -1,5 +1,5 @@
-// The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed with,
-// what the map is like.
+// The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed
+// with, what the map is like.
 import { formats } from '../../../core/index.js'
 import { canUnpack, unpack } from '../../unpack.js'
 import { sourceLimits } from '../limits.js'
@@ -14,12 +14,13 @@ const [NONE, GZIP] = [1, 2]
 export const VECTOR = 1
 
 /** Content type -> its number. */
-export const tileTypes = Object.fromEntries(types.flatMap((name, number) => formats[name] ? [[formats[name].type, number]] : []))
+export const tileTypes = Object.fromEntries(
+  types.flatMap((name, number) => formats[name] ? [[formats[name].type, number]] : []))
 
 /** @param {number | string} number of a type */
 export const extensionOfType = number => formats[types[number]]?.ext
 
-/** Name -> where its offset stands; its length follows. */
+/** Name -> position of its offset; its length follows. */
 const sections = { root: 8, metadata: 24, leaves: 40, data: 56 }
 
 /**
@@ -41,12 +42,11 @@ const sections = { root: 8, metadata: 24, leaves: 40, data: 56 }
  * @property {number} maxzoom
  * @property {[number, number, number, number]} bounds zeros when not given
  * @property {[number, number, number]} center
- * @property {{clustered: number, packing: number, tilePacking: number, type: number}} codes as they stand in the file
+ * @property {{clustered: number, packing: number, tilePacking: number, type: number}} codes as in the file
  */
 
 /**
  * @param {{read: (offset: number, length: number) => Promise<Buffer>, size: number}} file
- * @param {import('../reading.js').OnFault} onFault
  * @returns {Promise<Header | undefined>} nothing when it is no use to read on
  */
 export async function readHeader (file, onFault) {
@@ -108,7 +108,6 @@ function readSections (bytes, size, wrong) {
 
 /**
  * @param {{read: (offset: number, length: number) => Promise<Buffer>}} file
- * @param {Header} header
  * @returns {Promise<string>} JSON, or nothing; throws when it cannot be unpacked
  */
 export async function readMetadata (file, { metadata: { offset, length }, packing }) {
@@ -123,12 +122,11 @@ export async function readMetadata (file, { metadata: { offset, length }, packin
   }
 }
 
-/** @param {string} packing */
 export const cannotUnpack = packing =>
-  packing === 'zstd' ? 'it is packed with zstd, which needs Node 22.15 or later' : `it is packed in a way (${packing}) that nobody knows`
+  packing === 'zstd' ? 'it is packed with zstd, which needs Node 22.15 or later' : `it is packed in an unknown way (${packing})`
 
 /**
- * Where images are of several types the header says the commonest: viewers tell images apart by themselves.
+ * Where images are of several types the header names the commonest: viewers recognise images by themselves.
  * @param {Record<number, number>} counts tiles of each type
  */
 export function commonestType (counts) {
@@ -138,13 +136,12 @@ export function commonestType (counts) {
 
 /**
  * @param {object} archive
- * @param {{root: number, metadata: number, leaves: number, data: number}} archive.lengths bytes of each section, in their order
+ * @param {{root: number, metadata: number, leaves: number, data: number}} archive.lengths bytes
  * @param {{addressed: number, entries: number, contents: number}} archive.counts
  * @param {number} archive.type
  * @param {{min: number, max: number}} archive.zooms
  * @param {number[]} archive.bounds
  * @param {number[]} archive.center
- * @returns {Buffer}
  */
 export function headerBytes ({ lengths, counts, type, zooms, bounds, center: [lon, lat, zoom] }) {
   const bytes = Buffer.alloc(HEADER_BYTES)
