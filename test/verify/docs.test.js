@@ -29,7 +29,7 @@ describe('the kinds of findings', () => {
 })
 
 describe('a report', () => {
-  it('counts everything, keeps the first hundred and an example of each kind, and tells all', () => {
+  it('counts everything, keeps the first hundred and an example of each kind, and passes all on', () => {
     const told = []
     const report = new Report({ onFault: finding => told.push(finding) })
     for (let index = 0; index < 250; index++) report.add(index % 2 ? 'odd-size' : 'empty-tile', `osm:3:0:${index}`)

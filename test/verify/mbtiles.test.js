@@ -142,13 +142,13 @@ describe('verify of an MBTiles file', () => {
     assert.deepEqual((await findings(made, { zooms: { min: 4, max: 5 } })).said, ['no-tiles ' + made])
   })
 
-  it('counts rows from the north where it is told to', async () => {
+  it('counts rows from the north with --scheme xyz', async () => {
     const made = await make({ metadata: { ...METADATA, bounds: '-180,0,0,85' } })
     assert.deepEqual((await findings(made)).said, [])
     assert.equal((await findings(made, { scheme: 'xyz' })).summary.kinds['outside-bounds'], 16)
   })
 
-  it('says of what is no database, or has no tiles, what it is', async () => {
+  it('reports files that are no database, or have no tiles', async () => {
     folder.write({ 'page.mbtiles': '<html>'.repeat(100), 'empty.mbtiles': '' })
     const db = new Database(path.join(folder.dir, 'other.mbtiles'))
     db.exec('CREATE TABLE points (x, y)')
@@ -159,7 +159,7 @@ describe('verify of an MBTiles file', () => {
     assert.deepEqual(await kinds('other.mbtiles'), ['bad-structure', 'bad-metadata'])
   })
 
-  it('finds pages that are damaged, and goes on as far as they can be read', async () => {
+  it('finds damaged pages, and reads as far as possible', async () => {
     await make()
     const bytes = readFileSync(file())
     const size = bytes.readUInt16BE(16)
