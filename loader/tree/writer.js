@@ -2,14 +2,17 @@
 // changes, or a step of a comparison of everything. What is read later is written later, so no file goes back in time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
-import { compareIds } from '../../core/index.js'
+import { compareIds, selectorOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { isGood, placeOf } from '../../core/place.js'
 import { childSignal } from '../store/child-signal.js'
 import { Follower } from '../store/follow.js'
-import { readChanges, readHeads, readPast } from './changes.js'
+import { Changes, readChanges, readHeads, readPast } from './changes.js'
 import { Comparison } from './comparison.js'
-import { bootOf, readState, writeState } from './state.js'
+import { Files } from './files.js'
+import { bootOf, readState, selectionOf, writeState } from './state.js'
+import { TileWriter } from './tiles.js'
+import { Trees } from './trees.js'
 
 export const treeDefaults = {
   gather: 150, // milliseconds for which changes are gathered: those of one load come together
@@ -22,9 +25,7 @@ export const treeDefaults = {
   mostMissing: 5 // rounds in which a version that is listed may be nowhere, before it is left out
 }
 
-/**
- * Errors that pass: the store is waited for. A layer that is missing may come back, and its trees may be the last copy.
- */
+/** Errors that pass: the store is waited for. A missing layer may come back, and its trees may be the last copy. */
 const PASSING = new Set([
   'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING',
   'LAYER_NOT_FOUND'
@@ -52,32 +53,23 @@ export class TreeWriter {
   #wake = () => {}
 
   /**
-   * @param {object} parts
-   * @param {import('../store/index.js').Store} parts.store
-   * @param {import('./paths.js').Paths} parts.paths
-   * @param {import('./trees.js').Trees} parts.trees
-   * @param {import('./tiles.js').TileWriter} parts.tileWriter
-   * @param {import('./changes.js').Changes} parts.changes
-   * @param {string} parts.selection see selectionOf
-   * @param {import('../../core/area.js').Area} [parts.area]
-   * @param {import('../../core/grid.js').Zooms} [parts.zooms]
-   * @param {AbortSignal} [parts.signal]
-   * @param {(tally: import('./tiles.js').Tally) => void} [parts.onProgress]
-   * @param {(state: {state: 'comparing' | 'following' | 'away', error?: any}) => void} [parts.onState]
-   * @param {Partial<typeof treeDefaults>} [parts.limits]
+   * @param {import('../store/index.js').Store} store
+   * @param {import('./paths.js').Paths} paths
+   * @param {import('./index.js').TreeOptions} options
    */
-  constructor (parts) {
-    const { store, paths, trees, tileWriter, changes, selection, area, zooms, signal, onProgress, onState, limits } = parts
-    this.limits = { ...treeDefaults, ...limits }
+  constructor (store, paths, options) {
+    const { area, zooms, editions = true, signal, onTree, onProgress, onState, mostChanges, limits } = options
+    const files = new Files(paths.tmp)
     this.store = store
-    tileWriter.saveTimes = () => tileWriter.times.isChanged ? this.#writeState() : this.#writing
-    trees.onEnd = time => tileWriter.endEdition(time)
     this.paths = paths
-    this.trees = trees
-    this.tileWriter = tileWriter
-    this.changes = changes
-    this.selection = selection
+    this.tileWriter = new TileWriter(store, files, { signal })
+    this.tileWriter.saveTimes = () => this.tileWriter.times.isChanged ? this.#writeState() : this.#writing
+    this.trees = new Trees(store, paths, files, { editions, onTree })
+    this.trees.onEnd = time => this.tileWriter.endEdition(time)
+    this.changes = new Changes(paths.layer, { selected: selectorOf(area, zooms), most: mostChanges })
+    this.selection = selectionOf({ area, zooms, editions })
     this.listing = { area, zooms }
+    this.limits = { ...treeDefaults, ...limits }
     this.signal = signal
     this.onProgress = onProgress
     this.onState = onState
