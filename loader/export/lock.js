@@ -93,7 +93,8 @@ function parse (text) {
 async function isAlive ({ pid, host, id }, file) {
   if (host !== hostname()) return true // nobody here can know
   if (pid === process.pid) return ownLocks.has(id)
-  if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false // from before the system started: the number is another's now
+  // from before the system started: another process has the number now
+  if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false
   return isRunning(pid)
 }
 

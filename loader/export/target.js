@@ -23,8 +23,8 @@ import { lock } from './lock.js'
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  *
- * @typedef {{z: number, x: number, y: number, time: string, size: number, digest?: string}} Known a tile without its bytes;
- *   digest: missing where no document has it any more
+ * @typedef {{z: number, x: number, y: number, time: string, size: number, digest?: string}} Known
+ *   a tile without its bytes; digest: missing where no document has it any more
  *
  * @typedef {object} TargetOptions
  * @property {string} layer

@@ -21,7 +21,7 @@ export function parseObject (text) {
 
 /** @param {Record<string, any>} metadata @returns {Record<string, any>} */
 export function layerFieldsOf (metadata) {
-  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center, tileSize } = metadata
+  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center } = metadata
   const candidates = {
     name,
     description,
@@ -33,7 +33,7 @@ export function layerFieldsOf (metadata) {
     maxzoom: number(maxzoom),
     bounds: attempt(() => parseBbox(bounds)),
     center: typeof center === 'string' ? center.split(',').map(Number) : center,
-    tileSize: number(tileSize), // only our own exports have it
+    tileSize: number(metadata.tileSize), // only our own exports have it
     vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(metadata.json).vector_layers)
   }
   const isValid = ([field, value]) => value !== undefined && value !== null && layerFields[field](value)

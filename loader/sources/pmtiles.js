@@ -73,7 +73,8 @@ function basename ({ pathname }) {
 }
 
 async function describe (file, name) {
-  const header = /** @type {import('../formats/pmtiles/header.js').Header} */ (await readHeader(file, throwFaults(name)))
+  const header = await readHeader(file, throwFaults(name))
+  if (!header) throw invalid(name, 'it has no header') // throwFaults threw already
   if (!canUnpack(header.packing)) throw invalid(name, cannotUnpack(header.packing))
   if (header.codes.tilePacking === 0) header.tilePacking = 'none' // what the bytes are is seen from them
   if (!canUnpack(header.tilePacking)) throw invalid(name, cannotUnpack(header.tilePacking))

@@ -110,7 +110,8 @@ class TileServer {
     const { area, zooms } = this.#part
     const { signal } = this.#options
     const jobs = this.#jobs(groupsOf(area, zooms, this.#upstream), known)
-    const fetch = async ({ tiles, skipped }) => ({ tiles, skipped, ...(tiles.length && await this.#fetcher.fetch({ tiles })) })
+    const fetch = async ({ tiles, skipped }) =>
+      ({ tiles, skipped, ...(tiles.length && await this.#fetcher.fetch({ tiles })) })
     const answers = pMapIterable(jobs, fetch, { concurrency: this.#settings.concurrency, preserveOrder: false })
     for await (const { tiles, skipped, answer, error } of answers) {
       for (const tile of skipped) yield { ...tile, known: true }

@@ -191,7 +191,7 @@ export class TileWriter {
 
   /** Of tiles that have files. */
   async #learnDigests (tiles, trees, names) {
-    const hasFiles = async tile => (await Promise.all(trees.map(tree => names(tree, tile)))).some(({ length }) => length)
+    const hasFiles = async tile => (await Promise.all(trees.map(tree => names(tree, tile)))).flat().length > 0
     const listed = await pMap(tiles, hasFiles, AT_ONCE)
     const versions = tiles.filter((_, at) => listed[at]).flatMap(tile => tile.versions)
       .filter(({ digest, gone }) => !digest && !gone)

@@ -185,7 +185,8 @@ export class TreeWriter {
     const { list } = this.trees
     // while everything is compared, files prove nothing
     const stored = await this.store.peek(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
-    const isRight = head => !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored)
+    const isRight = head =>
+      !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored)
     const certain = await pMap(heads, isRight, { concurrency: this.limits.looks })
     const others = heads.filter((head, at) => !certain[at])
     const right = heads.filter((head, at) => certain[at])

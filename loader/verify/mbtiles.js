@@ -34,7 +34,8 @@ export async function verifyMbtiles (file, { report, selected, isPart, decode, s
       report, selected, isDiff, flipped: scheme !== 'xyz', claims, hashed: tables.tiles_with_hash, wanted: values.agg_tiles_hash
     })
     const onTile = now => onProgress?.({ ...now, total })
-    const { tiles, bytes, decoded, types } = await examineAll(rows.jobs(), { report, decode, unpacked: true, signal, onTile })
+    const done = await examineAll(rows.jobs(), { report, decode, unpacked: true, signal, onTile })
+    const { tiles, bytes, decoded, types } = done
     claims.end('metadata')
     rows.compareHash()
     return { tiles, bytes, checked: { decoded, types, ...(isDiff && { gone: rows.gone }) } }
