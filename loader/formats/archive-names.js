@@ -26,11 +26,8 @@ export class ArchiveNames {
   #options
 
   /**
-   * @param {object} options
-   * @param {(z: number, x: number, y: number) => boolean} options.selected
-   * @param {import('./reading.js').OnFault} options.onFault
-   * @param {string} [options.scheme]
-   * @param {AbortSignal} [options.signal]
+   * @param {{selected: (z: number, x: number, y: number) => boolean, onFault: import('./reading.js').OnFault,
+   *   scheme?: string, signal?: AbortSignal}} options
    */
   constructor (options) {
     this.#options = options

@@ -40,11 +40,7 @@ export function layerFieldsOf (metadata) {
   return Object.fromEntries(Object.entries(candidates).filter(isValid))
 }
 
-/**
- * The time that metadata says, if it is one.
- * @param {Record<string, any>} metadata
- * @returns {string | undefined} exact
- */
+/** The time in metadata, if it is valid. @returns {string | undefined} exact */
 export const timeOf = ({ [TIME_KEY]: time }) => isExactTime(time) ? time : undefined
 
 const number = value => value === undefined || value === '' ? undefined : Number(value)

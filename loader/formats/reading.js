@@ -28,8 +28,7 @@ const isOfSystem = error => typeof error?.syscall === 'string'
 
 /**
  * @template T
- * @param {string} file
- * @param {() => Promise<T>} work
+ * @param {string} file @param {() => Promise<T>} work
  * @returns {Promise<T>} rejects with errors that name the file
  */
 export async function reading (file, work) {

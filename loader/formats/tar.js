@@ -14,11 +14,9 @@ const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) /
 /** @typedef {import('tar').ReadEntry} TarEntry */
 
 /**
- * @param {object} options
- * @param {(entry: TarEntry) => void} options.onFile called with each file; calls `keepEntry` or resume()
- * @param {(entry: TarEntry) => void} [options.onOther] called with links, devices and the like
- * @param {import('./reading.js').OnFault} options.onFault
- * @param {AbortSignal} [options.signal]
+ * @param {{onFile: (entry: TarEntry) => void, onOther?: (entry: TarEntry) => void,
+ *   onFault: import('./reading.js').OnFault, signal?: AbortSignal}} options
+ *   onFile: called with each file; calls `keepEntry` or resume(); onOther: called with links, devices and the like
  * @returns {AsyncGenerator<{bytes: number, total: number}>} how far it has come
  */
 export async function * readTar (name, { onFile, onOther, onFault, signal }) {

@@ -15,12 +15,7 @@ const GUESS = 32e3 // bytes of a tile before any was read
 /** @param {Partial<import('./index.js').SourceOptions>} options */
 export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
 
-/**
- * @param {string} name address of the database
- * @param {import('./index.js').SourceOptions & import('./database.js').Reaching} options
- * @returns {Promise<import('./index.js').Source & {readonly ignored: number}>} ignored: documents that are no tiles,
- *   counted when they are listed
- */
+/** @type {import('./index.js').OpenSource} */
 export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, selected, home, signal }) {
   const template = new IdTemplate(idTemplate)
   const couch = await openDatabase(name, { home, signal })

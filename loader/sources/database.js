@@ -7,18 +7,10 @@ import { sourceLimits } from '../formats/limits.js'
 
 const FIRST = { retries: 2 } // a mistyped address fails at once; later on, a server that restarts is waited for
 
-/**
- * @typedef {object} Reaching
- * @property {string} [home] address of the database that is loaded into; empty when it is not known yet
- * @property {AbortSignal} [signal]
- */
-
-/** @param {Reaching} options */
 export async function openDatabase (name, options) {
   return new Couch(name, await reach(name, options))
 }
 
-/** @param {Reaching} options */
 export async function openStore (name, options) {
   const settings = await reach(name, options)
   try {
@@ -30,7 +22,7 @@ export async function openStore (name, options) {
   }
 }
 
-/** @param {Reaching} options */
+/** @param {{home?: string, signal?: AbortSignal}} options home: address of the store that is loaded into */
 async function reach (name, { home, signal }) {
   const ambient = home === undefined || originOf(home) === originOf(name)
   const settings = { ambient, signal, most: sourceLimits.answer }

@@ -15,10 +15,7 @@ const COLUMNS = 1000 // of a zoom whose rows are asked for at once
 const TILE = `SELECT CASE WHEN length(tile_data) <= ${sourceLimits.tile} THEN CAST(tile_data AS BLOB) END, length(tile_data)
   FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
 
-/**
- * @param {import('./index.js').SourceOptions} options scheme: xyz for files whose writer forgot to flip rows
- * @returns {Promise<import('./index.js').Source>}
- */
+/** With the scheme xyz, rows are not flipped: some writers forget it. @type {import('./index.js').OpenSource} */
 export async function open (file, { signal, ...options }) {
   const source = new Mbtiles(file, new SqliteFile(file, signal), options)
   try {

@@ -26,11 +26,7 @@ const pack = promisify(gzip)
 
 export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
 
-/**
- * @param {string} name path or URL
- * @param {import('./index.js').SourceOptions} options
- * @returns {Promise<import('./index.js').Source>}
- */
+/** @type {import('./index.js').OpenSource} */
 export async function open (name, options) {
   if (options.scheme === 'tms') {
     throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: options.scheme, why: 'PMTiles always count rows from the north' })

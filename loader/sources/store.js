@@ -13,11 +13,7 @@ const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 
 export const recognisesUrl = (url, { idTemplate }) =>
   idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
 
-/**
- * @param {string} name address of the database
- * @param {import('./index.js').SourceOptions & import('./database.js').Reaching} options
- * @returns {Promise<import('./index.js').Source>}
- */
+/** @type {import('./index.js').OpenSource} */
 export async function open (name, { from, layer: into, area, zooms, home, signal }) {
   const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
   const store = await openStore(name, { home, signal })

@@ -22,18 +22,10 @@ const USUAL = 256 // pixels
  */
 
 /**
- * @typedef {object} TileOptions
- * @property {import('./report.js').Report} report
- * @property {boolean} [decode]
- * @property {number} [tileSize] pixels; nothing: as the images show
- * @property {boolean} [unpacked] vector tiles need not be gzipped
- * @property {AbortSignal} [signal]
- * @property {(done: {tiles: number, bytes: number}) => void} [onTile]
- */
-
-/**
  * @param {AsyncIterable<Job> | Iterable<Job>} jobs
- * @param {TileOptions} options
+ * @param {{report: import('./report.js').Report, decode?: boolean, tileSize?: number, unpacked?: boolean,
+ *   signal?: AbortSignal, onTile?: (done: {tiles: number, bytes: number}) => void}} options
+ *   tileSize: pixels, else as the images show; unpacked: vector tiles need not be gzipped
  * @returns {Promise<{tiles: number, bytes: number, decoded: number, types: Record<string, number>}>}
  */
 export async function examineAll (jobs, { report, decode = true, tileSize, unpacked, signal, onTile }) {

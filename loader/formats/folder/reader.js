@@ -16,16 +16,6 @@ export const MARK = '.tilecouch.json' // says that an export made the folder, an
 
 const BUFFER = 1000 // names asked for at once
 
-/**
- * @typedef {object} FolderTile
- * @property {number} z
- * @property {number} x
- * @property {number} y
- * @property {string} ext
- * @property {boolean} isOutside
- * @property {string} path from the folder
- */
-
 export class FolderReader {
   #folder
   #signal
@@ -62,7 +52,7 @@ export class FolderReader {
     return found.sort(compareInner)
   }
 
-  /** The tiles of a column in the order of ids. @returns {Promise<FolderTile[]>} */
+  /** The tiles of a column in the order of ids, each with its path from the folder. */
   async tiles (z, x) {
     const tiles = []
     const below = `${z}/${x}`

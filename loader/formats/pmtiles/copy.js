@@ -12,10 +12,7 @@ export const copyDefaults = {
 /** @typedef {{at: number, length: number}} Piece */
 
 /**
- * @param {import('node:fs/promises').FileHandle} source
- * @param {import('node:fs/promises').FileHandle} target
- * @param {number} position in the target
- * @param {Iterable<Piece>} pieces of the source
+ * @param {number} position in the target @param {Iterable<Piece>} pieces of the source
  * @param {typeof copyDefaults} [limits]
  */
 export async function copyPieces (source, target, position, pieces, limits = copyDefaults) {

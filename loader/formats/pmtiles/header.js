@@ -23,32 +23,10 @@ export const extensionOfType = number => formats[types[number]]?.ext
 /** Name -> position of its offset; its length follows. */
 const sections = { root: 8, metadata: 24, leaves: 40, data: 56 }
 
-/**
- * @typedef {{offset: number, length: number}} Section
- * @typedef {object} Header
- * @property {Section} root
- * @property {Section} metadata
- * @property {Section} leaves
- * @property {Section} data
- * @property {number} addressed tiles; 0 when not counted, as in the next two
- * @property {number} entries
- * @property {number} contents
- * @property {boolean} clustered
- * @property {string} packing of directories and metadata
- * @property {string} tilePacking
- * @property {string} type
- * @property {string} [ext] of its tiles
- * @property {number} minzoom
- * @property {number} maxzoom
- * @property {[number, number, number, number]} bounds zeros when not given
- * @property {[number, number, number]} center
- * @property {{clustered: number, packing: number, tilePacking: number, type: number}} codes as in the file
- */
+/** @typedef {{offset: number, length: number}} Section */
+/** @typedef {NonNullable<Awaited<ReturnType<typeof readHeader>>>} Header */
 
-/**
- * @param {{read: (offset: number, length: number) => Promise<Buffer>, size: number}} file
- * @returns {Promise<Header | undefined>} nothing when it is no use to read on
- */
+/** @param {{read: (offset: number, length: number) => Promise<Buffer>, size: number}} file */
 export async function readHeader (file, onFault) {
   const bytes = await file.read(0, Math.min(HEADER_BYTES, file.size))
   const damaged = why => { onFault('damaged-file', 'header', why) }
@@ -67,6 +45,7 @@ export async function readHeader (file, onFault) {
   const degrees = at => bytes.readInt32LE(at) / 1e7
   return {
     ...found,
+    // 0 when not counted
     addressed: number(bytes, 72),
     entries: number(bytes, 80),
     contents: number(bytes, 88),
@@ -77,8 +56,9 @@ export async function readHeader (file, onFault) {
     ext: extensionOfType(type),
     minzoom: bytes[100],
     maxzoom: bytes[101],
-    bounds: [degrees(102), degrees(106), degrees(110), degrees(114)],
-    center: [degrees(119), degrees(123), bytes[118]],
+    // zeros when not given
+    bounds: /** @type {[number, number, number, number]} */ ([102, 106, 110, 114].map(degrees)),
+    center: /** @type {[number, number, number]} */ ([degrees(119), degrees(123), bytes[118]]),
     codes: { clustered, packing, tilePacking, type }
   }
 }
@@ -134,15 +114,7 @@ export function commonestType (counts) {
   return +type
 }
 
-/**
- * @param {object} archive
- * @param {{root: number, metadata: number, leaves: number, data: number}} archive.lengths bytes
- * @param {{addressed: number, entries: number, contents: number}} archive.counts
- * @param {number} archive.type
- * @param {{min: number, max: number}} archive.zooms
- * @param {number[]} archive.bounds
- * @param {number[]} archive.center
- */
+/** The header of an archive whose sections follow one another in the order of `lengths`. */
 export function headerBytes ({ lengths, counts, type, zooms, bounds, center: [lon, lat, zoom] }) {
   const bytes = Buffer.alloc(HEADER_BYTES)
   bytes.write('PMTiles\x03', 'latin1')
