@@ -9,6 +9,7 @@ const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants // does not wait 
 
 /**
  * The bytes of a file that is read at once, such as one of settings.
+ * @param {string} file
  * @param {number} [most] bytes
  * @param {{links?: boolean}} [options] links: its name may be a link, else that is an error (ELOOP)
  */
@@ -37,6 +38,7 @@ export function openRegular (file, links = true) {
 
 /**
  * As openRegular, for reading without waiting.
+ * @param {string} file
  * @param {{most?: number, links?: boolean}} [options] most: bytes; links: its name may be a link (else ELOOP)
  */
 export async function openFile (file, { most, links = true } = {}) {

@@ -27,6 +27,7 @@ const large = new PQueue({ concurrency: 1 })
 export const canUnpack = coding => coding === 'none' || Object.hasOwn(decoders, coding)
 
 /**
+ * @param {Uint8Array} bytes
  * @param {{limit?: number, coding?: string}} [options] limit: bytes; coding: see `decoders`, or none
  * @returns {Promise<Buffer>} rejects with ERR_BUFFER_TOO_LARGE beyond the limit
  */

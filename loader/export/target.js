@@ -182,7 +182,7 @@ export class Opened {
 
 /**
  * Locks and opens a target. Call finish() or stop() in the end.
- * @param {TargetOptions & {format?: string}} options
+ * @param {string} name @param {TargetOptions & {format?: string}} options
  * @returns {Promise<Opened>}
  */
 export async function openTarget (name, { format, ...options }) {

@@ -40,7 +40,7 @@ export function layerFieldsOf (metadata) {
   return Object.fromEntries(Object.entries(candidates).filter(isValid))
 }
 
-/** The time in metadata, if it is valid. @returns {string | undefined} exact */
+/** The time in metadata, if it is valid. @param {Record<string, any>} metadata @returns {string | undefined} exact */
 export const timeOf = ({ [TIME_KEY]: time }) => isExactTime(time) ? time : undefined
 
 const number = value => value === undefined || value === '' ? undefined : Number(value)
@@ -55,6 +55,7 @@ function attempt (read) {
 
 /**
  * @param {Record<string, any>} doc the layer document
+ * @param {import('../export/target.js').Facts} facts
  * @param {Partial<import('../export/target.js').TargetOptions> & {layer: string}} options
  * @returns {Record<string, string | null>}
  */

@@ -14,9 +14,10 @@ const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) /
 /** @typedef {import('tar').ReadEntry} TarEntry */
 
 /**
- * @param {{onFile: (entry: TarEntry) => void, onOther?: (entry: TarEntry) => void,
- *   onFault: import('./reading.js').OnFault, signal?: AbortSignal}} options
- *   onFile: called with each file; calls `keepEntry` or resume(); onOther: called with links, devices and the like
+ * @param {string} name
+ * @param {{onFile: (entry: TarEntry) => void, onOther?: (entry: TarEntry) => void, onFault:
+ *   import('./reading.js').OnFault, signal?: AbortSignal}} options onFile: called with each file; calls `keepEntry` or
+ *   resume(); onOther: called with links, devices and the like
  * @returns {AsyncGenerator<{bytes: number, total: number}>} how far it has come
  */
 export async function * readTar (name, { onFile, onOther, onFault, signal }) {

@@ -12,7 +12,7 @@ const SHOWN = 3 // ids named in an error
 const ATTACHMENT = 'tile' // as MapProxy calls it
 const GUESS = 32e3 // bytes of a tile before any was read
 
-/** @param {Partial<import('./index.js').SourceOptions>} options */
+/** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
 export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
 
 /** @type {import('./index.js').OpenSource} */
@@ -53,7 +53,7 @@ class TileList {
   ignored = 0
 
   /**
-   * @param {IdTemplate} template
+   * @param {import('../store/couch.js').Couch} couch @param {IdTemplate} template
    * @param {{tms: boolean, selected: (z: number, x: number, y: number) => boolean, signal?: AbortSignal}} options
    */
   constructor (couch, template, { tms, selected, signal }) {

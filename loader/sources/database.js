@@ -22,7 +22,10 @@ export async function openStore (name, options) {
   }
 }
 
-/** @param {{home?: string, signal?: AbortSignal}} options home: address of the store that is loaded into */
+/**
+ * @param {string} name
+ * @param {{home?: string, signal?: AbortSignal}} options home: address of the store that is loaded into
+ */
 async function reach (name, { home, signal }) {
   const ambient = home === undefined || originOf(home) === originOf(name)
   const settings = { ambient, signal, most: sourceLimits.answer }

@@ -74,9 +74,8 @@ export const openTar = (name, options) => openArchive(name, options, async (name
 })
 
 /**
- * @param {import('./index.js').SourceOptions} options
- * @param {(names: ArchiveNames, spool: Spool, opened: {close: () => any}[]) =>
- *   Promise<import('./index.js').Source['tiles']>} list
+ * @param {string} name @param {import('./index.js').SourceOptions} options
+ * @param {(names: ArchiveNames, spool: Spool, opened: {close: () => any}[]) => Promise<import('./index.js').Source['tiles']>} list
  */
 async function openArchive (name, { selected, scheme, signal }, list) {
   const spool = await Spool.open()
@@ -95,6 +94,7 @@ async function openArchive (name, { selected, scheme, signal }, list) {
 }
 
 /**
+ * @param {string} name
  * @param {FolderReader | ArchiveNames} reader of what is beside the tiles
  * @param {{list: string, selected: any, tiles: import('./index.js').Source['tiles'], total?: number, close?: () =>
  *   Promise<void>}} options list: of what is gone, for messages
@@ -138,7 +138,10 @@ async function * tilesOfZip (name, file, spool) {
   }
 }
 
-/** @param {ArchiveNames} names @param {import('./index.js').SourceOptions} options */
+/**
+ * @param {string} name @param {ArchiveNames} names @param {Spool} spool
+ * @param {import('./index.js').SourceOptions} options
+ */
 async function unpackTar (name, names, spool, { signal, onReading }) {
   // a tile that cannot be read fails when it is read, and is not left out
   const refuse = ({ z, x, y }, why) => spool.add(z, x, y, NOWHERE, 0, why)

@@ -9,7 +9,7 @@ import { openStore, readWithin } from './database.js'
 /** Fields of a layer document that describe the tiles, and not how this store keeps or gets them. */
 const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'format', 'tileSize']
 
-/** @param {Partial<import('./index.js').SourceOptions>} options */
+/** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
 export const recognisesUrl = (url, { idTemplate }) =>
   idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
 

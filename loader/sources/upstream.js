@@ -19,7 +19,7 @@ export const upstreamSourceDefaults = {
 const WORLD = /** @type {import('../../core/grid.js').Bbox} */ ([-180, -90, 180, 90])
 const TEMPLATE = /(\{|%7b)(z|quadkey|tilematrix)(\}|%7d)/i
 
-/** @param {Asking} options */
+/** @param {URL} url @param {Asking} options */
 export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLATE.test(url.href)
 
 /**
@@ -54,7 +54,7 @@ export async function open (name, options) {
   return new TileServer(settings, part, { counts, total, options })
 }
 
-/** @param {import('./index.js').SourceOptions & Asking} options */
+/** @param {string} name @param {import('./index.js').SourceOptions & Asking} options */
 function settingsOf (name, { upstream, scheme, rate, requests }) {
   const given = upstream ?? { type: /\{tilematrix\}/i.test(name) ? 'wmts' : scheme ?? 'xyz', url: name }
   return checkUpstream({ ...given, ...(rate && { rate }), ...(requests && { concurrency: requests }) })

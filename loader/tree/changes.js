@@ -22,7 +22,7 @@ export class Changes {
   /** There were more than can be kept. */
   overflow = false
 
-  /** @param {{selected: (z: number, x: number, y: number) => boolean, most?: number}} options */
+  /** @param {string} layer @param {{selected: (z: number, x: number, y: number) => boolean, most?: number}} options */
   constructor (layer, { selected, most = changeDefaults.most }) {
     this.prefix = layerRange(layer).startkey
     this.edition = `edition:${layer}@`
@@ -76,7 +76,7 @@ export class Changes {
 
 /**
  * Every change since a place, without waiting for more.
- * @param {string | number} since
+ * @param {import('../store/couch.js').Couch} couch @param {string | number} since
  * @param {{signal?: AbortSignal, onChange: (id: string, deleted: boolean) => void}} options
  * @returns {Promise<string | number>} how far that is
  */

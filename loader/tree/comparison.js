@@ -24,8 +24,8 @@ export class Comparison {
   #zooms = new Set()
 
   /**
-   * @param {import('./tiles.js').TileWriter} writer
-   * @param {object} options
+   * @param {import('../store/index.js').Store} store @param {string} layer
+   * @param {import('./tiles.js').TileWriter} writer @param {object} options
    * @param {() => Tree[]} options.trees all there are
    * @param {(tree: Tree) => boolean} options.check those to be looked at
    * @param {import('../../core/area.js').Area} [options.area]
@@ -86,7 +86,7 @@ export class Comparison {
     return (this.#column = { z, x, rows: new Set(), listed: new Map() })
   }
 
-  /** @param {{y: number}} tile @param {Column | undefined} column */
+  /** @param {Tree} tree @param {{y: number}} tile @param {Column | undefined} column */
   async #names (tree, { y }, column) {
     if (!column) return []
     const { z, x } = column

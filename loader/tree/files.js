@@ -22,7 +22,7 @@ export class Files {
     return path.join(this.tmp, `${process.pid}-${this.#counter++}`)
   }
 
-  /** A new file, not yet anywhere. @param {string} its modification time */
+  /** A new file, not yet anywhere. @param {string} time its modification time */
   async write (bytes, time) {
     const file = this.#temporary()
     const handle = await open(file, 'wx', 0o644)

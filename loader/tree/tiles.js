@@ -50,7 +50,10 @@ export class TileWriter {
   /** @type {{id: string, time?: string, reason: string}[]} the first of them */
   failures = []
 
-  /** @param {{signal?: AbortSignal}} [options] */
+  /**
+   * @param {import('../store/index.js').Store} store @param {import('./files.js').Files} files
+   * @param {{signal?: AbortSignal}} [options]
+   */
   constructor (store, files, { signal } = {}) {
     this.store = store
     this.files = files
@@ -84,7 +87,7 @@ export class TileWriter {
   /**
    * Whether a change of a tile leaves the past in the trees as it is, judged by the times of the files: a version that
    * came has no part in a tree that shows a later one, or that very one.
-   * @param {Tile} tile with its head
+   * @param {Tile} tile with its head @param {import('./changes.js').Change} change
    * @param {Tree[]} past
    * @param {Map<string, {digest?: string}>} stored versions that came, by their ids
    */
@@ -183,7 +186,10 @@ export class TileWriter {
     return undefined
   }
 
-  /** Whether a file is a version. Files with times that the file system cannot store are written every time. */
+  /**
+   * Whether a file is a version. Files with times that the file system cannot store are written every time.
+   * @param {Found} found @param {Version} version
+   */
   async #is ({ file, stat }, { time, size, digest }) {
     if (!stat.isFile() || stat.size !== size || !this.times.fits(stat.mtimeMs, time)) return false
     return digest === undefined ? this.trust : digestOf(await readFile(file)) === digest

@@ -27,6 +27,8 @@ export class Trees {
   #removals = new Set()
 
   /**
+   * @param {import('../store/index.js').Store} store @param {import('./paths.js').Paths} paths
+   * @param {import('./files.js').Files} files
    * @param {{editions: boolean, onTree?: (name: string, there: boolean) => void}} options editions: the past as well;
    *   onTree: called when one appears or disappears
    */

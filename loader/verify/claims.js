@@ -13,6 +13,7 @@ export class Claims {
   #seen = { min: Infinity, max: -Infinity }
 
   /**
+   * @param {import('./report.js').Report} report
    * @param {{minzoom?: number, maxzoom?: number, bounds?: import('../../core/grid.js').Bbox, format?: string}} claims
    *   format: extension
    * @param {boolean} [isPart] only some of the tiles will be seen

@@ -15,6 +15,7 @@ let sharp // loaded when it is needed: other commands need not wait for it
 /** @typedef {[code: string, why?: string][]} Problems */
 
 /**
+ * @param {Buffer} bytes
  * @param {{decode?: boolean, tileSize?: number, unpacked?: boolean}} [options] tileSize: pixels; unpacked: a vector
  *   tile need not be gzipped
  * @returns {Promise<{type?: string, ext?: string, width?: number, height?: number, problems: Problems}>}

@@ -18,7 +18,10 @@ const LARGE = `SELECT tile_data FROM tiles WHERE typeof(tile_data) = 'blob' AND 
 /** Values that are not integers come as texts. */
 const numberOf = name => `iif(typeof(${name}) = 'integer', ${name}, substr(CAST(${name} AS BLOB), 1, 200))`
 
-/** @param {import('./index.js').SelectionOptions} options scheme: xyz for files whose writer forgot to flip rows */
+/**
+ * @param {string} file
+ * @param {import('./index.js').SelectionOptions} options scheme: xyz for files whose writer forgot to flip rows
+ */
 export async function verifyMbtiles (file, { report, selected, isPart, decode, scheme, signal, onProgress }) {
   const db = new SqliteFile(file, signal)
   try {

@@ -71,6 +71,7 @@ class Sizes {
 const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile'])
 
 /**
+ * @param {Job} job
  * @param {{decode: boolean, tileSize?: number, unpacked?: boolean}} options
  * @returns {Promise<{where: string, missing?: boolean, size: number, type?: string, width?: number, height?: number,
  *   problems: import('./decode.js').Problems}>}

@@ -110,6 +110,7 @@ describe('files that were damaged at random', () => {
       if (!(error instanceof TilecouchError) || error.code === 'INTERNAL') throw error
       counts.failed++
     }
+    /** @type {any} */
     const source = await openAs(kind, file).catch(ours)
     try {
       for await (const { z, x, y, read } of source?.tiles() ?? []) {

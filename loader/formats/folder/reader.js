@@ -25,6 +25,7 @@ export class FolderReader {
   #root
 
   /**
+   * @param {string} folder
    * @param {{scheme?: string, signal?: AbortSignal, onFault?: import('../reading.js').OnFault}} [options] onFault:
    *   throws what cannot be read unless given
    */

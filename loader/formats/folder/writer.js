@@ -80,6 +80,7 @@ class FolderWriter {
     this.resumed = resumed
   }
 
+  /** @param {import('../../export/target.js').Known} tile */
   async has ({ z, x, y, time, size, digest }) {
     for (const file of await this.#filesOf(z, x, y)) {
       const found = await stat(file)

@@ -110,6 +110,7 @@ class MbtilesWriter {
     db.exec('BEGIN')
   }
 
+  /** @param {import('../../export/target.js').Known} tile */
   has ({ z, x, y, time, digest }) {
     const row = flipY(z, y)
     const had = this.#insert.had.get(z, x, row)

@@ -51,6 +51,7 @@ export class Directories {
 
   /**
    * @param {{read: (offset: number, length: number, until?: number) => Promise<Buffer>}} file
+   * @param {import('./header.js').Header} header @param {import('../reading.js').OnFault} onFault
    * @param {object} [options]
    * @param {(from: number, to: number) => boolean} [options.wanted] whether any of the ids from `from` to before `to`
    *   is: leaves without are passed over

@@ -114,7 +114,11 @@ export function commonestType (counts) {
   return +type
 }
 
-/** The header of an archive whose sections follow one another in the order of `lengths`. */
+/**
+ * The header of an archive whose sections follow one another in the order of `lengths`.
+ * @param {{lengths: Record<string, number>, counts: Record<string, number>, type: number,
+ *   zooms: {min: number, max: number}, bounds: number[], center: number[]}} archive
+ */
 export function headerBytes ({ lengths, counts, type, zooms, bounds, center: [lon, lat, zoom] }) {
   const bytes = Buffer.alloc(HEADER_BYTES)
   bytes.write('PMTiles\x03', 'latin1')

@@ -27,7 +27,7 @@ export class RemoteFile {
   #state
   size = Infinity
 
-  /** @param {{signal?: AbortSignal}} [options] */
+  /** @param {string} url @param {{signal?: AbortSignal}} [options] */
   static async open (url, { signal } = {}) {
     const file = new RemoteFile(new URL(url), signal)
     try {

@@ -98,7 +98,7 @@ export class StagedTiles {
     return same
   }
 
-  /** @param {{time: string, digest: string, type: number, bytes: Uint8Array}} tile */
+  /** @param {number} id @param {{time: string, digest: string, type: number, bytes: Uint8Array}} tile */
   async add (id, { time, digest, type, bytes }) {
     while (this.#busy) await this.#busy
     const [at] = this.#sql.content.get([this.#end, bytes.length, type, digest])

@@ -47,6 +47,7 @@ class PmtilesWriter {
     this.resumed = staged.resumed
   }
 
+  /** @param {import('../../export/target.js').Known} tile */
   has ({ z, x, y, time, digest }) {
     return z <= LAST_ZOOM && this.#staged.has(zxyToTileId(z, x, y), time, digest)
   }
@@ -181,7 +182,7 @@ function * contents (entries) {
 }
 
 /**
- * @param {import('../../export/target.js').TargetOptions} options
+ * @param {import('../../export/target.js').TargetOptions} options @param {import('../../export/target.js').Facts} facts
  * @param {Record<number, number>} types tiles of each type
  * @returns {{metadata: Record<string, any>, bounds: number[], center: number[]}}
  */

@@ -73,7 +73,7 @@ export function placeOf ([offset, packed, size, code]) {
   return { place: { offset, packed, size, method, sum: Math.floor(code / 16 / 65536) }, ext: EXTENSIONS[code % 16] }
 }
 
-/** Why a file cannot be read, as far as the directory shows it. @param {number} size of the zip */
+/** Why a file cannot be read, as far as the directory shows it. @param {Place} place @param {number} size of the zip */
 export function unreadableFile ({ offset, packed, method }, size) {
   if (!(offset + LOCAL_HEADER + packed <= size)) return `it would lie behind its end, at byte ${offset}`
   if (method !== STORED && method !== DEFLATED) return `it is packed by a method (${method}) other than deflate`
@@ -114,7 +114,7 @@ export async function * streamZipped (file, place) {
 
 /**
  * What is wrong with a content.
- * @param {{size: number, sum: number}} content
+ * @param {Place} place @param {{size: number, sum: number}} content
  * @returns {[code: string, why: string] | undefined}
  */
 export function wrongContent (place, { size, sum }) {
