@@ -46,7 +46,7 @@ describe('verify of an MBTiles file', () => {
     await change(db)
     db.close()
   }
-  const sql = text => edit(db => db.exec(text))
+  const exec = text => edit(db => db.exec(text))
 
   it('finds nothing in a healthy one', async () => {
     const { said, summary } = await findings(await make())
@@ -125,9 +125,9 @@ describe('verify of an MBTiles file', () => {
         insert.run(z, x, y, data, md5(data))
       }
     })
-    await sql(`INSERT INTO metadata VALUES ('agg_tiles_hash', '${sum.digest('hex')}')`)
+    await exec(`INSERT INTO metadata VALUES ('agg_tiles_hash', '${sum.digest('hex')}')`)
     assert.deepEqual((await findings(file())).said, [])
-    await sql("UPDATE metadata SET value = 'ABC' WHERE name = 'agg_tiles_hash'; UPDATE tiles_with_hash SET tile_hash = 'DEF' WHERE tile_column = 1 AND tile_row = 5")
+    await exec("UPDATE metadata SET value = 'ABC' WHERE name = 'agg_tiles_hash'; UPDATE tiles_with_hash SET tile_hash = 'DEF' WHERE tile_column = 1 AND tile_row = 5")
     assert.deepEqual((await findings(file())).said, ['wrong-digest 3/1/2', 'wrong-digest metadata'])
   })
 
