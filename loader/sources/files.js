@@ -67,6 +67,8 @@ export const openZip = (name, options) => openArchive(name, options, async (name
   return () => tilesOfZip(name, file, spool)
 })
 
+/** @typedef {import('./index.js').Source['tiles']} Tiles */
+
 /** A tar is unpacked into temporary files when it is opened. @type {import('./index.js').OpenSource} */
 export const openTar = (name, options) => openArchive(name, options, async (names, spool) => {
   await unpackTar(name, names, spool, options)
@@ -75,7 +77,7 @@ export const openTar = (name, options) => openArchive(name, options, async (name
 
 /**
  * @param {string} name @param {import('./index.js').SourceOptions} options
- * @param {(names: ArchiveNames, spool: Spool, opened: {close: () => any}[]) => Promise<import('./index.js').Source['tiles']>} list
+ * @param {(names: ArchiveNames, spool: Spool, opened: {close: () => any}[]) => Promise<Tiles>} list
  */
 async function openArchive (name, { selected, scheme, signal }, list) {
   const spool = await Spool.open()
@@ -96,7 +98,7 @@ async function openArchive (name, { selected, scheme, signal }, list) {
 /**
  * @param {string} name
  * @param {FolderReader | ArchiveNames} reader of what is beside the tiles
- * @param {{list: string, selected: any, tiles: import('./index.js').Source['tiles'], total?: number, close?: () =>
+ * @param {{list: string, selected: any, tiles: Tiles, total?: number, close?: () =>
  *   Promise<void>}} options list: of what is gone, for messages
  * @returns {Promise<import('./index.js').Source>}
  */
