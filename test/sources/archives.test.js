@@ -47,7 +47,7 @@ for (const { title, ending, pack } of formats) {
     })
 
     it('skips other files, and those of macOS', async () => {
-      const other = ['readme.txt', '1/0/1.kml', '1/0/a.png', '1/0/01.png', '1/0/1.png.aux.xml', '1/x/0.png', '01/0/0.png', '1/.DS_Store', '__MACOSX/1/0/1.png', '__MACOSX/1/0/._1.png', '.git/1/0/1.png', 'thumbs/0/0.png', '1/0/-1.png', '1/0/']
+      const other = ['readme.txt', '1/0/1.kml', '1/0/1.constructor', '1/0/a.png', '1/0/01.png', '1/0/1.png.aux.xml', '1/x/0.png', '01/0/0.png', '1/.DS_Store', '__MACOSX/1/0/1.png', '__MACOSX/1/0/._1.png', '.git/1/0/1.png', 'thumbs/0/0.png', '1/0/-1.png', '1/0/']
       assert.deepEqual(await read({ ...files(['1/0/0']), ...Object.fromEntries(other.map(name => [name, ''])) }), { '1/0/0': '1/0/0' })
     })
 
