@@ -3,15 +3,11 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { asOf } from '../../core/index.js'
 import { diff } from '../../loader/diff/index.js'
 import { GeoJsonReport, ListReport } from '../../loader/diff/reports.js'
 import { useFolder } from '../support/folder.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
+import { collectGarbage } from '../support/garbage.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const COLUMNS = 500

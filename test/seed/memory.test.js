@@ -1,12 +1,11 @@
 // Millions of tiles must not need more memory than thousands. With a store and an upstream that only count, so that the
 // test is about the seed itself.
 import assert from 'node:assert/strict'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { parseArea } from '../../core/index.js'
 import { seed } from '../../loader/seed/index.js'
 import { png } from '../support/tiles.js'
 import { counts } from './helpers.js'
+import { collectGarbage } from '../support/garbage.js'
 
 const fakeUpstream = answer => () => ({
   covers: () => true,
@@ -14,9 +13,6 @@ const fakeUpstream = answer => () => ({
   fetch: async tile => answer(tile),
   close () {}
 })
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
 
 function fakeStore () {
   const written = { tiles: 0, batches: 0, largest: 0 }
