@@ -156,8 +156,8 @@ function report (summary, dryRun) {
   ]
 }
 
-function momentTable ({ moments: { total, told } }) {
-  const rows = (total > SHOWN ? told.filter(({ by }) => by.length) : told).slice(0, SHOWN)
+function momentTable ({ moments: { total, listed } }) {
+  const rows = (total > SHOWN ? listed.filter(({ by }) => by.length) : listed).slice(0, SHOWN)
   const omitted = total - rows.length
   return [
     ...table(['moment', 'edition', 'kept by', 'versions', 'going', 'bytes'], rows.map(({ time, title, edition, by, versions, going, bytes: size }) => (

@@ -54,7 +54,7 @@ describe('tilecouch prune', () => {
     ])
     assert.match(out, /^osm: 4 versions of 2 tiles \(.*\) and 1 edition would go; 3 moments of 5 would stay$/m)
     const { moments, versions } = await json('prune', 'osm', '--keep-daily', '2', '--keep-yearly', '2', '-n')
-    assert.deepEqual([versions, moments.told.length, moments.told[3]], [4, 5, { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.told[3].bytes }])
+    assert.deepEqual([versions, moments.listed.length, moments.listed[3]], [4, 5, { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.listed[3].bytes }])
     await run('layer', 'osm', '--keep-daily', '2', '--keep-yearly', '2')
     const done = await run('prune', '--all', '--compact', 'never')
     assert.deepEqual([done.code, done.out], [0, out.split('\n').at(-2)?.replaceAll('would go', 'went').replaceAll('would stay', 'stayed') + '\n'])
