@@ -4,7 +4,6 @@ import { now, parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
-import { repairs } from '../check/repairs.js'
 import { upgrade } from '../check/upgrade.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { openSource } from '../mirror/sides.js'
@@ -138,7 +137,7 @@ function report (output, summary, { seconds, file, decode, ended }) {
   ]
   const rate = checked ? ` (${count(Math.round((checked.contents ?? tiles) / seconds))}/s)` : ''
   const title = [...(layers ? [] : [kind]), ...(ended ? [ended] : [])].join(', ')
-  const repairable = Object.entries(kinds).filter(([code]) => repairs[code]).reduce((sum, [, number]) => sum + number, 0)
+  const repairable = Object.entries(kinds).filter(([code]) => faults[code].fix).reduce((sum, [, number]) => sum + number, 0)
   output.result({ ...summary, seconds }, [
     `${what}${title && ` (${title})`}: ${read.join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
     `  ${ended ? 'so far ' : ''}${[plural(wrong, 'fault'), plural(warnings, 'warning'), ...(checked ? checkedWords(checked, decode) : [])].join(', ')}`,
@@ -162,7 +161,7 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
   return [
     '',
     sum ? `${count(sum)} repaired:` : 'Nothing was repaired.',
-    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} (${repairs[code]?.fix ?? 'taken from the mirror'})`),
+    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} (${faults[code].fix ?? 'taken from the mirror'})`),
     left ? `${plural(wrong, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
     ...named.slice(0, SHOWN).map(({ code, where, why, reason }) => `  ${code} ${where}${reason || why ? `: ${reason ?? why}` : ''}`),
     ...moreLine(left, SHOWN),

@@ -8,7 +8,7 @@ import { Report, reportDefaults } from '../../loader/verify/report.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Texts of files of a folder. @param {string} folder @param {(name: string) => boolean} isMeant */
 const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true }).map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
-const sources = ['loader/verify', 'loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^(faults|repairs)\.js$/.test(name)))
+const sources = ['loader/verify', 'loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name)))
 sources.push(readFileSync(path.join(root, 'loader/check/index.js'), 'utf8'))
 const tests = ['test/verify', 'test/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
 const page = readFileSync(path.join(root, 'docs/exports.md'), 'utf8')
