@@ -1,5 +1,5 @@
 // Compares the views of a layer with its documents: each page of documents is looked up in the time index, and at the
-// end the totals are compared. Differences do not count if somebody wrote in between.
+// end the totals are compared. Differences do not count if a program wrote in between.
 import { sequenceNumber } from '../../core/feed-position.js'
 import { BY_AREA } from '../store/columns.js'
 import { BY_TILE, BY_TIME } from '../store/reader.js'
@@ -32,7 +32,7 @@ export class IndexCheck {
     this.#sequence = await this.#currentSequence()
   }
 
-  /** Changes whenever somebody writes. */
+  /** Changes with every write. */
   async #currentSequence () {
     const { update_seq: seq, doc_count: count } = await this.couch.request({ path: '', signal: this.signal })
     return `${sequenceNumber(seq)} ${count}`
@@ -63,7 +63,7 @@ export class IndexCheck {
     const suspects = await this.#differences(docs)
     this.#documents += docs.filter(({ layer }) => layer === this.layer).length
     if (!suspects.size) return
-    // somebody may have written between the two requests: a difference counts if it is found twice at the same revision
+    // a write may have come between the two requests: a difference counts if it is found twice at the same revision
     const rows = await this.couch.docs([...suspects.keys()], { signal: this.signal })
     const again = rows.map(row => row.doc).filter(Boolean)
     for (const [id, why] of await this.#differences(again)) {

@@ -1,7 +1,8 @@
 // Checks a layer of a store: reads its documents once in the order of their ids, and their bytes and the time index
 // meanwhile.
 import {
-  RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead, layerDocument, layerId, pastRange, selector, tileBounds
+  RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead,
+  layerDocument, layerId, pastRange, selector, tileBounds
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent, union, widen } from '../../core/store/extent.js'

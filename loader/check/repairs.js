@@ -99,7 +99,7 @@ export class RepairQueue {
     }
   }
 
-  /** Counts the findings that nobody took as left. */
+  /** Counts the remaining findings as left. */
   end () {
     for (const { some: [finding], count } of this.#others.values()) this.tally.left(finding, undefined, count)
     this.#others.clear()

@@ -2,7 +2,7 @@
 //
 //   - a head is overwritten at the revision that was checked
 //   - a past version never changes, not even for admins. It is written again beside the damaged leaf, as replicators
-//     do, and then the damaged leaf is deleted. A run that is killed in between leaves a conflict; the next run makes the
+//     do; then the damaged leaf is deleted. A run that is killed in between leaves a conflict; the next run makes the
 //     same revision again, and goes on
 //   - tiles whose versions are out of order are settled, as when conflicts are resolved
 import { hash } from 'node:crypto'

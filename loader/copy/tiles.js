@@ -42,7 +42,7 @@ export class TileCopier {
   #access
   #statements
 
-  /** @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target @param {TilesOptions} options */
+  /** @param {TilesOptions} options */
   constructor (source, target, options) {
     this.source = source
     this.target = target
@@ -166,7 +166,7 @@ export class TileCopier {
 /** @param {StoredTile} tile @param {any} doc */
 export const hasVersion = ({ head, pasts }, doc) => [head, ...pasts].some(other => other && isSameVersion(doc, other))
 
-/** With a time, the newest version does not expire, since the copy shows the layer as of then. @param {any} doc with bytes */
+/** With a time, the newest version does not expire: the copy is fixed. @param {any} doc with bytes */
 function incomingOf (doc, layer, isNewest, time) {
   const isFixed = isNewest && time !== undefined
   const version = isFixed ? asOfThen(doc, time) : doc

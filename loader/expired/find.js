@@ -59,7 +59,7 @@ function expiredOf (doc, layers, at, isOwn) {
   return expires !== null && expires <= at ? [{ ...describe(doc), ...address, expires, seen: versionIn(doc).seen }] : []
 }
 
-/** When the next tile expires after a time, if one does; perhaps of another layer. @returns {Promise<string | undefined>} */
+/** When the next tile expires after a time, if one does. @returns {Promise<string | undefined>} */
 export async function nextExpiry (couch, { layers, after, signal }) {
   const [own] = await couch.view(EXPIRING, { startkey: [after, {}], limit: 1, reduce: false }, signal)
   const expiring = ttls(layers).filter(([, { ttl }]) => before(after, ttl))

@@ -116,7 +116,7 @@ class Run {
   #fullAt = 0 // milliseconds: when everything is looked at again
   #known = '' // the layers, as they were when everything was looked at
 
-  /** @param {import('../store/index.js').Store} store @param {ExpireOptions & {now: () => string, limits: typeof expireDefaults}} options */
+  /** @param {import('../store/index.js').Store} store @param {Omit<Parts, 'tally'>} options */
   constructor (store, options) {
     this.store = store
     this.options = options
@@ -124,7 +124,7 @@ class Run {
     this.signal = options.signal
   }
 
-  /** Treats what has expired since the last look, or everything. @returns {Promise<string | undefined>} the next expiry */
+  /** Treats what has expired since the last look, or all. @returns {Promise<string | undefined>} the next expiry */
   async look () {
     const begun = performance.now()
     const layers = await this.#layers()

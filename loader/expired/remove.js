@@ -59,7 +59,7 @@ export class RemoveExpired {
     }
   }
 
-  /** Deletes versions at the revisions that were read: refreshed tiles stay. @param {import('../store/reader.js').StoredVersion[]} versions */
+  /** Deletes versions at the revisions that were read: refreshed tiles stay. */
   async #removeVersions (versions) {
     const { batch } = this.options.limits
     const removed = []

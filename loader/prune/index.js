@@ -45,8 +45,9 @@ export async function prune (store, layer, { compact: when = 'auto', ...options 
   return { ...summary, ...await compactAfter(store, when, summary.versions, options.signal) }
 }
 
-/** @param {import('../store/index.js').Store} store @param {string} layer @param {any} options @returns {Promise<PruneSummary>} */
-async function pruneLayer (store, layer, { policy, now = clock, dryRun = false, onBegin, limits, ...options }) {
+/** @returns {Promise<PruneSummary>} */
+async function pruneLayer (store, layer, settings) {
+  const { policy, now = clock, dryRun = false, onBegin, limits, ...options } = settings
   const doc = await store.layer(layer)
   const rules = policy ?? doc.retention
   if (!rules) throw new TilecouchError('BAD_RETENTION', { why: `none is given, and the layer ${layer} has none` })
@@ -66,7 +67,8 @@ async function pruneLayer (store, layer, { policy, now = clock, dryRun = false, 
 }
 
 /** Removes versions, tile by tile, then editions. */
-async function apply (store, layer, plan, { now, purge, dryRun, newEditions, limits, signal, onProgress }) {
+async function apply (store, layer, plan, options) {
+  const { now, purge, dryRun, newEditions, limits, signal, onProgress } = options
   // the batches are made below: each is removed right after the last look for new editions
   const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()

@@ -80,7 +80,7 @@ export class Remover {
     this.access = tileAccess(this.couch)
   }
 
-  /** Checks that the store can purge, before anything is deleted; the first batch does it if nobody else did. */
+  /** Checks that the store can purge, before anything is deleted; the first batch calls it as well. */
   async begin () {
     if (this.#begun) return
     this.#begun = true
