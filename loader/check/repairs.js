@@ -1,39 +1,35 @@
-// The queue of findings that `tilecouch check --fix` repairs: those with a `fix` in verify/faults.js. Tiles are repaired a few
-// at a time while a layer is read, so that memory stays flat however much is wrong; faults of layers and of the store are
-// repaired at the end.
-import { tileId, parseTileId } from '../../core/index.js'
+// The queue of findings that `tilecouch check --fix` repairs: those with a `fix` in verify/faults.js. Tiles are
+// repaired a few at a time while a layer is read, so that memory stays flat however much is wrong; faults of layers and
+// of the store are repaired at the end.
+import { headId, isTileId } from '../../core/index.js'
 import { faults } from '../verify/faults.js'
 import { TileRepair } from './tile-repair.js'
 
-export const repairDefaults = {
+const repairDefaults = {
   gather: 20_000, // findings kept before they are repaired
   tiles: 100, // tiles repaired together
   named: 100 // documents named in a report
 }
 
 /** Findings about one tile. */
-const OF_BYTES = new Set(['empty-tile', 'unknown-format', 'truncated-tile', 'undecodable-tile', 'wrong-digest', 'wrong-length', 'unreadable-tile'])
+const OF_BYTES = new Set([
+  'empty-tile', 'unknown-format', 'truncated-tile', 'undecodable-tile', 'wrong-digest', 'wrong-length', 'unreadable-tile'
+])
 const OF_TILES = new Set([
-  'fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'not-a-tile', 'wrong-type', 'no-bytes', 'stray-attachment', 'conflict', 'head-too-old', 'two-at-one-time',
-  'no-head', 'version-twice'
+  'fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'not-a-tile', 'wrong-type', 'no-bytes', 'stray-attachment',
+  'conflict', 'head-too-old', 'two-at-one-time', 'no-head', 'version-twice'
 ])
 
-/**
- * @typedef {import('../verify/report.js').Finding} Finding
- * @typedef {{count: number, some: Finding[]}} Found
- */
+/** @typedef {import('../verify/report.js').Finding} Finding */
 
 export class RepairQueue {
   /** Tile -> its findings. @type {Map<string, Finding[]>} */
   #tiles = new Map()
   #gathered = 0
-  /** Findings about layers and the store. @type {Map<string, Found>} */
+  /** Code -> findings about layers and the store. @type {Map<string, {count: number, some: Finding[]}>} */
   #others = new Map()
 
-  /**
-   * @param {import('../store/index.js').Store} store
-   * @param {{signal?: AbortSignal, from?: import('../store/index.js').Store, tally: RepairTally}} options
-   */
+  /** @param {import('../store/index.js').Store} store @param {{tally: RepairTally, [option: string]: any}} options */
   constructor (store, { signal, from, tally }) {
     this.tally = tally
     this.from = from
@@ -55,8 +51,7 @@ export class RepairQueue {
     } else this.tally.left(finding)
   }
 
-  /** Repairs tiles when many findings have come together. */
-  async relieve () {
+  async repairIfMany () {
     if (this.#gathered >= repairDefaults.gather) await this.repairTiles()
   }
 
@@ -65,11 +60,15 @@ export class RepairQueue {
     for (let at = 0; at < ids.length; at += repairDefaults.tiles) {
       const some = ids.slice(at, at + repairDefaults.tiles)
       const found = some.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
-      const of = codes => new Set(found.filter(({ code }) => codes.has(code)).map(({ where }) => where))
-      const wrong = await this.tiles.repair(some, { types: of(new Set(['wrong-type'])), bytes: of(OF_BYTES) })
+      const isOfType = ({ code }) => code === 'wrong-type'
+      const isOfBytes = ({ code }) => OF_BYTES.has(code)
+      const whereOf = isOf => new Set(found.filter(isOf).map(({ where }) => where))
+      const wrong = await this.tiles.repair(some, { types: whereOf(isOfType), bytes: whereOf(isOfBytes) })
       for (const finding of found) {
-        const isOfBytes = finding.code === 'wrong-type' || OF_BYTES.has(finding.code)
-        const isRepaired = isOfBytes ? this.tiles.repaired.has(finding.where) : !wrong.has(`${finding.code} ${finding.where}`)
+        const { code, where } = finding
+        const isRepaired = isOfType(finding) || isOfBytes(finding)
+          ? this.tiles.repaired.has(where)
+          : !wrong.has(`${code} ${where}`)
         if (isRepaired) this.tally.repair(finding)
         else this.tally.left(finding)
       }
@@ -78,11 +77,7 @@ export class RepairQueue {
     this.#gathered = 0
   }
 
-  /**
-   * Takes the findings of a code out of the queue.
-   * @param {string} code
-   * @returns {Found | undefined}
-   */
+  /** Takes the findings of a code out of the queue. @param {string} code */
   take (code) {
     const found = this.#others.get(code)
     this.#others.delete(code)
@@ -104,21 +99,14 @@ export class RepairQueue {
     }
   }
 
-  /** Counts the findings that nobody took as left. */
+  /** Counts the remaining findings as left. */
   end () {
     for (const { some: [finding], count } of this.#others.values()) this.tally.left(finding, undefined, count)
     this.#others.clear()
   }
 }
 
-function tileOf (where) {
-  try {
-    const { layer, z, x, y } = parseTileId(where)
-    return tileId(layer, z, x, y)
-  } catch {
-    return undefined
-  }
-}
+const tileOf = where => isTileId(where) ? headId(where) : undefined
 
 /** How many findings were repaired, and how many are left. */
 export class RepairTally {

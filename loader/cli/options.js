@@ -50,6 +50,11 @@ export const meanings = {
   '--zoom': 'only these zooms'
 }
 
+/** Refuses an option. @param {string} option @param {unknown} value @param {string} why what it takes @returns {never} */
+export function refuse (option, value, why) {
+  throw new TilecouchError('BAD_OPTION', { option, value, why })
+}
+
 /** Of an option that may be repeated. @param {string} value @param {string[]} [before] */
 export const collect = (value, before = []) => [...before, value]
 

@@ -95,7 +95,7 @@ async function retention (inspection, { layer, retention: policy }) {
     waiting.end()
   }
   const versions = await sample(inspection, layer)
-  const doomed = [...versions.values()].reduce((sum, own) => sum + plan.doomed(own).length, 0)
+  const doomed = [...versions.values()].reduce((sum, own) => sum + plan.versionsToPrune(own).length, 0)
   const total = [...versions.values()].reduce((sum, { length }) => sum + length, 0)
   const figures = { looked: total, doomed }
   const found = `${total ? Math.round(100 * doomed / total) : 0} % of ${plural(total, 'version')} looked at ${doomed === 1 ? 'is' : 'are'} not kept by it`

@@ -1,5 +1,5 @@
 // The store for writers of single tiles: what many of them write, extend and look up is sent together. It has the
-// methods of Store that loader/upstream/keep.js uses.
+// methods of Store that loader/upstream/save.js uses.
 import { copyError } from '../shared-work.js'
 import { Batches } from './batches.js'
 
