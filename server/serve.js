@@ -132,9 +132,9 @@ async function start (options, { log, mirror }) {
   if (options.workers > 1) return (await import('./gateway/workers/index.js')).runWorkers(options, { log, mirror })
   const { startGateway } = await import('./gateway/index.js')
   if (!mirror) return startGateway(options, { log })
-  const { createMetrics } = await import('./gateway/metrics.js')
+  const { Metrics } = await import('./gateway/metrics.js')
   const { showMirror } = await import('./gateway/mirror-metrics.js')
-  const metrics = createMetrics()
+  const metrics = new Metrics()
   showMirror(metrics, /** @type {any} */ (mirror.report))
   return startGateway(options, { log, metrics, mirror })
 }
