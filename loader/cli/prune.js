@@ -3,11 +3,9 @@ import { checkLayer, now, parseDuration } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { prune, pruneAll } from '../prune/index.js'
 import { withPatientStore } from './connect.js'
-import { diskWords } from './disk.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
-import { sayStates } from './following.js'
-import { bytes, count, plural, secondsSince, table } from './output.js'
-import { ProgressLine } from './progress.js'
+import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
+import { ProgressLine, reportStates } from './progress.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
@@ -125,7 +123,7 @@ function watchOf (output, { dryRun }) {
 
 function liveWatch (output, every) {
   return {
-    onState: sayStates(output, `Pruning every ${count(every)} s.`),
+    onState: reportStates(output, `Pruning every ${count(every)} s.`),
     onRound: round => {
       const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...(round.compaction?.done ? diskWords(round.compaction) : [])]
       for (const line of lines) output.line(`${now()}  ${line}`)

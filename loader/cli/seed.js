@@ -9,9 +9,8 @@ import { withPatientStore } from './connect.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
 import { areaOf, timeOrAgo } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
-import { announce } from './plan.js'
-import { ProgressLine } from './progress.js'
-import { NETWORKS_FLAG, networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
+import { ProgressLine, announce } from './progress.js'
+import { networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
 
 const SHOWN_FAILURES = 20 // lines; --failed and --json have more
 
@@ -32,7 +31,7 @@ export function addSeedCommand (program, run) {
     .option('--failed <file>', 'write the tiles that failed to this file, one JSON object a line')
     .option('--retry-failed <file>', 'fetch the tiles of such a file instead of an area')
     .option('--contact <text>', 'mail address or page that the User-Agent tells the upstream (default: TILECOUCH_CONTACT)')
-    .option(...NETWORKS_FLAG)
+    .option('--upstream-networks <list>')
     .option('--i-have-permission', 'seed although the terms of the upstream forbid it')
   addExpiredOptions(command)
     .addHelpText('after', `
