@@ -78,7 +78,9 @@ describe('tilecouch doctor', () => {
 
   it('writes metrics that Prometheus reads, whatever a store is called, each once', async () => {
     const one = { area: 'settings', check: 'a "quoted" \\ one\n', found: 'x' }
-    const written = await metricsOf(/** @type {any} */ (report([{ ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' }, { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }])))
+    const written = await metricsOf(report([
+      { ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' }, { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }
+    ]))
     const { samples } = parseMetrics(written).get('tilecouch_doctor_state') ?? { samples: [] }
     assert.deepEqual(samples.map(({ value }) => value).sort(), [0, 3])
     const time = parseMetrics(written).get('tilecouch_doctor_timestamp_seconds')?.samples[0].value

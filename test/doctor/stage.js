@@ -27,7 +27,7 @@ export async function fill (url, fields = {}) {
  * @returns {{url: string, store: Store, proxy: Awaited<ReturnType<typeof startProxy>>, [more: string]: any}}
  */
 export function useFilled (open) {
-  const own = /** @type {any} */ ({})
+  const own = {}
   before(async function () {
     this.timeout(30000)
     Object.assign(own, await open.call(this))
@@ -58,7 +58,7 @@ export async function startProxy (url) {
   const target = new URL(url)
   const proxy = {
     url: '', asked: [], names: [], sent: [],
-    change: /** @type {(path: string, json: any, answer: {status: number, headers: any, body: Buffer}) => any} */ (() => undefined),
+    change: () => undefined,
     close: async () => {}
   }
   const server = http.createServer(async (req, res) => {

@@ -17,7 +17,7 @@ const VARIABLES = ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD', 'COUCHDB_P
 
 /** A server that keeps what it is shown. @param {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void} [answer] */
 async function listen (answer = (req, res) => res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_found","reason":"Database does not exist."}')) {
-  const seen = /** @type {{url: string, authorization: string | undefined}[]} */ ([])
+  const seen = []
   const server = createServer((req, res) => {
     seen.push({ url: req.url ?? '', authorization: req.headers.authorization })
     req.resume()

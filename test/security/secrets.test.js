@@ -89,14 +89,14 @@ describe('passwords', function () {
   })
 
   it('are typed in unseen, once for each name and server', async () => {
-    const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: /** @type {boolean[]} */ ([]), setRawMode (on) { stdin.modes.push(on) } })
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: [], setRawMode (on) { stdin.modes.push(on) } })
     const said = { text: '', write (text) { said.text += text } }
     const type = text => stdin.write(text)
-    let asked = readHidden('Password: ', { stdin, stderr: /** @type {any} */ (said) })
+    let asked = readHidden('Password: ', { stdin, stderr: said })
     for (const key of ['wrong\u0015', 'hx', '\u007f', 'unter2-s3cret', '\r']) type(key)
     assert.equal(await asked, SECRET)
     assert.deepEqual([said.text, stdin.modes], ['Password: \n', [true, false]])
-    asked = readHidden('', { stdin, stderr: /** @type {any} */ (said) })
+    asked = readHidden('', { stdin, stderr: said })
     type('abc\u0003')
     await assert.rejects(asked, { code: 'ABORTED' })
 
@@ -190,7 +190,7 @@ describe('passwords', function () {
 
   it('and what a store holds do not speak to the terminal', () => {
     const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
-    const output = new Output({ json: false, stdout: /** @type {any} */ (stdout), stderr: /** @type {any} */ (stderr) })
+    const output = new Output({ json: false, stdout: stdout, stderr: stderr })
     output.result({}, ['a title\u001b]0;hurt\u0007 and \u009b31m red\r', 'a\ttable'])
     output.line('\u001b[2J')
     output.note('\u0000')
