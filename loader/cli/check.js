@@ -12,10 +12,9 @@ import { Store } from '../store/index.js'
 import { faults } from '../verify/faults.js'
 import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
-import { sayStates } from './following.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
-import { ProgressLine, reportEnd } from './progress.js'
+import { ProgressLine, reportEnd, reportStates } from './progress.js'
 
 const SHOWN = 20 // documents named; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
@@ -188,7 +187,7 @@ async function resolveWith ({ output, signal }, { fix = false, live = false }, s
 function following (output) {
   let ended = 0
   return {
-    onState: sayStates(output, 'Resolving conflicts as they come.'),
+    onState: reportStates(output, 'Resolving conflicts as they come.'),
     onProgress: tally => {
       if (tally.ended === ended) return
       output.line(`${now()}  ${plural(tally.ended - ended, 'losing revision')} deleted, ${count(tally.ended)} in all`)

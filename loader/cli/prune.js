@@ -2,12 +2,10 @@
 import { checkLayer, now, parseDuration } from '../../core/index.js'
 import { prune, pruneAll } from '../prune/index.js'
 import { withPatientStore } from './connect.js'
-import { diskWords } from './disk.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
-import { sayStates } from './following.js'
 import { refuse } from './options.js'
-import { bytes, count, plural, secondsSince, table } from './output.js'
-import { ProgressLine } from './progress.js'
+import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
+import { ProgressLine, reportStates } from './progress.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
@@ -130,7 +128,7 @@ function watchOf (output, { dryRun }) {
 
 function liveWatch (output, every) {
   return {
-    onState: sayStates(output, `Pruning every ${count(every)} s.`),
+    onState: reportStates(output, `Pruning every ${count(every)} s.`),
     onRound: round => {
       const pruned = round.layers.filter(({ versions, editions }) => versions + editions)
       const disk = round.compaction?.done ? diskWords(round.compaction) : []

@@ -7,9 +7,8 @@ import { compact } from '../compact.js'
 import { openRegular } from '../regular-file.js'
 import { removeEdition, removeLayer, removeTiles } from '../remove/index.js'
 import { withPatientStore } from './connect.js'
-import { diskWords } from './disk.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
-import { bytes, count, plural, secondsSince } from './output.js'
+import { bytes, count, diskWords, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
 const SHOWN = 20 // documents named; --json has more

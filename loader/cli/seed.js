@@ -9,9 +9,8 @@ import { addExpiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'
 import { areaOf, refuse, timeOrAgo } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
-import { announce } from './plan.js'
-import { ProgressLine, reportEnd } from './progress.js'
-import { NETWORKS_FLAG, networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
+import { ProgressLine, announce, reportEnd } from './progress.js'
+import { networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addSeedCommand (program, run) {
@@ -30,7 +29,7 @@ export function addSeedCommand (program, run) {
     .option('--failed <file>', 'write the tiles that failed to this file, one JSON object a line')
     .option('--retry-failed <file>', 'fetch the tiles of such a file instead of an area')
     .option('--contact <text>')
-    .option(...NETWORKS_FLAG)
+    .option('--upstream-networks <list>')
     .option('--i-have-permission')
   addExpiredOptions(command)
     .addHelpText('after', `

@@ -17,7 +17,6 @@ export async function tilesOf (source) {
  * of request and response, or [status, body].
  */
 export function useServer () {
-  /** @type {{url: string, requests: {method: string, url: string, authorization?: string, body: string}[], answers: any[]}} */
   const fake = { url: '', requests: [], answers: [] }
   let server
   beforeEach(async () => {
