@@ -103,9 +103,9 @@ function summarize (text) {
   byId('summary').textContent = text ?? [store.isAway ? 'On this device' : plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
-/** Shows what the address asks for, or the first layer. */
-function follow () {
-  const wanted = permalink.parse(location.hash)
+/** Shows what an address asks for, or the first layer. */
+function follow (hash = location.hash) {
+  const wanted = permalink.parse(hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
   const problems = wanted.layer && !known ? [`There is no layer “${wanted.layer.slice(0, 63)}” ${store.isAway ? 'on this device' : 'here'}.`] : wanted.problems
   if (wanted.view) view.go(wanted.view)
@@ -247,7 +247,8 @@ keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
 }).observe(byId('time'))
-addEventListener('hashchange', () => { if (layers.length) follow() })
+// not location.hash: `remember` may have written the old place over it before this is called
+addEventListener('hashchange', ({ newURL }) => { if (layers.length) follow(new URL(newURL).hash) })
 addEventListener('online', () => again.abort())
 addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })
 document.addEventListener('visibilitychange', () => { if (!document.hidden && stage.doc) retry() })
