@@ -38,9 +38,7 @@ export class Editions {
     return this.#editions.length
   }
 
-  /**
-   * @param {import('./store.js').Edition[]} editions @param {boolean} more whether there are older ones
-   */
+  /** @param {import('./store.js').Edition[]} editions @param {boolean} more whether there are older ones */
   fill (editions, more) {
     this.#editions = editions
     const item = (time, title, note) => {

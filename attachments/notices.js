@@ -14,10 +14,7 @@ export class Notices {
     this.#container = container
   }
 
-  /**
-   * @param {string} matter
-   * @param {Notice} notice
-   */
+  /** @param {string} matter @param {Notice} notice */
   say (matter, { text, tone = 'info', action, onClose }) {
     const before = this.#shown.get(matter)
     if (before?.text === text) return // it is not read aloud twice
@@ -45,10 +42,7 @@ export class Notices {
 export const loading = () => element('div', { class: 'loading', 'aria-hidden': 'true' }, ...Array.from({ length: 2 }, () =>
   element('div', { class: 'bones' }, element('span'), element('span'))))
 
-/**
- * @param {Error & {status?: number}} error
- * @param {() => void} retry
- */
+/** @param {Error & {status?: number}} error @param {() => void} retry */
 export function failure (error, retry) {
   const isOffline = !navigator.onLine && error.status === undefined
   return element('div', { class: 'notice', role: 'alert' },
@@ -64,10 +58,7 @@ export function failure (error, retry) {
     button('Try again', retry, { class: 'primary' }))
 }
 
-/**
- * @param {string | null} database
- * @param {() => void} retry
- */
+/** @param {string | null} database @param {() => void} retry */
 export const empty = (database, retry) => element('div', { class: 'notice' },
   element('h2', null, 'No layers yet'),
   element('p', null, 'This store is ready and empty. Load a folder of tiles or an MBTiles file into it:'),

@@ -107,10 +107,7 @@ const brief = ({ minzoom, maxzoom }, stats) => [
   stats && plural(stats.tiles, 'tile'), minzoom !== undefined && `zoom ${zooms(minzoom, maxzoom)}`, stats && size(stats.bytes)
 ].filter(Boolean).join(' · ')
 
-/**
- * @param {import('./store.js').Layer} layer
- * @param {import('./store.js').Stats} [stats] once they are known
- */
+/** @param {import('./store.js').Layer} layer @param {import('./store.js').Stats} [stats] once they are known */
 export function facts (layer, stats) {
   const rows = [
     ['Layer', element('code', null, layer.layer)],

@@ -5,10 +5,7 @@
 //   #daylight@T/3/47.10/8.50/A..B                   as of T, with a range chosen on the timeline
 import { endOf, isLayer } from '../core/index.js'
 
-/**
- * @param {string} hash
- * @returns {Place} what of it makes sense; problems: what does not, in words
- */
+/** @param {string} hash @returns {Place} what of it makes sense; problems: what does not, in words */
 export function parse (hash) {
   const text = decode(hash.replace(/^#/, ''))
   /** @type {Place} */

@@ -9,9 +9,7 @@ import { time as written, setZone } from './format.js'
 const FADE = 180 // milliseconds from version to version
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
-/**
- * Fires what its layer fires, and `time`, `range`, `compare` and `zone` when one of these is another.
- */
+/** Fires what its layer fires, and `time`, `range`, `compare` and `zone` when one of these is another. */
 export class Stage extends L.Evented {
   clock = new Clock()
   /** @type {any} the history layer on the clock */

@@ -102,10 +102,7 @@ export class Store {
     throw problem
   }
 
-  /**
-   * The figures of every layer.
-   * @returns {Promise<Map<string, Stats>>} empty where the view was not deployed
-   */
+  /** The figures of every layer. @returns {Promise<Map<string, Stats>>} empty where the view was not deployed */
   stats () {
     return this.#ask(held => held.stats(), () => this.#stats())
   }
@@ -134,11 +131,7 @@ export class Store {
     return rows.length > 0
   }
 
-  /**
-   * Editions of a layer, newest first.
-   * @param {string} layer @param {number} limit
-   * @returns {Promise<Edition[]>}
-   */
+  /** Editions of a layer, newest first. @param {string} layer @param {number} limit @returns {Promise<Edition[]>} */
   editions (layer, limit) {
     return this.#ask(held => held.editions(layer, limit), () => this.#editions(layer, limit))
   }

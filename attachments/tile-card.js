@@ -30,10 +30,7 @@ export class TileCard {
     this.#store = store
   }
 
-  /**
-   * @param {{z: number, x: number, y: number}} tile
-   * @param {boolean} byKey then the focus goes into the card
-   */
+  /** @param {{z: number, x: number, y: number}} tile @param {boolean} byKey then the focus goes into the card */
   open (tile, byKey) {
     const isSame = this.#tile && ['z', 'x', 'y'].every(axis => this.#tile?.[axis] === tile[axis])
     if (isSame && !byKey) return this.close()

@@ -128,10 +128,7 @@ export class Player extends Base {
     return this.fire('rangechange', { ...next })
   }
 
-  /**
-   * Goes that many changes on (or back), and stops playing.
-   * @param {number} steps
-   */
+  /** Goes that many changes on (or back), and stops playing. @param {number} steps */
   step (steps) {
     return this._go(times => stepFrom(times, this.clock.getTime(), steps))
   }

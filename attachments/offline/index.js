@@ -22,10 +22,7 @@ export const mountOffline = page => new OfflinePanel(page)
 /** @type {Map<string, Promise<any>>} one for each name: two would do everything twice */
 const open = new Map()
 
-/**
- * @param {string} remote address of the database
- * @param {string} name of the databases on the device
- */
+/** @param {string} remote address of the database @param {string} name of the databases on the device */
 export function openOffline (remote, name) {
   const opening = open.get(name) ?? begin(remote, name)
   open.set(name, opening)

@@ -72,10 +72,7 @@ const problems = {
   NO_POUCHDB: () => reasons.blocked
 }
 
-/**
- * What an error means to the user.
- * @param {any} error
- */
+/** What an error means to the user. @param {any} error */
 export function problem (error) {
   const said = problems[error?.code]
   if (said) return said(error)

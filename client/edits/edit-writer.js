@@ -164,10 +164,7 @@ const withoutRevision = attachments => Object.fromEntries(Object.entries(attachm
  * @property {(draft: {bytes?: string}) => Promise<boolean>} [same] whether an image is that of the very time; nothing where there is none
  */
 
-/**
- * @param {Database[]} databases of areas @param {TileTime[]} places
- * @returns {Promise<KnownVersion[]>}
- */
+/** @param {Database[]} databases of areas @param {TileTime[]} places @returns {Promise<KnownVersion[]>} */
 export async function knownVersions (databases, places) {
   const known = places.map(() => /** @type {KnownVersion} */ ({}))
   for (const { db, holds } of databases) {

@@ -83,10 +83,7 @@ export class HistoryLayer extends Base {
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
     this.title = options?.layer
     this._openStore(db, options)
-    /**
-     * the one given to it, or its own
-     * @readonly @type {Clock}
-     */
+    /** the one given to it, or its own @readonly @type {Clock} */
     this.clock = this.options.clock ?? new Clock()
     if (this.options.time !== undefined) this.clock.setTime(this.options.time)
     this._columns = []

@@ -38,10 +38,7 @@ export class IndexLoader {
     this.#listeners = listeners
   }
 
-  /**
-   * From now on this is wanted, and nothing else.
-   * @param {Column[]} columns
-   */
+  /** From now on this is wanted, and nothing else. @param {Column[]} columns */
   want (columns) {
     this.#wanted = columns
     for (const job of this.#running) if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)

@@ -22,10 +22,7 @@ export class Preloader {
     this.#options = options
   }
 
-  /**
-   * @param {{time: string}[]} changes of the view
-   * @param {string | null} time
-   */
+  /** @param {{time: string}[]} changes of the view @param {string | null} time */
   run (changes, time) {
     this.drop()
     let bytes = 0
@@ -36,10 +33,7 @@ export class Preloader {
     }
   }
 
-  /**
-   * Whatever the clock does meanwhile.
-   * @param {(string | null)[]} times @param {AbortSignal} signal
-   */
+  /** Whatever the clock does meanwhile. @param {(string | null)[]} times @param {AbortSignal} signal */
   async load (times, signal) {
     if (signal.aborted) return
     const user = {}

@@ -96,10 +96,7 @@ export class VersionIndex {
     }
   }
 
-  /**
-   * Whether exactly this is known of a range of blocks.
-   * @param {Column} column @param {Version[]} versions
-   */
+  /** Whether exactly this is known of a range of blocks. @param {Column} column @param {Version[]} versions */
   equals (column, versions) {
     const known = this.#rows(column)
     return this.missing([column]).length === 0 && known.length === versions.length &&

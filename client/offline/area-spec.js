@@ -15,10 +15,7 @@ import { Selection } from '../../core/mirror/index.js'
 
 const MAX_NAME = 200 // characters
 
-/**
- * @param {any} asked what areas.add() is given
- * @returns {AreaSpec}
- */
+/** @param {any} asked what areas.add() is given @returns {AreaSpec} */
 export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false }) {
   checkLayer(layer)
   if (bounds !== undefined && bbox !== undefined) throw new TilecouchError('BAD_AREA', { why: 'bounds and bbox are two ways to say the same' })

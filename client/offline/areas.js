@@ -52,10 +52,7 @@ export class Areas {
     }))
   }
 
-  /**
-   * What an area would take, without making it.
-   * @param {AreaRequest} wish @param {{signal?: AbortSignal}} [options]
-   */
+  /** What an area would take, without making it. @param {AreaRequest} wish @param {{signal?: AbortSignal}} [options] */
   async estimate (wish, { signal } = {}) {
     const { spec } = await this.#readRequest(wish, signal)
     return this.#store.estimate(selectionOf(spec), { signal })

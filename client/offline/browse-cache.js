@@ -42,10 +42,7 @@ export class BrowseCache extends Emitter {
   /** @type {Set<string>} layers that were cleared: with the next tile come its facts */
   #cleared = new Set()
 
-  /**
-   * @param {string} name of its database
-   * @param {true | Partial<typeof browseDefaults>} [options]
-   */
+  /** @param {string} name of its database @param {true | Partial<typeof browseDefaults>} [options] */
   constructor (name, options = {}) {
     super()
     const { size } = { ...browseDefaults, ...(options === true ? {} : options) }
@@ -56,11 +53,7 @@ export class BrowseCache extends Emitter {
     this.#queue = new BrowseWriter(this.#db, size, layers => this.fire('change', { layers }))
   }
 
-  /**
-   * The image of a version, when it is kept.
-   * @param {Version} version
-   * @returns {Promise<Blob | undefined>}
-   */
+  /** The image of a version, when it is kept. @param {Version} version @returns {Promise<Blob | undefined>} */
   async get (version) {
     const key = keyOf(version)
     const exact = await this.#content(key)

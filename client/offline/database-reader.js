@@ -34,10 +34,7 @@ export class DatabaseReader {
     return reader
   }
 
-  /**
-   * Documents by id, those that are there.
-   * @param {string[]} ids @returns {Promise<Map<string, any>>}
-   */
+  /** Documents by id, those that are there. @param {string[]} ids @returns {Promise<Map<string, any>>} */
   async docs (ids) {
     if (!ids.length) return new Map() // PouchDB never answers that
     const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true }))

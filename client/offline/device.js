@@ -99,10 +99,7 @@ export class Device {
     }
   }
 
-  /**
-   * The newest image of a place.
-   * @returns {Promise<Image | undefined>}
-   */
+  /** The newest image of a place. @returns {Promise<Image | undefined>} */
   async head (layer, z, x, y) {
     const databases = await this.#databasesAt(layer, z, x, y)
     const id = tileId(layer, z, x, y)

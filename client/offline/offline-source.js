@@ -206,10 +206,7 @@ export class OfflineSource {
     return this.#device.holds(layer, versions)
   }
 
-  /**
-   * The newest image of a place.
-   * @param {AbortSignal} [signal]
-   */
+  /** The newest image of a place. @param {AbortSignal} [signal] */
   async head (z, x, y, signal) {
     return await this.heads.fromDevice(z, x, y) ?? this.heads.fromNetwork(z, x, y, signal)
   }

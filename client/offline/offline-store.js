@@ -52,10 +52,7 @@ const TRANSFER_RETRIES = 5 // repetitions of a transfer's request: after eight s
 const STOP_TIMEOUT = 5000 // milliseconds to stop in
 const ESTIMATE_AGE = 60000 // milliseconds for which a download uses an earlier estimate
 
-/**
- * Parts of the map on a device, and all that belongs to them.
- * @extends {Emitter<OfflineStoreEvents>}
- */
+/** Parts of the map on a device, and all that belongs to them. @extends {Emitter<OfflineStoreEvents>} */
 export class OfflineStore extends Emitter {
   #options
   #tabs

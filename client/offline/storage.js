@@ -81,10 +81,7 @@ export const pouchDefaults = {
   revsLimit: 10 // revisions of a document that are remembered: what comes knows all of its own
 }
 
-/**
- * @param {any} PouchDB @param {string} name
- * @param {{adapter?: string, revsLimit?: number}} [options]
- */
+/** @param {any} PouchDB @param {string} name @param {{adapter?: string, revsLimit?: number}} [options] */
 export function openPouch (PouchDB, name, { adapter, revsLimit = pouchDefaults.revsLimit } = {}) {
   if (typeof PouchDB !== 'function') throw new TilecouchError('NO_POUCHDB')
   try {

@@ -30,9 +30,6 @@ export function unanswered (error, { url, timeout, signal }) {
 /** Whether it is the database that is missing, and not something in it. @param {string} reason */
 export const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
 
-/**
- * Whether asking again may help: there was no answer, or the server failed.
- * @param {any} error
- */
+/** Whether asking again may help: there was no answer, or the server failed. @param {any} error */
 export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' || error?.code === 'NO_ANSWER' ||
   (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))

@@ -63,10 +63,7 @@ export class StoreHealth {
     this.#listeners = listeners
   }
 
-  /**
-   * @param {string} who
-   * @param {any} error
-   */
+  /** @param {string} who @param {any} error */
   fail (who, error) {
     const known = [...this.#failing.values()].some(({ code }) => code === error.code)
     this.#failing.set(who, error)

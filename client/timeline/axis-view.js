@@ -160,10 +160,7 @@ export function binChanges (changes, axis) {
   return bins
 }
 
-/**
- * As wide as the closest two allow, within measure.
- * @param {Bin[]} bins
- */
+/** As wide as the closest two allow, within measure. @param {Bin[]} bins */
 export function barWidth (bins) {
   let apart = Infinity
   for (let i = 1; i < bins.length; i++) apart = Math.min(apart, bins[i].x - bins[i - 1].x)
@@ -177,10 +174,7 @@ export function barWidth (bins) {
  */
 export const barHeight = (tiles, most, height) => Math.max(MIN_HEIGHT, Math.sqrt(tiles / Math.max(most, 1)) * height)
 
-/**
- * The bar nearest to a pixel, within reach.
- * @param {Bin[]} bins @param {number} x @param {number} reach pixels
- */
+/** The bar nearest to a pixel, within reach. @param {Bin[]} bins @param {number} x @param {number} reach pixels */
 export function binAt (bins, x, reach) {
   let best = null
   for (const bin of bins) {

@@ -61,9 +61,7 @@ export function stepFrom (times, time, steps) {
   return times[Math.max(index + steps + (on ? 0 : 1), 0)]
 }
 
-/**
- * @param {string[]} times @param {{from: string, to: string} | null} [range] both ends belong to it
- */
+/** @param {string[]} times @param {{from: string, to: string} | null} [range] both ends belong to it */
 export const within = (times, range) => range ? times.filter(time => time >= range.from && time <= range.to) : times
 
 /**

@@ -69,10 +69,7 @@ export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)
 /** @type {Map<string, Zone>} */
 const zones = new Map()
 
-/**
- * @param {string} name 'utc', 'local' (that of this computer), or a name such as 'Europe/Berlin'
- * @returns {Zone}
- */
+/** @param {string} name 'utc', 'local' (that of this computer), or a name such as 'Europe/Berlin' @returns {Zone} */
 export function zoneOf (name) {
   const known = zones.get(name)
   if (known) return known

@@ -19,10 +19,7 @@ export function chromiumFor (context) {
   return /** @type {string} */ (executablePath)
 }
 
-/**
- * Starts a browser, or skips the suite where there is none.
- * @param {Mocha.Context} context
- */
+/** Starts a browser, or skips the suite where there is none. @param {Mocha.Context} context */
 export async function openBrowser (context) {
   return chromium.launch({
     executablePath: chromiumFor(context),

@@ -77,10 +77,7 @@ export function stepOf (steps, step, z, x, y) {
   return !last || last[1].some(tile => tile[0] === z && tile[1] === x && tile[2] === y && tile[3]) ? '-' : last[0]
 }
 
-/**
- * @param {import('../../../loader/index.js').Store} store
- * @param {string[]} names
- */
+/** @param {import('../../../loader/index.js').Store} store @param {string[]} names */
 export async function hang (store, names) {
   for (const name of names) {
     await store.defineLayer(name, layers[name].fields)
