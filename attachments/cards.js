@@ -1,6 +1,7 @@
 // The cards at the right: what changed between two times, and the versions of a tile. Each is opened by something on
 // the map or the timeline, and closed by its button, by Escape, or by what opened it.
-import { element, icon } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { icon } from './dom.js'
 
 /** @typedef {{node: HTMLElement, body: HTMLElement, title: HTMLElement, close: () => void}} Card */
 

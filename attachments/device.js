@@ -13,7 +13,7 @@ export class Device {
   offline = null
   /** Name of the databases on the device. */
   name = `tilecouch:${folder().split('/').filter(Boolean).join(':')}`
-  /** @type {Promise<{panel: any, held: DeviceStore}> | null} */
+  /** @type {Promise<{panel: any, local: DeviceStore}> | null} */
   #opening = null
   #onOpen
   #onAreas
@@ -59,8 +59,8 @@ export class Device {
   }
 
   /** What is on the device, to read. */
-  async held () {
-    return (await this.open()).held
+  async local () {
+    return (await this.open()).local
   }
 
   /**
@@ -86,7 +86,7 @@ export class Device {
     const panel = this.#onOpen(offline, file)
     offline.on('areas', tell)
     tell()
-    return { panel, held: new DeviceStore(offline) }
+    return { panel, local: new DeviceStore(offline) }
   }
 
   #write (note) {
@@ -201,7 +201,7 @@ export function listenToButton (button, notices, load) {
       (await load()).open()
       notices.end('device')
     } catch (error) { // the file did not come, or the browser lets this page keep nothing
-      notices.say('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
+      notices.show('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
     }
     button.removeAttribute('aria-busy')
   }

@@ -1,5 +1,6 @@
 // The editions of a layer by title, newest first; choosing one moves the clock there.
-import { button, element } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { button } from './dom.js'
 import { date, plural, time as written } from './format.js'
 
 export const PAGE = 200 // editions read at once: a layer loaded every hour has thousands
@@ -27,11 +28,6 @@ export class Editions {
     this.#onSelect = onSelect
     this.#onMore = onMore
     this.#onFootprint = onFootprint
-  }
-
-  /** The oldest that is listed. */
-  get oldest () {
-    return this.#editions.at(-1)?.time
   }
 
   get length () {

@@ -1,6 +1,7 @@
 // What the page says besides the map: short messages above the timeline, and notices in the panel while there is no
 // list to show.
-import { button, element, icon } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { button, icon } from './dom.js'
 
 /** @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, onClose?: () => void}} Notice */
 
@@ -14,27 +15,27 @@ export class Notices {
     this.#container = container
   }
 
-  /** @param {string} matter @param {Notice} notice */
-  say (matter, { text, tone = 'info', action, onClose }) {
-    const before = this.#shown.get(matter)
+  /** @param {string} topic @param {Notice} notice */
+  show (topic, { text, tone = 'info', action, onClose }) {
+    const before = this.#shown.get(topic)
     if (before?.text === text) return // it is not read aloud twice
-    const node = element('div', { class: `toast ${tone}`, 'data-matter': matter },
+    const node = element('div', { class: `toast ${tone}`, 'data-topic': topic },
       element('span', null, text),
       action && button(action.label, action.run, { class: 'act' }),
-      onClose && element('button', { type: 'button', class: 'icon', 'aria-label': 'Close', on: { click: () => { this.end(matter); onClose() } } }, icon('close')))
+      onClose && element('button', { type: 'button', class: 'icon', 'aria-label': 'Close', on: { click: () => { this.end(topic); onClose() } } }, icon('close')))
     if (before) before.node.replaceWith(node)
     else this.#container.append(node)
-    this.#shown.set(matter, { node, text })
+    this.#shown.set(topic, { node, text })
   }
 
-  /** @param {string} matter */
-  end (matter) {
-    this.#shown.get(matter)?.node.remove()
-    this.#shown.delete(matter)
+  /** @param {string} topic */
+  end (topic) {
+    this.#shown.get(topic)?.node.remove()
+    this.#shown.delete(topic)
   }
 
   clear () {
-    for (const matter of [...this.#shown.keys()]) this.end(matter)
+    for (const topic of [...this.#shown.keys()]) this.end(topic)
   }
 }
 
@@ -48,7 +49,7 @@ export function failure (error, retry) {
   return element('div', { class: 'notice', role: 'alert' },
     ...isOffline ? [
       element('h2', null, 'You are offline'),
-      element('p', null, 'Nothing of this map is on this device yet. With a connection, the button “Offline maps” of this page takes parts of it along.'),
+      element('p', null, 'Nothing of this map is on this device yet. With a connection, the button “Offline maps” of this page downloads parts of it.'),
       element('p', null, 'The map appears here by itself when there is a connection.')
     ] : [
       element('h2', null, 'The store does not answer'),

@@ -1,7 +1,8 @@
 // The panel: a list of layers. The chosen one opens and shows its editions, its facts and its address.
+import { element } from '../client/timeline/dom.js'
 import { attributionNodes } from '../client/source/layer-options.js'
 import { fromSeconds } from '../core/index.js'
-import { button, element, picture } from './dom.js'
+import { button, picture } from './dom.js'
 import { Editions } from './editions.js'
 import { count, plural, size, time as written, zooms } from './format.js'
 import { template } from './store.js'
@@ -127,7 +128,7 @@ export function facts (layer, stats) {
 }
 
 /** @param {number} conflicts documents */
-const conflictsWords = conflicts => `Stores that were loaded apart disagree about ${plural(conflicts, 'document')}.`
+const conflictsWords = conflicts => `Stores that were loaded independently disagree about ${plural(conflicts, 'document')}.`
 
 /**
  * The address of a layer's tiles, to copy.

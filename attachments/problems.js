@@ -37,8 +37,8 @@ export function showProblems (stage, notices, view, onRetry, device) {
     away = true
     notices.end('tiles')
     const since = isPassing(error) ? device.asOf(stage.doc.layer) : undefined
-    if (since !== undefined) return notices.say('store', { text: fromDevice(since), onClose: () => {} })
-    notices.say('store', { text: `${words(error, stage.layer.title)} This page keeps asking.`, tone: 'warn', action: again })
+    if (since !== undefined) return notices.show('store', { text: fromDevice(since), onClose: () => {} })
+    notices.show('store', { text: `${words(error, stage.layer.title)} This page keeps asking.`, tone: 'warn', action: again })
   })
   stage.on('storeback', () => {
     away = false
@@ -48,7 +48,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
   const countFailed = soon(() => {
     const failed = stage.layer?.getContainer()?.querySelectorAll('.tilecouch-failed').length ?? 0
     if (!failed || away) return notices.end('tiles')
-    notices.say('tiles', { text: `${plural(failed, 'tile')} did not load. Trying again.`, tone: 'warn', action: again })
+    notices.show('tiles', { text: `${plural(failed, 'tile')} did not load. Trying again.`, tone: 'warn', action: again })
   })
   stage.on('tileerror tileload tileunload timeload', countFailed)
 
@@ -57,19 +57,19 @@ export function showProblems (stage, notices, view, onRetry, device) {
     const changes = layer?.changes()
     if (!doc || !changes) return
     if (doc.format === 'pbf') {
-      return notices.say('sight', { text: 'These are vector tiles. This page knows when they changed, and cannot draw them.' })
+      return notices.show('sight', { text: 'These are vector tiles. This page knows when they changed, and cannot draw them.' })
     }
     // an enlarged tile of another zoom may stand in for one that is missing
     const isSeen = Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
     const [first] = changes
     if (away && !isSeen && !changes.length && device.asOf(doc.layer) !== undefined) {
-      return notices.say('sight', { text: 'Nothing of this place is on this device.' })
+      return notices.show('sight', { text: 'Nothing of this place is on this device.' })
     }
     if (isSeen || away || !layer.isShown()) notices.end('sight')
     else if (first && time !== null && time < first.time) {
-      notices.say('sight', { text: `This place has no tiles before ${written(first.time)}.`, action: { label: 'Go there', run: () => stage.clock.setTime(first.time) } })
+      notices.show('sight', { text: `This place has no tiles before ${written(first.time)}.`, action: { label: 'Go there', run: () => stage.clock.setTime(first.time) } })
     } else if (!changes.length && layer.extent()) {
-      notices.say('sight', { text: `“${layer.title}” has no tiles here.`, action: { label: 'Show where it has', run: () => view.fit(doc) } })
+      notices.show('sight', { text: `“${layer.title}” has no tiles here.`, action: { label: 'Show where it has', run: () => view.fit(doc) } })
     } else notices.end('sight')
   })
   const lookLater = soon(look, FADE_TIME)

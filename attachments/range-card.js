@@ -1,5 +1,6 @@
 // What changed between two times in the part of the map that is in view: how much, where, and both side by side.
-import { button, element } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { button } from './dom.js'
 import { plural, size, time as written } from './format.js'
 
 const NAME = 'range'
@@ -45,7 +46,7 @@ export class RangeCard {
     from.textContent = written(range.from)
     to.textContent = written(range.to)
     for (const [end, at] of [[from, range.from], [to, range.to]]) end.setAttribute('aria-pressed', String(this.#stage.time === at))
-    this.#tell(body, tiles, changes, range)
+    this.#showAnswer(body, tiles, changes, range)
     body.querySelector('[data-does="side"]').setAttribute('aria-pressed', String(this.#stage.comparing))
     body.querySelector('[data-does="side"]').textContent = this.#stage.comparing ? 'Stop comparing' : 'Compare side by side'
   }
@@ -62,7 +63,7 @@ export class RangeCard {
     ]
   }
 
-  #tell (body, tiles, changes, { from, to }) {
+  #showAnswer (body, tiles, changes, { from, to }) {
     const answer = body.querySelector('.answer')
     const steps = changes?.filter(({ time }) => time > from && time <= to).length
     const parts = !tiles ? ['Looking …']

@@ -86,7 +86,7 @@ export class Stage extends L.Evented {
     this.doc = doc
     this.#db = db
     const layer = this.layer = new HistoryLayer(db, { ...this.#reading(), clock: this.clock, live: true, fade: FADE })
-    layer.on(LAYER_EVENTS, this.#tell, this)
+    layer.on(LAYER_EVENTS, this.#forward, this)
     layer.once('timeload storeerror', () => this.#dropEarlier())
     layer.addTo(this.#map)
     if (doc.format === 'pbf') this.#dropEarlier() // nothing of it will be drawn
@@ -131,7 +131,7 @@ export class Stage extends L.Evented {
     return { layer: this.doc?.layer, ...(this.#offline && { offline: this.#offline, read: 'network' }) }
   }
 
-  #tell (event) {
+  #forward (event) {
     this.fire(event.type, event)
   }
 
@@ -185,7 +185,7 @@ export class Stage extends L.Evented {
 
   #retire () {
     if (!this.layer) return
-    this.layer.off(LAYER_EVENTS, this.#tell, this)
+    this.layer.off(LAYER_EVENTS, this.#forward, this)
     this.#earlier.add(this.layer)
   }
 

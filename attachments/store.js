@@ -17,12 +17,12 @@ export class StoreError extends Error {
   }
 }
 
-async function read (url, { patience = TIMEOUT, ...init } = {}) {
+async function read (url, { timeout = TIMEOUT, ...init } = {}) {
   let answer
   try {
-    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patience) })
+    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeout) })
   } catch (error) {
-    throw new StoreError(error.name === 'TimeoutError' ? `No answer within ${patience / 1000} seconds.` : 'The server cannot be reached.')
+    throw new StoreError(error.name === 'TimeoutError' ? `No answer within ${timeout / 1000} seconds.` : 'The server cannot be reached.')
   }
   const body = await answer.json().catch(() => null)
   if (answer.ok && body) return body
@@ -60,29 +60,29 @@ export class Store {
 
   /**
    * @template T
-   * @param {(held: import('./device.js').DeviceStore) => Promise<T>} ofDevice
+   * @param {(local: import('./device.js').DeviceStore) => Promise<T>} ofDevice
    * @param {() => Promise<T>} ofStore
    * @returns {Promise<T>}
    */
   async #ask (ofDevice, ofStore, { again = false } = {}) {
-    if (this.isAway && !again) return ofDevice(await this.#device.held())
+    if (this.isAway && !again) return ofDevice(await this.#device.local())
     try {
       const answer = await ofStore()
       this.isAway = false
       return answer
     } catch (error) {
-      const held = isAway(error) && this.#device.isUsed && await this.#device.held().catch(() => null)
-      const layers = held ? await held.layers().catch(() => []) : []
+      const local = isAway(error) && this.#device.isUsed && await this.#device.local().catch(() => null)
+      const layers = local ? await local.layers().catch(() => []) : []
       if (!layers.length) throw error
       this.isAway = true
       this.db ||= this.#device.note?.db ?? ''
-      return ofDevice(held)
+      return ofDevice(local)
     }
   }
 
   /** @returns {Promise<Layer[]>} every layer, without figures */
   layers () {
-    return this.#ask(held => held.layers(), () => this.#layers(), { again: true })
+    return this.#ask(local => local.layers(), () => this.#layers(), { again: true })
   }
 
   async #layers () {
@@ -92,7 +92,7 @@ export class Store {
     for (const address of addresses) {
       if (!address) continue
       try {
-        const { rows } = await read(`${address}/${path}`, { patience: this.#device.isUsed ? SHORT_TIMEOUT : TIMEOUT })
+        const { rows } = await read(`${address}/${path}`, { timeout: this.#device.isUsed ? SHORT_TIMEOUT : TIMEOUT })
         this.db = address
         return soundOf(rows.map(({ doc }) => doc), 'layer')
       } catch (error) { // a proxy may show the page and hide the database
@@ -104,12 +104,12 @@ export class Store {
 
   /** The figures of every layer. @returns {Promise<Map<string, Stats>>} empty where the view was not deployed */
   stats () {
-    return this.#ask(held => held.stats(), () => this.#stats())
+    return this.#ask(local => local.stats(), () => this.#stats())
   }
 
   async #stats () {
     try {
-      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { patience: INDEX_TIMEOUT }))
+      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { timeout: INDEX_TIMEOUT }))
     } catch (error) {
       if (error.status === 404) return new Map()
       throw error
@@ -133,7 +133,7 @@ export class Store {
 
   /** Editions of a layer, newest first. @param {string} layer @param {number} limit @returns {Promise<Edition[]>} */
   editions (layer, limit) {
-    return this.#ask(held => held.editions(layer, limit), () => this.#editions(layer, limit))
+    return this.#ask(local => local.editions(layer, limit), () => this.#editions(layer, limit))
   }
 
   async #editions (layer, limit) {
@@ -169,7 +169,7 @@ export class Store {
    * @returns {Promise<TileDocument[]>}
    */
   versions (layer, tile, limit) {
-    return this.#ask(held => held.versions(layer, tile, limit), () => this.#versions(layer, tile, limit))
+    return this.#ask(local => local.versions(layer, tile, limit), () => this.#versions(layer, tile, limit))
   }
 
   async #versions (layer, { z, x, y }, limit) {
@@ -191,12 +191,12 @@ export class Store {
    * @param {TileDocument} doc @returns {Promise<string | undefined>}
    */
   async tileUrl (doc) {
-    return this.isAway ? (await this.#device.held()).tileUrl(doc) : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
+    return this.isAway ? (await this.#device.local()).tileUrl(doc) : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
   }
 
   /** Where the newest image of a tile is. @returns {Promise<string | undefined>} */
   async newestUrl (layer, { z, x, y }) {
-    return this.isAway ? (await this.#device.held()).newestUrl(layer, { z, x, y }) : `${this.db}/${tileId(layer, z, x, y)}/tile`
+    return this.isAway ? (await this.#device.local()).newestUrl(layer, { z, x, y }) : `${this.db}/${tileId(layer, z, x, y)}/tile`
   }
 }
 

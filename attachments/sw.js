@@ -3,7 +3,7 @@
 // comes by here: tiles and documents on the device are PouchDB's.
 const worker = /** @type {any} */ (globalThis)
 const { scope } = worker.registration
-const PATIENCE = 4000 // milliseconds until a network that says nothing counts as none
+const TIMEOUT = 4000 // milliseconds until a network without an answer counts as away
 const PAGE = 'index.html'
 const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options'] // of a file, that matter to the page
 
@@ -31,7 +31,7 @@ async function install () {
   await worker.skipWaiting() // pages that are open keep their version, see answerTo
 }
 
-// a store may be deployed while it is read: what is not of this version is not kept
+// a store may be deployed while it is read: what is not of this version is not cached
 async function read (address, digest) {
   const response = await fetch(address, { cache: 'no-cache' })
   if (!response.ok || response.redirected) throw new Error(`${address}: ${response.status}`)
@@ -60,24 +60,24 @@ function answerTo (request) {
 }
 
 async function file (request, version) {
-  return await kept(request.url, version) ?? fetch(request)
+  return await cached(request.url, version) ?? fetch(request)
 }
 
 // the network first: what comes is small, names its version, and so a new one shows at once
 async function page (request) {
-  const mine = () => kept(scope, SHELL.version)
-  const late = new Promise(resolve => { setTimeout(resolve, PATIENCE) }).then(mine)
+  const fromCache = () => cached(scope, SHELL.version)
+  const late = new Promise(resolve => { setTimeout(resolve, TIMEOUT) }).then(fromCache)
   try {
     const asked = fetch(request)
     const answer = await Promise.race([asked, late]) ?? await asked
-    return answer.status < 500 ? answer : await mine() ?? answer // a proxy whose server is away
+    return answer.status < 500 ? answer : await fromCache() ?? answer // a proxy whose server is away
   } catch (error) {
-    const answer = await mine()
+    const answer = await fromCache()
     if (answer) return answer
     throw error
   }
 }
 
-const kept = async (address, version) => await caches.has(cacheOf(version))
+const cached = async (address, version) => await caches.has(cacheOf(version))
   ? (await caches.open(cacheOf(version))).match(address, { ignoreVary: true })
   : undefined

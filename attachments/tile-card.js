@@ -1,7 +1,8 @@
 // The versions of one tile: when the map looked how, since when the store knows it, how large it is and until when it
 // holds. A click goes to its time.
+import { element } from '../client/timeline/dom.js'
 import { asOf, expiryOf, now } from '../core/index.js'
-import { button, element, icon, picture } from './dom.js'
+import { button, icon, picture } from './dom.js'
 import { brief, plural, size, time as written, zoneName } from './format.js'
 
 const NAME = 'tile'
@@ -67,7 +68,7 @@ export class TileCard {
     try {
       versions = await this.#store.versions(doc.layer, this.#tile, this.#limit)
     } catch (error) {
-      if (turn === this.#turn && !this.#versions.length) this.#say('hint', `Its versions cannot be read: ${error.message}`, button('Try again', () => this.refresh(), { class: 'secondary' }))
+      if (turn === this.#turn && !this.#versions.length) this.#showText('hint', `Its versions cannot be read: ${error.message}`, button('Try again', () => this.refresh(), { class: 'secondary' }))
       return
     }
     if (turn !== this.#turn) return // another tile meanwhile
@@ -81,7 +82,7 @@ export class TileCard {
   render () {
     const body = this.#cards.body(NAME)
     if (!this.#tile || !body) return
-    if (!this.#versions.length) return this.#say('hint', 'The store has no tile here.')
+    if (!this.#versions.length) return this.#showText('hint', 'The store has no tile here.')
     const focused = /** @type {HTMLElement} */ (document.activeElement)
     const time = body.contains(focused) ? focused.dataset.version : undefined
     const scrolled = body.scrollTop
@@ -105,7 +106,7 @@ export class TileCard {
     }
   }
 
-  #say (className, text, ...more) {
+  #showText (className, text, ...more) {
     this.#cards.body(NAME)?.replaceChildren(element('p', { class: className }, text), ...more)
   }
 

@@ -51,7 +51,7 @@ let stats = null
 let [unfinished, pause] = ['', POLL]
 let looking
 /** @type {{layer: any, last: string} | null} */
-let told = null
+let reported = null
 let again = new AbortController() // ends a pause before the store is asked again
 
 /** Pixels of the map that lie under something. */
@@ -116,7 +116,7 @@ function follow (hash = location.hash) {
   stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
   stage.compare(Boolean(compare))
   if (compare) stage.clock.setTime(compare.to)
-  if (problems.length) notices.say('link', { text: `Parts of this link could not be followed. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
+  if (problems.length) notices.show('link', { text: `Parts of this link could not be followed. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
   else notices.end('link')
 }
 
@@ -135,7 +135,7 @@ function choose (name) {
   document.title = `${layer.name ?? name} · tilecouch`
   byId('shown').textContent = layer.name ?? name
   tileCard.close()
-  if (isOther) for (const matter of ['store', 'tiles', 'sight', 'link']) notices.end(matter)
+  if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link']) notices.end(topic)
   panel.render(layers, name, stats)
   view.see(layer)
   if (isOther) {
@@ -235,9 +235,9 @@ stage.on('time range compare changes extent zone', writeCards)
 stage.on('time', () => { panel.setTime(stage.time); tileCard.setTime() })
 stage.on('zone', () => { describe(); tileCard.render(); readEditions(panel.editions.length) })
 stage.on('storeback', reread)
-stage.on('extent', ({ first, last }) => { // told anew whenever a tile changes
-  const isNews = told?.layer === stage.layer && told?.last !== `${first} ${last}`
-  told = { layer: stage.layer, last: `${first} ${last}` }
+stage.on('extent', ({ first, last }) => { // reported anew whenever a tile changes
+  const isNews = reported?.layer === stage.layer && reported?.last !== `${first} ${last}`
+  reported = { layer: stage.layer, last: `${first} ${last}` }
   if (isNews) reread()
 })
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })

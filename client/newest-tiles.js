@@ -14,7 +14,7 @@ const WHOLE_TILE = { up: 0, dx: 0, dy: 0 }
  * @property {number} y
  * @property {(error?: Error) => void} ready told once, with the first image or the first error
  * @property {AbortController} [stop] of the present attempt
- * @property {boolean} [isTold] whether it was said to be ready
+ * @property {boolean} [isReported] whether it was said to be ready
  * @property {boolean} [lacks] something better might come
  * @property {{key: string, up: number, isHeld: boolean} | null} [shown] key: names the content, where it is known; isHeld: by an area
  */
@@ -33,11 +33,6 @@ export class NewestTiles {
   constructor (heads, listeners) {
     this.#heads = heads
     this.#listeners = listeners
-  }
-
-  /** @returns {Iterable<NewestTile>} */
-  get items () {
-    return this.#items
   }
 
   /** @param {NewestTile} item */
@@ -87,15 +82,15 @@ export class NewestTiles {
     const { signal } = item.stop = new AbortController()
     const { z, x, y } = item
     try {
-      const near = await this.#heads.fromDevice(z, x, y)
-      if (near && await this.#show(item, near, WHOLE_TILE, signal)) return
-      if (near === null) throw new TilecouchError('TILE_NOT_FOUND', { id: `${z}/${x}/${y}` })
-      const asked = this.#heads.fromNetwork(z, x, y, signal, { fresh: options?.fresh || Boolean(near) })
-      asked.catch(() => {}) // heard below
+      const local = await this.#heads.fromDevice(z, x, y)
+      if (local && await this.#show(item, local, WHOLE_TILE, signal)) return
+      if (local === null) throw new TilecouchError('TILE_NOT_FOUND', { id: `${z}/${x}/${y}` })
+      const asked = this.#heads.fromNetwork(z, x, y, signal, { fresh: options?.fresh || Boolean(local) })
+      asked.catch(() => {}) // handled below
       if (!item.shown) await this.#showPlaceholder(item, signal)
-      const far = await asked
-      if (await this.#show(item, far, WHOLE_TILE, signal)) return
-      throw new TilecouchError('TRUNCATED_IMAGE', { type: far.blob.type || 'image', why: 'the browser cannot decode it' })
+      const remote = await asked
+      if (await this.#show(item, remote, WHOLE_TILE, signal)) return
+      throw new TilecouchError('TRUNCATED_IMAGE', { type: remote.blob.type || 'image', why: 'the browser cannot decode it' })
     } catch (error) {
       await this.#fail(item, error, signal)
     }
@@ -116,8 +111,8 @@ export class NewestTiles {
     }
     item.lacks = true
     this.#listeners.onError(item, error)
-    if (item.isTold) return
-    item.isTold = true
+    if (item.isReported) return
+    item.isReported = true
     item.ready(error)
   }
 
@@ -139,7 +134,7 @@ export class NewestTiles {
     item.lacks = isOld
     item.view.note(isFromDevice)
     item.view.mark(false)
-    this.#tell(item)
+    this.#reportReady(item)
     return true
   }
 
@@ -149,9 +144,9 @@ export class NewestTiles {
     item.shown = null
   }
 
-  #tell (item) {
-    if (item.isTold) return this.#listeners.onLoad(item)
-    item.isTold = true
+  #reportReady (item) {
+    if (item.isReported) return this.#listeners.onLoad(item)
+    item.isReported = true
     item.ready()
   }
 }

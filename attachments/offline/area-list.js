@@ -1,5 +1,6 @@
 // What is on this device: whether the store answers, the areas, how much room they take.
-import { button, element, soon } from '../dom.js'
+import { element } from '../../client/timeline/dom.js'
+import { button, soon } from '../dom.js'
 import { size } from '../format.js'
 import { AreaItem } from './area-item.js'
 import { reasons } from './words.js'
@@ -14,8 +15,8 @@ export class AreaList {
   #items = new Map()
   #connection = element('p', { class: 'connection' })
   #list = element('ul', { class: 'areas', 'aria-label': 'Areas on this device' })
-  #empty = element('p', { class: 'hint' }, 'Take a part of the map along, and it is there without a network: on a ship, in the mountains, in a cellar.')
-  #said = element('p', { class: 'unseen', role: 'status' })
+  #empty = element('p', { class: 'hint' }, 'Download a part of the map, and it works without a network: on a ship, in the mountains, in a cellar.')
+  #message = element('p', { class: 'unseen', role: 'status' })
   #add
   #meter
   #timer
@@ -27,13 +28,13 @@ export class AreaList {
   constructor (offline, page) {
     this.#offline = offline
     this.#page = page
-    const announce = text => { this.#said.textContent = text }
+    const announce = text => { this.#message.textContent = text }
     this.#meter = new StorageMeter(offline, announce)
-    this.#add = button('Take an area along', page.onAdd, { class: 'primary' })
+    this.#add = button('Download an area', page.onAdd, { class: 'primary' })
     this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
-      this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#said)
+      this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#message)
     this.#make = area => new AreaItem(area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) })
-    this.weigh = soon(() => this.#meter.update(), METER_INTERVAL)
+    this.measure = soon(() => this.#meter.update(), METER_INTERVAL)
     this.sync()
     this.setOnline(offline.isOnline)
     this.#meter.update()
@@ -66,7 +67,7 @@ export class AreaList {
     }
     this.#empty.hidden = areas.length > 0
     this.#list.hidden = !areas.length
-    this.weigh()
+    this.measure()
     this.#page.onChange()
   }
 
@@ -98,7 +99,7 @@ export class AreaList {
   }
 
   #removed ({ area }) {
-    this.#said.textContent = `“${area.name}” is off this device.`
+    this.#message.textContent = `“${area.name}” was removed from this device.`
     this.sync()
     this.#meter.update()
   }
@@ -134,7 +135,7 @@ export class StorageMeter {
     if (quota) this.#fill.style.width = `${Math.max(1, 100 * (quota - free) / quota)}%`
     this.#words.textContent = [used !== undefined && `Maps take ${size(used)}`, free !== undefined && `${size(free)} free`].filter(Boolean).join(' · ')
     this.#bar.setAttribute('aria-label', this.#words.textContent)
-    this.#promise.textContent = persisted ? 'Kept until you remove it.' : 'The browser may throw it away when it needs the room.'
+    this.#promise.textContent = persisted ? 'Kept until you remove it.' : 'The browser may delete it when space runs low.'
     // without https the browser cannot be asked
     this.#keep.hidden = Boolean(persisted) || !navigator.storage?.persist
   }
@@ -142,7 +143,7 @@ export class StorageMeter {
   async #persist () {
     const isKept = await this.#offline.persist().catch(() => false)
     await this.update()
-    if (!isKept) this.#promise.textContent = 'The browser did not promise it. It does so more readily for a page that is installed, or bookmarked.'
+    if (!isKept) this.#promise.textContent = 'The browser did not agree. It is more likely to for a page that is installed or bookmarked.'
     this.#announce(this.#promise.textContent)
   }
 }

@@ -1,7 +1,7 @@
 // What the map shows of areas: their outlines with names, and on request which tiles are on the device.
+import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
 import { CoverageLayer } from '../../client/coverage-layer.js'
-import { element } from '../dom.js'
 import { outlinesOf } from './geometry.js'
 
 const WORLDS = [-360, 0, 360] // degrees: the copies of the world that a map may show at once
@@ -40,7 +40,7 @@ export class AreaOutlines {
 }
 
 const KINDS = [
-  ['whole', 'on this device, with all zooms below that were taken along'],
+  ['whole', 'on this device, with all downloaded zooms below'],
   ['part', 'on this device in part'],
   ['browsed', 'looked at lately']
 ]

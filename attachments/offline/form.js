@@ -1,7 +1,8 @@
 // The form for a new area: the shape is drawn on the map, the form holds the rest and shows an estimate that follows
 // every change.
+import { element } from '../../client/timeline/dom.js'
 import { parseBbox } from '../../core/index.js'
-import { button, element } from '../dom.js'
+import { button } from '../dom.js'
 import { plural } from '../format.js'
 import { Estimator, estimateLine } from './estimate.js'
 import { Sketch } from './sketch.js'
@@ -30,7 +31,7 @@ export class AreaForm {
     this.#page = page
     this.#layers = page.layers
     this.#parts = this.#make(page.layer)
-    this.#estimator = new Estimator((spec, options) => this.#weigh(spec, options), answer => this.#tell(answer))
+    this.#estimator = new Estimator((spec, options) => this.#estimate(spec, options), answer => this.#showEstimate(answer))
     this.node = this.#build()
     this.#fill()
     this.#sketch = new Sketch(page.map, () => this.#drawn())
@@ -110,7 +111,7 @@ export class AreaForm {
       this.#sketch.setBox(parseBbox(this.#parts.numbers.value))
       this.#page.map.fitBounds(this.#sketch.bounds, { padding: [40, 40], animate: false })
     } catch (error) {
-      this.#tell({ error })
+      this.#showEstimate({ error })
     }
   }
 
@@ -119,8 +120,8 @@ export class AreaForm {
     const { kind, corners, geometry } = this.#sketch
     box.setAttribute('aria-pressed', String(kind === 'box'))
     polygon.setAttribute('aria-pressed', String(kind === 'polygon'))
-    const said = kind === 'box' ? 'Drag the corners on the map.' : !corners ? 'Tap the map where the corners are.' : `${plural(corners, 'corner')}. Tap for another one, drag to move one.`
-    if (hint.textContent !== said) hint.textContent = said
+    const text = kind === 'box' ? 'Drag the corners on the map.' : !corners ? 'Tap the map where the corners are.' : `${plural(corners, 'corner')}. Tap for another one, drag to move one.`
+    if (hint.textContent !== text) hint.textContent = text
     undo.hidden = kind === 'box' || !corners
     if (geometry && 'bbox' in geometry && document.activeElement !== numbers) numbers.value = geometry.bbox.join(', ')
     this.#ask()
@@ -150,12 +151,12 @@ export class AreaForm {
     this.#estimator.follow(spec)
   }
 
-  async #weigh (spec, options) {
+  async #estimate (spec, options) {
     const [figures, room] = await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
     return { figures, room }
   }
 
-  #tell (answer) {
+  #showEstimate (answer) {
     const { tone, parts, isPossible } = estimateLine(answer, this.#page.rate)
     this.#parts.answer.className = `estimate ${tone}`
     this.#parts.answer.replaceChildren(...parts)

@@ -1,6 +1,6 @@
 // The card of offline maps: the list of areas, or the form for a new one; beside it the outlines on the map, and the
 // button that opens all this.
-import { element } from '../dom.js'
+import { element } from '../../client/timeline/dom.js'
 import { plural } from '../format.js'
 import * as permalink from '../permalink.js'
 import { AreaList } from './area-list.js'
@@ -11,7 +11,7 @@ import { problem, reasons } from './words.js'
 
 const NAME = 'offline'
 const TITLE = 'Offline maps'
-const ADD = 'Take an area along'
+const ADD = 'Download an area'
 const INSET = 72 // pixels from the edges of the free part of the map: where the corners of a new area lie at first
 const MOST_INSET = 0.25 // of that part, where it is small
 const RATE = 'tilecouch-offline-rate' // what the last rate is kept under: the next estimate knows how long it takes
@@ -91,7 +91,7 @@ export class OfflinePanel {
     this.#offline?.on('progress', ({ area, status }) => {
       if (status.rate) this.#rate = status.rate
       this.#list?.item(area.id)?.update()
-      this.#list?.weigh()
+      this.#list?.measure()
     })
     this.#offline?.on('online', ({ online }) => {
       this.#list?.setOnline(online)
@@ -100,7 +100,7 @@ export class OfflinePanel {
     this.#offline?.on('failure', ({ area, error }) => {
       const item = this.#list?.item(area?.id)
       if (item) item.fail(error)
-      else if (!this.isOpen) this.#page.notices.say(NAME, { text: `“${area?.name}” is not up to date. ${problem(error)}`, tone: 'warn', onClose: () => {} })
+      else if (!this.isOpen) this.#page.notices.show(NAME, { text: `“${area?.name}” is not up to date. ${problem(error)}`, tone: 'warn', onClose: () => {} })
     })
   }
 
@@ -151,7 +151,7 @@ export class OfflinePanel {
     const item = this.#list?.item(area.id)
     this.#list?.open(area.id)
     item?.focus()
-    item?.download().then(() => { if (!this.isOpen) this.#page.notices.say(NAME, { text: `“${area.name}”: ${area.isComplete ? 'it is on this device.' : 'not all of it came.'}`, onClose: () => {} }) })
+    item?.download().then(() => { if (!this.isOpen) this.#page.notices.show(NAME, { text: `“${area.name}”: ${area.isComplete ? 'it is on this device.' : 'not all of it was downloaded.'}`, onClose: () => {} }) })
   }
 
   // the form first, then the card

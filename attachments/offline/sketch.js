@@ -1,7 +1,7 @@
 // A shape that the user draws on the map: a box with a handle at each corner, or a polygon, corner by corner. Handles
 // are moved with a finger, a mouse or the arrow keys.
+import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
-import { element } from '../dom.js'
 import { boxOf, cornersOf, polygonOf } from './geometry.js'
 
 const HANDLE_SIZE = 44 // pixels of a handle that a finger hits; what is drawn of it is smaller

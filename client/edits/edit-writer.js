@@ -110,8 +110,8 @@ export class EditWriter {
    * @param {any} head @param {TileDocuments} own
    */
   async #moved (head, own) {
-    const stands = own.past.find(({ time }) => time === head.time)
-    return { ...pastOf(await this.#whole(head)), ...(stands && { _rev: stands._rev }) }
+    const copy = own.past.find(({ time }) => time === head.time)
+    return { ...pastOf(await this.#whole(head)), ...(copy && { _rev: copy._rev }) }
   }
 
   async #isSame (doc, draft) {
@@ -135,8 +135,8 @@ export class EditWriter {
     if (!docs.length) return new Set()
     const results = await this.#ask(() => this.#db.bulkDocs(docs))
     const failed = results.map((result, at) => ({ ...result, id: docs[at]._id })).filter(({ error }) => error)
-    const trouble = failed.find(({ status }) => status !== 409)
-    if (trouble) throw this.#peer.explain(trouble)
+    const other = failed.find(({ status }) => status !== 409)
+    if (other) throw this.#peer.explain(other)
     return new Set(failed.map(({ id }) => id))
   }
 

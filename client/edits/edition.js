@@ -53,11 +53,11 @@ export class Edition {
       summary.failed++
       summary.failures.push({ z, x, y, code, reason: message })
     }
-    let lot = new Map()
+    let batch = new Map()
     let bytes = 0
     const flush = async () => {
-      const drafts = [...lot.values()]
-      lot = new Map()
+      const drafts = [...batch.values()]
+      batch = new Map()
       bytes = 0
       const problems = await this.#edits.write(this, drafts)
       drafts.forEach((draft, at) => {
@@ -71,11 +71,11 @@ export class Edition {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       const draft = await this.#draft(made).catch(error => fail(made, error))
       if (!draft) continue
-      if (lot.has(draft.id) || lot.size >= BATCH || bytes + draft.size > BATCH_BYTES) await flush()
-      lot.set(draft.id, draft)
+      if (batch.has(draft.id) || batch.size >= BATCH || bytes + draft.size > BATCH_BYTES) await flush()
+      batch.set(draft.id, draft)
       bytes += draft.size
     }
-    if (lot.size) await flush()
+    if (batch.size) await flush()
     return summary
   }
 

@@ -6,7 +6,6 @@ import { CouchClient } from '../../core/couch/client.js'
 import {
   STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, faultIn, headId, layerDocument, layerFields, layerId, now
 } from '../../core/index.js'
-import { rewrite } from '../../core/rewrite.js'
 import { Semaphore } from '../../core/semaphore.js'
 import { Batch } from '../../core/store/batch.js'
 import { Extent, widen } from '../../core/store/extent.js'
@@ -27,7 +26,6 @@ export const uploadDefaults = {
 /** @typedef {import('./edit-index.js').EditedEntry} Entry */
 
 export class Upload {
-  #stop = new AbortController()
   #semaphore
   #size
   #began = performance.now()
@@ -38,17 +36,17 @@ export class Upload {
    * @param {any} parts.db the PouchDB of what was made here
    * @param {import('./edit-index.js').EditIndex} parts.index of it
    * @param {UploadTarget} parts.couch
-   * @param {AbortSignal} [parts.signal]
+   * @param {AbortController} parts.stop ends it, and is aborted by the first failure
    * @param {(progress: any) => void} [parts.onProgress]
    * @param {(failure: {z: number, x: number, y: number, code: string, reason: string}) => void} [parts.onFailure]
    * @param {Partial<typeof uploadDefaults>} [parts.limits]
    */
-  constructor ({ edition, db, index, couch, signal, onProgress, onFailure, limits }) {
+  constructor ({ edition, db, index, couch, stop, onProgress, onFailure, limits }) {
     this.edition = edition
     this.db = db
     this.index = index
     this.couch = couch
-    this.signal = signal
+    this.stop = stop
     this.onProgress = onProgress
     this.onFailure = onFailure
     this.limits = { ...uploadDefaults, ...limits }
@@ -59,17 +57,10 @@ export class Upload {
   }
 
   async run () {
-    const abort = () => this.#stop.abort()
-    this.signal?.addEventListener('abort', abort)
-    if (this.signal?.aborted) abort()
-    try {
-      await this.index.read()
-      await this.#begin()
-      await this.#sendAll()
-      return await this.#finish()
-    } finally {
-      this.signal?.removeEventListener('abort', abort)
-    }
+    await this.index.read()
+    await this.#begin()
+    await this.#sendAll()
+    return this.#finish()
   }
 
   /** What the store has not got, or has refused before. */
@@ -83,7 +74,7 @@ export class Upload {
   /** Refused here, when there is no right to write: the edition is the first that is written. */
   async #begin () {
     const { couch, edition: { layer, time }, index } = this
-    const { signal } = this.#stop
+    const { signal } = this.stop
     await this.#checkStore(signal)
     const made = newLayerDocument(layer, index.documents.get(layerId(layer)))
     await couch.update(layerId(layer), stored => stored ? undefined : made, signal)
@@ -102,7 +93,7 @@ export class Upload {
 
   async #finish () {
     const { couch, index, edition: { layer, time } } = this
-    const { signal } = this.#stop
+    const { signal } = this.stop
     await index.read()
     const versions = index.versions(layer, time)
     const arrived = versions.filter(({ upload }) => upload?.to === couch.url)
@@ -122,7 +113,7 @@ export class Upload {
   // --- tiles
 
   async #sendAll () {
-    const { signal } = this.#stop
+    const { signal } = this.stop
     const batch = new Batch(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.bulk(docs, { signal: until }), report: (tile, outcome) => tile.report(outcome) })
     const under = new Set()
     let failure
@@ -131,10 +122,10 @@ export class Upload {
     while (waiting.length && !failure) {
       const release = await this.#semaphore.acquire()
       if (failure) { release(); break }
-      const lot = this.#nextBatch(waiting)
-      const moving = this.#sendBatch(batch, lot).catch(error => {
+      const entries = this.#nextBatch(waiting)
+      const moving = this.#sendBatch(batch, entries).catch(error => {
         failure ??= error
-        this.#stop.abort()
+        this.stop.abort()
       }).finally(() => {
         release()
         under.delete(moving)
@@ -142,7 +133,7 @@ export class Upload {
       under.add(moving)
     }
     await Promise.all(under)
-    if (failure) throw this.signal?.aborted ? new TilecouchError('ABORTED') : failure
+    if (failure) throw failure
   }
 
   /** The next ones, as many as are worth a request. @param {Entry[]} waiting */
@@ -153,11 +144,11 @@ export class Upload {
     return waiting.splice(0, count)
   }
 
-  /** @param {Batch} batch @param {Entry[]} lot */
-  async #sendBatch (batch, lot) {
-    if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
+  /** @param {Batch} batch @param {Entry[]} entries */
+  async #sendBatch (batch, entries) {
+    if (this.stop.signal.aborted) throw new TilecouchError('ABORTED')
     const began = performance.now()
-    const { rows } = await this.db.allDocs({ keys: lot.map(({ id }) => id), include_docs: true, attachments: true })
+    const { rows } = await this.db.allDocs({ keys: entries.map(({ id }) => id), include_docs: true, attachments: true })
     const outcomes = new Map()
     const { layer, time } = this.edition
     const tiles = rows.filter(({ doc }) => doc?.time === time).map(({ doc }) => {
@@ -170,17 +161,17 @@ export class Upload {
     try {
       await batch.store(tiles)
     } finally {
-      await this.#saveOutcomes(outcomes, lot)
+      await this.#saveOutcomes(outcomes, entries)
     }
-    this.#adjustBatch(lot.reduce((sum, { bytes }) => sum + bytes, 0), performance.now() - began)
+    this.#adjustBatch(entries.reduce((sum, { bytes }) => sum + bytes, 0), performance.now() - began)
   }
 
   /**
    * What became of tiles; one that was changed here meanwhile is another tile to send.
-   * @param {Map<string, {doc: any, outcome: any}>} outcomes @param {Entry[]} lot
+   * @param {Map<string, {doc: any, outcome: any}>} outcomes @param {Entry[]} entries
    */
-  async #saveOutcomes (outcomes, lot) {
-    const noted = lot.filter(({ id }) => outcomes.has(id)).map(entry => {
+  async #saveOutcomes (outcomes, entries) {
+    const noted = entries.filter(({ id }) => outcomes.has(id)).map(entry => {
       const { doc, outcome } = /** @type {any} */ (outcomes.get(entry.id))
       const upload = outcome instanceof TilecouchError ? { error: outcome.code, reason: outcome.message } : { to: this.couch.url, outcome }
       return { entry, upload, doc: { ...withoutBytes(doc, entry.bytes), upload } }
@@ -238,12 +229,12 @@ export class UploadTarget extends CouchClient {
 
   /**
    * @param {import('../mirror/http.js').HttpCouch} http
-   * @param {() => {db: any}[]} lenders databases that may have the same documents: what stands there is not asked for again
+   * @param {() => {db: any}[]} areaDatabases databases that may have the same documents: what stands there is not asked for again
    */
-  constructor (http, lenders) {
+  constructor (http, areaDatabases) {
     super({ url: http.url, exchange: () => Promise.reject(new Error('request is overridden')) })
     this.#http = http
-    this.#areaDatabases = lenders
+    this.#areaDatabases = areaDatabases
   }
 
   /**
@@ -251,15 +242,15 @@ export class UploadTarget extends CouchClient {
    * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>} the winner of each, in their order
    */
   async docs (ids, { attachments = false, signal } = {}) {
-    const lent = attachments ? await this.#localDocs(ids) : new Map()
-    const asked = ids.filter(id => !lent.has(id))
+    const local = attachments ? await this.#localDocs(ids) : new Map()
+    const asked = ids.filter(id => !local.has(id))
     const found = await askAll(this.url, asked, async keys => {
       const { rows } = await this.request({ method: 'POST', path: '_all_docs', qs: { include_docs: true, ...(attachments && { attachments }) }, body: { keys }, signal })
       return rows.map(row => ({ ...row, id: row.id ?? row.key, ...(!row.error && !row.doc && !row.value?.deleted && { error: 'no document' }) }))
     }, { signal })
     return ids.map(id => {
       const row = found.get(id)?.[0]
-      const doc = lent.get(id) ?? row?.doc
+      const doc = local.get(id) ?? row?.doc
       if (doc) this.#seen.set(id, doc)
       return { id, doc: doc ?? undefined, deleted: Boolean(row?.value?.deleted) }
     })
@@ -267,17 +258,17 @@ export class UploadTarget extends CouchClient {
 
   /** Documents with their images as areas have them, at the revision that was seen at the store. */
   async #localDocs (ids) {
-    const lent = new Map()
+    const local = new Map()
     for (const { db } of this.#areaDatabases()) {
       const revs = await DatabaseReader.of(db).revs(ids).catch(() => new Map()) // one that is removed meanwhile lends nothing
       for (const id of ids) {
         const { _rev: rev } = this.#seen.get(id) ?? {}
-        if (!rev || revs.get(id) !== rev || lent.has(id)) continue
+        if (!rev || revs.get(id) !== rev || local.has(id)) continue
         const doc = await db.get(id, { rev, attachments: true }).catch(() => undefined)
-        if (doc) lent.set(id, doc)
+        if (doc) local.set(id, doc)
       }
     }
-    return lent
+    return local
   }
 
   /** @param {{method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}} request */
@@ -295,25 +286,10 @@ export class UploadTarget extends CouchClient {
     return doc
   }
 
-  /**
-   * The document as `change` makes it of what is stored.
-   * @param {string} id @param {(stored: any) => any} change returns nothing to keep it as it is @param {AbortSignal} [signal]
-   */
-  update (id, change, signal) {
-    return rewrite(id, {
-      read: () => this.get(id, signal),
-      change,
-      write: async (doc, stored) => {
-        await this.#put({ ...doc, _id: id, _rev: stored?._rev }, signal)
-        return doc
-      }
-    })
-  }
-
   /** A gateway reads only. @param {any} doc @param {AbortSignal} [signal] */
-  async #put (doc, signal) {
+  async put (doc, signal) {
     try {
-      await this.#http.request({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc, signal })
+      return await this.#http.put(doc, signal)
     } catch (error) {
       throw error.details?.status === 405 ? new TilecouchError('READ_ONLY', { reason: `${this.url} only reads` }, { cause: error }) : error
     }

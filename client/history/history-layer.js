@@ -87,7 +87,7 @@ export class HistoryLayer extends Base {
     this.clock = this.options.clock ?? new Clock()
     if (this.options.time !== undefined) this.clock.setTime(this.options.time)
     this._columns = []
-    this._extent = this._toldChanges = null
+    this._extent = this._reportedChanges = null
     this._items = new WeakMap() // element of a tile -> item of the scene
     this._index = new VersionIndex({ limit: this.options.versions })
     this._loader = new IndexLoader(this._source, this.options.layer, this._index, { onKnown: () => this._onKnown(), ...this._reports('index') })
@@ -235,7 +235,7 @@ export class HistoryLayer extends Base {
     this._dropTiles(item => item.shown === undefined)
     this._want()
     this._scene.update()
-    this._tellChanges()
+    this._reportChanges()
   }
 
   // tiles that Leaflet keeps beside the view for later, and that would be wrong or never finished
@@ -274,13 +274,13 @@ export class HistoryLayer extends Base {
 
   _onKnown () {
     this._scene.update()
-    this._tellChanges()
+    this._reportChanges()
   }
 
-  _tellChanges () {
+  _reportChanges () {
     const changes = this.changes()
-    if (changes === this._toldChanges) return
-    this._toldChanges = changes
+    if (changes === this._reportedChanges) return
+    this._reportedChanges = changes
     this.fire('changes', { changes })
   }
 

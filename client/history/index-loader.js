@@ -67,9 +67,9 @@ export class IndexLoader {
   async readDevice () {
     if (!this.#source.local || !this.#wanted.length) return
     const columns = this.#index.blocks(this.#wanted)
-    const held = await this.#source.local(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
+    const local = await this.#source.local(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
     const { generation } = this.#index
-    this.#addLocal(columns, held)
+    this.#addLocal(columns, local)
     if (this.#index.generation !== generation) this.#listeners.onKnown()
     this.want(this.#wanted)
   }
@@ -100,7 +100,7 @@ export class IndexLoader {
     const { signal } = job.controller
     this.#running.add(job)
     try {
-      const onEarly = held => this.#showLocal(job, held)
+      const onEarly = local => this.#showLocal(job, local)
       const answers = await retry(() => this.#source.versions(this.#layer, columns, signal, { onEarly }), {
         signal,
         onError: error => {
@@ -126,15 +126,15 @@ export class IndexLoader {
   }
 
   /** Shows what the device has before the network has answered. */
-  #showLocal (job, held) {
+  #showLocal (job, local) {
     if (job.local || job.controller.signal.aborted) return
-    job.local = new Set(job.columns.filter((column, at) => held[at].isWhole))
-    this.#addLocal(job.columns, held)
+    job.local = new Set(job.columns.filter((column, at) => local[at].isWhole))
+    this.#addLocal(job.columns, local)
     if (job.local.size < job.columns.length) this.#listeners.onKnown()
   }
 
-  #addLocal (columns, held) {
-    for (const [at, { versions, isWhole }] of held.entries()) {
+  #addLocal (columns, local) {
+    for (const [at, { versions, isWhole }] of local.entries()) {
       if (!isWhole) this.#index.addPart(columns[at], versions)
       else if (!this.#index.equals(columns[at], versions)) this.#index.add(columns[at], versions)
     }

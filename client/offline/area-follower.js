@@ -64,7 +64,7 @@ export class AreaFollower {
       onError: error => this.#report(error),
       onBack: () => {
         this.#reported = undefined
-        this.#store.heard(true)
+        this.#store.reportOnline(true)
       }
     })
     for await (const { isFirst, results } of answers) {
@@ -119,7 +119,7 @@ export class AreaFollower {
 
   /** Once for each kind. */
   #report (error) {
-    if (isPassing(error)) this.#store.heard(false)
+    if (isPassing(error)) this.#store.reportOnline(false)
     if (error.code === this.#reported) return
     this.#reported = error.code
     if (!isPassing(error)) this.#store.fire('failure', { area: undefined, error })

@@ -99,8 +99,8 @@ export class AreaRegistry {
     try {
       return await question()
     } catch (error) {
-      const told = this.#peer.explain(error)
-      if (told.code !== 'DISK_FULL') throw told
+      const explained = this.#peer.explain(error)
+      if (explained.code !== 'DISK_FULL') throw explained
     }
     await this.#reopen(db)
     try {

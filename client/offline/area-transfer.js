@@ -46,17 +46,17 @@ export class AreaTransfer {
 
   async #transferLocked () {
     const { store, area } = this
-    const beat = setInterval(() => this.#report(), IDLE_PROGRESS_INTERVAL)
+    const timer = setInterval(() => this.#report(), IDLE_PROGRESS_INTERVAL)
     this.#report()
     try {
       return await this.#transfer()
     } catch (error) {
       throw await this.#fail(error)
     } finally {
-      clearInterval(beat)
+      clearInterval(timer)
       area.setRemoteProgress() // no other tab transfers it: one that was closed in the middle sent no message
       this.#report()
-      store.tell({ kind: 'idle', id: area.id })
+      store.broadcast({ kind: 'idle', id: area.id })
     }
   }
 
@@ -73,7 +73,7 @@ export class AreaTransfer {
       couch: store.couch,
       db: area.db,
       area: { layer: area.layer, selection: area.selection },
-      lenders: store.otherDatabases(area),
+      others: store.otherDatabases(area),
       limits: store.limits,
       force: run.force,
       signal,
@@ -81,7 +81,7 @@ export class AreaTransfer {
       onFailed: () => { run.failed++ }
     })
     const { failed, changed, isComplete, held } = await transfer.run()
-    store.heard(true)
+    store.reportOnline(true)
     await area.update(doc => ({
       ...doc,
       ...held,
@@ -126,12 +126,12 @@ export class AreaTransfer {
     this.store.progress(this.area)
   }
 
-  /** @returns {Promise<any>} what is told of it */
+  /** @returns {Promise<any>} what is reported of it */
   async #fail (error) {
     const { area, run, store } = this
     const isStopped = run.signal.aborted || error.code === 'ABORTED'
-    const told = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#recoverFromFullDisk() : error
-    if (told.code === 'UNREACHABLE') store.heard(false)
+    const reported = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#recoverFromFullDisk() : error
+    if (reported.code === 'UNREACHABLE') store.reportOnline(false)
     const { tiles, versions, bytes } = run.figures ?? area.document
     const stopped = run.cause === 'pause' ? 'paused' : 'incomplete'
     const fieldsOf = doc => ({
@@ -139,11 +139,11 @@ export class AreaTransfer {
       versions,
       bytes,
       state: ['complete', 'removing'].includes(doc.state) || (doc.state === 'new' && !run.figures && !run.cause) ? doc.state : stopped,
-      ...(!isStopped && { error: told.code, reason: told.message })
+      ...(!isStopped && { error: reported.code, reason: reported.message })
     })
     await area.updateOrKeep(fieldsOf).catch(() => {})
     if (run.figures) store.touch(area.layer, area)
-    return told
+    return reported
   }
 
   async #makeReserve () {
@@ -212,7 +212,7 @@ export class TransferRun {
     }
   }
 
-  /** How it stands. @template {Record<string, any>} T @param {T} known from before @returns {T} */
+  /** How it stands. @template {Record<string, any>} T @param {T} known the status before @returns {T} */
   status (known) {
     if (!this.figures) return known
     const { tiles, versions, bytes } = this.figures

@@ -120,7 +120,7 @@ export class Area {
   /** Stops a transfer, in whichever tab. Resolves when it has stopped. */
   async pause () {
     this.#checkUsable()
-    this.#store.tell({ kind: 'pause', id: this.id })
+    this.#store.broadcast({ kind: 'pause', id: this.id })
     await this.stop('pause')
     await withinTime(STOP_TIMEOUT, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { shared: true, signal }))
     await this.updateOrKeep(({ state }) => state === 'incomplete' ? { state: 'paused' } : {})
@@ -237,7 +237,7 @@ export class Area {
       if (!doc) return
       this.#doc = doc
       this.#store.changed()
-      if (doc._rev !== before) this.#store.tell({ kind: 'areas' })
+      if (doc._rev !== before) this.#store.broadcast({ kind: 'areas' })
     })
     this.#changing = changed.catch(() => {})
     return changed

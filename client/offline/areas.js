@@ -34,10 +34,10 @@ export class Areas {
     return this.#areas.get(idOrName) ?? this.list().find(({ name }) => name === idOrName)
   }
 
-  /** @param {AreaRequest & {name: string}} wish @returns {Promise<Area>} */
-  async add ({ name: given, ...wish }) {
+  /** @param {AreaRequest & {name: string}} request @returns {Promise<Area>} */
+  async add ({ name: given, ...request }) {
     const name = readName(given)
-    const { spec, permission } = await this.#readRequest(wish)
+    const { spec, permission } = await this.#readRequest(request)
     return this.#withName(name, () => this.#enqueue(async () => {
       const store = this.#store
       const id = newId()
@@ -47,21 +47,21 @@ export class Areas {
       }))
       this.#areas.set(id, area)
       store.changed()
-      store.tell({ kind: 'areas' })
+      store.broadcast({ kind: 'areas' })
       return area
     }))
   }
 
-  /** What an area would take, without making it. @param {AreaRequest} wish @param {{signal?: AbortSignal}} [options] */
-  async estimate (wish, { signal } = {}) {
-    const { spec } = await this.#readRequest(wish, signal)
+  /** What an area would take, without making it. @param {AreaRequest} request @param {{signal?: AbortSignal}} [options] */
+  async estimate (request, { signal } = {}) {
+    const { spec } = await this.#readRequest(request, signal)
     return this.#store.estimate(selectionOf(spec), { signal })
   }
 
-  /** @param {AreaRequest} wish @param {AbortSignal} [signal] */
-  async #readRequest ({ permission = false, ...wish }, signal) {
+  /** @param {AreaRequest} request @param {AbortSignal} [signal] */
+  async #readRequest ({ permission = false, ...request }, signal) {
     const store = this.#store
-    const spec = readSpec(wish)
+    const spec = readSpec(request)
     store.check()
     await store.ready
     const { minzoom = 0, maxzoom = 18 } = await store.layerDocument(spec.layer, { permission, signal })
@@ -87,12 +87,12 @@ export class Areas {
   async remove (area) {
     const store = this.#store
     await area.updateOrKeep(() => ({ state: 'removing', live: false })) // on a full device it is what makes room
-    store.tell({ kind: 'remove', id: area.id })
+    store.broadcast({ kind: 'remove', id: area.id })
     await area.stop('stop')
     await this.#destroy(area.id)
     await this.#forget(area)
     if (!this.#areas.size) await store.reserve.release()
-    store.tell({ kind: 'areas' })
+    store.broadcast({ kind: 'areas' })
     store.touch(area.layer, area)
   }
 
@@ -100,7 +100,7 @@ export class Areas {
   async #destroy (id) {
     const store = this.#store
     const destroy = async () => {
-      if (!await store.registry.get(id).catch(unlessFull)) return // another tab was quicker
+      if (!await store.registry.get(id).catch(assumeThere)) return // another tab was quicker
       await withinTime(STOP_TIMEOUT, () => store.destroyDatabase(id))
       await store.registry.remove(id)
     }
@@ -165,7 +165,7 @@ export class Areas {
 }
 
 /** What a full device cannot tell is taken for granted: that the document is there. @param {any} error */
-function unlessFull (error) {
+function assumeThere (error) {
   if (error.code !== 'DISK_FULL') throw error
   return true
 }
@@ -183,16 +183,16 @@ export async function saveMetadata ({ db, document: { name, spec, permission, cr
 export async function adoptOrphans (store, known) {
   const isOne = new RegExp(`^_pouch_${store.name.replace(/[^\w]/g, '\\$&')}-([0-9a-f]{8})$`)
   const databases = await globalThis.indexedDB?.databases?.().catch(() => []) ?? []
-  const strays = databases.map(({ name = '' }) => isOne.exec(name)?.[1] ?? '').filter(id => id && !known.has(id))
-  await Promise.all(strays.map(id => adoptOrphan(store, id)))
+  const orphans = databases.map(({ name = '' }) => isOne.exec(name)?.[1] ?? '').filter(id => id && !known.has(id))
+  await Promise.all(orphans.map(id => adoptOrphan(store, id)))
 }
 
 async function adoptOrphan (store, id) {
   const { registry } = store
   if (await registry.get(id)) return // another tab has just made it
   if (await registry.wasRemoved(id)) return store.destroyDatabase(id)
-  const signed = await new PouchPeer(store.open(id)).getLocal(METADATA)
-  if (!signed) return // not a database of this library
-  const { name, spec, permission, created } = signed
+  const metadata = await new PouchPeer(store.open(id)).getLocal(METADATA)
+  if (!metadata) return // not a database of this library
+  const { name, spec, permission, created } = metadata
   await registry.add({ id, name, spec, ...(permission && { permission }), created, state: 'incomplete', tiles: 0, versions: 0, bytes: 0, failed: 0, live: false })
 }

@@ -122,12 +122,12 @@ export class TileCounter {
 
   /**
    * What is on the device of whole tiles.
-   * @param {LocalTiles} held @param {Iterable<import('./store-listing.js').Range>} ranges
+   * @param {LocalTiles} local @param {Iterable<import('./store-listing.js').Range>} ranges
    * @param {{sign?: 1 | -1, except?: Set<string>}} [options] except: tiles, z/x/y
    */
-  async addLocal (held, ranges, { sign = 1, except } = {}) {
+  async addLocal (local, ranges, { sign = 1, except } = {}) {
     for (const range of ranges) {
-      const versions = [...(await held.versions(range, true)).values()].map(({ id, bytes, gone }) => ({ ...parseTileId(id), bytes, gone }))
+      const versions = [...(await local.versions(range, true)).values()].map(({ id, bytes, gone }) => ({ ...parseTileId(id), bytes, gone }))
       for (const version of versions) if (!except?.has(`${version.z}/${version.x}/${version.y}`)) this.add(version, sign)
       this.forget(versions)
     }

@@ -90,7 +90,7 @@ export class OfflineSource {
 
   async #versionsOfNetwork (layer, columns, signal, onEarly) {
     const asked = this.#askVersions(layer, columns, signal)
-    asked.catch(() => {}) // heard here, or after the device was asked
+    asked.catch(() => {}) // handled here, or after the device was asked
     try {
       const answers = await this.#network.withTimeout(asked)
       if (answers !== TIMED_OUT) return answers
@@ -286,13 +286,13 @@ export class NetworkAccess {
    * @returns {Promise<T>}
    */
   async ask (question, signal) {
-    const tell = isOnline => { if (!signal?.aborted) this.#offline.heard?.(isOnline) }
+    const report = isOnline => { if (!signal?.aborted) this.#offline.reportOnline?.(isOnline) }
     try {
       const answer = await question(/** @type {CouchSource} */ (this.#couch))
-      tell(true)
+      report(true)
       return answer
     } catch (error) {
-      if (error.code === 'UNREACHABLE') tell(false)
+      if (error.code === 'UNREACHABLE') report(false)
       throw error
     }
   }
@@ -304,7 +304,7 @@ export class NetworkAccess {
    */
   async networkFirst (asked, here) {
     const asking = asked()
-    asking.catch(() => {}) // heard here, or when there is nothing here
+    asking.catch(() => {}) // handled here, or when there is nothing here
     const answer = await this.withTimeout(asking).catch(() => TIMED_OUT)
     return answer === TIMED_OUT ? await here() ?? asking : /** @type {T} */ (answer)
   }

@@ -89,7 +89,7 @@ export class OfflineStore extends Emitter {
     this.#otherTabs = new OtherTabs(this)
     this.#connection = new Connection(this.asking, online => {
       this.fire('online', { online })
-      this.tell({ kind: 'online', online })
+      this.broadcast({ kind: 'online', online })
     })
     this.#follower = new AreaFollower(this)
     /** Until then the list of areas is not right. @type {Promise<void>} */
@@ -101,7 +101,7 @@ export class OfflineStore extends Emitter {
     await this.areas.read()
     await this.areas.repair()
     await this.edits?.open()
-    this.tell({ kind: 'hello' })
+    this.broadcast({ kind: 'hello' })
     this.changed()
   }
 
@@ -179,7 +179,7 @@ export class OfflineStore extends Emitter {
     this.check()
     await this.ready.catch(() => {})
     await Promise.allSettled(this.areas.list().map(area => area.remove()))
-    this.tell({ kind: 'destroyed' })
+    this.broadcast({ kind: 'destroyed' })
     const names = new Set(['', 'edits', ...this.#databases.values()])
     await Promise.allSettled([...names].map(suffix => this.destroyDatabase(suffix)))
     await Promise.allSettled([this.browse?.destroy(), this.reserve.release()])
@@ -246,10 +246,10 @@ export class OfflineStore extends Emitter {
   async #ask (signal, task) {
     try {
       const answer = await withSignals([signal, this.#closing.signal], task)
-      this.heard(true)
+      this.reportOnline(true)
       return answer
     } catch (error) {
-      if (error.code === 'UNREACHABLE') this.heard(false)
+      if (error.code === 'UNREACHABLE') this.reportOnline(false)
       throw error
     }
   }
@@ -260,12 +260,12 @@ export class OfflineStore extends Emitter {
   }
 
   /** Somebody asked the store for something: whether it answered. @param {boolean} isOnline */
-  heard (isOnline) {
+  reportOnline (isOnline) {
     this.#connection.report(isOnline)
   }
 
   /** Tells the other tabs. @param {{kind: string, [field: string]: any}} message */
-  tell (message) {
+  broadcast (message) {
     this.#tabs.send(message)
   }
 
@@ -284,21 +284,21 @@ export class OfflineStore extends Emitter {
     const status = area.status()
     this.fire('progress', { area, status })
     const { tiles, versions, bytes, total, failed, rate, remaining } = status
-    this.tell({ kind: 'progress', id: area.id, figures: { tiles, versions, bytes, total, failed, rate, remaining } })
+    this.broadcast({ kind: 'progress', id: area.id, figures: { tiles, versions, bytes, total, failed, rate, remaining } })
   }
 
   /** Tiles of a layer changed on the device. @param {string} layer @param {import('./area.js').Area} [area] */
   touch (layer, area) {
     this.fire('tiles', { layer, area })
-    this.tell({ kind: 'tiles', layer, id: area?.id })
+    this.broadcast({ kind: 'tiles', layer, id: area?.id })
   }
 
-  #onMessage ({ kind, id, ...said }) {
+  #onMessage ({ kind, id, ...message }) {
     const area = this.areas.get(id)
     if (kind === 'areas') this.areas.read().catch(() => {}) // the next read reports the error
-    else if (kind === 'tiles') this.fire('tiles', { layer: said.layer, area })
-    else if (kind === 'online') this.#connection.report(said.online)
-    else if (kind === 'progress') this.#otherTabs.onProgress(area, said.figures)
+    else if (kind === 'tiles') this.fire('tiles', { layer: message.layer, area })
+    else if (kind === 'online') this.#connection.report(message.online)
+    else if (kind === 'progress') this.#otherTabs.onProgress(area, message.figures)
     else if (kind === 'idle') this.#otherTabs.onEnd(area)
     else if (kind === 'hello') this.areas.list().forEach(one => one.isTransferring && this.progress(one))
     else if (kind === 'pause') area?.stop('pause')

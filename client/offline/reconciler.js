@@ -21,17 +21,17 @@ export class Reconciler {
    * @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} parts.source
    * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target
    * @param {import('../../core/mirror/index.js').RevisionCopier} parts.copier
-   * @param {import('./local-tiles.js').LocalTiles} parts.held
-   * @param {() => Promise<void>} parts.onBury before the device deletes what the store does not even know to be deleted
+   * @param {import('./local-tiles.js').LocalTiles} parts.local
+   * @param {() => Promise<void>} parts.onDelete before the device deletes what the store does not even know to be deleted
    * @param {AbortSignal} parts.signal
    */
-  constructor ({ couch, source, target, copier, held, onBury, signal }) {
+  constructor ({ couch, source, target, copier, local, onDelete, signal }) {
     this.couch = couch
     this.source = source
     this.target = target
     this.copier = copier
-    this.held = held
-    this.onDelete = onBury
+    this.local = local
+    this.onDelete = onDelete
     this.signal = signal
     this.verifiesAll = false // deletions of our own stand on top of revisions that may come back
   }
@@ -64,9 +64,9 @@ export class Reconciler {
    */
   async fetch (asked, there, lost) {
     await this.copier.copy(asked, this.signal)
-    const doubtful = asked.map(({ id }) => id).filter(id => there.has(id) || this.verifiesAll)
-    if (lost.length) doubtful.push(...await this.#remove(lost))
-    if (doubtful.length) await this.#verify(doubtful)
+    const toVerify = asked.map(({ id }) => id).filter(id => there.has(id) || this.verifiesAll)
+    if (lost.length) toVerify.push(...await this.#remove(lost))
+    if (toVerify.length) await this.#verify(toVerify)
     return asked.map(({ id }) => id).filter(id => !this.#arrived.delete(id))
   }
 
@@ -90,7 +90,7 @@ export class Reconciler {
    */
   async #verify (ids) {
     for (let round = 0, left = ids; left.length && round < MAX_ROUNDS; round++) {
-      const winners = await this.held.winners(left)
+      const winners = await this.local.winners(left)
       left = left.filter(id => {
         const [wanted, own] = [this.#arrived.get(id), winners.get(id)]
         if (!wanted) return false // it failed, or was gone
@@ -135,24 +135,24 @@ function tombstone (id, rev) {
 export class LocalFirst {
   #databases
 
-  /** @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} origin @param {any[]} lenders PouchDBs */
-  constructor (origin, lenders) {
+  /** @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} origin @param {any[]} databases PouchDBs */
+  constructor (origin, databases) {
     this.origin = origin
     this.name = origin.name
-    this.#databases = lenders.map(db => ({ db, peer: new PouchPeer(db) }))
+    this.#databases = databases.map(db => ({ db, peer: new PouchPeer(db) }))
   }
 
   /** @type {import('../../core/mirror/peer.js').Peer['fetch']} */
   async fetch (asked, options) {
     const docs = []
     let left = asked
-    for (const lender of this.#databases) {
+    for (const database of this.#databases) {
       if (!left.length) break
       const asking = left
       // what a database here does not give, the store does: one that is removed meanwhile may not even answer
-      const lent = await whileOpen([lender.db], options.signal, new AbortController(), () => fetchLocal(lender, asking, options)).catch(() => [])
-      docs.push(...lent)
-      const there = new Set(lent.map(({ _id: id }) => id))
+      const found = await whileOpen([database.db], options.signal, new AbortController(), () => fetchLocal(database, asking, options)).catch(() => [])
+      docs.push(...found)
+      const there = new Set(found.map(({ _id: id }) => id))
       left = left.filter(({ id }) => !there.has(id))
     }
     if (!left.length) return { docs, bytes: 0, failed: [] }
@@ -165,7 +165,7 @@ export class LocalFirst {
 
 /**
  * The very revisions that are asked for, where they are the newest there: older ones have lost their images.
- * @param {LocalDatabase} lender @param {import('../../core/mirror/peer.js').Asked[]} asked @param {{signal?: AbortSignal}} options
+ * @param {LocalDatabase} database @param {import('../../core/mirror/peer.js').Asked[]} asked @param {{signal?: AbortSignal}} options
  */
 async function fetchLocal ({ db, peer }, asked, { signal }) {
   const there = await DatabaseReader.of(db).revs(asked.map(({ id }) => id))

@@ -44,14 +44,14 @@ export class Transfer {
    * @param {import('../mirror/http.js').HttpCouch} parts.couch
    * @param {any} parts.db PouchDB of the area
    * @param {{layer: string, selection: import('../../core/mirror/index.js').Selection}} parts.area
-   * @param {any[]} [parts.lenders] databases of the device that may have the same revisions
+   * @param {any[]} [parts.others] databases of the device that may have the same revisions
    * @param {boolean} [parts.force] lists anew, however little has changed
    * @param {AbortSignal} [parts.signal]
    * @param {(progress: Progress) => void} [parts.onProgress]
    * @param {(failed: Failed) => void} [parts.onFailed]
    * @param {Partial<typeof transferDefaults & import('./store-listing.js').listingDefaults>} [parts.limits]
    */
-  constructor ({ couch, db, area: { layer, selection }, lenders = [], force = false, signal, onProgress, onFailed, limits }) {
+  constructor ({ couch, db, area: { layer, selection }, others = [], force = false, signal, onProgress, onFailed, limits }) {
     this.couch = couch
     this.db = db
     this.layer = layer
@@ -70,12 +70,12 @@ export class Transfer {
       this.#failed.set(failed.id, failed)
       onFailed?.(failed)
     }
-    const source = lenders.length ? new LocalFirst(this.origin, lenders) : this.origin
+    const source = others.length ? new LocalFirst(this.origin, others) : this.origin
     const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
     const copier = new RevisionCopier({
       source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail, onProgress: docs => this.#onArrived(docs)
     })
-    this.#reconciler = new Reconciler({ couch, source, target: this.target, copier, held: this.local, onBury: () => this.#noteDeletion(), signal: this.#stop.signal })
+    this.#reconciler = new Reconciler({ couch, source, target: this.target, copier, local: this.local, onDelete: () => this.#noteDeletion(), signal: this.#stop.signal })
   }
 
   /** @returns {Progress} */
@@ -132,9 +132,21 @@ export class Transfer {
     return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#state.held.versions)
   }
 
-  /** @param {string | number} since @param {number} [most] */
-  #changes (since, most) {
-    return tilesChangedSince(this.origin, this.selection, since, { page: this.limits.page, most, signal: this.#stop.signal })
+  /**
+   * Where something changed since a place in the feed; nothing when that is more than is worth reading.
+   * @param {string | number} since @param {number} [most] changes
+   * @returns {Promise<{places: ChangedTiles, last: string | number} | undefined>}
+   */
+  async #changes (since, most = Infinity) {
+    const places = new ChangedTiles()
+    for (let read = 0, last = since; ;) {
+      const answer = await this.origin.changes({ since: last, limit: this.limits.page, signal: this.#stop.signal })
+      read += answer.rows.length
+      if (read + answer.pending > most) return undefined
+      for (const { id } of answer.rows) if (this.selection.has(id)) places.add(id)
+      last = answer.last
+      if (!answer.rows.length || !answer.pending) return { places, last }
+    }
   }
 
   /**
@@ -142,7 +154,7 @@ export class Transfer {
    * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now @param {TransferState['listing']} [begun] it goes on there
    */
   async #list (isNew, place, begun) {
-    const { listing, local: held } = this
+    const { listing, local } = this
     const from = begun?.next
     // it is counted anew from here on
     if (!isNew) await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#state.failed : [] })
@@ -154,7 +166,7 @@ export class Transfer {
     const first = Math.max(min, from?.[0] ?? 0)
     const zooms = (await listing.zooms()).map(({ z }) => z).filter(z => z >= first)
     const columns = await listing.columns(zooms)
-    if (!isNew) await held.addColumns(columns, { min: first, max })
+    if (!isNew) await local.addColumns(columns, { min: first, max })
     const { since, identity, purged } = begun ?? place
     const { failed } = this.#state
     const settled = this.#fetchRanges(rangesFrom(listing.ranges(columns), from), isNew, next => {
@@ -249,7 +261,7 @@ export class Transfer {
     if (!note.touched.length) note.held = { ...this.#counter.counts }
     this.#saved = Date.now()
     const [earlier, now] = [this.#saving, { ...note }]
-    this.#saving = earlier.catch(() => {}).then(() => saveState(this.db, now))
+    this.#saving = earlier.catch(() => {}).then(() => new PouchPeer(this.db).updateLocal(STATE, () => now))
     await this.#saving
   }
 
@@ -300,7 +312,7 @@ export async function readState (db) {
 /** @param {any} db @param {TransferState} note */
 export const saveState = (db, note) => new PouchPeer(db).updateLocal(STATE, () => note)
 
-export class ChangedTiles {
+class ChangedTiles {
   /** @type {Map<string, {z: number, x: number, y: number}>} */
   tiles = new Map()
   hasLayerDocuments = false
@@ -330,25 +342,5 @@ export class ChangedTiles {
       else found.push({ z, x, y0: y, y1: y })
     }
     return found
-  }
-}
-
-/**
- * Where something changed since a place in the feed; nothing when that is more than is worth reading.
- * @param {import('../../core/mirror/peer.js').Peer} source
- * @param {import('../../core/mirror/index.js').Selection} selection
- * @param {string | number} since
- * @param {{page: number, most?: number, signal: AbortSignal}} options most: changes
- * @returns {Promise<{places: ChangedTiles, last: string | number} | undefined>}
- */
-export async function tilesChangedSince (source, selection, since, { page, most = Infinity, signal }) {
-  const places = new ChangedTiles()
-  for (let read = 0, last = since; ;) {
-    const answer = await source.changes({ since: last, limit: page, signal })
-    read += answer.rows.length
-    if (read + answer.pending > most) return undefined
-    for (const { id } of answer.rows) if (selection.has(id)) places.add(id)
-    last = answer.last
-    if (!answer.rows.length || !answer.pending) return { places, last }
   }
 }

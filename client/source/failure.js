@@ -6,11 +6,11 @@ import { TilecouchError } from '../../core/index.js'
  * @param {Response} response @param {string} url of the database
  */
 export async function failureOf (response, url) {
-  const said = await response.json().catch(() => undefined) ?? {}
-  const { reason = response.statusText } = said
+  const body = await response.json().catch(() => undefined) ?? {}
+  const { reason = response.statusText } = body
   const { status } = response
   // a page of a proxy, as while its CouchDB is down: this does not say that something is missing
-  if (status === 404 && typeof said.error !== 'string' && typeof said.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
+  if (status === 404 && typeof body.error !== 'string' && typeof body.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url, status, reason })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url, status, reason })
   if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: url })

@@ -63,16 +63,16 @@ export class StoreHealth {
     this.#listeners = listeners
   }
 
-  /** @param {string} who @param {any} error */
-  fail (who, error) {
+  /** @param {string} part @param {any} error */
+  fail (part, error) {
     const known = [...this.#failing.values()].some(({ code }) => code === error.code)
-    this.#failing.set(who, error)
+    this.#failing.set(part, error)
     if (!known) this.#listeners.onError(error)
   }
 
-  /** @param {string} who */
-  ok (who) {
-    if (this.#failing.delete(who) && !this.#failing.size) this.#listeners.onBack()
+  /** @param {string} part */
+  ok (part) {
+    if (this.#failing.delete(part) && !this.#failing.size) this.#listeners.onBack()
   }
 
   get isGood () {

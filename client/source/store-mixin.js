@@ -55,13 +55,13 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
       onError: error => this.fire('storeerror', { error }),
       onBack: () => {
         this.fire('storeback')
-        this._again()
+        this._onBack()
       }
     })
   },
 
   /** The store is back. */
-  _again () {
+  _onBack () {
     if (this.options.offline && this.options.read === 'network') this.refresh() // what was shown was the device's
     else this.retry()
   },
@@ -105,8 +105,8 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
       if (!online) return
       if (!this._isReady && this.options.tilejson) this._readLayer()
       const { isGood } = this._health
-      for (const who of ['network', 'tiles']) this._health.ok(who)
-      if (isGood || !this._health.isGood) this._again() // else it was told
+      for (const part of ['network', 'tiles']) this._health.ok(part)
+      if (isGood || !this._health.isGood) this._onBack() // else it was told
     }
     offline.on('tiles', onTiles)
     offline.on('online', onOnline)
@@ -135,22 +135,22 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
   },
 
   /** How something that asks the store tells how it went. */
-  _reports (who) {
+  _reports (part) {
     const onBack = () => {
-      this._health.ok(who)
+      this._health.ok(part)
       // if they still fail they will say so again; what the device answers says nothing of the store
-      if (!this.options.offline || who === 'network' || who === 'changes') this._health.ok('tiles')
+      if (!this.options.offline || part === 'network' || part === 'changes') this._health.ok('tiles')
     }
-    return { onError: error => this._health.fail(who, error), onBack }
+    return { onError: error => this._health.fail(part, error), onBack }
   },
 
   /**
    * Asks the store until it answers; undefined when this was removed from the map before.
-   * @param {string} who @param {(signal: AbortSignal) => Promise<any>} task @param {AbortSignal} [own]
+   * @param {string} part @param {(signal: AbortSignal) => Promise<any>} task @param {AbortSignal} [own]
    */
-  async _ask (who, task, own) {
+  async _ask (part, task, own) {
     const signal = own ?? this._stop.signal
-    const { onError, onBack } = this._reports(who)
+    const { onError, onBack } = this._reports(part)
     try {
       return await retry(() => task(signal), { signal, onError, onDone: onBack })
     } catch (error) {

@@ -23,14 +23,18 @@ const ICONS = {
 }
 
 /**
- * @param {string} tag @param {Record<string, any>} [attributes] `text` is the text; null and false are left out
- * @param {Array<Node | null | false>} [children]
+ * Text goes in as text: nothing that a store holds becomes markup.
+ * @param {string} tag
+ * @param {Record<string, any> | null} [attributes] `text` is the text, `on` an object of listeners; null and false are left out
+ * @param {...any} children nodes, texts, or lists of them; null, undefined and false are left out
  * @returns {any}
  */
-export function element (tag, attributes = {}, children = []) {
+export function element (tag, attributes, ...children) {
   const node = document.createElement(tag)
-  write(node, attributes)
-  node.append(.../** @type {Node[]} */ (children.filter(Boolean)))
+  const { on = {}, ...others } = attributes ?? {}
+  for (const [event, listener] of Object.entries(on)) node.addEventListener(event, listener)
+  write(node, others)
+  node.append(...children.flat().filter(child => child !== null && child !== undefined && child !== false))
   return node
 }
 

@@ -1,4 +1,5 @@
 // Steps from change to change. Pure: times are exact ISO texts, which sort as they are; null is the newest.
+import { lowerBound } from '../../core/search.js'
 
 /**
  * The changes of several layers as one list: what happened at the same time is added up.
@@ -35,15 +36,7 @@ export function uniteExtents (extents) {
  * @param {string[]} times @param {string | null} time
  */
 export function indexAsOf (times, time) {
-  if (time === null) return times.length - 1
-  let low = 0
-  let high = times.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (times[middle] <= time) low = middle + 1
-    else high = middle
-  }
-  return low - 1
+  return time === null ? times.length - 1 : lowerBound(times, `${time}~`) - 1 // a tilde sorts after every time
 }
 
 /**

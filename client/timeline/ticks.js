@@ -28,7 +28,7 @@ const estimate = text => text.length * 6.7
  */
 
 /**
- * @param {import('./scale.js').Axis} axis @param {import('./words.js').Zone} zone
+ * @param {import('./time-scale.js').Axis} axis @param {import('./words.js').Zone} zone
  * @param {{measure?: (text: string) => number}} [options] width of a label in pixels
  * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, to stand at the left end; '' if nothing
  */

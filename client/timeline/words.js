@@ -41,9 +41,6 @@ export function timeWords (time, zone) {
   return `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
 }
 
-/** @param {{from: string, to: string}} range @param {Zone} zone */
-export const rangeWords = ({ from, to }, zone) => `${timeWords(from, zone)} – ${timeWords(to, zone)}`
-
 /**
  * What happened in this view at (or before) a time.
  * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {Zone} zone

@@ -14,7 +14,7 @@ export async function openAreas (page) {
 
 /** The form for a new area, once it knows what the area takes. @param {import('playwright-core').Page} page */
 export async function begin (page) {
-  await page.getByRole('button', { name: 'Take an area along' }).click()
+  await page.getByRole('button', { name: 'Download an area' }).click()
   await estimate(page)
 }
 

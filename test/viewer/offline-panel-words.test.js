@@ -35,7 +35,7 @@ describe('words of the panel of areas', () => {
     assert.deepEqual(said({ state: 'downloading' }), ['Downloading …', 'Pause', 'pause'])
     assert.deepEqual(said({ state: 'downloading', updated: before(0) }), ['Refreshing …', 'Pause', 'pause'])
     assert.deepEqual(said({ state: 'paused' }), ['Paused', 'Go on', 'download'])
-    assert.deepEqual(said({ state: 'incomplete', failed: 3 }), ['3 tiles did not come', 'Try again', 'download'])
+    assert.deepEqual(said({ state: 'incomplete', failed: 3 }), ['3 tiles failed', 'Try again', 'download'])
     assert.deepEqual(said({ state: 'incomplete', failed: 0 }), ['Not complete', 'Go on', 'download'])
     assert.deepEqual(said({ state: 'removing' }), ['Removing …'])
   })
@@ -54,7 +54,7 @@ describe('words of the panel of areas', () => {
 
   it('say what a refresh brought', () => {
     assert.equal(changedWords({ docs: 2, tiles: 1, bytes: 4500 }), '1 tile changed, 4.5 kB.')
-    assert.equal(changedWords({ docs: 0, tiles: 0, bytes: 0 }), 'Up to date: nothing had changed.')
+    assert.equal(changedWords({ docs: 0, tiles: 0, bytes: 0 }), 'Up to date: nothing changed.')
   })
 
   it('say every error in plain words', () => {

@@ -93,7 +93,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     await take(page, 'Small')
     const item = area(page, 'Small')
     await item.getByRole('button', { name: 'Refresh' }).click()
-    await item.getByText('Up to date: nothing had changed.').waitFor()
+    await item.getByText('Up to date: nothing changed.').waitFor()
     await load(stage.store, 'small', { 3: [[2, 1, 1], [2, 2, 2], [3, 4, 4]] })
     stage.front.forget()
     await item.getByRole('button', { name: 'Refresh' }).click()

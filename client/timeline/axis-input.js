@@ -1,5 +1,5 @@
 // Pointer, touch, wheel and keyboard input of the axis.
-import { moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from './scale.js'
+import { moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from './time-scale.js'
 import { stepFrom } from './steps.js'
 
 const SNAP = { mouse: 8, touch: 14 } // pixels within which a change is meant
